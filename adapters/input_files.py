@@ -1,0 +1,145 @@
+"""Files to read: plain, compressed, or members of a zip archive."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import re
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from gpugda.errors import SourceError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+__all__ = ["READ_ERRORS", "InputFile", "expand_files", "list_folder"]
+
+READ_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+"""What reading a damaged or compressed file may raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """One file, perhaps compressed (``.gz``, ``.xz``, a ``.zip`` of one file) or within an archive.
+
+    Args:
+        path: The file itself, or the archive.
+        member: Name within the archive.
+    """
+
+    path: Path
+    member: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Short name for messages."""
+        return self.path.name if self.member is None else Path(self.member).name
+
+    @property
+    def size(self) -> int | None:
+        """Bytes that reading it will give; None where that cannot be known before."""
+        if self.member is not None:
+            with zipfile.ZipFile(self.path) as archive:
+                return archive.getinfo(self.member).file_size
+        if self.path.suffix.lower() in {".gz", ".xz", ".zip"}:
+            return None
+        return self.path.stat().st_size
+
+    def open(self) -> BinaryIO:
+        """The uncompressed bytes.
+
+        Raises:
+            SourceError: It cannot be opened, or is an archive of several files.
+        """
+        try:
+            return self._open()
+        except (OSError, zipfile.BadZipFile) as error:
+            raise SourceError(f"{self.name}: cannot be read: {error}") from error
+
+    def _open(self) -> BinaryIO:
+        suffix = self.path.suffix.lower()
+        if self.member is not None:
+            return cast("BinaryIO", zipfile.ZipFile(self.path).open(self.member))
+        if suffix == ".gz":
+            return cast("BinaryIO", gzip.open(self.path, "rb"))
+        if suffix == ".xz":
+            return cast("BinaryIO", lzma.open(self.path, "rb"))
+        if suffix == ".zip":
+            return self._open_only_member()
+        return self.path.open("rb")
+
+    def _open_only_member(self) -> BinaryIO:
+        archive = zipfile.ZipFile(self.path)
+        members = [entry for entry in archive.infolist() if not entry.is_dir()]
+        if len(members) != 1:
+            archive.close()
+            raise SourceError(
+                f"{self.name}: holds {len(members)} files where one is expected; "
+                "read the whole archive as a folder, or unpack it"
+            )
+        return cast("BinaryIO", archive.open(members[0]))
+
+
+def list_folder(path: Path, suffixes: tuple[str, ...]) -> list[InputFile]:
+    """Files with these suffixes, right in a folder or anywhere in a zip archive, by name."""
+    if path.is_dir():
+        names = sorted(entry for entry in path.iterdir() if entry.is_file())
+        files = [InputFile(entry) for entry in names]
+    elif zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            members = sorted(entry.filename for entry in archive.infolist() if not entry.is_dir())
+        files = [InputFile(path, member) for member in members if "__MACOSX" not in member]
+    else:
+        raise SourceError(f"{path}: is neither a folder nor a zip archive")
+    return [file for file in files if file.name.lower().endswith(suffixes)]
+
+
+def expand_files(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+) -> list[InputFile]:
+    """The files that one argument names.
+
+    A path, several in one text with commas between them, or a sequence of paths. A text that names
+    no file is a regular expression on the names in its folder, whose matches come in natural order
+    (``part2`` before ``part10``).
+
+    Raises:
+        SourceError: Nothing is there.
+    """
+    if not isinstance(files, str):
+        pieces = [files] if hasattr(files, "__fspath__") else list(cast("Sequence[str]", files))
+        return [file for piece in pieces for file in _expand_one(piece)]
+    if Path(files).is_file():
+        return [InputFile(Path(files))]
+    return [file for piece in files.split(",") for file in _expand_one(piece.strip())]
+
+
+def _expand_one(piece: str | os.PathLike[str]) -> list[InputFile]:
+    path = Path(piece)
+    if path.is_file():
+        return [InputFile(path)]
+    found = _matching(path)
+    if not found:
+        raise SourceError(f"{path}: there is no such file, nor one whose name it matches")
+    return found
+
+
+def _matching(path: Path) -> list[InputFile]:
+    if not path.parent.is_dir():
+        return []
+    try:
+        expression = re.compile(path.name)
+    except re.error:
+        return []
+    matches = [entry for entry in path.parent.iterdir() if expression.fullmatch(entry.name)]
+    return [InputFile(entry) for entry in sorted(matches, key=_natural) if entry.is_file()]
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    pieces = re.findall(r"\d+|\D+", path.name)
+    return [(int(piece), "") if piece.isdigit() else (-1, piece) for piece in pieces]

@@ -1,0 +1,61 @@
+"""Label texts and lists as codes into distinct label sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+__all__ = [
+    "LabelSet",
+    "constant_labels",
+    "distinct_labels",
+    "encode_label_sets",
+    "encode_label_texts",
+    "split_labels",
+]
+
+LabelSet = tuple[str, ...]
+
+
+def split_labels(text: str) -> LabelSet:
+    """The labels of ``Person``, ``Person:Actor`` or ``:Person:Actor``, each once."""
+    return distinct_labels(text.split(":"))
+
+
+def distinct_labels(labels: Iterable[str]) -> LabelSet:
+    """In the order written, without repeats and empty names."""
+    return tuple(dict.fromkeys(label for label in labels if label))
+
+
+def constant_labels(count: int, labels: LabelSet) -> tuple[NDArray[np.int32], tuple[LabelSet, ...]]:
+    """Codes and label sets of nodes that all have the same labels."""
+    return np.zeros(count, dtype=np.int32), (labels,)
+
+
+def encode_label_sets(
+    label_sets: Sequence[LabelSet],
+) -> tuple[NDArray[np.int32], tuple[LabelSet, ...]]:
+    """Code per entry, and the distinct label sets that the codes mean."""
+    known: dict[LabelSet, int] = {}
+    codes = np.fromiter(
+        (known.setdefault(labels, len(known)) for labels in label_sets), np.int32, len(label_sets)
+    )
+    return codes, tuple(known) or ((),)
+
+
+def encode_label_texts(
+    texts: pa.Array, parse: Callable[[str], LabelSet]
+) -> tuple[NDArray[np.int32], tuple[LabelSet, ...]]:
+    """The same for a text column; each distinct text is parsed once, null is no label at all."""
+    encoded = texts.dictionary_encode()
+    parsed = [parse(text) for text in encoded.dictionary.to_pylist()]
+    of_text, label_sets = encode_label_sets([*parsed, parse("")])
+    positions = encoded.indices.fill_null(len(parsed)).to_numpy(zero_copy_only=False)
+    return of_text[positions], label_sets

@@ -1,0 +1,264 @@
+"""Delimited text files with typed headers, as ``neo4j-admin database import`` takes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from gpugda.errors import ConfigurationError, SourceError
+from gpugda.ports import GraphBatches
+
+from .csv_records import CsvFormat
+from .import_batches import BatchRules, node_batches, relationship_batches
+from .import_tables import ReadRules, read_blocks, read_header
+from .import_values import TextRules
+from .input_files import InputFile, expand_files, list_folder
+from .labels import split_labels
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Sequence
+
+    from gpugda.graph.batches import NodeBatch, RelationshipBatch
+    from gpugda.ports import Progress
+
+    from .import_header import ImportHeader
+
+__all__ = ["FileArgument", "ImportSource"]
+
+FileArgument: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_ID_TYPES = frozenset(["string", "integer", "actual"])
+_HEADER_FILE = re.compile(r"(?P<name>.+?)[-_.]header", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Files with one header, which is in the first one's first row.
+
+    Args:
+        name: Labels or type of rows that name none themselves.
+    """
+
+    name: str
+    files: tuple[InputFile, ...]
+    rules: ReadRules
+
+    @property
+    def origin(self) -> str:
+        return self.files[0].name
+
+
+class ImportSource:
+    r"""A graph in import files.
+
+    Args:
+        nodes: Files per labels, such as ``{"Person": "people.csv", "Message:Post":
+            ["header.csv", "posts.csv"]}``; ``""`` for files whose labels are only in a column
+            ``:LABEL``. Files are a path, several in one text with commas between, a regular
+            expression on names, or a sequence of these; the first one starts with the header,
+            further ones have none.
+        relationships: Files per type, likewise; ``""`` for files with a column ``:TYPE``.
+        delimiter: Between fields: one ASCII character, ``"TAB"``, ``"\t"`` or ``"U+0001"``.
+        array_delimiter: Between elements of arrays and between labels.
+        quote: Around fields; doubled within them. Empty for none.
+        id_type: ``"string"``, or ``"integer"`` (or ``"actual"``) for ids that are integers.
+        ignore_empty_strings: Is ``""`` null too? An empty field without quotes always is.
+        trim_strings: Are blanks around texts dropped?
+        auto_skip_subsequent_headers: May further files of a group repeat the header?
+
+    Raises:
+        ConfigurationError: A character or ``id_type`` makes no sense.
+        SourceError: A file is not there.
+    """
+
+    def __init__(
+        self,
+        nodes: Mapping[str, FileArgument] | None = None,
+        relationships: Mapping[str, FileArgument] | None = None,
+        *,
+        delimiter: str = ",",
+        array_delimiter: str = ";",
+        quote: str = '"',
+        id_type: str = "string",
+        ignore_empty_strings: bool = False,
+        trim_strings: bool = False,
+        auto_skip_subsequent_headers: bool = False,
+    ) -> None:
+        if id_type not in _ID_TYPES:
+            raise ConfigurationError(f"id_type={id_type!r}: choose {', '.join(sorted(_ID_TYPES))}")
+        for name, files in (("nodes", nodes), ("relationships", relationships)):
+            if files is not None and not isinstance(files, Mapping):
+                raise ConfigurationError(
+                    f"{name}={files!r}: must be a mapping such as {{'Person': 'people.csv'}}; "
+                    "a folder is read with ImportSource.from_folder"
+                )
+        layout = _layout(delimiter, quote)
+        text_rules = TextRules(_character(array_delimiter, "array_delimiter"), trim_strings)
+        self._batch_rules = BatchRules(text_rules, id_type != "string")
+        self._read_rules = ReadRules(layout, ignore_empty_strings, auto_skip_subsequent_headers)
+        self._nodes = [self._group(*entry) for entry in (nodes or {}).items()]
+        self._relationships = [self._group(*entry) for entry in (relationships or {}).items()]
+        self._name = "import files"
+
+    @classmethod
+    def from_folder(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        delimiter: str | None = None,
+        array_delimiter: str = ";",
+        quote: str = '"',
+        id_type: str = "string",
+        ignore_empty_strings: bool = False,
+        trim_strings: bool = False,
+    ) -> ImportSource:
+        """All ``.csv`` and ``.tsv`` files (perhaps with ``.gz``) of a folder or zip archive.
+
+        Their headers tell whether they hold nodes or relationships. Labels and types come from
+        columns ``:LABEL`` and ``:TYPE``, else from the file's name: ``Person.csv``,
+        ``x.nodes.Person.csv``, ``x.relationships.KNOWS.csv``. Of ``Person_header.csv`` and
+        ``Person_1.csv``, ``Person_2.csv`` the first one is the header of the others.
+
+        Args:
+            path: The folder or archive.
+            delimiter: Between fields; by default a comma, in ``.tsv`` files a tab.
+            array_delimiter: As for the class, and so are the others.
+            quote: Around fields.
+            id_type: Of ids.
+            ignore_empty_strings: Is ``""`` null too?
+            trim_strings: Are blanks around texts dropped?
+
+        Raises:
+            SourceError: It cannot be read, or a file's header names no ids.
+        """
+        source = cls(
+            array_delimiter=array_delimiter,
+            quote=quote,
+            id_type=id_type,
+            ignore_empty_strings=ignore_empty_strings,
+            trim_strings=trim_strings,
+        )
+        source._take_folder(Path(path), delimiter, quote)
+        return source
+
+    @property
+    def name(self) -> str:
+        """The folder's name, or ``import files``."""
+        return self._name
+
+    @contextmanager
+    def read(self, progress: Progress) -> Iterator[GraphBatches]:
+        """Opens one file after the other as the batches are asked for.
+
+        Raises:
+            SourceError: A header or row is wrong; tells file, row and column.
+        """
+        del progress  # whoever builds the graph counts rows
+        yield GraphBatches(self._node_batches(), self._relationship_batches())
+
+    def _node_batches(self) -> Iterator[NodeBatch]:
+        for group in self._nodes:
+            header = read_header(group.files[0], group.rules.layout)
+            labels = split_labels(group.name)
+            blocks = read_blocks(group.files, header, group.rules)
+            yield from node_batches(blocks, header, labels, self._batch_rules, group.origin)
+
+    def _relationship_batches(self) -> Iterator[RelationshipBatch]:
+        for group in self._relationships:
+            header = read_header(group.files[0], group.rules.layout)
+            blocks = read_blocks(group.files, header, group.rules)
+            yield from relationship_batches(
+                blocks, header, group.name, self._batch_rules, group.origin
+            )
+
+    def _group(self, name: str, files: FileArgument) -> _Group:
+        found = tuple(expand_files(files))
+        if not found:
+            raise SourceError(f"no files are given for {name!r}")
+        return _Group(name, found, self._read_rules)
+
+    def _take_folder(self, path: Path, delimiter: str | None, quote: str) -> None:
+        self._name = path.name
+        files = list_folder(path, _SUFFIXES)
+        if not files:
+            raise SourceError(f"{path}: has no files named {' or '.join(_SUFFIXES)}")
+        for together in _with_headers(files):
+            default = "\t" if ".tsv" in together[0].name.lower() else ","
+            rules = ReadRules(
+                _layout(delimiter or default, quote), self._read_rules.ignore_empty_strings
+            )
+            header = read_header(together[0], rules.layout)
+            group = _Group(_name_in(together[0].name), tuple(together), rules)
+            self._kind_of(header, group).append(group)
+
+    def _kind_of(self, header: ImportHeader, group: _Group) -> list[_Group]:
+        if header.is_relationship:
+            return self._relationships
+        if header.is_node:
+            return self._nodes
+        raise SourceError(
+            f"{group.origin}: the header has no :ID (a file of nodes) and no :START_ID and :END_ID "
+            "(a file of relationships); write for example id:ID, or check the delimiter "
+            f"{group.rules.layout.delimiter!r}"
+        )
+
+
+def _with_headers(files: list[InputFile]) -> Iterator[list[InputFile]]:
+    """Each file alone, but header files with the files that they are the header of."""
+    stems = {file: _stem(file.name) for file in files}
+    taken: set[InputFile] = set()
+    groups = []
+    for file in files:
+        found = _HEADER_FILE.fullmatch(stems[file])
+        if found:
+            rows_of = re.compile(re.escape(found["name"]) + r"(?:[-_.].*|\d*)")
+            rest = [other for other in files if other != file and rows_of.fullmatch(stems[other])]
+            groups.append([file, *rest])
+            taken.update([file, *rest])
+    yield from groups
+    yield from ([file] for file in files if file not in taken)
+
+
+def _stem(name: str) -> str:
+    for suffix in sorted(_SUFFIXES, key=len, reverse=True):
+        if name.lower().endswith(suffix):
+            return name[: -len(suffix)]
+    return name
+
+
+def _name_in(file_name: str) -> str:
+    stem = _stem(file_name)
+    found = _HEADER_FILE.fullmatch(stem)
+    stem = found["name"] if found else stem
+    for mark in (".nodes.", ".relationships."):
+        if mark in stem:
+            return stem.rpartition(mark)[2]
+    return stem
+
+
+def _layout(delimiter: str, quote: str) -> CsvFormat:
+    layout = CsvFormat(
+        _character(delimiter, "delimiter"), _character(quote, "quote") if quote else ""
+    )
+    if layout.delimiter == layout.quote:
+        raise ConfigurationError(f"delimiter and quote are both {quote!r}; they must differ")
+    return layout
+
+
+def _character(text: str, what: str) -> str:
+    """One ASCII character of how ``neo4j-admin`` lets it be written."""
+    named = {"TAB": "\t", "\\t": "\t"}.get(text, text)
+    code = re.fullmatch(r"U\+([0-9A-Fa-f]{4})|\\(\d{1,3})", named)
+    if code:
+        named = chr(int(code[1], 16) if code[1] else int(code[2]))
+    if len(named) != 1 or not named.isascii() or named in "\r\n\0":
+        raise ConfigurationError(
+            f"{what}={text!r}: must be one ASCII character that ends no line, TAB, or U+ and "
+            "four hex digits"
+        )
+    return named

@@ -1,0 +1,179 @@
+"""Tables of any make as columns by name, without importing the library that made them."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gpugda.errors import SourceError
+from gpugda.graph.columns import Column, column_from_arrow, column_from_values
+
+__all__ = ["TableColumns", "open_table"]
+
+RawColumn = "pa.Array | pa.ChunkedArray | list[Any]"
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """The columns of one table.
+
+    Args:
+        origin: What messages call the table.
+        columns: An Arrow array, or a list of Python values with None for null, per name.
+        count: Rows.
+    """
+
+    origin: str
+    columns: Mapping[str, Any]
+    count: int
+
+    def required(self, name: str) -> Any:
+        """A column that must be there.
+
+        Raises:
+            SourceError: It is not.
+        """
+        if name in self.columns:
+            return self.columns[name]
+        lower = {key.lower(): key for key in self.columns}
+        close = difflib.get_close_matches(name, lower, n=1)
+        hint = f"; did you mean {lower[close[0]]!r}?" if close else ""
+        there = ", ".join(map(repr, self.columns)) or "none"
+        raise SourceError(f"{self.origin}: has no column {name!r}{hint} Its columns: {there}")
+
+    def property_column(self, name: str) -> Column:
+        """A column as property column.
+
+        Raises:
+            SourceError: Its values cannot be properties.
+        """
+        raw = self.columns[name]
+        try:
+            return column_from_values(raw) if isinstance(raw, list) else column_from_arrow(raw)
+        except SourceError as error:
+            raise SourceError(f"{self.origin}, column {name!r}: {error}") from error
+
+
+def open_table(table: Any, origin: str) -> TableColumns:
+    """The columns of a data frame, an Arrow table, or a mapping of columns.
+
+    Raises:
+        SourceError: It is none of these, or a column's name or length is wrong.
+    """
+    columns = _columns(table, origin)
+    for name, _ in columns:
+        if not isinstance(name, str):
+            raise SourceError(f"{origin}: the column name {name!r} is no text; rename it")
+    for name, count in Counter(name for name, _ in columns).items():
+        if count > 1:
+            raise SourceError(f"{origin}: {count} columns are named {name!r}; rename or drop one")
+    lengths = {name: len(values) for name, values in columns}
+    if len(set(lengths.values())) > 1:
+        shown = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
+        raise SourceError(f"{origin}: the columns have different lengths: {shown}")
+    return TableColumns(origin, dict(columns), next(iter(lengths.values()), 0))
+
+
+def _columns(table: Any, origin: str) -> list[tuple[Any, Any]]:
+    if isinstance(table, Mapping):
+        return [(name, _column(values, origin, name)) for name, values in table.items()]
+    if _is_pandas(table, "DataFrame"):
+        series = [table.iloc[:, place] for place in range(table.shape[1])]
+        return [
+            (name, _pandas_column(column, origin, name))
+            for name, column in zip(table.columns, series, strict=True)
+        ]
+    if isinstance(table, (pa.Table, pa.RecordBatch)):
+        return _arrow_columns(table)
+    if hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__"):
+        try:
+            return _arrow_columns(pa.table(table))
+        except (pa.ArrowException, NotImplementedError, TypeError, ValueError) as error:
+            raise SourceError(f"{origin}: cannot be read as Arrow columns: {error}") from error
+        except BaseException as error:
+            # Polars reports types without Arrow's like (objects) by panicking, outside Exception.
+            if type(error).__name__ != "PanicException":
+                raise
+            raise SourceError(f"{origin}: has a column of a type that Arrow lacks") from error
+    hint = "; collect() it first" if type(table).__name__ == "LazyFrame" else ""
+    raise SourceError(
+        f"{origin}: a {type(table).__module__}.{type(table).__qualname__} is no table{hint}; "
+        "give a data frame of pandas or Polars, an Arrow table, or a dict of columns"
+    )
+
+
+def _arrow_columns(table: Any) -> list[tuple[Any, Any]]:
+    columns = zip(table.schema.names, table.columns, strict=True)
+    return [(name, _plain_arrow(column)) for name, column in columns]
+
+
+def _plain_arrow(column: Any) -> Any:
+    """Dictionaries and views as the plain type behind them."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if pa.types.is_string_view(kind):
+        column = column.cast(pa.large_string())
+    return column
+
+
+def _column(values: Any, origin: str, name: object) -> Any:
+    """A column of a mapping."""
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return _plain_arrow(values)
+    if isinstance(values, np.ndarray):
+        return _numpy_column(values, origin, name)
+    if _is_pandas(values, "Series") or _is_pandas(values, "Index"):
+        return _pandas_column(values, origin, name)
+    if hasattr(values, "__arrow_c_stream__"):
+        return _plain_arrow(pa.chunked_array(values))
+    if hasattr(values, "__arrow_c_array__"):
+        return _plain_arrow(pa.array(values))
+    if isinstance(values, (list, tuple, range)):
+        return list(values)
+    raise SourceError(
+        f"{origin}, column {name!r}: a {type(values).__name__} is no column; give a list or an "
+        "array with one value a row (rows as dicts: pandas.DataFrame(rows))"
+    )
+
+
+def _numpy_column(values: Any, origin: str, name: object) -> Any:
+    if values.ndim == 2:
+        return [row.tolist() for row in values]
+    if values.ndim != 1:
+        raise SourceError(f"{origin}, column {name!r}: has {values.ndim} dimensions instead of 1")
+    if values.dtype.kind in "OVS":
+        return values.tolist()
+    try:
+        return pa.array(values)
+    except pa.ArrowException:
+        return values.tolist()
+
+
+# ------------------------------------------------------------------ pandas
+def _is_pandas(value: Any, name: str) -> bool:
+    pandas = sys.modules.get("pandas")  # what made the value has been imported
+    return pandas is not None and isinstance(value, getattr(pandas, name))
+
+
+def _pandas_column(series: Any, origin: str, name: object) -> Any:
+    """NaN is how pandas writes "missing" in a column whose type has no other way: null here."""
+    if series.dtype == object:
+        missing = series.isna().to_numpy()
+        values = series.tolist()
+        return [
+            None if gone else value for value, gone in zip(values, missing.tolist(), strict=True)
+        ]
+    try:
+        column = pa.Array.from_pandas(series)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise SourceError(f"{origin}, column {name!r}: {series.dtype}: {error}") from error
+    return _plain_arrow(column)

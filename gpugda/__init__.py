@@ -1,0 +1,93 @@
+"""Cypher MATCH made fast: Neo4j pattern queries on an OpenCL device, with Neo4j's answers.
+
+    >>> import gpugda
+    >>> people = {"id": [1, 2], "labels": ["Person", "Person"], "name": ["Ann", "Bo"]}
+    >>> knows = {"source": [1], "target": [2], "type": ["KNOWS"]}
+    >>> with gpugda.connect(gpugda.graph(nodes=people, relationships=knows)) as accelerator:
+    ...     accelerator.run("MATCH (a:Person)-[:KNOWS]->(b) RETURN a.name, b.name").values()
+    [['Ann', 'Bo']]
+
+Everything is loaded on first use, so that importing this package needs neither OpenCL nor the driver.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from gpugda.errors import (
+    ConfigurationError,
+    CypherSyntaxError,
+    CypherTypeError,
+    DeviceError,
+    GpugdaError,
+    MemoryLimitError,
+    ParameterMissingError,
+    QueryError,
+    QueryTimeoutError,
+    SourceError,
+    StaleSnapshotError,
+    UnsupportedQueryError,
+)
+
+if TYPE_CHECKING:
+    from gpugda.accelerator import Accelerator
+    from gpugda.api import AsyncAccelerator, connect, explain, graph, read_import, run
+    from gpugda.query.query_graph import QueryGraph
+    from gpugda.result.result import Result
+    from gpugda.result.summary import Summary
+
+__all__ = [
+    "Accelerator",
+    "AsyncAccelerator",
+    "ConfigurationError",
+    "CypherSyntaxError",
+    "CypherTypeError",
+    "DeviceError",
+    "GpugdaError",
+    "MemoryLimitError",
+    "ParameterMissingError",
+    "QueryError",
+    "QueryGraph",
+    "QueryTimeoutError",
+    "Result",
+    "SourceError",
+    "StaleSnapshotError",
+    "Summary",
+    "UnsupportedQueryError",
+    "connect",
+    "explain",
+    "graph",
+    "read_import",
+    "run",
+]
+
+_HOMES = {
+    "Accelerator": "gpugda.accelerator",
+    "AsyncAccelerator": "gpugda.api",
+    "QueryGraph": "gpugda.query.query_graph",
+    "Result": "gpugda.result.result",
+    "Summary": "gpugda.result.summary",
+    "connect": "gpugda.api",
+    "explain": "gpugda.api",
+    "graph": "gpugda.api",
+    "read_import": "gpugda.api",
+    "run": "gpugda.api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("gpugda")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'gpugda' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,8 @@
+"""``python -m gpugda`` is the command ``gpugda``."""
+
+from __future__ import annotations
+
+from gpugda.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""The front door: `connect`, `run`, `explain`, and the ways to make a graph of your own."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from gpugda.accelerator import Accelerator
+from gpugda.config import default_source
+from gpugda.sources import adapter, resolve_source
+
+if TYPE_CHECKING:
+    from gpugda.ports import GraphSource, Progress
+    from gpugda.plan.explain import Explanation
+    from gpugda.query.query_graph import QueryGraph
+    from gpugda.result.result import Result
+
+__all__ = ["AsyncAccelerator", "connect", "explain", "graph", "read_import", "run"]
+
+
+def connect(
+    source: object,
+    *,
+    device: str | int | None = None,
+    memory_limit: int | str | None = None,
+    refinement: str = "once",
+    progress: Progress | None = None,
+) -> Accelerator:
+    """Reads a source and gives an `Accelerator` for it.
+
+    Args:
+        source: A saved snapshot's folder, a GraphML file, a folder or zip of import CSV, ``"sample:wordnet"``, or
+            what `graph` and `read_import` return.
+        device: ``"gpu"``, ``"cpu"``, a part of the platform's or device's name, or a number as
+            ``gpugda devices`` shows it; default ``GPUGDA_DEVICE``, else the GPU with most memory, else any.
+        memory_limit: Bytes on the device (``512 * 2**20`` or ``"512MiB"``); default 80 % of its memory.
+        refinement: How often candidates are refined: ``"off"``, ``"once"`` or ``"fixpoint"``.
+        progress: Told how far loading has come.
+
+    Raises:
+        ConfigurationError: An argument makes no sense.
+        SourceError: The source cannot be read, or contradicts itself.
+    """
+    return Accelerator(
+        resolve_source(source),
+        device=device,
+        memory_limit=memory_limit,
+        refinement=refinement,
+        progress=progress,
+    )
+
+
+def graph(nodes: object = None, relationships: object = None) -> GraphSource:
+    """A source made of tables.
+
+    Args:
+        nodes: A table or list of tables (pandas, Polars, Arrow, or a dict of columns) with the column ``id``, maybe
+            ``labels`` (text or lists of text); every other column, and ``id`` itself, is a property.
+        relationships: The same with the columns ``source``, ``target`` and ``type``.
+
+    Raises:
+        SourceError: A table lacks a column or holds what no property can be.
+
+    Example:
+        >>> import gpugda
+        >>> graph = gpugda.graph(nodes={"id": ["a", "b"]},
+        ...                      relationships={"source": ["a"], "target": ["b"], "type": ["R"]})
+        >>> gpugda.connect(graph).run("MATCH (x)-->(y) RETURN x.id, y.id").values()
+        [['a', 'b']]
+    """
+    made: GraphSource = adapter("tables")(nodes, relationships)
+    return made
+
+
+def read_import(
+    nodes: Mapping[str, Any],
+    relationships: Mapping[str, Any] | None = None,
+    *,
+    delimiter: str = ",",
+    array_delimiter: str = ";",
+    quote: str = '"',
+    id_type: str = "string",
+) -> GraphSource:
+    """A source made of the CSV files that ``neo4j-admin database import`` reads, by the same arguments.
+
+    Args:
+        nodes: Files by labels, as in ``{"Person": ["people-header.csv", "people.csv"], "Message:Post": "posts.csv"}``.
+        relationships: Files by type.
+        delimiter: Between fields.
+        array_delimiter: Between the items of an array, and between labels.
+        quote: Around fields that hold a delimiter or a newline.
+        id_type: ``"string"`` or ``"integer"``: what a named id column is stored as.
+
+    Raises:
+        SourceError: A file is missing, not UTF-8, or its header or values are not what they should be.
+    """
+    made: GraphSource = adapter("import")(
+        nodes,
+        relationships or {},
+        delimiter=delimiter,
+        array_delimiter=array_delimiter,
+        quote=quote,
+        id_type=id_type,
+    )
+    return made
+
+
+# ------------------------------------------------------------------ the default accelerator
+class _Default:
+    """The accelerator that `run` and `explain` share, made from the environment on first use."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._address: str | None = None
+        self._accelerator: Accelerator | None = None
+        self._pid = os.getpid()
+
+    def get(self) -> Accelerator:
+        """The accelerator for the source that the environment names now."""
+        address = default_source()
+        with self._lock:
+            stale = self._address != address or self._pid != os.getpid()
+            if self._accelerator is None or self._accelerator.closed or stale:
+                self._close()
+                self._accelerator = connect(address)
+                self._address, self._pid = address, os.getpid()
+            return self._accelerator
+
+    def close(self) -> None:
+        """Closes the accelerator if there is one."""
+        with self._lock:
+            self._close()
+
+    def _close(self) -> None:
+        # After a fork the parent's accelerator is not ours to close.
+        if self._accelerator is not None and self._pid == os.getpid():
+            self._accelerator.close()
+        self._accelerator = None
+
+
+_default = _Default()
+atexit.register(_default.close)
+
+
+def run(
+    query: str | QueryGraph,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    engine: str = "auto",
+    strategy: str | None = None,
+    timeout: float | None = None,
+    **kwparameters: Any,
+) -> Result:
+    """Runs a query on the source that the environment names (``GPUGDA_SOURCE``); see `Accelerator.run`.
+
+    Raises:
+        ConfigurationError: No source is configured.
+        GpugdaError: What `Accelerator.run` raises.
+    """
+    return _default.get().run(
+        query, parameters, engine=engine, strategy=strategy, timeout=timeout, **kwparameters
+    )
+
+
+def explain(query: str | QueryGraph, parameters: Mapping[str, Any] | None = None) -> Explanation:
+    """How a query would be answered on the source that the environment names; see `Accelerator.explain`.
+
+    Raises:
+        ConfigurationError: No source is configured.
+        GpugdaError: What `Accelerator.explain` raises.
+    """
+    return _default.get().explain(query, parameters)
+
+
+# ------------------------------------------------------------------ asyncio
+class AsyncAccelerator:
+    """An `Accelerator` whose long work is awaited; it runs in a thread, so the event loop stays free.
+
+    Example:
+        async with await AsyncAccelerator.connect("sample:wordnet") as accelerator:
+            result = await accelerator.run("MATCH (n:Noun) RETURN count(*)")
+    """
+
+    def __init__(self, accelerator: Accelerator) -> None:
+        self._accelerator = accelerator
+
+    @classmethod
+    async def connect(cls, source: object, **options: Any) -> Self:
+        """Like `connect`, awaited."""
+        return cls(await asyncio.to_thread(connect, source, **options))
+
+    async def run(
+        self,
+        query: str | QueryGraph,
+        parameters: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Result:
+        """Like `Accelerator.run`, awaited. Cancelling leaves the query to end in its thread: give a timeout."""
+        return await asyncio.to_thread(self._accelerator.run, query, parameters, **options)
+
+    async def explain(
+        self, query: str | QueryGraph, parameters: Mapping[str, Any] | None = None
+    ) -> Explanation:
+        """Like `Accelerator.explain`, awaited."""
+        return await asyncio.to_thread(self._accelerator.explain, query, parameters)
+
+    async def refresh(self) -> None:
+        """Like `Accelerator.refresh`, awaited."""
+        await asyncio.to_thread(self._accelerator.refresh)
+
+    async def close(self) -> None:
+        """Like `Accelerator.close`, awaited."""
+        await asyncio.to_thread(self._accelerator.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()

@@ -1,0 +1,231 @@
+"""``gpugda doctor``: what is installed, found and missing, and how to mend it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from gpugda.cli.failures import EXIT_CODES
+from gpugda.errors import DeviceError, GpugdaError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gpugda.device.devices import DeviceInfo
+
+__all__ = ["Finding", "diagnose", "print_diagnosis"]
+
+PACKAGES = ("gpugda", "numpy", "pyarrow", "polars", "neo4j", "neo4j-rust-ext", "pyopencl")
+OPTIONAL_PACKAGES = {
+    "pocl-binary-distribution": "OpenCL on the CPU; or install the system's pocl-opencl-icd",
+    "pandas": "Result.to_df(): pip install gpugda[pandas]",
+}
+NVIDIA_LIBRARY = "libnvidia-opencl.so.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fact.
+
+    Args:
+        good: True, False (needs mending), or None for what is only said.
+        text: The fact.
+        advice: How to mend it.
+    """
+
+    good: bool | None
+    text: str
+    advice: str = ""
+
+
+def print_diagnosis() -> None:
+    """Prints all findings; exits with the code of `DeviceError` when no device can be used."""
+    usable = False
+    for title, findings in diagnose():
+        sys.stdout.write(f"{title}\n")
+        for finding in findings:
+            mark = {True: "ok", False: "!!", None: "  "}[finding.good]
+            sys.stdout.write(f"  {mark} {finding.text}\n")
+            if finding.advice:
+                sys.stdout.write(f"     -> {finding.advice}\n")
+        usable = usable or (title == DEVICES and any(finding.good for finding in findings))
+    if not usable:
+        sys.stdout.write("\nNo device can be used; queries run with --engine reference only.\n")
+        raise typer.Exit(dict(EXIT_CODES)[DeviceError])
+    sys.stdout.write("\nReady: gpugda demo\n")
+
+
+DEVICES = "OpenCL devices"
+
+
+def diagnose(
+    environment: Mapping[str, str] | None = None, root: Path = Path("/")
+) -> list[tuple[str, list[Finding]]]:
+    """All findings by topic.
+
+    Args:
+        environment: Variables to look at, default those of this process.
+        root: Where the system's files are looked for.
+    """
+    # A copy: pyopencl sets variables of its own when it is imported.
+    variables = dict(os.environ if environment is None else environment)
+    devices, error = _devices()
+    return [
+        ("Python and packages", list(_packages())),
+        (DEVICES, list(_device_findings(devices, error))),
+        ("OpenCL drivers", list(_drivers(devices, variables, root))),
+        ("Caches", list(_caches(variables))),
+        ("Environment", list(_variables(variables))),
+    ]
+
+
+# ------------------------------------------------------------------ Python
+def _packages() -> Iterator[Finding]:
+    yield Finding(
+        True,
+        f"Python {platform.python_version()} on {platform.system()} {platform.machine()}",
+    )
+    for name in PACKAGES:
+        found = _version(name)
+        advice = "" if found else f"pip install {name}"
+        yield Finding(found is not None, f"{name} {found or 'is missing'}", advice)
+    for name, purpose in OPTIONAL_PACKAGES.items():
+        found = _version(name)
+        yield Finding(None, f"{name} {found}" if found else f"{name} is not installed ({purpose})")
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+# ------------------------------------------------------------------ OpenCL
+def _devices() -> tuple[list[DeviceInfo], str]:
+    try:
+        from gpugda.device.devices import list_devices
+
+        return list(list_devices()), ""
+    except (GpugdaError, ImportError, OSError) as error:
+        return [], str(error)
+
+
+def _device_findings(devices: list[DeviceInfo], error: str) -> Iterator[Finding]:
+    from gpugda.cli.devices import device_line
+
+    for number, device in enumerate(devices):
+        yield Finding(True, f"{number}  {device_line(device)}")
+    if not devices:
+        yield Finding(
+            False,
+            f"none{': ' + error if error else ''}",
+            "install the GPU's driver with OpenCL, or PoCL for the CPU: "
+            "pip install pocl-binary-distribution, or the system's package pocl-opencl-icd",
+        )
+
+
+def _drivers(
+    devices: list[DeviceInfo], variables: Mapping[str, str], root: Path
+) -> Iterator[Finding]:
+    folder = Path(variables.get("OCL_ICD_VENDORS") or root / "etc/OpenCL/vendors")
+    registered = sorted(path.name for path in folder.glob("*.icd")) if folder.is_dir() else []
+    names = ", ".join(registered) or "none"
+    yield Finding(None, f"registered in {folder}: {names}")
+    yield Finding(
+        None, f"OpenCL loader of the system: {_loader() or 'none; pyopencl brings its own'}"
+    )
+    if any("portable computing" in device.platform.lower() for device in devices):
+        yield Finding(True, "PoCL, OpenCL on the CPU")
+    yield from _nvidia(devices, registered, root)
+
+
+def _loader() -> str | None:
+    from ctypes.util import find_library
+
+    return find_library("OpenCL")
+
+
+def _nvidia(devices: list[DeviceInfo], registered: list[str], root: Path) -> Iterator[Finding]:
+    if not (root / "proc/driver/nvidia").exists():
+        yield Finding(None, "no NVIDIA driver is loaded")
+        return
+    if any("nvidia" in device.vendor.lower() for device in devices):
+        yield Finding(True, "NVIDIA driver, with OpenCL")
+        return
+    if not _can_load(NVIDIA_LIBRARY):
+        yield Finding(
+            False,
+            f"an NVIDIA driver is loaded, but its OpenCL library {NVIDIA_LIBRARY} is missing",
+            "install the driver's OpenCL package (libnvidia-compute, nvidia-opencl-icd); "
+            "in a container, start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility",
+        )
+    elif not any("nvidia" in name for name in registered):
+        yield Finding(
+            False,
+            "an NVIDIA driver with OpenCL is there, but not registered",
+            "as root: mkdir -p /etc/OpenCL/vendors && "
+            f"echo {NVIDIA_LIBRARY} > /etc/OpenCL/vendors/nvidia.icd",
+        )
+    else:
+        yield Finding(
+            False,
+            "an NVIDIA driver is registered, but shows no device",
+            "check with nvidia-smi that the GPU is visible here and the driver's versions agree",
+        )
+
+
+def _can_load(library: str) -> bool:
+    import ctypes
+
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------ folders and variables
+def _caches(variables: Mapping[str, str]) -> Iterator[Finding]:
+    from platformdirs import user_cache_dir
+
+    folders = {
+        "gpugda": Path(user_cache_dir("gpugda")),
+        "pyopencl": Path(user_cache_dir("pyopencl")),
+        "PoCL": Path(variables.get("POCL_CACHE_DIR") or Path(user_cache_dir("pocl"))),
+    }
+    for name, folder in folders.items():
+        if _can_write(folder):
+            yield Finding(True, f"{name}: {folder}")
+        else:
+            yield Finding(
+                False,
+                f"{name}: {folder} cannot be written",
+                "kernels are compiled again in each process; make the folder writable, "
+                "or set XDG_CACHE_HOME",
+            )
+
+
+def _can_write(folder: Path) -> bool:
+    # Nothing is made here: the nearest folder that exists decides.
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+
+
+def _variables(variables: Mapping[str, str]) -> Iterator[Finding]:
+    prefixes = ("GPUGDA_", "NEO4J_", "PYOPENCL_", "POCL_", "OCL_ICD_")
+    names = sorted(name for name in variables if name.startswith(prefixes))
+    for name in names:
+        # What may be a secret, or hold one as addresses can, is not shown.
+        secret = name.startswith("NEO4J_") or name == "GPUGDA_SOURCE"
+        yield Finding(None, f"{name} is set" if secret else f"{name}={variables[name]}")
+    if not names:
+        yield Finding(None, "no variable of gpugda, Neo4j or OpenCL is set")

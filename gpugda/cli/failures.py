@@ -1,0 +1,83 @@
+"""From errors to one clear message and an exit code."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from gpugda.errors import (
+    ConfigurationError,
+    DeviceError,
+    GpugdaError,
+    QueryError,
+    QueryTimeoutError,
+    SourceError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["EXIT_CODES", "exit_code_of", "guarded", "say"]
+
+EXIT_CODES: tuple[tuple[type[GpugdaError], int], ...] = (
+    (QueryError, 1),
+    (ConfigurationError, 2),
+    (SourceError, 3),
+    (DeviceError, 4),
+    (QueryTimeoutError, 5),
+)
+"""The first class that fits gives the code; any other error is 1."""
+
+_CANCELLED = 130  # what shells expect after Ctrl-C
+
+
+def exit_code_of(error: GpugdaError) -> int:
+    """The exit code that tells scripts what kind of error it was."""
+    return next((code for kind, code in EXIT_CODES if isinstance(error, kind)), 1)
+
+
+def say(text: str) -> None:
+    """Writes a line to standard error."""
+    sys.stderr.write(f"{text}\n")
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that ends with a message and an exit code instead of a traceback."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **keywords: Any) -> None:
+        try:
+            command(*arguments, **keywords)
+            sys.stdout.flush()
+        except GpugdaError as error:
+            _show(error)
+            raise typer.Exit(exit_code_of(error)) from None
+        except KeyboardInterrupt:
+            say("cancelled")
+            raise typer.Exit(_CANCELLED) from None
+        except BrokenPipeError:
+            _forget_output()
+
+    return run
+
+
+def _show(error: GpugdaError) -> None:
+    if logging.getLogger("gpugda").isEnabledFor(logging.DEBUG):
+        import traceback
+
+        traceback.print_exception(error)
+        return
+    say(f"gpugda: {error}")
+
+
+def _forget_output() -> None:
+    # Whoever read the output has gone, as `head` does. Without this, Python complains when it
+    # flushes at exit.
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, sys.stdout.fileno())
+    os.close(sink)

@@ -1,0 +1,179 @@
+"""Rows written as plain text, JSON lines, CSV, Arrow or a table for a terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+from enum import StrEnum
+from typing import IO, TYPE_CHECKING, Any
+
+from gpugda.result.entities import NodeValue, RelationshipValue
+from gpugda.result.text import format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gpugda.result.result import Result
+
+__all__ = ["Format", "write_result"]
+
+_CELL_CHARACTERS = 500
+
+
+class Format(StrEnum):
+    """How rows are written."""
+
+    AUTO = "auto"
+    PLAIN = "plain"
+    JSON = "json"
+    CSV = "csv"
+    ARROW = "arrow"
+
+
+def write_result(
+    result: Result, form: Format, sink: IO[bytes], *, terminal: bool, limit: int = 0
+) -> None:
+    """Writes all rows.
+
+    Args:
+        result: What to write.
+        form: How; ``AUTO`` is a table on a terminal and ``PLAIN`` elsewhere.
+        sink: Where to.
+        terminal: Whether the sink is a terminal.
+        limit: Most rows of a table on a terminal, 0 for all.
+    """
+    if form is Format.AUTO and terminal:
+        _write_table(result, sink, limit)
+    elif form is Format.ARROW:
+        _write_arrow(result, sink)
+    else:
+        _write_lines(result, sink, *_LINES[form])
+
+
+# ------------------------------------------------------------------ lines of text
+def _write_lines(
+    result: Result,
+    sink: IO[bytes],
+    header: Callable[[Sequence[str]], str],
+    line: Callable[[Sequence[str], Sequence[Any]], str],
+) -> None:
+    names = result.keys()
+    sink.write(header(names).encode())
+    for block in result.plain_blocks():
+        # Half of a surrogate pair, which Cypher has but UTF-8 has not, becomes a question mark.
+        sink.write("".join(line(names, row) for row in block).encode(errors="replace"))
+
+
+def _plain_header(names: Sequence[str]) -> str:
+    return ", ".join(names) + "\n"
+
+
+def _plain_line(names: Sequence[str], row: Sequence[Any]) -> str:
+    return ", ".join(map(format_value, row)) + "\n"
+
+
+def _csv_header(names: Sequence[str]) -> str:
+    return ",".join(map(_csv_field, names)) + "\n"
+
+
+def _csv_line(names: Sequence[str], row: Sequence[Any]) -> str:
+    return ",".join(map(_csv_field, row)) + "\n"
+
+
+def _csv_field(value: Any) -> str:
+    """Null is nothing, an empty text ``""``; booleans and numbers as Cypher writes them."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = value if isinstance(value, str) else format_value(value)
+    if text == "" or any(each in text for each in ',"\r\n'):
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _json_line(names: Sequence[str], row: Sequence[Any]) -> str:
+    values = dict(zip(names, map(_json_value, row), strict=True))
+    return json.dumps(values, ensure_ascii=False) + "\n"
+
+
+def _json_value(value: Any) -> Any:
+    """A value that JSON has; temporal and spatial ones, and floats that it lacks, as text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else format_value(value)
+    if isinstance(value, list):
+        return [_json_value(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _json_value(item) for key, item in value.items()}
+    if isinstance(value, NodeValue):
+        return {
+            "elementId": value.element_id,
+            "labels": list(value.labels),
+            "properties": _json_value(value.properties),
+        }
+    if isinstance(value, RelationshipValue):
+        return {
+            "elementId": value.element_id,
+            "type": value.type,
+            "startNodeElementId": value.start,
+            "endNodeElementId": value.end,
+            "properties": _json_value(value.properties),
+        }
+    return format_value(value)
+
+
+_LINES: dict[Format, tuple[Any, Any]] = {
+    Format.AUTO: (_plain_header, _plain_line),
+    Format.PLAIN: (_plain_header, _plain_line),
+    Format.CSV: (_csv_header, _csv_line),
+    Format.JSON: (lambda _: "", _json_line),
+}
+
+
+# ------------------------------------------------------------------ the others
+def _write_arrow(result: Result, sink: IO[bytes]) -> None:
+    import pyarrow as pa
+
+    table = result.to_arrow()
+    with pa.ipc.new_stream(pa.PythonFile(sink, mode="w"), table.schema) as stream:
+        stream.write_table(table, max_chunksize=1 << 16)
+
+
+def _write_table(result: Result, sink: IO[bytes], limit: int) -> None:
+    from rich.console import Console
+
+    text = table_text(result, limit, Console().width)
+    sink.write(text.encode(errors="replace"))
+
+
+def table_text(result: Result, limit: int, width: int) -> str:
+    """The rows as a table with lines around it, as wide as a terminal."""
+    import io
+
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table()
+    for name in result.table.names:
+        table.add_column(Text(name), overflow="fold")
+    shown = 0
+    for block in result.plain_blocks():
+        for row in block[: limit - shown if limit else None]:
+            table.add_row(*(Text(_cell(value)) for value in row))
+            shown += 1
+        if limit and shown >= limit:
+            break
+    lines = io.StringIO()
+    Console(file=lines, width=width).print(table)
+    more = result.table.row_count - shown
+    if more:
+        lines.write(f"… and {more:,} more rows; --limit-display 0 shows all\n")
+    return lines.getvalue()
+
+
+def _cell(value: Any) -> str:
+    text = format_value(value)
+    return text if len(text) <= _CELL_CHARACTERS else text[:_CELL_CHARACTERS] + "…"

@@ -1,0 +1,181 @@
+"""The options that several commands share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from gpugda.errors import ConfigurationError
+
+__all__ = [
+    "ArrayDelimiter",
+    "Delimiter",
+    "Device",
+    "MemoryLimit",
+    "NodeFiles",
+    "Parameters",
+    "Query",
+    "QueryFile",
+    "Quote",
+    "RelationshipFiles",
+    "Source",
+    "SourceOptions",
+    "Verbose",
+    "make_source",
+]
+
+_SOURCE = "Where the graph comes from"
+
+Source = Annotated[
+    str | None,
+    typer.Option(
+        "--source",
+        "-a",
+        "--address",
+        metavar="ADDRESS",
+        help="sample:NAME, a snapshot's folder, a GraphML file, or a folder or zip of import CSV. "
+        "Default: the environment variable GPUGDA_SOURCE.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+NodeFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--nodes",
+        metavar="[LABELS=]FILES",
+        help="CSV files of nodes as for neo4j-admin database import: "
+        "Person=header.csv,people.csv. Repeatable.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+RelationshipFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--relationships",
+        metavar="[TYPE=]FILES",
+        help="CSV files of relationships: KNOWS=knows.csv. Repeatable.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+Delimiter = Annotated[
+    str,
+    typer.Option(metavar="C", help="Between CSV fields; TAB for a tab.", rich_help_panel=_SOURCE),
+]
+ArrayDelimiter = Annotated[
+    str, typer.Option(metavar="C", help="Between the items of an array.", rich_help_panel=_SOURCE)
+]
+Quote = Annotated[
+    str, typer.Option(metavar="C", help="Around CSV fields that need it.", rich_help_panel=_SOURCE)
+]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="DEVICE",
+        help="gpu, cpu, a part of a name, or a number of 'gpugda devices'. "
+        "Default: GPUGDA_DEVICE, else the best.",
+    ),
+]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SIZE", help="Memory to use on the device, such as 2GiB. Default: 80 % of it."
+    ),
+]
+Verbose = Annotated[
+    int,
+    typer.Option("--verbose", "-v", count=True, help="Log what happens; twice: with tracebacks."),
+]
+Query = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[QUERY]", help="Cypher. Without it, it is read from --file or standard input."
+    ),
+]
+QueryFile = Annotated[
+    str | None,
+    typer.Option("--file", "-f", metavar="FILE", help="File with the query; - is standard input."),
+]
+Parameters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--param",
+        "-P",
+        metavar="NAME=VALUE",
+        help="A query parameter: -P 'n=1', -P 'name => \"Ann\"', or several as a map: "
+        "-P '{a: 1, b: [2, 3]}'. Repeatable.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """What the options say about the source."""
+
+    address: str | None
+    nodes: tuple[str, ...] = ()
+    relationships: tuple[str, ...] = ()
+    delimiter: str = ","
+    array_delimiter: str = ";"
+    quote: str = '"'
+
+
+def make_source(options: SourceOptions) -> object:
+    """What `gpugda.connect` takes.
+
+    Raises:
+        ConfigurationError: No source, two sources, or files that cannot be understood.
+    """
+    if options.relationships and not options.nodes:
+        raise ConfigurationError(
+            "--relationships needs --nodes: relationships join nodes of files."
+        )
+    if not options.nodes:
+        return _address(options.address)
+    if options.address:
+        raise ConfigurationError("Give either --source or --nodes and --relationships, not both.")
+    from gpugda.api import read_import
+
+    return read_import(
+        _file_groups(options.nodes, "--nodes"),
+        _file_groups(options.relationships, "--relationships"),
+        delimiter=options.delimiter,
+        array_delimiter=options.array_delimiter,
+        quote=options.quote,
+    )
+
+
+def _address(address: str | None) -> str:
+    if address is None:
+        from gpugda.config import default_source
+
+        return default_source()
+    scheme = address.partition("://")[0].partition("+")[0].lower()
+    if "://" in address and scheme in ("bolt", "neo4j"):
+        raise ConfigurationError(
+            f"--source {scheme}://… names a Neo4j server; this version queries graphs in files. "
+            "Export the database to CSV or GraphML (apoc.export.graphml.all) and give the "
+            "file, or try --source sample:wordnet."
+        )
+    return address
+
+
+def _file_groups(arguments: tuple[str, ...], option: str) -> dict[str, str]:
+    groups: dict[str, str] = {}
+    for argument in arguments:
+        name, equals, files = argument.partition("=") if "=" in argument else ("", "", argument)
+        name = name.strip().lstrip(":")
+        if not files.strip(" ,") or (equals and not name):
+            raise ConfigurationError(
+                f"{option} {argument!r} makes no sense; write {option} NAME=FILE,FILE or "
+                f"{option} FILE."
+            )
+        if name in groups:
+            raise ConfigurationError(
+                f"{option} {name or 'without a name'} is given twice; list its files once, with "
+                "commas between them and the one with the header first."
+            )
+        groups[name] = files
+    return groups

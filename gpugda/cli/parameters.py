@@ -1,0 +1,99 @@
+"""Query parameters from the command line."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from gpugda.errors import ConfigurationError, CypherSyntaxError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpugda.query.ast import Expression
+
+__all__ = ["parse_parameters"]
+
+_NAMED = re.compile(r"\s*:?\s*(?:`([^`]+)`|([^\W\d]\w*)|(\d+))\s*(?:=>|=|:)\s*(.+)", re.DOTALL)
+
+
+def parse_parameters(arguments: Iterable[str]) -> dict[str, Any]:
+    """Values by name.
+
+    Args:
+        arguments: Each ``name=value``, ``name => value`` or a map ``{name: value}``; values as
+            Cypher or JSON writes them. A later one wins.
+
+    Raises:
+        ConfigurationError: One cannot be understood.
+    """
+    found: dict[str, Any] = {}
+    for argument in arguments:
+        if argument.lstrip().startswith("{"):
+            found.update(_value(argument, argument))
+        elif match := _NAMED.fullmatch(argument):
+            name = match[1] or match[2] or match[3]
+            found[name] = _value(match[4], argument)
+        else:
+            raise ConfigurationError(
+                f"-P {argument!r} is no parameter; write name=value, name => value "
+                "or {name: value}."
+            )
+    return found
+
+
+def _value(text: str, argument: str) -> Any:
+    from gpugda.query.parser import parse
+
+    try:
+        # In parentheses the text cannot be read as more than one value.
+        (part,) = parse(f"RETURN (\n{_keys_as_names(text)}\n) AS value").parts
+        projection = part.clauses[0].projection  # type: ignore[attr-defined]  # RETURN it is
+        (item,) = projection.items
+        return _evaluated(item.expression)
+    except (CypherSyntaxError, ValueError):
+        raise ConfigurationError(
+            f"-P {argument!r}: {text!r} is no value. Write numbers, true, false, null, [lists] and "
+            "{maps} as they are, text in quotes: -P 'name=\"text\"'."
+        ) from None
+
+
+def _keys_as_names(text: str) -> str:
+    """JSON's quoted keys as Cypher's names."""
+    import json
+
+    try:
+        return _cypher(json.loads(text, parse_float=_Number, parse_int=_Number))
+    except ValueError:
+        return text
+
+
+class _Number(str):
+    """A number as written: JSON's reader would round it."""
+
+    __slots__ = ()
+
+
+def _cypher(value: Any) -> str:
+    if isinstance(value, dict):
+        entries = (f"`{key.replace('`', '``')}`: {_cypher(each)}" for key, each in value.items())
+        return f"{{{', '.join(entries)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_cypher, value))}]"
+    if isinstance(value, _Number):
+        return str(value)
+    if isinstance(value, str):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return {None: "null", True: "true", False: "false"}.get(value, str(value))
+
+
+def _evaluated(expression: Expression) -> Any:
+    from gpugda.query import ast
+
+    if isinstance(expression, ast.Literal):
+        return expression.value
+    if isinstance(expression, ast.ListLiteral):
+        return [_evaluated(item) for item in expression.items]
+    if isinstance(expression, ast.MapLiteral):
+        return {key: _evaluated(value) for key, value in expression.entries}
+    raise ValueError("not a literal")

@@ -1,0 +1,59 @@
+"""Progress of loading as a bar on standard error."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from gpugda.ports import SilentProgress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
+
+    from gpugda.ports import Progress
+
+__all__ = ["BarProgress", "shown_progress"]
+
+
+class BarProgress:
+    """Draws one bar per phase.
+
+    Args:
+        bars: Rich's display, started and stopped by its owner.
+    """
+
+    def __init__(self, bars: RichProgress) -> None:
+        self._bars = bars
+        self._task: TaskID | None = None
+
+    def phase(self, name: str, total: int | None = None) -> None:
+        """Ends the bar before it, and begins one."""
+        self._end()
+        self._task = self._bars.add_task(name, total=total)
+
+    def advance(self, amount: int) -> None:
+        """Moves the bar."""
+        if self._task is not None:
+            self._bars.advance(self._task, amount)
+
+    def _end(self) -> None:
+        if self._task is not None:
+            self._bars.remove_task(self._task)
+
+
+@contextmanager
+def shown_progress() -> Iterator[Progress]:
+    """A progress, drawn where standard error is a terminal, and gone when the work is done."""
+    if not sys.stderr.isatty():
+        yield SilentProgress()
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), *Progress.get_default_columns()[:3], TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        yield BarProgress(bars)

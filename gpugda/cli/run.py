@@ -1,0 +1,168 @@
+"""``gpugda run`` and ``gpugda explain``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from gpugda.cli.failures import say
+from gpugda.cli.formats import Format, write_result
+from gpugda.cli.options import SourceOptions, make_source
+from gpugda.cli.parameters import parse_parameters
+from gpugda.cli.progress import shown_progress
+from gpugda.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.accelerator import Accelerator
+
+__all__ = ["OutputOptions", "QueryOptions", "explain_query", "open_accelerator", "run_query"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOptions:
+    """What the options say about the query."""
+
+    text: str | None
+    file: str | None = None
+    parameters: tuple[str, ...] = ()
+    engine: str = "auto"
+    strategy: str | None = None
+    timeout: float | None = None
+
+    def query(self) -> str:
+        """The query's text.
+
+        Raises:
+            ConfigurationError: There is none, or two, or the file cannot be read.
+        """
+        if self.text is not None and self.file is not None:
+            raise ConfigurationError("Give the query as an argument or with --file, not both.")
+        text = self.text if self.text is not None else _read_query(self.file)
+        if not text.strip():
+            raise ConfigurationError("The query is empty.")
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOptions:
+    """What the options say about the output."""
+
+    form: Format = Format.AUTO
+    path: str | None = None
+    limit: int = 0
+    summary: bool = False
+
+
+def _read_query(file: str | None) -> str:
+    if file is None and sys.stdin.isatty():
+        raise ConfigurationError(
+            "There is no query: give it as an argument, with --file, or through standard input."
+        )
+    try:
+        data = sys.stdin.buffer.read() if file in (None, "-") else Path(file or "").read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigurationError(f"--file {file!r} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(
+            f"The query is not UTF-8 text: {error.reason} at byte {error.start}."
+        ) from error
+
+
+def open_accelerator(
+    source: SourceOptions, device: str | None = None, memory_limit: str | None = None
+) -> Accelerator:
+    """Opens the source, with a progress bar on a terminal."""
+    from gpugda.api import connect
+    from gpugda.config import device_wanted
+
+    made = make_source(source)
+    wanted = int(device) if device is not None and device.isdigit() else device_wanted(device)
+    with shown_progress() as progress:
+        return connect(made, device=wanted, memory_limit=memory_limit, progress=progress)
+
+
+def run_query(
+    source: SourceOptions,
+    query: QueryOptions,
+    output: OutputOptions,
+    device: str | None,
+    memory_limit: str | None,
+) -> None:
+    """Runs a query and writes its rows; nothing is written where it fails."""
+    text, parameters = query.query(), parse_parameters(query.parameters)
+    terminal = output.path is None and sys.stdout.isatty()
+    if terminal and output.form is Format.ARROW:
+        raise ConfigurationError(
+            "Arrow is binary: send it to a file with --output FILE, or through a pipe."
+        )
+    with open_accelerator(source, device, memory_limit) as accelerator:
+        result = accelerator.run(
+            text, parameters, engine=query.engine, strategy=query.strategy, timeout=query.timeout
+        )
+        for warning in result.summary.warnings:
+            say(f"warning: {warning}")
+        with _sink(output.path) as sink:
+            write_result(result, output.form, sink, terminal=terminal, limit=output.limit)
+        if output.summary:
+            say(str(result.summary))
+        elif terminal:
+            say(result.summary.headline())
+
+
+def explain_query(
+    source: SourceOptions, query: QueryOptions, device: str | None, memory_limit: str | None
+) -> None:
+    """Prints how a query would be answered."""
+    text = query.query()
+    with open_accelerator(source, device, memory_limit) as accelerator:
+        sys.stdout.write(f"{accelerator.explain(text, **_strategy(query))}\n")
+
+
+def _strategy(query: QueryOptions) -> dict[str, Any]:
+    return {} if query.strategy is None else {"strategy": query.strategy}
+
+
+@contextmanager
+def _sink(path: str | None) -> Iterator[IO[bytes]]:
+    """Standard output, or a file that appears when it is whole."""
+    if path is None:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = Path(path)
+    if (
+        target.exists() and not target.is_file()
+    ):  # a pipe or device with a name: there is nothing to replace
+        with target.open("wb") as sink:
+            yield sink
+        return
+    try:
+        with tempfile.NamedTemporaryFile(
+            dir=target.parent, prefix=f".{target.name}.", delete=False
+        ) as sink:
+            temporary = Path(sink.name)
+            try:
+                yield sink
+            except BaseException:
+                temporary.unlink()
+                raise
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(target)
+    except OSError as error:
+        raise ConfigurationError(
+            f"--output {path!r} cannot be written: {error.strerror}."
+        ) from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,93 @@
+"""Settings from arguments and the environment, read when they are needed and never stored."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from gpugda.errors import ConfigurationError
+
+__all__ = ["check_freshness", "check_timeout", "default_source", "device_wanted", "parse_bytes"]
+
+_UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+def parse_bytes(value: int | str | None, *, name: str = "memory_limit") -> int | None:
+    """A number of bytes from ``268435456``, ``"256MiB"``, ``"2 GB"``; None stays None.
+
+    Raises:
+        ConfigurationError: Not a positive size.
+    """
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool):
+        size = value
+    else:
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(value).lower())
+        if match is None:
+            raise ConfigurationError(
+                f"{name} is {value!r}; give bytes as a number, or text such as '512MiB' or '2GB'."
+            )
+        unit = match[2] or ""
+        size = int(float(match[1]) * (_BINARY[unit] if unit in _BINARY else _UNITS[unit]))
+    if size <= 0:
+        raise ConfigurationError(f"{name} is {value!r}; it must be more than zero bytes.")
+    return size
+
+
+def check_timeout(timeout: float | None) -> float | None:
+    """The timeout in seconds, None for no limit.
+
+    Raises:
+        ConfigurationError: Not a positive number.
+    """
+    if timeout is None:
+        return None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+        raise ConfigurationError(
+            f"timeout is {timeout!r}; give seconds as a positive number, or None for no limit."
+        )
+    return float(timeout)
+
+
+def check_freshness(freshness: str) -> str:
+    """``strict``, ``manual`` or ``max_age=…``.
+
+    Raises:
+        ConfigurationError: Anything else.
+    """
+    if freshness in ("strict", "manual") or re.fullmatch(
+        r"max_age=\d+(\.\d+)?(ms|s|m|h)", freshness
+    ):
+        return freshness
+    raise ConfigurationError(
+        f"freshness is {freshness!r}; it can be 'strict', 'manual', or 'max_age=' with a duration such as 5s."
+    )
+
+
+def device_wanted(
+    device: str | int | None, environment: Mapping[str, str] | None = None
+) -> str | int | None:
+    """The device asked for: the argument, else ``GPUGDA_DEVICE``, else None."""
+    if device is not None:
+        return device
+    text = (os.environ if environment is None else environment).get("GPUGDA_DEVICE", "").strip()
+    return int(text) if text.isdigit() else text or None
+
+
+def default_source(environment: Mapping[str, str] | None = None) -> str:
+    """The address of the default source: ``GPUGDA_SOURCE``, else ``NEO4J_URI``.
+
+    Raises:
+        ConfigurationError: Neither is set; says what to set.
+    """
+    variables = os.environ if environment is None else environment
+    for name in ("GPUGDA_SOURCE", "NEO4J_URI"):
+        if address := variables.get(name, "").strip():
+            return address
+    raise ConfigurationError(
+        "No data source is configured. Set GPUGDA_SOURCE to a snapshot folder, a GraphML file, a folder of import CSV, "
+        "or 'sample:wordnet'; or open one yourself: gpugda.connect(source).run(query)."
+    )

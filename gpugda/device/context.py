@@ -1,0 +1,104 @@
+"""An opened device: context, queue, limits and habits."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from gpugda.device.devices import DeviceInfo, choose_device, list_devices
+from gpugda.device.failures import device_failure
+from gpugda.errors import DeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["DeviceContext", "DeviceInfo", "choose_device", "list_devices"]
+
+
+class DeviceContext:
+    """A device with one queue, in order. Its users take ``lock`` while they launch.
+
+    Args:
+        info: Which device.
+        like_cpu: How kernels split their work: few items with long shares, or many. None asks the device.
+
+    Raises:
+        DeviceError: The device cannot be opened.
+    """
+
+    def __init__(self, info: DeviceInfo, *, like_cpu: bool | None = None) -> None:
+        import pyopencl as cl
+
+        self.info = info
+        self.lock = threading.RLock()
+        self.kernels: dict[tuple[str, str], Any] = {}
+        self.programs: dict[str, Any] = {}
+        self._errors: type[Exception] = cl.Error
+        self._like_cpu = info.type == "cpu" if like_cpu is None else like_cpu
+        self._process = os.getpid()
+        self._closed = False
+        try:
+            self.context: Any = cl.Context([info.handle])
+            self.queue: Any = cl.CommandQueue(self.context)
+        except cl.Error as error:
+            raise device_failure(error, "opening the device", info.name) from error
+
+    @property
+    def is_cpu(self) -> bool:
+        """Does it prefer few work items with long shares?"""
+        return self._like_cpu
+
+    @property
+    def is_pocl(self) -> bool:
+        """Does it compile each kernel at its first launch?"""
+        return "portable computing language" in self.info.platform.lower()
+
+    @property
+    def group_size(self) -> int:
+        """Work items per group, the same for all kernels."""
+        return 1 if self._like_cpu else 256
+
+    @property
+    def most_items(self) -> int:
+        """More work items than these do not make a launch faster."""
+        return self.info.compute_units * (16 if self._like_cpu else 2048)
+
+    def call(self, doing: str, function: Callable[..., Any], *args: Any, **settings: Any) -> Any:
+        """Calls pyopencl.
+
+        Raises:
+            DeviceError: The call failed, or the device cannot be used from here.
+            MemoryLimitError: There is no memory for it.
+        """
+        self.check()
+        try:
+            return function(*args, **settings)
+        except (self._errors, MemoryError) as error:
+            raise device_failure(error, doing, self.info.name) from error
+
+    def check(self) -> None:
+        """Refuses a closed device, and one that was opened before a fork."""
+        if self._closed:
+            raise DeviceError(f"{self.info.name} was closed; open it again")
+        if os.getpid() != self._process:
+            raise DeviceError(
+                f"{self.info.name} was opened in process {self._process}, and OpenCL does not survive a "
+                "fork: open it after forking, or start processes by spawn"
+            )
+
+    def finish(self) -> None:
+        """Waits until everything in the queue is done."""
+        self.call("waiting for kernels", self.queue.finish)
+
+    def close(self) -> None:
+        """Lets go of the device; a second call does nothing."""
+        with self.lock:
+            if self._closed:
+                return
+            if os.getpid() == self._process:
+                self.queue.finish()
+            self._closed = True
+            self.kernels.clear()
+            self.programs.clear()
+            self.queue = self.context = None

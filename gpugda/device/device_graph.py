@@ -1,0 +1,168 @@
+"""A data graph's arrays on the device, uploaded when first needed, shared by all queries."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.device.buffers import DeviceArray, MemoryBudget, Workspace
+from gpugda.errors import DeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gpugda.device.context import DeviceContext
+    from gpugda.graph.csr import Csr
+    from gpugda.graph.data_graph import DataGraph
+
+__all__ = ["ANY_LABEL", "DeviceGraph"]
+
+ANY_LABEL = -1
+"""Stands for a label id: the nodes that have at least one label."""
+
+_NO_LIMIT = 1 << 62
+
+
+class DeviceGraph:
+    """The arrays of a data graph on one device.
+
+    Args:
+        context: The device.
+        graph: The data graph.
+    """
+
+    def __init__(self, context: DeviceContext, graph: DataGraph) -> None:
+        self.context = context
+        self.graph = graph
+        self.words = -(-graph.node_count // 32)
+        self.relationship_words = -(-graph.relationship_count // 32)
+        self._workspace = Workspace(context, MemoryBudget(_NO_LIMIT))
+        self._csrs: dict[str, list[DeviceArray | None]] = {}
+        self._labels: DeviceArray | None = None
+        self._label_slots: dict[int, int] = {}
+        self._users = 0
+        self._closed = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        return self._workspace.budget.used
+
+    @contextmanager
+    def use(self) -> Iterator[None]:
+        """Keeps the arrays where they are, also when the graph is closed meanwhile."""
+        with self.context.lock:
+            if self._closed:
+                raise DeviceError("the data graph was taken from the device; run the query again")
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self.context.lock:
+                self._users -= 1
+                self._free_when_unused()
+
+    def close(self) -> None:
+        """Frees the arrays as soon as nobody uses them."""
+        with self.context.lock:
+            self._closed = True
+            self._free_when_unused()
+
+    def csr_arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
+        """The arguments for ``GRAPH_PARAMETERS``; all None where no relationship is looked at.
+
+        Raises:
+            MemoryLimitError: They fit the budget or the device no more.
+        """
+        if not needed:
+            return [None] * 11
+        outgoing = self._csr("outgoing", self.graph.outgoing, budget)
+        incoming = self._csr("incoming", self.graph.incoming, budget)
+        return [*outgoing[:5], *incoming]
+
+    def label_slots(
+        self, label_ids: Iterable[int], budget: MemoryBudget
+    ) -> tuple[DeviceArray | None, dict[int, int]]:
+        """A matrix of label bitmaps, and the row of each label in it.
+
+        Args:
+            label_ids: What will be looked up; `ANY_LABEL` may be among them.
+            budget: What new rows are counted against.
+        """
+        missing = [each for each in dict.fromkeys(label_ids) if each not in self._label_slots]
+        if missing:
+            self._add_labels(missing, budget)
+        return self._labels, self._label_slots
+
+    # ------------------------------------------------------------------ uploads
+    def _csr(self, name: str, csr: Csr, budget: MemoryBudget) -> list[DeviceArray | None]:
+        if name not in self._csrs:
+            arrays = (
+                csr.row_offsets,
+                csr.neighbours,
+                csr.run_offsets,
+                csr.run_types,
+                csr.run_starts,
+                csr.relationship_indexes,
+            )
+            uploaded: list[DeviceArray | None] = []
+            try:
+                for array in arrays:
+                    uploaded.append(
+                        None if array is None else self._upload(array, f"{name} relationships", budget)
+                    )
+            except BaseException:
+                self._drop(uploaded, budget)
+                raise
+            self._csrs[name] = uploaded
+        return self._csrs[name]
+
+    def _upload(self, array: Any, what: str, budget: MemoryBudget) -> DeviceArray:
+        before = self._workspace.budget.used
+        # Reserved as the workspace will count it, before anything is allocated.
+        budget.reserve(max(array.nbytes, 256), what)
+        uploaded = self._workspace.upload(array, what)
+        budget.release(max(array.nbytes, 256) - (self._workspace.budget.used - before))
+        return uploaded
+
+    def _drop(self, arrays: list[DeviceArray | None], budget: MemoryBudget) -> None:
+        before = self._workspace.budget.used
+        self._workspace.release(*arrays)
+        self._workspace.trim()
+        budget.release(before - self._workspace.budget.used)
+
+    def _add_labels(self, missing: list[int], budget: MemoryBudget) -> None:
+        known = len(self._label_slots)
+        rows = max(known + len(missing), min(2 * known, len(self.graph.labels) + 1))
+        size = rows * self.words
+        budget.reserve(max(size * 4, 256), "label bitmaps")
+        try:
+            matrix = self._workspace.allocate(size, np.uint32, "label bitmaps")
+        except BaseException:
+            budget.release(max(size * 4, 256))
+            raise
+        slots = dict(self._label_slots)
+        for label_id in (*slots, *missing):
+            slot = slots.setdefault(label_id, len(slots))
+            self._workspace.write(matrix, self._label_bits(label_id), slot * self.words)
+        if self._labels is not None:
+            self._drop([self._labels], budget)
+        self._labels, self._label_slots = matrix, slots
+
+    def _label_bits(self, label_id: int) -> Any:
+        if label_id != ANY_LABEL:
+            return self.graph.label_bits(label_id)
+        has_any = np.diff(self.graph.label_offsets) > 0
+        packed = np.packbits(has_any, bitorder="little")
+        padded = np.zeros(self.words * 4, dtype=np.uint8)
+        padded[: len(packed)] = packed
+        return padded.view(np.uint32)
+
+    def _free_when_unused(self) -> None:
+        if self._closed and self._users == 0:
+            self._csrs.clear()
+            self._labels = None
+            self._label_slots = {}
+            self._workspace.close()

@@ -1,0 +1,122 @@
+"""Which OpenCL devices there are, and which one to take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpugda.errors import DeviceError
+
+__all__ = ["DeviceInfo", "choose_device", "list_devices"]
+
+_TYPES = {1: "default", 2: "cpu", 4: "gpu", 8: "accelerator", 16: "custom"}
+
+_HOW_TO_MEND = (
+    "A CPU can always be used: pip install pocl-binary-distribution. "
+    "Where an NVIDIA driver is installed but not registered with OpenCL: mkdir -p "
+    "/etc/OpenCL/vendors; echo libnvidia-opencl.so.1 > /etc/OpenCL/vendors/nvidia.icd (or put that "
+    "file elsewhere and name its folder in OCL_ICD_VENDORS)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """One OpenCL device.
+
+    Args:
+        index: Its place among all devices of all platforms.
+        platform: Name of its platform.
+        name: Its name.
+        vendor: Who made it.
+        type: ``cpu``, ``gpu``, ``accelerator`` or ``custom``.
+        compute_units: How many there are.
+        global_memory_bytes: Its memory.
+        max_allocation_bytes: The largest single buffer.
+        local_memory_bytes: Memory of one work group.
+        version: OpenCL's version, as the device writes it.
+        handle: pyopencl's device.
+    """
+
+    index: int
+    platform: str
+    name: str
+    vendor: str
+    type: str
+    compute_units: int
+    global_memory_bytes: int
+    max_allocation_bytes: int
+    local_memory_bytes: int
+    version: str
+    handle: Any = field(repr=False, compare=False, default=None)
+
+
+def list_devices() -> list[DeviceInfo]:
+    """All OpenCL devices; empty where there is no platform or no OpenCL at all."""
+    try:
+        import pyopencl as cl
+    except ImportError:
+        return []
+    try:
+        platforms = cl.get_platforms()
+    except cl.Error:
+        return []
+    handles: list[Any] = []
+    for platform in platforms:
+        try:
+            handles.extend(platform.get_devices())
+        except cl.Error:  # a platform without devices says so by an error
+            continue
+    return [_info(index, handle) for index, handle in enumerate(handles)]
+
+
+def _info(index: int, handle: Any) -> DeviceInfo:
+    return DeviceInfo(
+        index=index,
+        platform=handle.platform.name.strip(),
+        name=handle.name.strip(),
+        vendor=handle.vendor.strip(),
+        # Several bits may be set: the last one says most.
+        type=_TYPES.get(1 << (int(handle.type).bit_length() - 1), "custom"),
+        compute_units=handle.max_compute_units,
+        global_memory_bytes=handle.global_mem_size,
+        max_allocation_bytes=handle.max_mem_alloc_size,
+        local_memory_bytes=handle.local_mem_size,
+        version=handle.version.strip(),
+        handle=handle,
+    )
+
+
+def choose_device(wanted: str | int | None = None) -> DeviceInfo:
+    """The device that fits best.
+
+    Args:
+        wanted: ``"gpu"``, ``"cpu"``, an index as `list_devices` counts (also as text), or a part of a
+            platform's or device's name. None takes the GPU with most memory, else any device.
+
+    Raises:
+        DeviceError: There is none, or none that fits.
+    """
+    devices = list_devices()
+    if not devices:
+        raise DeviceError(f"no OpenCL device was found. {_HOW_TO_MEND}")
+    fitting = [device for device in devices if _fits(device, wanted)]
+    if not fitting:
+        there = "; ".join(f"{each.index}: {each.name} ({each.platform})" for each in devices)
+        raise DeviceError(f"no OpenCL device fits {wanted!r}. There is {there}. {_HOW_TO_MEND}")
+    return max(
+        fitting,
+        key=lambda device: (device.type == "gpu", device.global_memory_bytes, -device.index),
+    )
+
+
+def _fits(device: DeviceInfo, wanted: str | int | None) -> bool:
+    if wanted is None or wanted == "":
+        return True
+    if isinstance(wanted, int):
+        return device.index == wanted
+    text = wanted.strip().lower()
+    if text in ("gpu", "cpu"):
+        return device.type == text
+    if text.isdecimal():
+        return device.index == int(text)
+    return text in device.name.lower() or text in device.platform.lower()

@@ -1,0 +1,133 @@
+"""A query graph as the words that kernels read; the partner of ``query_graph.h``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["LABEL_STACK", "NONE", "Adjacency", "Degree", "QueryRow", "QueryWords", "write_query"]
+
+NONE = 0xFFFFFFFF
+LABEL_STACK = 16
+"""Label programs that need a deeper stack must come as a node mask."""
+
+_NODE_WORDS = 8
+_OUTGOING, _INCOMING, _LOOP = 1, 2, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Degree:
+    """At least so many relationships of these types (None for any) in these directions."""
+
+    outgoing: bool
+    incoming: bool
+    types: tuple[int, ...] | None
+    at_least: int
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """A query relationship as seen from one of its ends.
+
+    Args:
+        relationship: Its position; for the caller.
+        other_row: Row of the other end.
+        outgoing: May it start here?
+        incoming: May it end here?
+        is_loop: Is the other end this one?
+        mask_slot: Its bitmap among the relationship masks, None for all.
+        types: Type ids, None for any.
+    """
+
+    relationship: int
+    other_row: int
+    outgoing: bool
+    incoming: bool
+    is_loop: bool
+    mask_slot: int | None
+    types: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRow:
+    """A query node, at its row of the matrix of candidates.
+
+    Args:
+        level: 0 where a component starts, else one more than where it is reached from.
+        labels: Postfix program of (operation, slot of the label's bitmap).
+        mask_slot: Its bitmap among the node masks, None for all.
+        degrees: What it needs.
+        adjacencies: Its query relationships, a loop once.
+    """
+
+    level: int
+    labels: tuple[tuple[int, int], ...]
+    mask_slot: int | None
+    degrees: tuple[Degree, ...]
+    adjacencies: tuple[Adjacency, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueryWords:
+    """The words, and where the adjacency of (row, relationship) lies in them."""
+
+    words: NDArray[np.uint32]
+    adjacencies: Mapping[tuple[int, int], int]
+
+
+def write_query(rows: Sequence[QueryRow]) -> QueryWords:
+    """The words of a query graph."""
+    words = [0] * (_NODE_WORDS * len(rows))
+    types: dict[tuple[int, ...], int] = {}
+    places: dict[tuple[int, int], int] = {}
+    for row in rows:
+        for each in (*row.degrees, *row.adjacencies):
+            if each.types is not None and each.types not in types:
+                types[each.types] = len(words)
+                words.extend(each.types)
+    for number, row in enumerate(rows):
+        labels_at = len(words)
+        words.extend(word for pair in row.labels for word in pair)
+        degrees_at = len(words)
+        for degree in row.degrees:
+            words.extend((_directions(degree), degree.at_least, *_types(degree.types, types)))
+        adjacencies_at = len(words)
+        for adjacency in row.adjacencies:
+            places[number, adjacency.relationship] = len(words)
+            words.extend(_adjacency(adjacency, types))
+        words[number * _NODE_WORDS : (number + 1) * _NODE_WORDS] = [
+            labels_at,
+            len(row.labels),
+            degrees_at,
+            len(row.degrees),
+            adjacencies_at,
+            len(row.adjacencies),
+            row.level,
+            NONE if row.mask_slot is None else row.mask_slot,
+        ]
+    return QueryWords(np.array(words, dtype=np.uint32), places)
+
+
+def _adjacency(adjacency: Adjacency, places: Mapping[tuple[int, ...], int]) -> tuple[int, ...]:
+    return (
+        _directions(adjacency) | (_LOOP if adjacency.is_loop else 0),
+        adjacency.other_row,
+        NONE if adjacency.mask_slot is None else adjacency.mask_slot,
+        *_types(adjacency.types, places),
+    )
+
+
+def _directions(each: Degree | Adjacency) -> int:
+    return (_OUTGOING if each.outgoing else 0) | (_INCOMING if each.incoming else 0)
+
+
+def _types(
+    types: tuple[int, ...] | None, places: Mapping[tuple[int, ...], int]
+) -> tuple[int, int]:
+    return (0, NONE) if types is None else (places[types], len(types))

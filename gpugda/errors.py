@@ -1,0 +1,131 @@
+"""Every error gpugda raises on purpose, and what each one asks of the caller.
+
+    GpugdaError
+    ├── QueryError                      the query text or its parameters
+    │   ├── CypherSyntaxError           not Cypher, or Cypher that Neo4j would refuse to compile
+    │   ├── UnsupportedQueryError       valid Cypher outside what this engine answers
+    │   ├── CypherTypeError             a value of the wrong type met at run time
+    │   └── ParameterMissingError       the query names a parameter that was not given
+    ├── ConfigurationError              a setting, an option or the environment
+    ├── SourceError                     the data source: unreadable, inconsistent, damaged
+    │   └── StaleSnapshotError          the snapshot is older than the freshness asked for
+    ├── DeviceError                     OpenCL: no device, a failed build, a lost device
+    │   └── MemoryLimitError            cannot be done within the memory limit
+    └── QueryTimeoutError               the time limit was reached; nothing was returned
+
+Neo4j's own errors pass through unchanged.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpugda.types import Span
+
+__all__ = [
+    "ConfigurationError",
+    "CypherSyntaxError",
+    "CypherTypeError",
+    "DeviceError",
+    "GpugdaError",
+    "MemoryLimitError",
+    "ParameterMissingError",
+    "QueryError",
+    "QueryTimeoutError",
+    "SourceError",
+    "StaleSnapshotError",
+    "UnsupportedQueryError",
+]
+
+
+class GpugdaError(Exception):
+    """Base of all errors raised by gpugda."""
+
+
+class QueryError(GpugdaError):
+    """An error in a query; knows the place in the text when there is one.
+
+    Args:
+        message: One sentence: what is wrong and what to do.
+        text: The whole query text.
+        span: The offending piece of it; the error then shows its line with a caret.
+
+    Attributes:
+        line: 1-based line of the place, or None.
+        column: 1-based column of the place, or None.
+    """
+
+    def __init__(self, message: str, text: str | None = None, span: Span | None = None) -> None:
+        self.message = message
+        self.text = text
+        self.span = span
+        self.line: int | None = None
+        self.column: int | None = None
+        if text is not None and span is not None:
+            self.line, self.column = span.place(text)
+            message = f"{message} (line {self.line}, column {self.column})\n{span.marked(text)}"
+        super().__init__(message)
+
+
+class CypherSyntaxError(QueryError):
+    """The text is not Cypher, or Neo4j would refuse to compile it."""
+
+
+class UnsupportedQueryError(QueryError):
+    """The query is valid, but names a construct that the asked engine does not answer.
+
+    Attributes:
+        construct: The construct's name, such as ``OPTIONAL MATCH``.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        text: str | None = None,
+        span: Span | None = None,
+        *,
+        construct: str = "",
+    ) -> None:
+        super().__init__(message, text, span)
+        self.construct = construct
+
+
+class CypherTypeError(QueryError):
+    """A value had a type for which the operation is not defined."""
+
+
+class ParameterMissingError(QueryError):
+    """The query uses a parameter for which no value was given."""
+
+
+class ConfigurationError(GpugdaError):
+    """A setting, an option or an environment variable is missing or makes no sense."""
+
+
+class SourceError(GpugdaError):
+    """The data source cannot be read, or contradicts itself."""
+
+
+class StaleSnapshotError(SourceError):
+    """The snapshot does not have the freshness that was asked for, and could not be refreshed."""
+
+
+class DeviceError(GpugdaError):
+    """OpenCL failed: no platform or device, a kernel that does not build, a device that was lost.
+
+    Attributes:
+        build_log: The compiler's output where a kernel failed to build, else empty.
+    """
+
+    def __init__(self, message: str, *, build_log: str = "") -> None:
+        super().__init__(message if not build_log else f"{message}\n{build_log}")
+        self.build_log = build_log
+
+
+class MemoryLimitError(DeviceError):
+    """The work cannot be done within the memory limit, not even in pieces."""
+
+
+class QueryTimeoutError(GpugdaError):
+    """The query took longer than its time limit."""

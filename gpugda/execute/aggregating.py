@@ -1,0 +1,168 @@
+"""Implicit grouping with count(), chunk by chunk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.execute.expressions import evaluate_operand
+from gpugda.execute.grouping import group_rows, nan_identity
+from gpugda.execute.operands import Operand, take, validity
+from gpugda.execute.row_table import RowTable, stacked
+from gpugda.graph.columns import Column, ColumnKind
+from gpugda.query import ast
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.execute.environment import Environment
+    from gpugda.query.query_graph import Query
+
+__all__ = ["Aggregation", "GroupTable"]
+
+_MERGE_ROWS = 1 << 16
+"""Partial results are merged when at least so many rows, and as many as are merged, have come."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupTable:
+    """The groups: one row each, in the order in which they appeared."""
+
+    row_count: int
+    keys: tuple[Operand, ...]
+    aggregates: tuple[Operand, ...]
+
+
+class Aggregation:
+    """Groups rows by the query's keys and counts; its memory grows with the groups.
+
+    Args:
+        query: With ``aggregating`` set.
+    """
+
+    def __init__(self, query: Query) -> None:
+        self._keys = query.grouping
+        self._aggregates = query.aggregates
+        self._rows_seen = 0
+        self._partial = _Merging()
+        self._distinct = {
+            place: _Merging()
+            for place, aggregate in enumerate(query.aggregates)
+            if isinstance(aggregate, ast.FunctionCall) and aggregate.distinct
+        }
+
+    def push(self, environment: Environment) -> None:
+        """Adds rows."""
+        keys = self._keyed(self._keys, environment)
+        counts: list[Operand] = []
+        groups = group_rows(keys, environment.row_count)
+        for place, aggregate in enumerate(self._aggregates):
+            counted, argument = self._counted(aggregate, environment)
+            if place in self._distinct:
+                pairs = RowTable(environment.row_count, keys + argument)
+                if counted is not None:
+                    pairs = pairs.take(np.flatnonzero(counted))
+                self._distinct[place].add(pairs, None)
+                counted = np.zeros(environment.row_count, dtype=np.bool_)
+            chosen = groups.group_of if counted is None else groups.group_of[counted]
+            counts.append(_integers(np.bincount(chosen, minlength=len(groups.first))))
+        firsts = tuple(take(key, groups.first) for key in keys)
+        self._partial.add(RowTable(len(groups.first), firsts + tuple(counts)), len(firsts))
+        self._rows_seen += environment.row_count
+
+    def finish(self) -> GroupTable:
+        """The groups; exactly one where there are no keys."""
+        table = self._partial.merged()
+        if table is None or (table.row_count == 0 and not self._keys):
+            empty = 0 if self._keys else 1
+            zeros = _integers(np.zeros(empty, dtype=np.int64))
+            keys = tuple(_integers(np.zeros(0, dtype=np.int64)) for _ in self._keys)
+            return GroupTable(empty, keys, (zeros,) * len(self._aggregates))
+        key_count = len(table.columns) - len(self._aggregates)
+        aggregates = list(table.columns[key_count:])
+        found = RowTable(table.row_count, table.columns[:key_count])
+        for place, pairs in self._distinct.items():
+            aggregates[place] = _pairs_per_group(found, pairs.merged())
+        return GroupTable(table.row_count, found.columns[::2], tuple(aggregates))
+
+    def _keyed(
+        self, expressions: tuple[ast.Expression, ...], environment: Environment
+    ) -> tuple[Operand, ...]:
+        # Each key is followed by what tells its NaNs apart.
+        keyed: list[Operand] = []
+        for expression in expressions:
+            operand = evaluate_operand(expression, environment)
+            keyed += [operand, nan_identity(expression, operand, environment, self._rows_seen)]
+        return tuple(keyed)
+
+    def _counted(
+        self, aggregate: ast.Expression, environment: Environment
+    ) -> tuple[NDArray[np.bool_] | None, tuple[Operand, ...]]:
+        """The rows that count (None for all), and the argument as a key."""
+        if not isinstance(aggregate, ast.FunctionCall):
+            return None, ()
+        argument = aggregate.arguments[0]
+        if isinstance(argument, ast.Variable) and not aggregate.distinct:
+            return None, ()  # a pattern variable is never null, and its column may not be there
+        keyed = self._keyed((argument,), environment)
+        valid = validity(keyed[0])
+        if isinstance(valid, bool):
+            return (None if valid else np.zeros(environment.row_count, dtype=np.bool_)), keyed
+        return valid, keyed
+
+
+class _Merging:
+    """Tables of distinct rows that are merged now and then.
+
+    The first ``key_count`` columns are keys, the others counts to be added; None for keys only.
+    """
+
+    def __init__(self) -> None:
+        self._tables: list[RowTable] = []
+        self._waiting = 0
+        self._merged_rows = 0
+        self._key_count: int | None = None
+
+    def add(self, table: RowTable, key_count: int | None) -> None:
+        self._key_count = key_count
+        self._tables.append(table)
+        self._waiting += table.row_count
+        if self._waiting > max(_MERGE_ROWS, self._merged_rows):
+            self._merge()
+
+    def merged(self) -> RowTable | None:
+        self._merge()
+        return self._tables[0] if self._tables else None
+
+    def _merge(self) -> None:
+        if not self._tables:
+            return
+        table = stacked(self._tables)
+        key_count = len(table.columns) if self._key_count is None else self._key_count
+        keys = table.columns[:key_count]
+        groups = group_rows(keys, table.row_count)
+        sums: list[Operand] = []
+        for counts in table.columns[key_count:]:
+            assert isinstance(counts, Column)
+            total = np.zeros(len(groups.first), dtype=np.int64)
+            np.add.at(total, groups.group_of, counts.values)
+            sums.append(_integers(total))
+        firsts = tuple(take(key, groups.first) for key in keys)
+        self._tables = [RowTable(len(groups.first), firsts + tuple(sums))]
+        self._waiting, self._merged_rows = 0, len(groups.first)
+
+
+def _pairs_per_group(keys: RowTable, pairs: RowTable | None) -> Operand:
+    """Number of (key, value) pairs with the keys of each group; ``keys`` has no two alike."""
+    assert pairs is not None
+    both = stacked([keys, RowTable(pairs.row_count, pairs.columns[: len(keys.columns)])])
+    groups = group_rows(both.columns, both.row_count)
+    return _integers(
+        np.bincount(groups.group_of[keys.row_count :], minlength=keys.row_count).astype(np.int64)
+    )
+
+
+def _integers(values: NDArray[Any]) -> Column:
+    return Column(ColumnKind.INTEGER, values.astype(np.int64, copy=False))

@@ -1,0 +1,82 @@
+"""The device of an accelerator: opened when first needed, holding at most one data graph's copy."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from gpugda.device.context import DeviceContext, choose_device
+from gpugda.device.device_graph import DeviceGraph
+from gpugda.execute.gpsm import GpsmStrategy
+
+if TYPE_CHECKING:
+    from gpugda.graph.data_graph import DataGraph
+
+__all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "DeviceSession"]
+
+STRATEGIES = {"gpsm": GpsmStrategy}
+"""Ways to join on the device, by name. A new one is one line here."""
+
+DEFAULT_STRATEGY = "gpsm"
+
+
+class DeviceSession:
+    """Opens a device once and keeps strategies for the graph that was asked for last.
+
+    Args:
+        wanted: What `choose_device` is given.
+        memory_limit: Bytes, None for the strategy's default.
+        refinement: How often candidates are refined.
+    """
+
+    def __init__(self, wanted: str | int | None, memory_limit: int | None, refinement: str) -> None:
+        self._wanted = wanted
+        self._memory_limit = memory_limit
+        self._refinement = refinement
+        self._lock = threading.Lock()
+        self._context: DeviceContext | None = None
+        self._graph: DeviceGraph | None = None
+        self._host_graph: DataGraph | None = None
+        self._strategies: dict[str, GpsmStrategy] = {}
+
+    @property
+    def device_name(self) -> str:
+        """The device's name, empty while none is open."""
+        return "" if self._context is None else self._context.info.name
+
+    @property
+    def bytes_used(self) -> int:
+        """Bytes that the graph's copy takes on the device."""
+        return 0 if self._graph is None else self._graph.nbytes
+
+    def strategy(self, name: str, graph: DataGraph) -> GpsmStrategy:
+        """The strategy of this name for a graph.
+
+        Raises:
+            DeviceError: There is no such device, or it cannot be opened.
+        """
+        with self._lock:
+            if self._context is None:
+                self._context = DeviceContext(choose_device(self._wanted))
+            if self._host_graph is not graph or self._graph is None:
+                self._release_graph()
+                self._graph, self._host_graph = DeviceGraph(self._context, graph), graph
+            if name not in self._strategies:
+                self._strategies[name] = STRATEGIES[name](
+                    self._graph, memory_limit=self._memory_limit, refinement=self._refinement
+                )
+            return self._strategies[name]
+
+    def close(self) -> None:
+        """Frees everything on the device; the next query opens it again."""
+        with self._lock:
+            self._release_graph()
+            if self._context is not None:
+                self._context.close()
+            self._context = None
+
+    def _release_graph(self) -> None:
+        self._strategies.clear()
+        if self._graph is not None:
+            self._graph.close()
+        self._graph = self._host_graph = None

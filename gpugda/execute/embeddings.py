@@ -1,0 +1,95 @@
+"""Tables of embeddings on the host: one column of indexes per bound query node or relationship."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gpugda.plan.plan import Plan
+
+__all__ = ["Embeddings", "Masks", "Strategy", "StrategyReport", "Wanted"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Embeddings:
+    """Some of the embeddings of a query graph, one a row.
+
+    Args:
+        row_count: Number of rows; counts also where no column was wanted.
+        nodes: ``uint32[row_count]`` node indexes per position of a wanted query node.
+        relationships: ``uint32[row_count]`` relationship indexes per position of a wanted query relationship.
+    """
+
+    row_count: int
+    nodes: Mapping[int, NDArray[np.uint32]]
+    relationships: Mapping[int, NDArray[np.uint32]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Positions of the query nodes and relationships whose columns are needed after the join."""
+
+    nodes: frozenset[int]
+    relationships: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Masks:
+    """What predicates over one variable leave: bitmaps (bit i % 32 of word i // 32) by position.
+
+    A position that is absent has no condition. Bits at and past the count are zero.
+    """
+
+    nodes: Mapping[int, NDArray[np.uint32]]
+    relationships: Mapping[int, NDArray[np.uint32]]
+
+
+@dataclass(slots=True)
+class StrategyReport:
+    """What a strategy did, filled while it runs.
+
+    Args:
+        timings: Seconds per stage (``filter``, ``relationships``, ``join``, ``fetch``).
+        steps: Lines for people, one a step: what was done and how many rows came of it.
+        candidates: Candidates left per query node position.
+        candidate_relationships: Candidate relationships left per query relationship position.
+    """
+
+    timings: dict[str, float] = field(default_factory=dict)
+    steps: list[str] = field(default_factory=list)
+    candidates: dict[int, int] = field(default_factory=dict)
+    candidate_relationships: dict[int, int] = field(default_factory=dict)
+
+
+class Strategy(Protocol):
+    """A way to find all embeddings of a plan's query graph on one data graph."""
+
+    name: str
+
+    def embeddings(
+        self,
+        plan: Plan,
+        masks: Masks,
+        wanted: Wanted,
+        report: StrategyReport,
+        deadline: float | None = None,
+    ) -> Iterator[Embeddings]:
+        """All embeddings, in chunks. Leaving the iteration early frees everything.
+
+        ``deadline`` is a time of ``time.monotonic``.
+
+        Raises:
+            MemoryLimitError: Not possible within the memory limit.
+            DeviceError: The device failed.
+            QueryTimeoutError: The deadline passed.
+        """
+
+    def count(
+        self, plan: Plan, masks: Masks, report: StrategyReport, deadline: float | None = None
+    ) -> int:
+        """The number of embeddings, without making the last step's rows."""

@@ -1,0 +1,62 @@
+"""A plan on the OpenCL device: masks, embeddings in chunks, tail."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from gpugda.execute.masks import constants_hold, make_masks
+from gpugda.execute.tail import Tail, is_plain_count, needed
+
+if TYPE_CHECKING:
+    from gpugda.execute.embeddings import Strategy, StrategyReport
+    from gpugda.execute.result_table import ResultTable
+    from gpugda.graph.data_graph import DataGraph
+    from gpugda.plan.plan import Plan
+
+__all__ = ["run_on_device"]
+
+
+def run_on_device(
+    plan: Plan,
+    graph: DataGraph,
+    strategy: Strategy,
+    parameters: Mapping[str, Any],
+    report: StrategyReport,
+    deadline: float | None = None,
+) -> ResultTable:
+    """All rows of a plan. Fills ``report`` with stage times and steps.
+
+    ``deadline`` is a time of ``time.monotonic``.
+
+    Raises:
+        CypherTypeError: A value had a type for which an operation is not defined.
+        DeviceError: The device failed.
+        MemoryLimitError: Not possible within the memory limit.
+        ParameterMissingError: A parameter has no value.
+        QueryTimeoutError: The deadline passed.
+    """
+    bound = plan.bound
+    query = bound.query
+    tail = Tail(query, bound, graph, parameters)
+    if bound.no_rows is not None or not constants_hold(bound, parameters):
+        return tail.finish()
+    started = time.perf_counter()
+    masks = make_masks(bound, graph, parameters)
+    report.timings["masks"] = time.perf_counter() - started
+    if is_plain_count(query, bound):
+        return tail.finish_count(strategy.count(plan, masks, report, deadline))
+    in_tail = 0.0
+    for chunk in strategy.embeddings(
+        plan, masks, needed(query, bound), report, deadline
+    ):
+        started = time.perf_counter()
+        more = tail.push(chunk)
+        in_tail += time.perf_counter() - started
+        if not more:
+            break
+    started = time.perf_counter()
+    table = tail.finish()
+    report.timings["tail"] = in_tail + time.perf_counter() - started
+    return table

@@ -1,0 +1,120 @@
+"""Label predicates, and the functions that read what a node or relationship is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from gpugda.errors import UnsupportedQueryError
+from gpugda.graph.columns import Column, ColumnKind
+from gpugda.graph.dictionaries import ObjectDictionary, encode_strings
+from gpugda.query import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.execute.environment import Environment
+    from gpugda.execute.text_columns import Cache
+    from gpugda.graph.data_graph import DataGraph
+
+__all__ = ["ENTITY_KINDS", "FUNCTIONS", "index_of_element_id", "label_flags"]
+
+
+def label_flags(
+    graph: DataGraph, column: Column, labels: ast.LabelExpression, environment: Environment
+) -> NDArray[np.bool_]:
+    """Whether each node's labels satisfy the expression, or each relationship's type does."""
+    codes: NDArray[Any]
+    if column.kind is ColumnKind.NODE:
+        codes, names = graph.label_codes()
+    else:
+        codes, names = graph.relationship_types(), tuple((name,) for name in graph.types.names)
+    satisfied = np.array([_holds(labels, each) for each in names], dtype=np.bool_)
+    if not environment.everything:
+        codes = codes[column.values]
+    found: NDArray[np.bool_] = satisfied[codes]
+    return found
+
+
+def _holds(labels: ast.LabelExpression, names: Sequence[str]) -> bool:
+    if isinstance(labels, ast.LabelName):
+        return labels.name in names
+    if isinstance(labels, ast.LabelWildcard):
+        return len(names) > 0
+    if isinstance(labels, ast.LabelNot):
+        return not _holds(labels.operand, names)
+    if isinstance(labels, ast.LabelAnd):
+        return all(_holds(operand, names) for operand in labels.operands)
+    if isinstance(labels, ast.LabelOr):
+        return any(_holds(operand, names) for operand in labels.operands)
+    raise UnsupportedQueryError("dynamic labels are not answered here", construct="dynamic label")
+
+
+# ------------------------------------------------------------------ functions
+def _id(graph: DataGraph, column: Column, cache: Cache) -> Column:
+    return Column(ColumnKind.INTEGER, column.values.astype(np.int64), column.valid)
+
+
+def _element_id(graph: DataGraph, column: Column, cache: Cache) -> Column:
+    used, places = np.unique(column.values, return_inverse=True)
+    name = _element_id_maker(graph, column.kind)
+    texts = pa.array([name(index) for index in used.tolist()], type=pa.large_string())
+    codes, dictionary = encode_strings(texts)
+    return Column(ColumnKind.STRING, codes[places.reshape(-1)], column.valid, dictionary)
+
+
+def _labels(graph: DataGraph, column: Column, cache: Cache) -> Column:
+    codes, label_sets = graph.label_codes()
+    if "label sets" not in cache:
+        cache["label sets"] = ObjectDictionary([list(names) for names in label_sets])
+    dictionary = cache["label sets"]
+    return Column(ColumnKind.OBJECT, codes[column.values], column.valid, dictionary)
+
+
+def _type(graph: DataGraph, column: Column, cache: Cache) -> Column:
+    if "type names" not in cache:
+        names = pa.array(graph.types.names, type=pa.large_string())
+        cache["type names"] = encode_strings(names)
+    codes, dictionary = cache["type names"]
+    values = codes[graph.relationship_types()[column.values]]
+    return Column(ColumnKind.STRING, values, column.valid, dictionary)
+
+
+ENTITY_KINDS = (ColumnKind.NODE, ColumnKind.RELATIONSHIP)
+
+FUNCTIONS: dict[str, tuple[tuple[ColumnKind, ...], Callable[[Any, Column, Any], Column]]] = {
+    "id": (ENTITY_KINDS, _id),
+    "elementid": (ENTITY_KINDS, _element_id),
+    "labels": ((ColumnKind.NODE,), _labels),
+    "type": ((ColumnKind.RELATIONSHIP,), _type),
+}
+"""By lower-case name: what kinds of columns it takes, and the function itself."""
+
+
+# ------------------------------------------------------------------ element ids
+def _element_id_maker(graph: DataGraph, kind: ColumnKind) -> Callable[[int], str]:
+    node = kind is ColumnKind.NODE
+    return graph.element_id_of_node if node else graph.element_id_of_relationship
+
+
+def index_of_element_id(graph: DataGraph, kind: ColumnKind, text: Any) -> Any:
+    """The node (or relationship) that has this element id; -1 if there is none.
+
+    Null stays null, and a list becomes the list of its items' indexes.
+    """
+    if text is None:
+        return None
+    if isinstance(text, list):
+        return [index_of_element_id(graph, kind, item) for item in text]
+    if not isinstance(text, str):
+        return -1
+    digits = text[len(text.rstrip("0123456789")) :]
+    count = graph.node_count if kind is ColumnKind.NODE else graph.relationship_count
+    if not digits.isascii() or not 0 < len(digits) <= 10 or int(digits) >= count:
+        return -1
+    index = int(digits)
+    return index if _element_id_maker(graph, kind)(index) == text else -1

@@ -1,0 +1,119 @@
+"""The values of a query's parameters, as the rules for values expect them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.errors import CypherTypeError, ParameterMissingError
+from gpugda.graph.temporal import is_stored_object, temporal_from_native
+
+if TYPE_CHECKING:
+    from gpugda.types import Span
+
+__all__ = ["Parameters"]
+
+_SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
+
+
+class Parameters:
+    """Parameters by name, each converted when first asked for.
+
+    Args:
+        given: Values of any type that a driver accepts.
+        text: The query, for error messages.
+    """
+
+    def __init__(self, given: Mapping[str, Any], text: str) -> None:
+        self._given = given
+        self._text = text
+        self._converted: dict[str, Any] = {}
+
+    def get(self, name: str, span: Span | None = None) -> Any:
+        """The value of a parameter.
+
+        Raises:
+            ParameterMissingError: No value was given.
+            CypherTypeError: The value is none that a query can hold.
+        """
+        if name not in self._converted:
+            if name not in self._given:
+                raise ParameterMissingError(
+                    f"no value was given for the parameter ${name}: pass {name}=…", self._text, span
+                )
+            try:
+                self._converted[name] = _converted(self._given[name])
+            except (ValueError, OverflowError) as error:
+                message = f"the parameter ${name} cannot be used: {error}"
+                raise CypherTypeError(message, self._text, span) from error
+        return self._converted[name]
+
+
+def _converted(value: Any) -> Any:
+    if value is None or type(value) in (bool, float):
+        return value
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, int):
+        return _checked_integer(int(value))
+    if isinstance(value, str):
+        return _checked_text(str(value))
+    if isinstance(value, Mapping):
+        return {_checked_name(key): _converted(item) for key, item in value.items()}
+    if is_stored_object(value):
+        return value
+    if isinstance(value, np.generic):
+        return _from_numpy(value)
+    if isinstance(value, list | tuple) or _is_array(value):
+        return [_converted(item) for item in _items(value)]
+    return _from_datetime(value)
+
+
+def _items(value: Any) -> Iterator[Any]:
+    return iter(value.tolist() if isinstance(value, np.ndarray) and value.ndim else value)
+
+
+def _is_array(value: Any) -> bool:
+    # numpy's arrays, pandas' and Polars' series.
+    return hasattr(value, "__array__") and hasattr(value, "__len__")
+
+
+def _checked_integer(value: int) -> int:
+    if not _SMALLEST_INTEGER <= value <= _LARGEST_INTEGER:
+        raise ValueError(f"the integer {value} does not fit 64 bits")
+    return value
+
+
+def _checked_text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("the text has half a surrogate pair, mend its encoding") from None
+    return value
+
+
+def _checked_name(key: Any) -> str:
+    if not isinstance(key, str):
+        raise ValueError(f"a map's keys are texts, not {key!r}")
+    return _checked_text(str(key))
+
+
+def _from_numpy(value: np.generic) -> Any:
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        from gpugda.graph.native import property_value
+
+        return property_value(value)
+    if isinstance(value, np.void | np.complexfloating):
+        raise ValueError(f"{value!r} is no value of Cypher")
+    return _converted(value.item())
+
+
+def _from_datetime(value: Any) -> Any:
+    if type(value).__name__ in ("NaTType", "NAType"):  # pandas' nulls
+        return None
+    converted = temporal_from_native(value)
+    if converted is None:
+        raise ValueError(f"values of type {type(value).__name__} are not values of Cypher")
+    return converted

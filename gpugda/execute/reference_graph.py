@@ -1,0 +1,80 @@
+"""A data graph as plain Python lists: labels, ends, types, adjacency and property values."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from gpugda.graph.columns import to_values
+from gpugda.query.ast import Direction
+
+if TYPE_CHECKING:
+    from gpugda.graph.data_graph import DataGraph
+    from gpugda.values import Entity
+
+__all__ = ["PlainGraph", "plain_graph"]
+
+
+class PlainGraph:
+    """Nodes and relationships by dense index.
+
+    Attributes:
+        labels: Per node its labels, as the source ordered them.
+        sources: Per relationship its start node.
+        targets: Per relationship its end node.
+        types: Per relationship its type.
+        outgoing: Per node the relationships that start there.
+        incoming: Per node the relationships that end there.
+    """
+
+    def __init__(self, graph: DataGraph) -> None:
+        self._columns = {True: graph.node_properties, False: graph.relationship_properties}
+        self._values: dict[tuple[bool, str], list[Any]] = {}
+        self._element_id_prefix = graph.element_id_prefix
+        self.labels = [tuple(graph.node_labels(node)) for node in range(graph.node_count)]
+        self.sources: list[int] = graph.start_nodes().tolist()
+        self.targets: list[int] = graph.outgoing.neighbours.tolist()
+        self.types = [graph.types.names[code] for code in graph.relationship_types().tolist()]
+        self.outgoing: list[list[int]] = [[] for _ in self.labels]
+        self.incoming: list[list[int]] = [[] for _ in self.labels]
+        for relationship, source in enumerate(self.sources):
+            self.outgoing[source].append(relationship)
+            self.incoming[self.targets[relationship]].append(relationship)
+
+    def steps(self, node: int, direction: Direction) -> list[tuple[int, int]]:
+        """Relationships that lead away from a node, each with the node reached."""
+        outgoing = [(r, self.targets[r]) for r in self.outgoing[node]]
+        incoming = [(r, self.sources[r]) for r in self.incoming[node]]
+        if direction is Direction.OUTGOING:
+            return outgoing
+        if direction is Direction.INCOMING:
+            return incoming
+        # A self-loop stands in both lists and is one step only.
+        return outgoing + [(r, source) for r, source in incoming if source != node]
+
+    def property(self, entity: Entity, key: str) -> Any:
+        """A property's value, None where there is none."""
+        place = (entity.is_node, key)
+        if place not in self._values:
+            column = self._columns[entity.is_node].get(key)
+            self._values[place] = [] if column is None else to_values(column)
+        values = self._values[place]
+        return values[entity.index] if values else None
+
+    def element_id(self, entity: Entity) -> str:
+        """The stable text that names a node or relationship."""
+        return f"{self._element_id_prefix}{'n' if entity.is_node else 'r'}{entity.index}"
+
+
+def plain_graph(graph: DataGraph) -> PlainGraph:
+    """The plain form of a data graph, made at its first use and dropped together with it."""
+    try:
+        plain = _plain_graphs.get(graph)
+        if plain is None:
+            plain = _plain_graphs[graph] = PlainGraph(graph)
+    except TypeError:
+        plain = PlainGraph(graph)
+    return plain
+
+
+_plain_graphs: weakref.WeakKeyDictionary[DataGraph, PlainGraph] = weakref.WeakKeyDictionary()

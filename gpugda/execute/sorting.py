@@ -1,0 +1,100 @@
+"""ORDER BY on columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.execute.operands import Constant, Operand, used_codes
+from gpugda.graph.columns import Column, ColumnKind
+from gpugda.values import order_key
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["sorted_rows"]
+
+_AFTER_ALL_FLOATS = np.int64(2**63 - 1)
+
+
+def sorted_rows(
+    operands: Sequence[Operand],
+    descending: Sequence[bool],
+    row_count: int,
+    limit: int | None = None,
+) -> NDArray[np.int64]:
+    """Row numbers in sorted order; rows with equal keys stay in their order.
+
+    Args:
+        operands: Sort keys, most significant first.
+        descending: One a key.
+        row_count: Number of rows.
+        limit: Only so many rows, the first ones, are wanted.
+    """
+    keys = [
+        ~array if turned else array
+        for operand, turned in zip(operands, descending, strict=True)
+        for array in _arrays(operand)
+    ]
+    rows = np.arange(row_count, dtype=np.int64)
+    if not keys:
+        return rows[:limit]
+    if limit is not None and 4 * limit < row_count:
+        rows = _candidates(keys[0], limit)
+        keys = [key[rows] for key in keys]
+    order = np.lexsort(keys[::-1])[:limit]
+    return rows[order]
+
+
+def _candidates(key: NDArray[Any], limit: int) -> NDArray[np.int64]:
+    # Whatever the other keys say, the first rows are among those up to this value.
+    if limit == 0:
+        return np.zeros(0, dtype=np.int64)
+    last = np.partition(key, limit - 1)[limit - 1]
+    return np.flatnonzero(key <= last)
+
+
+def _arrays(operand: Operand) -> list[NDArray[Any]]:
+    """Integer arrays that sort like the column, most significant first."""
+    if isinstance(operand, Constant):
+        return []
+    if operand.valid is None or operand.valid.all():
+        return [_order_codes(operand)]
+    is_null = (~operand.valid).astype(np.int8)
+    return [is_null, np.where(operand.valid, _order_codes(operand), 0)]
+
+
+def _order_codes(column: Column) -> NDArray[Any]:
+    if column.kind is ColumnKind.FLOAT:
+        return _float_order(column.values)
+    if column.kind is ColumnKind.OBJECT:
+        return _object_order(column)
+    if column.kind is ColumnKind.BOOLEAN:
+        return column.values.astype(np.int8)
+    # Texts too: their dictionary is sorted.
+    return column.values.astype(np.int64, copy=False)
+
+
+def _float_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    bits = values.view(np.int64) if values.flags.c_contiguous else values.copy().view(np.int64)
+    # Negative floats have the sign bit set and grow downwards; -0.0 comes just before 0.0.
+    ordered = np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
+    return np.where(np.isnan(values), _AFTER_ALL_FLOATS, ordered)
+
+
+def _object_order(column: Column) -> NDArray[np.int64]:
+    dictionary = column.dictionary
+    if dictionary is None or len(dictionary) == 0:  # then all rows are null
+        return np.zeros(len(column), dtype=np.int64)
+    used, places = used_codes(column.values, len(dictionary))
+    keys = [order_key(value) for value in dictionary.values(used.astype(np.int32))]
+    ranks = np.zeros(len(keys), dtype=np.int64)
+    rank, before = -1, None
+    for place in sorted(range(len(keys)), key=keys.__getitem__):
+        rank += keys[place] != before
+        before = keys[place]
+        ranks[place] = rank
+    return ranks[places]

@@ -1,0 +1,212 @@
+"""From embeddings to the answer: residual conditions, grouping, projection, order, SKIP, LIMIT."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.errors import CypherTypeError
+from gpugda.execute.aggregating import Aggregation
+from gpugda.execute.collecting import OutputRows, rows_of
+from gpugda.execute.embeddings import Embeddings, Wanted
+from gpugda.execute.environment import Environment
+from gpugda.execute.expressions import evaluate_operand, evaluate_truth
+from gpugda.execute.operands import Constant, as_column, check_faults
+from gpugda.execute.parameters import Parameters
+from gpugda.execute.result_table import ResultTable
+from gpugda.graph.columns import Column, ColumnKind
+from gpugda.query import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gpugda.graph.data_graph import DataGraph
+    from gpugda.plan.plan import BoundQuery
+    from gpugda.query.query_graph import Query
+
+__all__ = ["Tail", "is_plain_count", "needed"]
+
+
+class Tail:
+    """Makes the answer of a query from chunks of embeddings.
+
+    Args:
+        query: What to make of them.
+        bound: Its residual conditions are tested here; the one that `mask_query` gave.
+        graph: The data graph.
+        parameters: Values by name; all that the query names must be there.
+
+    Raises:
+        CypherTypeError: SKIP or LIMIT is no integer from 0, or a parameter is no value of Cypher.
+        ParameterMissingError: A parameter has no value.
+    """
+
+    def __init__(
+        self, query: Query, bound: BoundQuery, graph: DataGraph, parameters: Mapping[str, Any]
+    ) -> None:
+        self._query = query
+        self._bound = bound
+        self._graph = graph
+        self._parameters = Parameters(parameters, query.text)
+        self._cache: dict[Any, Any] = {}
+        for parameter in _parameters_of(query):
+            self._parameters.get(parameter.name, parameter.span)
+        for name in sorted(query.parameters):
+            self._parameters.get(name)
+        skip = self._row_number("SKIP", query.skip)
+        limit = self._row_number("LIMIT", query.limit)
+        self._rows = OutputRows(query, skip or 0, limit)
+        self._aggregation = Aggregation(query) if query.aggregating else None
+
+    def push(self, embeddings: Embeddings) -> bool:
+        """Adds embeddings; False when no more are needed.
+
+        Raises:
+            CypherTypeError: In some row a value has a type for which an operation is not defined.
+        """
+        environment = self._kept(self._environment(embeddings))
+        if self._aggregation is not None:
+            self._aggregation.push(environment)
+            return True
+        self._rows.push(environment)
+        return not self._rows.full
+
+    def finish(self) -> ResultTable:
+        """The answer."""
+        if self._aggregation is not None:
+            groups = self._aggregation.finish()
+            self._rows.push(self._grouped(groups.row_count, groups.keys, groups.aggregates))
+        else:
+            self._rows.push(self._environment(_nothing(self._bound)))
+        return self._table()
+
+    def finish_count(self, count: int) -> ResultTable:
+        """The answer where `is_plain_count`, from the number of embeddings."""
+        self._rows.push(self._grouped(1, (), (Constant(count),) * len(self._query.aggregates)))
+        return self._table()
+
+    def _table(self) -> ResultTable:
+        table = self._rows.finish()
+        names = tuple(column.name for column in self._query.columns)
+        columns = tuple(as_column(column, table.row_count) for column in table.columns)
+        return ResultTable(names, columns, table.row_count, self._graph)
+
+    # -------------------------------------------------------------- rows
+    def _environment(self, embeddings: Embeddings) -> Environment:
+        nodes = {
+            self._bound.nodes[position].name: Column(ColumnKind.NODE, indexes)
+            for position, indexes in embeddings.nodes.items()
+        }
+        relationships = {
+            self._bound.relationships[position].name: Column(ColumnKind.RELATIONSHIP, indexes)
+            for position, indexes in embeddings.relationships.items()
+        }
+        return Environment(
+            embeddings.row_count,
+            self._parameters,
+            self._query.text,
+            self._graph,
+            nodes | relationships,
+            cache=self._cache,
+        )
+
+    def _grouped(self, row_count: int, keys: Any, aggregates: Any) -> Environment:
+        return Environment(
+            row_count,
+            self._parameters,
+            self._query.text,
+            self._graph,
+            keys=keys,
+            aggregates=aggregates,
+            cache=self._cache,
+        )
+
+    def _kept(self, environment: Environment) -> Environment:
+        if not self._bound.residuals:
+            return environment
+        truth = evaluate_truth(self._bound.residuals, environment)
+        check_faults(truth.faults, environment.row_count)
+        if truth.holds is True:
+            return environment
+        holds = np.broadcast_to(truth.holds, environment.row_count)
+        return environment if holds.all() else rows_of(environment, np.flatnonzero(holds))
+
+    def _row_number(self, clause: str, expression: ast.Expression | None) -> int | None:
+        if expression is None:
+            return None
+        text = self._query.text
+        value = evaluate_operand(expression, Environment(1, self._parameters, text))
+        number = value.value if isinstance(value, Constant) else None
+        if isinstance(number, int) and not isinstance(number, bool) and number >= 0:
+            return number
+        shown = "null" if number is None else str(number)
+        raise CypherTypeError(
+            f"{clause}: Invalid input. '{shown}' is not a valid value. "
+            "Must be a non-negative integer.",
+            text,
+            expression.span,
+        )
+
+
+def _nothing(bound: BoundQuery) -> Embeddings:
+    empty = np.zeros(0, dtype=np.uint32)
+    wanted = needed(bound.query, bound)
+    nodes = dict.fromkeys(wanted.nodes, empty)
+    return Embeddings(0, nodes, dict.fromkeys(wanted.relationships, empty))
+
+
+# ------------------------------------------------------------------ what a query needs
+def needed(query: Query, bound: BoundQuery) -> Wanted:
+    """Which query nodes and relationships the tail reads."""
+    expressions = [
+        *bound.residuals,
+        *(column.expression for column in query.columns),
+        *query.grouping,
+        *(aggregate for aggregate in query.aggregates if not _counts_rows(aggregate)),
+        *(key.expression for key in query.order_by),
+    ]
+    names = {
+        node.name
+        for expression in expressions
+        for node in _nodes_of(expression)
+        if isinstance(node, ast.Variable)
+    }
+    nodes = frozenset(node.position for node in bound.nodes if node.name in names)
+    relationships = (each.position for each in bound.relationships if each.name in names)
+    return Wanted(nodes, frozenset(relationships))
+
+
+def is_plain_count(query: Query, bound: BoundQuery) -> bool:
+    """Is the number of embeddings all that the answer depends on?"""
+    if not query.aggregating or query.grouping or bound.residuals:
+        return False
+    return all(map(_counts_rows, query.aggregates))
+
+
+def _counts_rows(aggregate: ast.Expression) -> bool:
+    # A pattern variable is never null, so counting it counts the rows.
+    if not isinstance(aggregate, ast.FunctionCall):
+        return isinstance(aggregate, ast.CountStar)
+    return not aggregate.distinct and isinstance(aggregate.arguments[0], ast.Variable)
+
+
+def _parameters_of(query: Query) -> Iterator[ast.Parameter]:
+    expressions = [*query.graph.predicates, *(each.expression for each in query.columns)]
+    expressions += [*query.grouping, *query.aggregates]
+    expressions += [key.expression for key in query.order_by]
+    expressions += [each for each in (query.skip, query.limit) if each is not None]
+    for expression in expressions:
+        yield from (node for node in _nodes_of(expression) if isinstance(node, ast.Parameter))
+
+
+def _nodes_of(node: Any) -> Iterator[ast.Node]:
+    """A syntax node and all below it."""
+    if isinstance(node, tuple):
+        for item in node:
+            yield from _nodes_of(item)
+    elif isinstance(node, ast.Node):
+        yield node
+        for each in fields(node):
+            yield from _nodes_of(getattr(node, each.name))

@@ -1,0 +1,274 @@
+"""From columnar batches to the data graph."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import numpy as np
+
+from gpugda.errors import SourceError
+from gpugda.graph.counting import LabelSets, gather_statistics
+from gpugda.graph.data_graph import DataGraph
+from gpugda.graph.identifiers import IdentifierMap, NameTable, Origin
+from gpugda.graph.joining import join_columns
+from gpugda.graph.labels import label_rows
+from gpugda.graph.progress import Progress, SilentProgress
+from gpugda.graph.sorting import outgoing_csr, reversed_csr
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence, Sized
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from gpugda.graph.batches import NodeBatch, RelationshipBatch
+    from gpugda.graph.column import Column
+    from gpugda.graph.csr import Csr
+
+__all__ = ["MAX_COUNT", "Batches", "build_data_graph"]
+
+logger = logging.getLogger(__name__)
+
+MAX_COUNT = 2**32 - 2
+"""Most nodes, and most relationships, of a data graph: indexes and offsets are 32 bits."""
+
+_Number = TypeVar("_Number", np.uint16, np.uint32)
+_ROWS_BEFORE_LOOKUP = 1 << 21
+
+
+class Batches(Protocol):
+    """A graph in columns: all node batches are read before the first relationship batch."""
+
+    @property
+    def nodes(self) -> Iterable[NodeBatch]:
+        """In order of arrival, which is the order of node indexes."""
+
+    @property
+    def relationships(self) -> Iterable[RelationshipBatch]:
+        """In order of arrival, which decides between parallel relationships."""
+
+
+def build_data_graph(
+    batches: Batches, progress: Progress | None = None, element_id_prefix: str = ""
+) -> DataGraph:
+    """Numbers nodes and relationships, sorts both directions and gathers the statistics.
+
+    Node indexes follow the order of arrival. Relationship indexes follow (start node, type, end
+    node, arrival), with type ids in order of first arrival.
+
+    Raises:
+        SourceError: An id is missing, occurs twice in its space, or is of no node; a batch
+            contradicts itself; there are more than 2^32 - 2 nodes or relationships, or too many
+            names.
+    """
+    progress = progress or SilentProgress()
+    progress.phase("reading nodes")
+    nodes = _Nodes()
+    for node_batch in batches.nodes:
+        nodes.add(node_batch)
+        progress.advance(node_batch.count)
+    nodes.identifiers.freeze()
+    progress.phase("reading relationships")
+    relationships = _Relationships(nodes.identifiers)
+    for batch in batches.relationships:
+        relationships.add(batch)
+        progress.advance(batch.count)
+    relationships.resolve()
+    nodes.identifiers = IdentifierMap()  # its memory is needed for sorting
+    progress.phase("sorting relationships", relationships.count)
+    graph = _assemble(nodes, relationships, element_id_prefix)
+    logger.info("built %d nodes, %d relationships", graph.node_count, graph.relationship_count)
+    return graph
+
+
+def _assemble(nodes: _Nodes, relationships: _Relationships, prefix: str) -> DataGraph:
+    label_sets = nodes.label_sets()
+    labels, types = NameTable(tuple(nodes.labels)), NameTable(tuple(relationships.types))
+    outgoing, relationship_properties = relationships.sorted(nodes.count)
+    incoming = reversed_csr(outgoing, len(types))
+    node_properties = nodes.properties.columns()
+    label_offsets, label_ids = label_rows(label_sets.codes, label_sets.sets)
+    return DataGraph(
+        node_count=nodes.count,
+        relationship_count=relationships.count,
+        labels=labels,
+        types=types,
+        label_offsets=label_offsets,
+        label_ids=label_ids,
+        outgoing=outgoing,
+        incoming=incoming,
+        node_properties=node_properties,
+        relationship_properties=relationship_properties,
+        statistics=gather_statistics(
+            label_sets, len(types), outgoing, incoming, node_properties, relationship_properties
+        ),
+        element_id_prefix=prefix,
+    )
+
+
+# ------------------------------------------------------------------ properties
+@dataclass(slots=True)
+class _Properties:
+    """Property columns of several batches, side by side."""
+
+    counts: list[int] = field(default_factory=list[int])
+    pieces: dict[str, list[Column | None]] = field(default_factory=dict[str, "list[Column | None]"])
+
+    def add(self, count: int, columns: Mapping[str, Column], origin: str) -> None:
+        for key, column in columns.items():
+            if len(column) != count:
+                raise SourceError(
+                    f"{origin}: the property {key!r} has {len(column)} values for {count} rows"
+                )
+            earlier = self.pieces.setdefault(key, [])
+            earlier.extend([None] * (len(self.counts) - len(earlier)))
+            earlier.append(column)
+        self.counts.append(count)
+
+    def columns(self) -> dict[str, Column]:
+        """One column per key; the pieces are given up."""
+        joined = {}
+        for key in list(self.pieces):
+            pieces = self.pieces.pop(key)
+            pieces.extend([None] * (len(self.counts) - len(pieces)))
+            joined[key] = join_columns(pieces, self.counts)
+        return joined
+
+
+# ------------------------------------------------------------------ nodes
+class _Nodes:
+    """The nodes of all batches."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.labels: dict[str, int] = {}
+        self.properties = _Properties()
+        self.identifiers = IdentifierMap()
+        self._sets: dict[tuple[int, ...], int] = {}
+        self._codes: list[NDArray[np.int32]] = []
+
+    def add(self, batch: NodeBatch) -> None:
+        _check_length(batch.label_codes, batch.count, "label codes", batch.origin)
+        _check_codes(batch.label_codes, len(batch.label_sets), "label sets", batch.origin)
+        if batch.ids is not None:
+            _check_length(batch.ids, batch.count, "ids", batch.origin)
+            space = self.identifiers.space(batch.id_space)
+            space.add(batch.ids, self.count, Origin(batch.origin, batch.rows))
+        self._codes.append(self._common_sets(batch.label_sets)[batch.label_codes])
+        self.properties.add(batch.count, batch.properties, batch.origin)
+        self.count += batch.count
+        _check_count(self.count, "nodes")
+
+    def label_sets(self) -> LabelSets:
+        codes = np.concatenate([np.empty(0, dtype=np.int32), *self._codes])
+        self._codes = []
+        return LabelSets(codes, list(self._sets), len(self.labels))
+
+    def _common_sets(self, sets: Sequence[tuple[str, ...]]) -> NDArray[np.int32]:
+        codes = np.empty(len(sets), dtype=np.int32)
+        for code, names in enumerate(sets):
+            # Through a dict, so that a label written twice counts once and the order stays.
+            ids = tuple(_number(self.labels, name) for name in dict.fromkeys(names))
+            codes[code] = self._sets.setdefault(ids, len(self._sets))
+        return codes
+
+
+# ------------------------------------------------------------------ relationships
+class _Relationships:
+    """The relationships of all batches, with node indexes in place of ids."""
+
+    def __init__(self, identifiers: IdentifierMap) -> None:
+        self.count = 0
+        self.types: dict[str, int] = {}
+        self.properties = _Properties()
+        self._identifiers = identifiers
+        self._waiting: list[RelationshipBatch] = []
+        self._waiting_rows = 0
+        self._starts: list[NDArray[np.uint32]] = []
+        self._ends: list[NDArray[np.uint32]] = []
+        self._types: list[NDArray[np.uint16]] = []
+
+    def add(self, batch: RelationshipBatch) -> None:
+        for ids in (batch.source_ids, batch.target_ids):
+            _check_length(ids, batch.count, "ids", batch.origin)
+        _check_length(batch.type_codes, batch.count, "type codes", batch.origin)
+        _check_codes(batch.type_codes, len(batch.type_names), "types", batch.origin)
+        type_ids = [_number(self.types, name) for name in batch.type_names]
+        NameTable(tuple(self.types))  # refuses too many before they are cut to 16 bits
+        self._types.append(np.array(type_ids, dtype=np.uint16)[batch.type_codes])
+        self.properties.add(batch.count, batch.properties, batch.origin)
+        self.count += batch.count
+        _check_count(self.count, "relationships")
+        # Looking up many ids at once is faster, but small batches must not pile up without end.
+        self._waiting.append(batch)
+        self._waiting_rows += batch.count
+        if self._waiting_rows >= _ROWS_BEFORE_LOOKUP:
+            self.resolve()
+
+    def resolve(self) -> None:
+        """Replaces the ids of the waiting batches by node indexes."""
+        waiting, self._waiting, self._waiting_rows = self._waiting, [], 0
+        origins = [Origin(batch.origin, batch.rows) for batch in waiting]
+        ids = [batch.source_ids for batch in waiting]
+        self._starts += self._lookup(ids, [batch.source_space for batch in waiting], origins)
+        ids = [batch.target_ids for batch in waiting]
+        self._ends += self._lookup(ids, [batch.target_space for batch in waiting], origins)
+
+    def sorted(self, node_count: int) -> tuple[Csr, dict[str, Column]]:
+        """Rows by start node, and properties by relationship index; the batches are given up."""
+        starts = _joined(self._starts, np.empty(0, dtype=np.uint32))
+        types = _joined(self._types, np.empty(0, dtype=np.uint16))
+        ends = _joined(self._ends, np.empty(0, dtype=np.uint32))
+        self._starts, self._types, self._ends = [], [], []
+        columns = self.properties.columns()
+        outgoing, order = outgoing_csr(
+            node_count, len(self.types), starts, types, ends, with_order=bool(columns)
+        )
+        if order is not None:
+            for key in columns:
+                columns[key] = columns[key].take(order)
+        return outgoing, columns
+
+    def _lookup(
+        self, ids: Sequence[pa.Array], spaces: Sequence[str], origins: Sequence[Origin]
+    ) -> list[NDArray[np.uint32]]:
+        found: list[NDArray[np.uint32]] = [np.empty(0, dtype=np.uint32)] * len(ids)
+        for name in dict.fromkeys(spaces):
+            places = [place for place, space in enumerate(spaces) if space == name]
+            nodes = self._identifiers.space(name).lookup(
+                [ids[place] for place in places], [origins[place] for place in places]
+            )
+            start = 0
+            for place in places:
+                end = start + len(ids[place])
+                found[place] = nodes[start:end]
+                start = end
+        return found
+
+
+def _joined(pieces: list[NDArray[_Number]], nothing: NDArray[_Number]) -> NDArray[_Number]:
+    return pieces[0] if len(pieces) == 1 else np.concatenate([nothing, *pieces])
+
+
+def _number(numbers: dict[str, int], name: str) -> int:
+    return numbers.setdefault(name, len(numbers))
+
+
+# ------------------------------------------------------------------ checks
+def _check_length(array: Sized, count: int, what: str, origin: str) -> None:
+    if len(array) != count:
+        raise SourceError(f"{origin}: {len(array)} {what} for {count} rows")
+
+
+def _check_codes(codes: NDArray[np.int32], count: int, what: str, origin: str) -> None:
+    if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < count:
+        raise SourceError(f"{origin}: codes from {codes.min()} to {codes.max()} for {count} {what}")
+
+
+def _check_count(count: int, what: str) -> None:
+    if count > MAX_COUNT:
+        raise SourceError(
+            f"more than {MAX_COUNT:,} {what}: indexes are 32 bits, so load a part of the graph"
+        )

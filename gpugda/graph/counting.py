@@ -1,0 +1,245 @@
+"""Gathers the statistics of a data graph, in pieces of a million relationships."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.graph.statistics import ANY, DegreeSummary, GraphStatistics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.graph.column import Column
+    from gpugda.graph.csr import Csr
+
+__all__ = ["LabelSets", "gather_statistics"]
+
+_PIECE = 1 << 20
+_LARGEST_COUNT_TABLE = 1 << 22
+_LARGEST_PATTERN_COUNT = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSets:
+    """Which labels the nodes have.
+
+    Args:
+        codes: ``int32[n]``, position in ``sets``.
+        sets: Label ids of each distinct set.
+        label_count: Number of labels that there are.
+    """
+
+    codes: NDArray[np.int32]
+    sets: Sequence[Sequence[int]]
+    label_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Some relationships, those of consecutive nodes."""
+
+    starts: NDArray[np.uint32]
+    types: NDArray[np.uint16]
+    ends: NDArray[np.uint32]
+
+
+def gather_statistics(
+    label_sets: LabelSets,
+    type_count: int,
+    outgoing: Csr,
+    incoming: Csr,
+    node_properties: Mapping[str, Column],
+    relationship_properties: Mapping[str, Column],
+) -> GraphStatistics:
+    """Counts everything that ``GraphStatistics`` holds."""
+    triples = _Triples(len(label_sets.sets), type_count)
+    loop_counts = np.zeros(type_count, dtype=np.int64)
+    has_parallel = False
+    for piece in _pieces(outgoing):
+        triples.count(label_sets.codes[piece.starts], piece.types, label_sets.codes[piece.ends])
+        loops = piece.types[piece.starts == piece.ends]
+        loop_counts += np.bincount(loops, minlength=type_count)
+        has_parallel = has_parallel or _any_parallel(piece)
+    pattern_counts, complete = _pattern_counts(triples, label_sets.sets)
+    run_lengths = np.diff(outgoing.run_starts)
+    return GraphStatistics(
+        node_count=outgoing.node_count,
+        relationship_count=outgoing.relationship_count,
+        label_counts=_label_counts(label_sets),
+        type_counts=_sums(outgoing.run_types, run_lengths, type_count),
+        pattern_counts=pattern_counts,
+        pattern_counts_complete=complete,
+        outgoing_degrees=_degree_summaries(outgoing, type_count),
+        incoming_degrees=_degree_summaries(incoming, type_count),
+        parallel_types=_parallel_types(outgoing, type_count),
+        has_parallel=has_parallel,
+        loop_counts=tuple(loop_counts.tolist()),
+        distinct_counts=_distinct_counts(node_properties),
+        relationship_distinct_counts=_distinct_counts(relationship_properties),
+    )
+
+
+def _pieces(csr: Csr) -> Iterator[_Piece]:
+    first, node_count = 0, csr.node_count
+    while first < node_count:
+        limit = int(csr.row_offsets[first]) + _PIECE
+        last = int(np.searchsorted(csr.row_offsets, limit, side="right")) - 1
+        last = max(first + 1, last)  # at least one node, however many relationships it has
+        yield _piece(csr, first, last)
+        first = last
+
+
+def _piece(csr: Csr, first: int, last: int) -> _Piece:
+    nodes = np.arange(first, last, dtype=np.uint32)
+    runs = slice(int(csr.run_offsets[first]), int(csr.run_offsets[last]))
+    run_lengths = np.diff(csr.run_starts[runs.start : runs.stop + 1])
+    return _Piece(
+        starts=np.repeat(nodes, np.diff(csr.row_offsets[first : last + 1])),
+        types=np.repeat(csr.run_types[runs], run_lengths),
+        ends=csr.neighbours[int(csr.row_offsets[first]) : int(csr.row_offsets[last])],
+    )
+
+
+def _any_parallel(piece: _Piece) -> bool:
+    pairs = piece.starts.astype(np.uint64)
+    pairs <<= np.uint64(32)
+    pairs |= piece.ends
+    pairs.sort()
+    return bool((pairs[1:] == pairs[:-1]).any())
+
+
+def _sums(kinds: NDArray[np.uint16], amounts: NDArray[np.uint32], count: int) -> tuple[int, ...]:
+    # As doubles, which are exact up to 2^53.
+    return tuple(np.bincount(kinds, weights=amounts, minlength=count).astype(np.int64).tolist())
+
+
+def _label_counts(label_sets: LabelSets) -> tuple[int, ...]:
+    counts = np.zeros(label_sets.label_count, dtype=np.int64)
+    per_set = np.bincount(label_sets.codes, minlength=len(label_sets.sets))
+    for labels, count in zip(label_sets.sets, per_set.tolist(), strict=True):
+        counts[list(labels)] += count
+    return tuple(counts.tolist())
+
+
+def _degree_summaries(csr: Csr, type_count: int) -> dict[int, DegreeSummary]:
+    lengths = np.diff(csr.run_starts)
+    largest = np.zeros(type_count, dtype=np.uint32)
+    np.maximum.at(largest, csr.run_types, lengths)
+    nodes = np.bincount(csr.run_types, minlength=type_count).tolist()
+    totals = _sums(csr.run_types, lengths, type_count)
+    summaries = {
+        each: DegreeSummary(int(largest[each]), totals[each] / nodes[each], nodes[each])
+        for each in range(type_count)
+        if nodes[each]
+    }
+    degrees = csr.degrees()
+    having = int(np.count_nonzero(degrees))
+    if having:
+        mean = csr.relationship_count / having
+        summaries[ANY] = DegreeSummary(int(degrees.max()), mean, having)
+    return summaries
+
+
+def _parallel_types(csr: Csr, type_count: int) -> tuple[bool, ...]:
+    # Rows are sorted, so parallel relationships lie side by side within a run.
+    same = csr.neighbours[1:] == csr.neighbours[:-1]
+    same[csr.run_starts[1:-1].astype(np.int64) - 1] = False
+    runs = np.searchsorted(csr.run_starts, np.flatnonzero(same), side="right") - 1
+    parallel = np.zeros(type_count, dtype=np.bool_)
+    parallel[csr.run_types[runs]] = True
+    return tuple(parallel.tolist())
+
+
+def _distinct_counts(properties: Mapping[str, Column]) -> dict[str, int | None]:
+    return {
+        key: None if column.dictionary is None else len(column.dictionary)
+        for key, column in properties.items()
+    }
+
+
+# ------------------------------------------------------------------ patterns
+class _Triples:
+    """Counts relationships per (start's label set, type, end's label set)."""
+
+    def __init__(self, set_count: int, type_count: int) -> None:
+        self.shape = (set_count, type_count, set_count)
+        size = set_count * type_count * set_count
+        self._table = np.zeros(size, dtype=np.int64) if size <= _LARGEST_COUNT_TABLE else None
+        self._sparse: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+
+    def count(
+        self, starts: NDArray[np.int32], types: NDArray[np.uint16], ends: NDArray[np.int32]
+    ) -> None:
+        keys = starts.astype(np.int64)
+        keys *= self.shape[1]
+        keys += types
+        keys *= self.shape[2]
+        keys += ends
+        if self._table is not None:
+            self._table += np.bincount(keys, minlength=len(self._table))
+        else:
+            self._sparse.append(np.unique(keys, return_counts=True))
+
+    def result(self) -> tuple[NDArray[np.int64], ...]:
+        """Start set, type, end set and count of each that occurs."""
+        if self._table is not None:
+            keys = np.flatnonzero(self._table)
+            counts = self._table[keys]
+        else:
+            keys, places = np.unique(
+                np.concatenate([keys for keys, _ in self._sparse]), return_inverse=True
+            )
+            parts = np.concatenate([counts for _, counts in self._sparse])
+            counts = np.bincount(places.reshape(-1), weights=parts).astype(np.int64)
+        starts, rest = np.divmod(keys, max(1, self.shape[1] * self.shape[2]))
+        types, ends = np.divmod(rest, max(1, self.shape[2]))
+        return starts, types, ends, counts
+
+
+def _pattern_counts(
+    triples: _Triples, sets: Sequence[Sequence[int]]
+) -> tuple[dict[tuple[int, int, int], int], bool]:
+    """Expands label sets to labels; only with ``ANY`` at one end if both gave too many entries."""
+    starts, types, ends, counts = triples.result()
+    widths = np.array([len(each) + 1 for each in sets], dtype=np.int64)
+    if int((widths[starts] * widths[ends]).sum()) <= _LARGEST_PATTERN_COUNT:
+        start_labels = [(ANY, *each) for each in sets]
+        return _expanded(starts, types, ends, counts, start_labels, start_labels), True
+    found: dict[tuple[int, int, int], int] = {}
+    for side, is_start in ((starts, True), (ends, False)):
+        # Summed over the other end first, which leaves few rows to expand one by one.
+        keys, places = np.unique(side * triples.shape[1] + types, return_inverse=True)
+        sums = np.bincount(places.reshape(-1), weights=counts).astype(np.int64)
+        side_sets, side_types = np.divmod(keys, triples.shape[1])
+        nowhere = np.zeros_like(side_sets)
+        any_label, labels = [(ANY,)], [(ANY, *each) for each in sets]
+        if is_start:
+            found |= _expanded(side_sets, side_types, nowhere, sums, labels, any_label)
+        else:
+            found |= _expanded(nowhere, side_types, side_sets, sums, any_label, labels)
+    return found, False
+
+
+def _expanded(
+    starts: NDArray[np.int64],
+    types: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    start_labels: Sequence[tuple[int, ...]],
+    end_labels: Sequence[tuple[int, ...]],
+) -> dict[tuple[int, int, int], int]:
+    found: dict[tuple[int, int, int], int] = {}
+    for start, kind, end, count in zip(
+        starts.tolist(), types.tolist(), ends.tolist(), counts.tolist(), strict=True
+    ):
+        for start_label, end_label in product(start_labels[start], end_labels[end]):
+            for each in (kind, ANY):
+                key = (start_label, each, end_label)
+                found[key] = found.get(key, 0) + count
+    return found

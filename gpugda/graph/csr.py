@@ -1,0 +1,126 @@
+"""One direction of the data graph's relationships as compressed sparse rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Csr"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Csr:
+    """Each node's relationships in one direction, sorted by (type, neighbour, relationship index).
+
+    The directory cuts each row into runs of one type: node v has the runs ``run_offsets[v] …
+    run_offsets[v+1]-1``; run i holds the type ``run_types[i]`` (rising within a node) and the
+    entries ``run_starts[i] … run_starts[i+1]-1``. Nodes without relationships have no runs, so its
+    size is O(m).
+
+    Args:
+        row_offsets: ``uint32[n+1]``.
+        neighbours: ``uint32[m]``, the node at the other end.
+        relationship_indexes: ``uint32[m]``; None where entry i is relationship i (outgoing).
+        run_offsets: ``uint32[n+1]``.
+        run_types: ``uint16[runs]``.
+        run_starts: ``uint32[runs+1]``.
+    """
+
+    row_offsets: NDArray[np.uint32]
+    neighbours: NDArray[np.uint32]
+    relationship_indexes: NDArray[np.uint32] | None
+    run_offsets: NDArray[np.uint32]
+    run_types: NDArray[np.uint16]
+    run_starts: NDArray[np.uint32]
+
+    @property
+    def node_count(self) -> int:
+        """Number of nodes, n."""
+        return len(self.row_offsets) - 1
+
+    @property
+    def relationship_count(self) -> int:
+        """Number of relationships, m."""
+        return len(self.neighbours)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        arrays = (
+            self.row_offsets,
+            self.neighbours,
+            self.relationship_indexes,
+            self.run_offsets,
+            self.run_types,
+            self.run_starts,
+        )
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    def degrees(self) -> NDArray[np.uint32]:
+        """``uint32[n]``: relationships of each node in this direction."""
+        return np.diff(self.row_offsets)
+
+    def run(self, node: int, type_id: int) -> tuple[int, int]:
+        """First entry, and the one after the last, of a node's relationships of one type."""
+        first, last = int(self.run_offsets[node]), int(self.run_offsets[node + 1])
+        place = first + int(np.searchsorted(self.run_types[first:last], type_id))
+        if place == last or self.run_types[place] != type_id:
+            return 0, 0
+        return int(self.run_starts[place]), int(self.run_starts[place + 1])
+
+    def entry_types(self) -> NDArray[np.uint16]:
+        """``uint16[m]``: type of each entry, in the order of this direction."""
+        return np.repeat(self.run_types, np.diff(self.run_starts))
+
+    def entry_nodes(self) -> NDArray[np.uint32]:
+        """``uint32[m]``: the node in whose row each entry lies."""
+        return np.repeat(np.arange(self.node_count, dtype=np.uint32), self.degrees())
+
+    def check(self) -> None:
+        """Checks every invariant; for tests and for files that may be damaged.
+
+        Raises:
+            ValueError: Which one is broken.
+        """
+        m = self.relationship_count
+        _check(self.row_offsets, m, "row_offsets")
+        _check(self.run_offsets, len(self.run_types), "run_offsets")
+        _check(self.run_starts, m, "run_starts")
+        _demand(len(self.row_offsets) == len(self.run_offsets), "run_offsets has another length")
+        _demand(len(self.run_starts) == len(self.run_types) + 1, "run_starts has another length")
+        _demand(bool((np.diff(self.run_starts) > 0).all()), "a run is empty")
+        rows_of_runs = self.run_starts[self.run_offsets]
+        _demand(bool((rows_of_runs == self.row_offsets).all()), "runs do not fit the rows")
+        _demand(m == 0 or int(self.neighbours.max()) < self.node_count, "a neighbour is no node")
+        self._check_order()
+
+    def _check_order(self) -> None:
+        m = self.relationship_count
+        if self.relationship_indexes is None:
+            indexes = np.arange(m, dtype=np.uint32)
+        else:
+            indexes = self.relationship_indexes
+            each_once = bool((np.sort(indexes) == np.arange(m)).all())
+            _demand(each_once, "relationship_indexes is no permutation")
+        order = np.lexsort((indexes, self.neighbours, self.entry_types(), self.entry_nodes()))
+        _demand(bool((order == np.arange(m)).all()), "entries are not sorted")
+        new_run = np.diff(self.run_types.astype(np.int32)) > 0
+        new_row = np.zeros(len(self.run_types) + 1, dtype=np.bool_)
+        new_row[self.run_offsets] = True
+        _demand(bool((new_run | new_row[1:-1]).all()), "a node has two runs of one type")
+
+
+def _check(offsets: NDArray[np.uint32], total: int, name: str) -> None:
+    _demand(len(offsets) > 0 and offsets[0] == 0, f"{name} does not begin with 0")
+    _demand(int(offsets[-1]) == total, f"{name} does not end with {total}")
+    _demand(bool((offsets[1:] >= offsets[:-1]).all()), f"{name} falls")
+
+
+def _demand(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(what)

@@ -1,0 +1,200 @@
+"""The distinct values behind STRING and OBJECT columns, and the way from values to their codes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpugda.graph.arrow_numbers import arrow_numbers, numpy_numbers
+from gpugda.graph.temporal import identity_of_temporal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "ObjectDictionary",
+    "StringDictionary",
+    "encode_objects",
+    "encode_strings",
+    "merge_objects",
+    "merge_strings",
+]
+
+_LARGEST_STRING_ARRAY = 2**31 - 1  # bytes: Arrow's `string` counts them in 32 bits
+
+
+class StringDictionary:
+    """Distinct texts, sorted by code point, so that comparing codes compares texts.
+
+    Args:
+        array: Arrow ``string`` or ``large_string``, sorted by UTF-8 bytes (which is the order of
+            code points), without repeats or nulls. May lie in a memory-mapped file.
+    """
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: pa.Array) -> None:
+        self.array = array
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def value(self, code: int) -> str:
+        """The text of a code."""
+        text: str = self.array[int(code)].as_py()
+        return text
+
+    def values(self, codes: NDArray[np.int32]) -> list[str]:
+        """The texts of many codes; each distinct one is decoded once."""
+        distinct, positions = np.unique(codes, return_inverse=True)
+        texts = np.empty(len(distinct), dtype=object)
+        texts[:] = self.array.take(arrow_numbers(distinct)).to_pylist()
+        result: list[str] = texts[positions.reshape(-1)].tolist()
+        return result
+
+    def less_than(self, text: str) -> int:
+        """Number of entries < ``text``, which is also the code that ``text`` has or would get."""
+        return self._first(lambda entry: entry >= text)
+
+    def find(self, text: str) -> int:
+        """Code of a text, -1 if it is not here."""
+        code = self.less_than(text)
+        return code if code < len(self) and self.value(code) == text else -1
+
+    def bounds(self, prefix: str) -> tuple[int, int]:
+        """The codes ``low … high-1`` are those of the texts that start with ``prefix``."""
+        length = len(prefix)
+        return self.less_than(prefix), self._first(lambda entry: entry[:length] > prefix)
+
+    def matching_suffix(self, text: str) -> NDArray[np.bool_]:
+        """Per code: does its text end with ``text``?"""
+        return self._matching(pc.ends_with, text)
+
+    def matching_substring(self, text: str) -> NDArray[np.bool_]:
+        """Per code: does its text contain ``text``, taken literally?"""
+        return self._matching(pc.match_substring, text)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the texts and their offsets."""
+        return int(self.array.nbytes)
+
+    def _first(self, holds: Callable[[str], bool]) -> int:
+        # Binary search for the first entry for which `holds`; it holds for all after that one.
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if holds(self.value(middle)):
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def _matching(self, match: Callable[..., pa.Array], text: str) -> NDArray[np.bool_]:
+        try:
+            text.encode()
+        except UnicodeEncodeError:  # half of a surrogate pair is in no UTF-8 text
+            return np.zeros(len(self), dtype=np.bool_)
+        return numpy_numbers(match(self.array, pattern=text))
+
+
+class ObjectDictionary:
+    """Distinct values of any property type: 1, 1.0 and true are three entries, NaN is one.
+
+    Args:
+        entries: The values, without repeats in that sense, in any order.
+    """
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: Sequence[Any]) -> None:
+        self.entries = np.empty(len(entries), dtype=object)
+        for code, entry in enumerate(
+            entries
+        ):  # at once, numpy would take lists for rows of a matrix
+            self.entries[code] = entry
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def value(self, code: int) -> Any:
+        """The value of a code."""
+        return self.entries[int(code)]
+
+    def values(self, codes: NDArray[np.int32]) -> list[Any]:
+        """The values of many codes; equal codes share one object."""
+        found: list[Any] = self.entries[codes].tolist()
+        return found
+
+
+# ------------------------------------------------------------------ texts
+def encode_strings(array: pa.Array) -> tuple[NDArray[np.int32], StringDictionary]:
+    """Codes of the texts of a ``string`` or ``large_string`` array; a null has the code 0."""
+    encoded = array.dictionary_encode()
+    dictionary, new_codes = _sorted_dictionary(encoded.dictionary)
+    codes = numpy_numbers(encoded.indices)
+    if len(dictionary) == 0:
+        return np.zeros(len(array), dtype=np.int32), dictionary
+    return new_codes[codes], dictionary
+
+
+def merge_strings(
+    dictionaries: Sequence[StringDictionary],
+) -> tuple[StringDictionary, list[NDArray[np.int32]]]:
+    """One dictionary of all texts, and per old dictionary the new code of each old code."""
+    arrays = [dictionary.array for dictionary in dictionaries]
+    narrow = sum(array.nbytes for array in arrays) <= _LARGEST_STRING_ARRAY
+    common = pa.string() if narrow else pa.large_string()
+    codes, merged = encode_strings(pa.concat_arrays([array.cast(common) for array in arrays]))
+    ends = np.cumsum([len(array) for array in arrays])
+    return merged, np.split(codes, ends[:-1])
+
+
+def _sorted_dictionary(distinct: pa.Array) -> tuple[StringDictionary, NDArray[np.int32]]:
+    order = pc.sort_indices(distinct)
+    new_codes = np.empty(len(distinct), dtype=np.int32)
+    new_codes[numpy_numbers(order)] = np.arange(len(distinct), dtype=np.int32)
+    return StringDictionary(distinct.take(order)), new_codes
+
+
+# ------------------------------------------------------------------ other values
+def encode_objects(values: Sequence[Any]) -> tuple[NDArray[np.int32], ObjectDictionary]:
+    """Codes of property values as Python objects; None (null) has the code 0."""
+    known: dict[Any, int] = {}
+    entries: list[Any] = []
+    codes = np.zeros(len(values), dtype=np.int32)
+    for row, value in enumerate(values):
+        if value is None:
+            continue
+        code = known.setdefault(_identity(value), len(entries))
+        if code == len(entries):
+            entries.append(value)
+        codes[row] = code
+    return codes, ObjectDictionary(entries)
+
+
+def merge_objects(
+    dictionaries: Sequence[ObjectDictionary],
+) -> tuple[ObjectDictionary, list[NDArray[np.int32]]]:
+    """One dictionary of all values, and per old dictionary the new code of each old code."""
+    entries = [entry for dictionary in dictionaries for entry in dictionary.entries]
+    codes, merged = encode_objects(entries)
+    ends = np.cumsum([len(dictionary) for dictionary in dictionaries])
+    return merged, np.split(codes, ends[:-1])
+
+
+def _identity(value: Any) -> Any:
+    # Hashable, and equal only for values that no expression of a query can tell apart.
+    kind = type(value)
+    if kind is float:
+        return (float, value.hex())
+    if kind is list:
+        return (list, *map(_identity, value))
+    if kind in (bool, int, str) or value is None:
+        return (kind, value)
+    return identity_of_temporal(value)

@@ -1,0 +1,321 @@
+"""Names and ids of the outside world, and the dense numbers that stand for them inside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpugda.errors import SourceError
+from gpugda.graph.arrow_numbers import numpy_numbers, valid_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["NO_NODE", "IdentifierMap", "IdentifierSpace", "NameTable", "Origin"]
+
+NO_NODE = np.uint32(0xFFFFFFFF)
+"""In an array of node indexes: no node."""
+
+_LARGEST_NAME_COUNT = 65_535  # ids are 16 bits
+_LOOKUP_ROWS = 1 << 20  # at a time, so that temporaries stay small
+_TABLE_ENTRIES_PER_ID = 4  # a direct table may be this much larger than the ids are many
+
+
+class NameTable:
+    """Names (labels, relationship types) and their ids 0, 1, ….
+
+    Args:
+        names: Distinct names in the order of their ids.
+
+    Raises:
+        SourceError: More than 65,535 names.
+    """
+
+    __slots__ = ("_ids", "names")
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        if len(names) > _LARGEST_NAME_COUNT:
+            raise SourceError(
+                f"{len(names):,} distinct labels or relationship types, but at most "
+                f"{_LARGEST_NAME_COUNT:,} are possible: make what varies in the names a property"
+            )
+        self.names = names
+        self._ids = {name: number for number, name in enumerate(names)}
+
+    def get(self, name: str) -> int | None:
+        """Id of a name, None if it is unknown."""
+        return self._ids.get(name)
+
+    def name(self, name_id: int) -> str:
+        """Name of an id."""
+        return self.names[name_id]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"NameTable({self.names!r})"
+
+
+class Origin:
+    """Where the rows of a batch came from, for error messages.
+
+    Args:
+        name: File or table.
+        rows: Row of each entry, or of the first one.
+    """
+
+    __slots__ = ("name", "rows")
+
+    def __init__(self, name: str, rows: int | NDArray[np.int64]) -> None:
+        self.name = name
+        self.rows = rows
+
+    def place(self, position: int) -> str:
+        """Text such as ``people.csv, row 17`` for an entry of the batch."""
+        row = self.rows + position if isinstance(self.rows, int) else int(self.rows[position])
+        return f"{self.name}, row {row}"
+
+
+class IdentifierSpace:
+    """The external ids of one id space, all integers or all texts, and their node indexes.
+
+    First every batch of ids is added, then ``freeze`` is called once, then ids are looked up.
+
+    Args:
+        name: The space's name; empty for the one of sources that have no spaces.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.is_text: bool | None = None
+        self._pieces: list[pa.Array] = []
+        self._first_nodes: list[int] = []
+        self._origins: list[Origin] = []
+        self._index: _Index | None = None
+
+    def add(self, ids: pa.Array, first_node: int, origin: Origin) -> None:
+        """Takes the ids of the nodes ``first_node, first_node + 1, …``."""
+        piece = self._normalised(ids, origin)
+        if len(piece):
+            self._pieces.append(piece)
+            self._first_nodes.append(first_node)
+            self._origins.append(origin)
+
+    def freeze(self) -> None:
+        """Makes the index.
+
+        Raises:
+            SourceError: An id occurs twice.
+        """
+        if not self._pieces:
+            return
+        counts = [len(piece) for piece in self._pieces]
+        # Nodes of other spaces lie between the batches: positions here are not node indexes.
+        nodes = np.concatenate(
+            [
+                np.arange(first, first + count, dtype=np.uint32)
+                for first, count in zip(self._first_nodes, counts, strict=True)
+            ]
+        )
+        ids = pa.concat_arrays(self._pieces)
+        index = (
+            _TextIndex(ids, nodes) if self.is_text else _integer_index(numpy_numbers(ids), nodes)
+        )
+        if index.has_repeats:
+            self._refuse_repeats(ids)
+        self._index = index
+        self._pieces = []
+
+    def lookup(self, pieces: Sequence[pa.Array], origins: Sequence[Origin]) -> NDArray[np.uint32]:
+        """Node indexes of the external ids of several batches, one after the other.
+
+        Raises:
+            SourceError: An id is of no node, is null or of the wrong type.
+        """
+        ids = [self._normalised(p, origin) for p, origin in zip(pieces, origins, strict=True)]
+        total = sum(map(len, ids))
+        if self._index is None:
+            found = np.full(total, NO_NODE, dtype=np.uint32)
+        else:
+            found = self._index.lookup(ids)
+        missing = found == NO_NODE
+        if missing.any():
+            self._refuse_dangling(ids, origins, int(np.argmax(missing)))
+        return found
+
+    # -------------------------------------------------------------- checks
+    def _normalised(self, ids: pa.Array | pa.ChunkedArray, origin: Origin) -> pa.Array:
+        if isinstance(ids, pa.ChunkedArray):
+            ids = ids.combine_chunks()
+        if isinstance(ids, pa.DictionaryArray):
+            ids = ids.dictionary_decode()
+        if ids.null_count:
+            position = int(np.argmin(valid_entries(ids)))
+            raise SourceError(f"{origin.place(position)}: the id is missing, every row needs one")
+        if len(ids) == 0:
+            return pa.nulls(0, pa.large_string() if self.is_text else pa.int64())
+        is_text = self._check_kind(ids.type, origin)
+        try:
+            return ids.cast(pa.large_string() if is_text else pa.int64())
+        except pa.ArrowInvalid as error:
+            raise SourceError(f"{origin.name}: an id does not fit 64 bits: {error}") from error
+
+    def _check_kind(self, kind: pa.DataType, origin: Origin) -> bool:
+        texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+        is_text = any(is_kind(kind) for is_kind in texts)
+        if not is_text and not pa.types.is_integer(kind):
+            raise SourceError(
+                f"{origin.name}: ids of type {kind}, but ids are integers or text: cast the column"
+            )
+        if self.is_text is None:
+            self.is_text = is_text
+        elif self.is_text != is_text:
+            kinds = ("text", "integers") if is_text else ("integers", "text")
+            raise SourceError(
+                f"{origin.name}: the ids are {kinds[0]}, but other ids{self._space()} are "
+                f"{kinds[1]}, and 1 is not '1': give all of them one type, or separate id spaces"
+            )
+        return is_text
+
+    def _refuse_repeats(self, ids: pa.Array) -> None:
+        codes = numpy_numbers(ids.dictionary_encode().indices)
+        first_rows = np.unique(codes, return_index=True)[1]
+        is_first = np.zeros(len(codes), dtype=np.bool_)
+        is_first[first_rows] = True
+        again = int(np.argmin(is_first))
+        place, first_place = self._place(again), self._place(int(first_rows[codes[again]]))
+        raise SourceError(
+            f"{place}: the id {ids[again].as_py()!r}{self._space()} was already used in "
+            f"{first_place}: remove one of the two, or put them in different id spaces"
+        )
+
+    def _place(self, position: int) -> str:
+        for piece, origin in zip(self._pieces, self._origins, strict=True):
+            if position < len(piece):
+                return origin.place(position)
+            position -= len(piece)
+        raise AssertionError("position beyond the ids")
+
+    def _refuse_dangling(
+        self, ids: Sequence[pa.Array], origins: Sequence[Origin], position: int
+    ) -> None:
+        for piece, origin in zip(ids, origins, strict=True):
+            if position < len(piece):
+                raise SourceError(
+                    f"{origin.place(position)}: no node has the id {piece[position].as_py()!r}"
+                    f"{self._space()}: add the node, or remove the relationship"
+                )
+            position -= len(piece)
+
+    def _space(self) -> str:
+        return f" of the id space {self.name!r}" if self.name else ""
+
+
+class IdentifierMap:
+    """The id spaces of a source."""
+
+    def __init__(self) -> None:
+        self._spaces: dict[str, IdentifierSpace] = {}
+
+    def space(self, name: str) -> IdentifierSpace:
+        """The id space of that name, empty if no node is in it."""
+        if name not in self._spaces:
+            self._spaces[name] = IdentifierSpace(name)
+        return self._spaces[name]
+
+    def freeze(self) -> None:
+        """No more ids come; see ``IdentifierSpace.freeze``."""
+        for space in self._spaces.values():
+            space.freeze()
+
+
+# ------------------------------------------------------------------ indexes
+class _Index:
+    """From ids to node indexes, ``NO_NODE`` for ids that are not in it."""
+
+    has_repeats: bool
+
+    def lookup(self, pieces: Sequence[pa.Array]) -> NDArray[np.uint32]:
+        raise NotImplementedError
+
+
+class _IntegerIndex(_Index):
+    def lookup(self, pieces: Sequence[pa.Array]) -> NDArray[np.uint32]:
+        found = np.empty(sum(map(len, pieces)), dtype=np.uint32)
+        start = 0
+        for piece in pieces:
+            ids = numpy_numbers(piece)
+            for low in range(0, len(ids), _LOOKUP_ROWS):
+                part = ids[low : low + _LOOKUP_ROWS]
+                found[start : start + len(part)] = self.find(part)
+                start += len(part)
+        return found
+
+    def find(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
+        raise NotImplementedError
+
+
+class _TableIndex(_IntegerIndex):
+    """Compact integers: a table from id to node."""
+
+    def __init__(self, ids: NDArray[np.int64], nodes: NDArray[np.uint32]) -> None:
+        self.smallest, self.largest = int(ids.min()), int(ids.max())
+        # One entry more, at the end, is what ids outside the table are sent to.
+        self.table = np.full(self.largest - self.smallest + 2, NO_NODE, dtype=np.uint32)
+        self.table[ids - self.smallest] = nodes
+        self.has_repeats = int((self.table != NO_NODE).sum()) != len(ids)
+
+    def find(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
+        inside = (ids >= self.smallest) & (ids <= self.largest)
+        places = np.where(inside, ids, self.largest + 1) if not inside.all() else ids
+        return self.table[places - self.smallest]
+
+
+class _SortedIndex(_IntegerIndex):
+    """Scattered integers: binary search."""
+
+    def __init__(self, ids: NDArray[np.int64], nodes: NDArray[np.uint32]) -> None:
+        order = np.argsort(ids)
+        self.ids, self.nodes = ids[order], nodes[order]
+        self.has_repeats = bool((self.ids[1:] == self.ids[:-1]).any())
+
+    def find(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
+        # Searching in sorted order keeps to the cache: 3 times as fast as in random order.
+        order = np.argsort(ids)
+        wanted = ids[order]
+        places = np.searchsorted(self.ids, wanted)
+        places[places == len(self.ids)] = 0
+        found = np.empty(len(ids), dtype=np.uint32)
+        found[order] = np.where(self.ids[places] == wanted, self.nodes[places], NO_NODE)
+        return found
+
+
+def _integer_index(ids: NDArray[np.int64], nodes: NDArray[np.uint32]) -> _IntegerIndex:
+    span = int(ids.max()) - int(ids.min())
+    # The border of 64 bits stays out of the table's arithmetic.
+    compact = span <= _TABLE_ENTRIES_PER_ID * len(ids) + 1024
+    if compact and abs(int(ids.min())) < 2**62 and abs(int(ids.max())) < 2**62:
+        return _TableIndex(ids, nodes)
+    return _SortedIndex(ids, nodes)
+
+
+class _TextIndex(_Index):
+    """Texts: Arrow's hash table, built for each call, so calls should bring many ids."""
+
+    def __init__(self, ids: pa.Array, nodes: NDArray[np.uint32]) -> None:
+        self.ids, self.nodes = ids, nodes
+        self.has_repeats = len(pc.unique(ids)) != len(ids)
+
+    def lookup(self, pieces: Sequence[pa.Array]) -> NDArray[np.uint32]:
+        ids: Any = pa.chunked_array(pieces, type=self.ids.type)
+        places = pc.index_in(ids, value_set=self.ids).combine_chunks()
+        found: NDArray[np.uint32] = self.nodes[numpy_numbers(places)]
+        if places.null_count:
+            found[~valid_entries(places)] = NO_NODE
+        return found

@@ -1,0 +1,70 @@
+"""Label arrays: from the sets of the batches to one row of label ids per node, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["distinct_label_sets", "label_bitmap", "label_rows"]
+
+_LARGEST_TABLE = 1 << 24
+
+
+def label_rows(
+    codes: NDArray[np.int32], label_sets: Sequence[Sequence[int]]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+    """``label_offsets`` and ``label_ids`` of nodes with these label sets (of label ids)."""
+    set_lengths = np.array([len(each) for each in label_sets], dtype=np.int64)
+    set_ids = np.array([label for each in label_sets for label in each], dtype=np.uint16)
+    set_starts = np.cumsum(set_lengths) - set_lengths
+    lengths = set_lengths[codes]
+    offsets = np.zeros(len(codes) + 1, dtype=np.uint32)
+    ends = np.cumsum(lengths)
+    offsets[1:] = ends
+    if len(label_sets) and (set_lengths == 1).all():
+        return offsets, set_ids[codes]
+    within = np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
+    return offsets, set_ids[np.repeat(set_starts[codes], lengths) + within]
+
+
+def label_bitmap(
+    label_offsets: NDArray[np.uint32], label_ids: NDArray[np.uint16], label_id: int
+) -> NDArray[np.uint32]:
+    """Bitmap of the nodes that have a label: bit ``v % 32`` of word ``v // 32``."""
+    count = len(label_offsets) - 1
+    places = np.flatnonzero(label_ids == label_id)
+    nodes = np.searchsorted(label_offsets, places, side="right") - 1
+    flags = np.zeros((count + 31) // 32 * 32, dtype=np.bool_)
+    flags[nodes] = True
+    return np.packbits(flags, bitorder="little").view(np.uint32)
+
+
+def distinct_label_sets(
+    label_offsets: NDArray[np.uint32], label_ids: NDArray[np.uint16], label_count: int
+) -> NDArray[np.int32]:
+    """``int32[n]``: equal numbers, from 0 without gaps, for nodes with the same row of labels."""
+    lengths = np.diff(label_offsets)
+    codes = np.zeros(len(lengths), dtype=np.int64)
+    for position in range(int(lengths.max(initial=0))):
+        # Each round tells nodes apart by one label more; a node without one gets `label_count`.
+        has_label = lengths > position
+        labels = np.full(len(lengths), label_count, dtype=np.int64)
+        labels[has_label] = label_ids[label_offsets[:-1][has_label] + np.uint32(position)]
+        codes = _renumbered(codes * (label_count + 1) + labels)
+    return codes.astype(np.int32)
+
+
+def _renumbered(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    largest = int(keys.max())
+    if largest > _LARGEST_TABLE:
+        return np.unique(keys, return_inverse=True)[1].reshape(-1)
+    present = np.zeros(largest + 1, dtype=np.bool_)
+    present[keys] = True
+    numbers = np.cumsum(present) - 1
+    return numbers[keys]

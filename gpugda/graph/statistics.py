@@ -1,0 +1,165 @@
+"""What the planner may know about a data graph without looking at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ANY", "DegreeSummary", "GraphStatistics"]
+
+ANY = -1
+"""In place of a label or type id: any."""
+
+
+@dataclass(frozen=True, slots=True)
+class DegreeSummary:
+    """Degrees of the nodes for one type (or any) and direction; parallel relationships each count.
+
+    Args:
+        largest: Largest degree.
+        mean: Mean over the nodes that have such a relationship, 0 if there are none.
+        node_count: Number of these nodes.
+    """
+
+    largest: int = 0
+    mean: float = 0.0
+    node_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GraphStatistics:
+    """Counts over the data graph. Label and type ids are those of its name tables.
+
+    Args:
+        node_count: n.
+        relationship_count: m.
+        label_counts: Nodes per label id.
+        type_counts: Relationships per type id.
+        pattern_counts: Relationships per (start label, type, end label), with ``ANY`` for any; what
+            is 0 is left out. A relationship counts for each of its nodes' labels.
+        pattern_counts_complete: False where there were too many pairs of labels: then
+            ``pattern_counts`` holds only entries with ``ANY`` on at least one end.
+        outgoing_degrees: Per type id, and ``ANY``.
+        incoming_degrees: Per type id, and ``ANY``.
+        parallel_types: Per type id: are there two of the type with the same start and end?
+        has_parallel: Are there two relationships, of any types, with the same start and end?
+        loop_counts: Per type id, relationships whose start is their end.
+        distinct_counts: Distinct values of each node property; None where that is not known.
+        relationship_distinct_counts: Likewise of each relationship property.
+    """
+
+    node_count: int
+    relationship_count: int
+    label_counts: tuple[int, ...] = ()
+    type_counts: tuple[int, ...] = ()
+    pattern_counts: Mapping[tuple[int, int, int], int] = field(
+        default_factory=dict[tuple[int, int, int], int]
+    )
+    pattern_counts_complete: bool = True
+    outgoing_degrees: Mapping[int, DegreeSummary] = field(default_factory=dict[int, DegreeSummary])
+    incoming_degrees: Mapping[int, DegreeSummary] = field(default_factory=dict[int, DegreeSummary])
+    parallel_types: tuple[bool, ...] = ()
+    has_parallel: bool = False
+    loop_counts: tuple[int, ...] = ()
+    distinct_counts: Mapping[str, int | None] = field(default_factory=dict[str, int | None])
+    relationship_distinct_counts: Mapping[str, int | None] = field(
+        default_factory=dict[str, int | None]
+    )
+
+    @property
+    def density(self) -> float:
+        """The quotient m / (n (n - 1)), the share of ordered pairs of nodes; 0 below two nodes."""
+        pairs = self.node_count * (self.node_count - 1)
+        return self.relationship_count / pairs if pairs else 0.0
+
+    @property
+    def loop_count(self) -> int:
+        """Relationships of any type whose start is their end."""
+        return sum(self.loop_counts)
+
+    def nodes_with(self, label: int | None) -> int:
+        """Nodes with a label id, or all for None."""
+        if label is None or label == ANY:
+            return self.node_count
+        return self.label_counts[label]
+
+    def relationships_between(
+        self, start_label: int | None, type_id: int | None, end_label: int | None
+    ) -> float:
+        """Relationships of a type between nodes with these labels; None stands for any.
+
+        Exact, but where ``pattern_counts_complete`` is False and both labels are given: then the
+        two ends are taken as independent.
+        """
+        start = ANY if start_label is None else start_label
+        end = ANY if end_label is None else end_label
+        kind = ANY if type_id is None else type_id
+        counts = self.pattern_counts
+        if self.pattern_counts_complete or start == ANY or end == ANY:
+            return float(counts.get((start, kind, end), 0))
+        total = counts.get((ANY, kind, ANY), 0)
+        share = counts.get((start, kind, ANY), 0) * counts.get((ANY, kind, end), 0)
+        return share / total if total else 0.0
+
+    def degrees(self, type_id: int | None, *, outgoing: bool) -> DegreeSummary:
+        """Summary of the degrees for a type, None for any."""
+        summaries = self.outgoing_degrees if outgoing else self.incoming_degrees
+        return summaries.get(ANY if type_id is None else type_id, DegreeSummary())
+
+    def has_parallel_of(self, type_id: int | None) -> bool:
+        """Can two relationships of this type (None: of any types) have the same start and end?"""
+        if type_id is None or type_id == ANY:
+            return self.has_parallel
+        return self.parallel_types[type_id]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As values that JSON can hold."""
+        return {
+            "node_count": self.node_count,
+            "relationship_count": self.relationship_count,
+            "label_counts": list(self.label_counts),
+            "type_counts": list(self.type_counts),
+            "pattern_counts": [[*key, count] for key, count in self.pattern_counts.items()],
+            "pattern_counts_complete": self.pattern_counts_complete,
+            "outgoing_degrees": _degrees_to_list(self.outgoing_degrees),
+            "incoming_degrees": _degrees_to_list(self.incoming_degrees),
+            "parallel_types": list(self.parallel_types),
+            "has_parallel": self.has_parallel,
+            "loop_counts": list(self.loop_counts),
+            "distinct_counts": dict(self.distinct_counts),
+            "relationship_distinct_counts": dict(self.relationship_distinct_counts),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> GraphStatistics:
+        """From what ``to_dict`` gave.
+
+        Raises:
+            KeyError, TypeError, ValueError: It is not of that form.
+        """
+        return cls(
+            node_count=int(values["node_count"]),
+            relationship_count=int(values["relationship_count"]),
+            label_counts=tuple(values["label_counts"]),
+            type_counts=tuple(values["type_counts"]),
+            pattern_counts={(s, t, e): count for s, t, e, count in values["pattern_counts"]},
+            pattern_counts_complete=bool(values["pattern_counts_complete"]),
+            outgoing_degrees=_degrees_from_list(values["outgoing_degrees"]),
+            incoming_degrees=_degrees_from_list(values["incoming_degrees"]),
+            parallel_types=tuple(values["parallel_types"]),
+            has_parallel=bool(values["has_parallel"]),
+            loop_counts=tuple(values["loop_counts"]),
+            distinct_counts=dict(values["distinct_counts"]),
+            relationship_distinct_counts=dict(values["relationship_distinct_counts"]),
+        )
+
+
+def _degrees_to_list(degrees: Mapping[int, DegreeSummary]) -> list[list[Any]]:
+    return [[key, each.largest, each.mean, each.node_count] for key, each in degrees.items()]
+
+
+def _degrees_from_list(rows: list[list[Any]]) -> dict[int, DegreeSummary]:
+    return {key: DegreeSummary(largest, mean, count) for key, largest, mean, count in rows}

@@ -1,0 +1,76 @@
+"""From a source to a loaded graph, and what is kept beside it: plans, and the graph's copy on the device."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from gpugda.caching import LruCache
+from gpugda.graph.build import build_data_graph
+from gpugda.plan.bind import bind
+from gpugda.plan.matching_order import make_plan
+from gpugda.ports import GraphSource, Progress, SnapshotFolder
+from gpugda.snapshot.store import open_snapshot
+
+if TYPE_CHECKING:
+    from gpugda.graph.data_graph import DataGraph
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.device_graph import DeviceGraph
+    from gpugda.plan.plan import Plan
+    from gpugda.query.query_graph import Query
+
+__all__ = ["LoadedGraph", "load"]
+
+logger = logging.getLogger("gpugda.loading")
+
+PLANS_KEPT = 512
+
+
+@dataclass(slots=True, eq=False)
+class LoadedGraph:
+    """A data graph and what was made of it. A refresh makes a new one; results keep the one they came from."""
+
+    graph: DataGraph
+    source_name: str
+    seconds: float
+    loaded_at: datetime
+    plans: LruCache[tuple[str, str], Plan] = field(default_factory=lambda: LruCache(PLANS_KEPT))
+
+    def plan(self, query: Query, strategy: str) -> Plan:
+        """The plan of a query, kept by its text."""
+
+        def make() -> Plan:
+            return make_plan(bind(query, self.graph), self.graph.statistics, strategy)
+
+        return self.plans.get((query.text, strategy), make)
+
+    @property
+    def described(self) -> str:
+        """Name and time, for summaries."""
+        return f"{self.source_name}, loaded {self.loaded_at.isoformat(timespec='seconds')}"
+
+
+def load(source: GraphSource, progress: Progress) -> LoadedGraph:
+    """Reads a source.
+
+    Raises:
+        SourceError: It cannot be read, or contradicts itself.
+    """
+    started = time.perf_counter()
+    with source.read(progress) as content:
+        if isinstance(content, SnapshotFolder):
+            graph = open_snapshot(content.path)
+        else:
+            graph = build_data_graph(content, progress)
+    seconds = time.perf_counter() - started
+    logger.info(
+        "%s: %d nodes, %d relationships in %.2f s",
+        source.name,
+        graph.node_count,
+        graph.relationship_count,
+        seconds,
+    )
+    return LoadedGraph(graph, source.name, seconds, datetime.now(timezone.utc))

@@ -1,0 +1,173 @@
+"""The bound query and the plan: frozen values that say what will be done, and can be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpugda.query.ast import Expression
+    from gpugda.query.query_graph import Query
+
+__all__ = [
+    "BoundNode",
+    "BoundQuery",
+    "BoundRelationship",
+    "DegreeNeed",
+    "LabelOp",
+    "Plan",
+    "PlanStep",
+    "RowTest",
+    "StepKind",
+]
+
+
+class LabelOp(Enum):
+    """Operations of a label program, a postfix text over bitmaps of nodes."""
+
+    LABEL = 0
+    """Push the nodes that have the label with the id given as argument."""
+    ANY = 1
+    """Push the nodes that have at least one label."""
+    NONE = 2
+    """Push the empty set: a label that the graph does not have."""
+    NOT = 3
+    AND = 4
+    OR = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DegreeNeed:
+    """A node needs ``at_least`` relationships of these types in this direction.
+
+    Args:
+        outgoing: Count relationships that start here.
+        incoming: Count relationships that end here (both: each direction's count is added).
+        types: Type ids, rising; None for any.
+        at_least: How many query relationships of one clause ask for exactly this.
+    """
+
+    outgoing: bool
+    incoming: bool
+    types: tuple[int, ...] | None
+    at_least: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoundNode:
+    """A query node in terms of one data graph.
+
+    Args:
+        position: Place in the query graph.
+        name: Its variable.
+        labels: Label program as (operation, label id or 0), empty for no condition.
+        predicates: Conjuncts over this node alone.
+        degree_needs: Necessary degrees, per clause.
+        cardinality: Estimated number of candidates.
+    """
+
+    position: int
+    name: str
+    labels: tuple[tuple[LabelOp, int], ...]
+    predicates: tuple[Expression, ...]
+    degree_needs: tuple[DegreeNeed, ...]
+    cardinality: float
+
+
+@dataclass(frozen=True, slots=True)
+class BoundRelationship:
+    """A query relationship in terms of one data graph; ``types`` are rising type ids, None for any."""
+
+    position: int
+    name: str
+    source: int
+    target: int
+    directed: bool
+    types: tuple[int, ...] | None
+    predicates: tuple[Expression, ...]
+    clause: int
+    cardinality: float
+
+
+@dataclass(frozen=True, slots=True)
+class RowTest:
+    """Two bound query nodes (or relationships) of one row must be equal, or must differ."""
+
+    on_nodes: bool
+    left: int
+    right: int
+    equal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BoundQuery:
+    """A query in terms of one data graph.
+
+    Args:
+        query: Where it comes from.
+        nodes: By position.
+        relationships: By position.
+        tests: Tests per row: relationships distinct within a clause (left out where types exclude each other),
+            ``same_as``, and conjuncts ``a = b``, ``a <> b``, ``r = s``, ``r <> s`` between variables.
+        residuals: Other conjuncts over several variables, tested on rows.
+        constants: Conjuncts over no variable, tested once.
+        no_rows: Why there can be no rows (an unknown label, …), else None.
+    """
+
+    query: Query
+    nodes: tuple[BoundNode, ...]
+    relationships: tuple[BoundRelationship, ...]
+    tests: tuple[RowTest, ...]
+    residuals: tuple[Expression, ...]
+    constants: tuple[Expression, ...]
+    no_rows: str | None = None
+
+
+class StepKind(StrEnum):
+    """What one step of the join does to the partial embeddings."""
+
+    NODES = "nodes"
+    """Multiply with all candidates of a query node that has no relationships (yet)."""
+    RELATIONSHIPS = "relationships"
+    """Multiply with all candidate relationships: the start of a component."""
+    COMBINE = "combine"
+    """Extend along a query relationship whose one end is bound."""
+    CLOSE = "close"
+    """Bind a query relationship whose both ends are bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """One step.
+
+    Args:
+        kind: What it does.
+        position: Query node (for NODES) or query relationship.
+        bound_end: For COMBINE, the position of the query node that is bound already, else -1.
+        cardinality: Estimated rows after the step.
+        reason: One sentence: why this step comes here.
+    """
+
+    kind: StepKind
+    position: int
+    bound_end: int
+    cardinality: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a query will be answered on one data graph.
+
+    Args:
+        bound: What is to be found.
+        steps: The matching order as estimated; strategies that count candidates first may take another.
+        strategy: Name of the strategy.
+        warnings: Sentences for the user, such as a cross product of unconnected parts.
+    """
+
+    bound: BoundQuery
+    steps: tuple[PlanStep, ...]
+    strategy: str
+    warnings: tuple[str, ...] = ()

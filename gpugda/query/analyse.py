@@ -1,0 +1,76 @@
+"""Syntax tree to analysed query: names resolved, types and scopes checked."""
+
+from __future__ import annotations
+
+from gpugda.errors import CypherSyntaxError
+from gpugda.query import ast
+from gpugda.query.analyse_match import QueryGraphReader
+from gpugda.query.analyse_order import OrderReader
+from gpugda.query.analyse_return import read_columns
+from gpugda.query.query_graph import Query
+from gpugda.query.shapes import variable_names
+from gpugda.query.static_types import Kind, TypeChecker, is_aggregate
+from gpugda.query.walk import walk
+
+__all__ = ["analyse"]
+
+_COUNTS = frozenset((Kind.INTEGER, Kind.STORABLE, Kind.ANY))
+
+
+def analyse(tree: ast.Query) -> Query:
+    """The meaning of a query that has passed ``check_supported``.
+
+    ``CYPHER 5`` and ``CYPHER 25`` mean the same within what is supported.
+
+    Raises:
+        CypherSyntaxError: Neo4j would refuse to compile it: a variable is not defined or used as two
+            kinds of thing, an expression has the wrong type, a scope or grouping rule is broken.
+    """
+    *matches, last = tree.parts[0].clauses
+    if len(tree.parts) != 1 or not isinstance(last, ast.Return):
+        raise CypherSyntaxError("this is no query of MATCH and RETURN", tree.text, tree.span)
+    reader = QueryGraphReader(tree.text)
+    for clause in matches:
+        if not isinstance(clause, ast.Match):
+            raise CypherSyntaxError("only MATCH can stand here", tree.text, clause.span)
+        reader.read(clause)
+    projection = last.projection
+    returned = read_columns(projection, reader.kinds, tree.text)
+    order = OrderReader(returned, reader.kinds, tree.text, distinct=projection.distinct)
+    return Query(
+        text=tree.text,
+        graph=reader.graph(),
+        columns=returned.columns,
+        aggregating=returned.aggregating,
+        grouping=returned.grouping,
+        aggregates=returned.aggregates,
+        distinct=projection.distinct,
+        order_by=tuple(order.key(item) for item in projection.order_by),
+        skip=_window(projection.skip, "SKIP", tree.text),
+        limit=_window(projection.limit, "LIMIT", tree.text),
+        parameters=frozenset(n.name for n in walk(tree) if isinstance(n, ast.Parameter)),
+        mode=tree.mode,
+        version=tree.version,
+    )
+
+
+def _window(value: ast.Expression | None, word: str, text: str) -> ast.Expression | None:
+    """Checks what follows SKIP or LIMIT as far as it is known without parameters."""
+    if value is None:
+        return None
+    if variable_names(value):
+        message = f"It is not allowed to refer to variables in {word}: its value must be known first"
+        raise CypherSyntaxError(message, text, value.span)
+    if any(map(is_aggregate, walk(value))):
+        raise CypherSyntaxError(f"{word} takes no aggregate", text, value.span)
+    if isinstance(value, ast.Literal):
+        is_count = isinstance(value.value, int) and not isinstance(value.value, bool)
+        if not is_count or value.value < 0:
+            message = f"{word} must be a non-negative integer, not {value.span.of(text)}"
+            raise CypherSyntaxError(message, text, value.span)
+        return value
+    kind = TypeChecker(text, {}).kind(value)
+    if kind not in _COUNTS:
+        message = f"Type mismatch: {word} expected Integer but was {kind}"
+        raise CypherSyntaxError(message, text, value.span)
+    return value

@@ -1,0 +1,203 @@
+"""MATCH clauses to a query graph.
+
+What Neo4j 5.26 does, and this:
+
+- A node variable that stands in several places is one node; labels and properties add up.
+- A relationship variable of an earlier clause is the same relationship; within one clause, where
+  relationships are distinct, the same variable twice gives no rows.
+- Maps and WHERE inside a pattern see every variable of their clause, also one that comes later in
+  the text, and those of earlier clauses; so does the clause's own WHERE.
+- A key may stand twice in a map, both must hold; ``{key: null}`` holds for nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from gpugda.errors import CypherSyntaxError
+from gpugda.query import ast
+from gpugda.query.query_graph import (
+    QueryGraph,
+    QueryNode,
+    QueryRelationship,
+    anonymous_node_name,
+    anonymous_relationship_name,
+)
+from gpugda.query.shapes import conjuncts
+from gpugda.query.static_types import Kind, TypeChecker
+from gpugda.types import Span
+
+__all__ = ["QueryGraphReader"]
+
+
+@dataclass(slots=True)
+class _Predicates:
+    """Conjuncts in the order that ``QueryGraph.predicates`` has."""
+
+    of_nodes: list[ast.Expression] = field(default_factory=list)
+    of_relationships: list[ast.Expression] = field(default_factory=list)
+    others: list[ast.Expression] = field(default_factory=list)
+
+
+class QueryGraphReader:
+    """Adds one MATCH clause after the other to a query graph.
+
+    Args:
+        text: The query, for errors.
+
+    Attributes:
+        kinds: Whether each variable is a node or a relationship.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.kinds: dict[str, Kind] = {}
+        self._nodes: dict[str, tuple[int, dict[ast.LabelExpression, None]]] = {}
+        self._relationships: list[QueryRelationship] = []
+        self._first_of_name: dict[str, int] = {}
+        self._predicates = _Predicates()
+        self._clause = 0
+        self._inline: list[tuple[str, ast.NodePattern | ast.RelationshipPattern]] = []
+        self._no_rows: str | None = None
+
+    def read(self, clause: ast.Match) -> None:
+        """Adds a clause.
+
+        Raises:
+            CypherSyntaxError: A variable is not defined or of two kinds, or a condition is none.
+        """
+        self._inline = []
+        before = len(self._relationships)
+        for pattern in clause.patterns:
+            self._read_pattern(pattern)
+        checker = TypeChecker(self._text, self.kinds)
+        for name, element in self._inline:
+            self._read_inline(name, element, checker)
+        if clause.where is not None:
+            checker.condition(clause.where)
+            self._predicates.others.extend(conjuncts(clause.where))
+        if len(self._relationships) > before:
+            self._clause += 1
+
+    def graph(self) -> QueryGraph:
+        """The query graph of what was read."""
+        nodes = (
+            QueryNode(position, name, tuple(labels))
+            for name, (position, labels) in self._nodes.items()
+        )
+        found = self._predicates
+        predicates = (*found.of_nodes, *found.of_relationships, *found.others)
+        return QueryGraph(tuple(nodes), tuple(self._relationships), predicates, self._no_rows)
+
+    # -------------------------------------------------------------- patterns
+    def _read_pattern(self, pattern: ast.Pattern) -> None:
+        before: int | None = None
+        arrow: ast.RelationshipPattern | None = None
+        for element in pattern.elements:
+            if isinstance(element, ast.RelationshipPattern):
+                arrow = element
+            elif isinstance(element, ast.NodePattern):
+                node = self._node(element, arrow, before)
+                before, arrow = node, None
+
+    def _node(
+        self, pattern: ast.NodePattern, arrow: ast.RelationshipPattern | None, before: int | None
+    ) -> int:
+        # The relationship comes first in the text, so that a name of both kinds is found at the node.
+        if arrow is not None:
+            self._check_relationship_name(arrow)
+        name = self._node_name(pattern)
+        position, labels = self._nodes.setdefault(name, (len(self._nodes), {}))
+        if pattern.labels is not None:
+            labels.update(dict.fromkeys(_label_conjuncts(pattern.labels)))
+        if arrow is not None and before is not None:
+            self._relationship(arrow, before, position)
+        if pattern.properties is not None or pattern.where is not None:
+            self._inline.append((name, pattern))
+        return position
+
+    def _node_name(self, pattern: ast.NodePattern) -> str:
+        variable = pattern.variable
+        if variable is None:
+            return anonymous_node_name(len(self._nodes))
+        if self.kinds.setdefault(variable.name, Kind.NODE) is not Kind.NODE:
+            self._fail_kind(variable, Kind.NODE)
+        return variable.name
+
+    def _check_relationship_name(self, pattern: ast.RelationshipPattern) -> None:
+        variable = pattern.variable
+        if variable is None:
+            return
+        if self.kinds.setdefault(variable.name, Kind.RELATIONSHIP) is not Kind.RELATIONSHIP:
+            self._fail_kind(variable, Kind.RELATIONSHIP)
+
+    def _relationship(self, pattern: ast.RelationshipPattern, left: int, right: int) -> None:
+        position = len(self._relationships)
+        incoming = pattern.direction is ast.Direction.INCOMING
+        variable = pattern.variable
+        name = anonymous_relationship_name(position) if variable is None else variable.name
+        first = self._first_of_name.setdefault(name, position)
+        if first != position:
+            self._note_repetition(name)
+        self._relationships.append(
+            QueryRelationship(
+                position=position,
+                name=name,
+                source=right if incoming else left,
+                target=left if incoming else right,
+                directed=pattern.direction is not ast.Direction.BOTH,
+                types=pattern.types,
+                clause=self._clause,
+                same_as=first if first != position else None,
+            )
+        )
+        if pattern.properties is not None or pattern.where is not None:
+            self._inline.append((name, pattern))
+
+    def _note_repetition(self, name: str) -> None:
+        if any(r.name == name and r.clause == self._clause for r in self._relationships):
+            self._no_rows = (
+                f"The relationship variable `{name}` stands twice in one MATCH clause,"
+                " whose relationships are all different."
+            )
+
+    # -------------------------------------------------------------- conditions inside patterns
+    def _read_inline(
+        self, name: str, element: ast.NodePattern | ast.RelationshipPattern, checker: TypeChecker
+    ) -> None:
+        found = self._predicates
+        if isinstance(element.properties, ast.Parameter):
+            message = "MATCH takes no map from a parameter: write {key: $map.key}"
+            raise CypherSyntaxError(message, self._text, element.properties.span)
+        if element.variable is not None:
+            place = found.others
+        elif isinstance(element, ast.NodePattern):
+            place = found.of_nodes
+        else:
+            place = found.of_relationships
+        for key, value in element.properties.entries if element.properties is not None else ():
+            checker.kind(value)
+            place.append(_has_value(name, key, value))
+        if element.where is not None:
+            checker.condition(element.where)
+            found.others.extend(conjuncts(element.where))
+
+    def _fail_kind(self, variable: ast.Variable, wanted: Kind) -> NoReturn:
+        message = (
+            f"Type mismatch: `{variable.name}` defined with conflicting type"
+            f" {self.kinds[variable.name]} (expected {wanted})"
+        )
+        raise CypherSyntaxError(message, self._text, variable.span)
+
+
+def _has_value(name: str, key: str, value: ast.Expression) -> ast.Expression:
+    span: Span = value.span
+    subject = ast.Property(span, ast.Variable(span, name), key)
+    return ast.Comparison(span, (subject, value), (ast.ComparisonOperator.EQUAL,))
+
+
+def _label_conjuncts(labels: ast.LabelExpression) -> list[ast.LabelExpression]:
+    if not isinstance(labels, ast.LabelAnd):
+        return [labels]
+    return [part for operand in labels.operands for part in _label_conjuncts(operand)]

@@ -1,0 +1,92 @@
+"""ORDER BY to sort keys over columns and, where rows still have them, pattern variables.
+
+What Neo4j 5.26 does, and this, from the outside of a sort expression to its inside:
+
+- A variable that is a column's name is that column, whatever the pattern calls by this name.
+- An expression that is written as a returned one is that column: ``RETURN a.x AS b, b.x AS a ORDER
+  BY b.x`` sorts by ``a``. Otherwise a column's name hides the variable: ``a.y`` there asks a value.
+- After DISTINCT or aggregation rows have nothing but their columns, so other variables are errors.
+- An aggregate must be a column of its own; without aggregates in RETURN there can be none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+from gpugda.errors import CypherSyntaxError
+from gpugda.query import ast
+from gpugda.query.analyse_return import Returned
+from gpugda.query.query_graph import ColumnReference, SortKey
+from gpugda.query.shapes import rewrite, shape
+from gpugda.query.static_types import Kind, TypeChecker, is_aggregate
+from gpugda.query.walk import walk
+from gpugda.types import Span
+
+__all__ = ["OrderReader"]
+
+
+class OrderReader:
+    """Reads the keys of one ORDER BY.
+
+    Args:
+        returned: What RETURN gives.
+        variables: Kind of each named variable of the pattern.
+        text: The query, for errors.
+        distinct: Whether it is RETURN DISTINCT.
+    """
+
+    def __init__(
+        self, returned: Returned, variables: Mapping[str, Kind], text: str, *, distinct: bool
+    ) -> None:
+        self._text = text
+        self._variables = variables
+        self._aggregating = returned.aggregating
+        self._only_columns = distinct or returned.aggregating
+        self._names = {column.name: i for i, column in enumerate(returned.columns)}
+        self._shapes = {shape(each): i for i, each in reversed([*enumerate(returned.written)])}
+        self._checker = TypeChecker(text, variables, returned.kinds)
+
+    def key(self, item: ast.SortItem) -> SortKey:
+        """One sort key.
+
+        Raises:
+            CypherSyntaxError: It uses what is not defined or no longer there, or has a wrong type.
+        """
+        expression = rewrite(item.expression, self._column)
+        aggregate = next(filter(is_aggregate, walk(expression)), None)
+        if aggregate is not None and not self._aggregating:
+            self._fail(
+                "Cannot use aggregation in ORDER BY if there are no aggregate expressions in the"
+                " preceding RETURN",
+                aggregate.span,
+            )
+        for part in walk(expression):
+            if isinstance(part, ast.Variable):
+                self._check_variable(part)
+        if aggregate is not None:
+            self._fail(
+                "Illegal aggregation expression in ORDER BY: it has to be a column of its own",
+                aggregate.span,
+            )
+        self._checker.kind(expression)
+        return SortKey(expression, item.descending)
+
+    def _column(self, part: ast.Expression) -> ast.Expression | None:
+        if isinstance(part, ast.Variable) and part.name in self._names:
+            return ColumnReference(part.span, self._names[part.name])
+        position = self._shapes.get(shape(part))
+        return None if position is None else ColumnReference(part.span, position)
+
+    def _check_variable(self, variable: ast.Variable) -> None:
+        if variable.name not in self._variables:
+            self._fail(f"Variable `{variable.name}` not defined", variable.span)
+        if self._only_columns:
+            self._fail(
+                "In a RETURN with DISTINCT or an aggregation, it is not possible to access variables"
+                f" declared before the RETURN: {variable.name}",
+                variable.span,
+            )
+
+    def _fail(self, message: str, span: Span) -> NoReturn:
+        raise CypherSyntaxError(message, self._text, span)

@@ -1,0 +1,218 @@
+"""A place in the tokens of a query: looking ahead, stepping, and saying what was expected."""
+
+from __future__ import annotations
+
+from typing import Final, NoReturn
+
+from gpugda.errors import CypherSyntaxError
+from gpugda.query.keywords import did_you_mean
+from gpugda.query.lexer import NOT_WORDS, Token, describe, tokenise
+from gpugda.query.literals import INTEGER, number_value
+from gpugda.types import Span
+
+__all__ = ["MAXIMUM_NESTING", "Cursor"]
+
+MAXIMUM_NESTING: Final = 100
+"""How deep brackets, subqueries and repeated NOT may nest. Reading one level takes about seven
+Python frames of the interpreter's default 1,000, and whoever walks the tree recurses as well."""
+
+_CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
+
+
+class Cursor:
+    """The tokens of one query and the position in them.
+
+    Attributes:
+        text: The query.
+        kind: The kind of the current token.
+        index: The current token's position.
+    """
+
+    __slots__ = ("_matching", "_nesting", "_tokens", "index", "kind", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._tokens = tokenise(text)
+        self._matching: dict[int, int] | None = None
+        self._nesting = 0
+        self.index = 0
+        self.kind = self._tokens[0][0]
+
+    # -------------------------------------------------------------- looking
+    def ahead(self, distance: int = 1) -> str:
+        """The kind of a later token; past the end it is ``end``."""
+        position = self.index + distance
+        return self._tokens[position][0] if position < len(self._tokens) else "end"
+
+    def kind_at(self, index: int) -> str:
+        """The kind of the token at an absolute position."""
+        return self._tokens[index][0]
+
+    @property
+    def start(self) -> int:
+        """Where the current token begins in the text."""
+        return self._tokens[self.index][2]
+
+    def piece(self) -> str:
+        """The current token's text; of a name in backticks the name."""
+        return self._tokens[self.index][1]
+
+    def is_word(self) -> bool:
+        """Whether the current token can be a name."""
+        return self.kind not in NOT_WORDS
+
+    def is_word_ahead(self, distance: int) -> bool:
+        """Whether a later token can be a name."""
+        return self.ahead(distance) not in NOT_WORDS
+
+    def span(self) -> Span:
+        """The current token's place."""
+        token = self._tokens[self.index]
+        return Span(token[2], token[3])
+
+    def span_since(self, start: int) -> Span:
+        """From an offset in the text to the end of the last token read."""
+        return Span(start, self._tokens[self.index - 1][3])
+
+    def words_since(self, index: int) -> str:
+        """The tokens read since a position, in upper case with single blanks between them."""
+        return " ".join(token[1].upper() for token in self._tokens[index : self.index])
+
+    def matching(self, index: int) -> int | None:
+        """The position of the bracket that closes the one at ``index``; None where none does."""
+        if self._matching is None:
+            self._matching = _match_brackets(self._tokens)
+        return self._matching.get(index)
+
+    # -------------------------------------------------------------- stepping
+    def advance(self) -> Token:
+        """Steps over the current token and returns it."""
+        token = self._tokens[self.index]
+        self.index += 1
+        self.kind = self._tokens[self.index][0]
+        return token
+
+    def move_to(self, index: int) -> None:
+        """Goes to a token by its position, back or forth."""
+        self.index = index
+        self.kind = self._tokens[index][0]
+
+    def accept(self, kind: str) -> bool:
+        """Steps over the current token if it is of this kind."""
+        if self.kind != kind:
+            return False
+        self.advance()
+        return True
+
+    def accept_words(self, *kinds: str) -> bool:
+        """Steps over several tokens if all are of these kinds, in this order."""
+        if self.kind != kinds[0] or any(self.ahead(i) != k for i, k in enumerate(kinds)):
+            return False
+        self.move_to(self.index + len(kinds))
+        return True
+
+    def expect(self, kind: str, purpose: str = "") -> Token:
+        """Steps over the current token, which must be of this kind.
+
+        Raises:
+            CypherSyntaxError: It is not.
+        """
+        if self.kind != kind:
+            self.unexpected(f"'{kind}'{purpose}")
+        return self.advance()
+
+    def expect_name(self, what: str) -> str:
+        """Steps over a name, which may be any word, and returns it without backticks."""
+        if self.kind in NOT_WORDS:
+            self.unexpected(what)
+        return self.advance()[1]
+
+    def unsigned_integer(self, what: str) -> int:
+        """Steps over a decimal integer and returns its value."""
+        piece = self._tokens[self.index][1]
+        if self.kind != "number" or not INTEGER.fullmatch(piece):
+            self.unexpected(what)
+        value = number_value(piece, self.text, self.span())
+        self.advance()
+        return int(value)
+
+    def open(self, kind: str) -> None:
+        """Steps over an opening bracket, one level deeper."""
+        self.expect(kind)
+        self.deeper()
+
+    def close(self, kind: str) -> None:
+        """Steps over a closing bracket, one level up."""
+        self.expect(kind)
+        self._nesting -= 1
+
+    def deeper(self) -> None:
+        """Counts a level of nesting.
+
+        Raises:
+            CypherSyntaxError: It is one too many.
+        """
+        self._nesting += 1
+        if self._nesting > MAXIMUM_NESTING:
+            self.fail(f"this is nested too deeply: at most {MAXIMUM_NESTING} levels are read")
+
+    def shallower(self, levels: int = 1) -> None:
+        """Takes back what ``deeper`` counted."""
+        self._nesting -= levels
+
+    def state(self) -> tuple[int, int]:
+        """What ``restore`` needs to come back here."""
+        return self.index, self._nesting
+
+    def restore(self, state: tuple[int, int]) -> None:
+        """Comes back to where ``state`` was taken, after a reading that led nowhere."""
+        index, self._nesting = state
+        self.move_to(index)
+
+    # -------------------------------------------------------------- failing
+    def fail(self, message: str, span: Span | None = None) -> NoReturn:
+        """Raises a syntax error at a span, by default the current token's."""
+        raise CypherSyntaxError(message, self.text, span or self.span())
+
+    def unexpected(self, expected: str) -> NoReturn:
+        """Raises the error for a token that does not fit here."""
+        token = self._tokens[self.index]
+        unclosed = self._unclosed()
+        if unclosed is not None and token[0] == "end":
+            message = f"'{unclosed[0]}' is never closed: '{_CLOSING[unclosed[0]]}' is missing"
+            self.fail(message, Span(unclosed[2], unclosed[3]))
+        hint = did_you_mean(token[1]) if self.is_word() else self._hint(token)
+        if not hint and unclosed is not None:
+            line, column = Span(unclosed[2], unclosed[3]).place(self.text)
+            hint = f"; '{unclosed[0]}' at line {line}, column {column} is never closed"
+        self.fail(f"unexpected {describe(token)}: expected {expected}{hint}")
+
+    def _unclosed(self) -> Token | None:
+        """The last opening bracket that nothing closes."""
+        for index in range(len(self._tokens) - 1, -1, -1):
+            if self._tokens[index][0] in _CLOSING and self.matching(index) is None:
+                return self._tokens[index]
+        return None
+
+    def _hint(self, token: Token) -> str:
+        before = self._tokens[self.index - 1][0] if self.index else ""
+        if before == "-" and token[0] in (">", "("):
+            return "; relationships are written -->, <--, -- or with brackets, -[:TYPE]->"
+        if token[0] == "!=":
+            return "; 'not equal' is written <>"
+        if token[0] == "==" or (token[0] == "=" and before == "="):
+            return "; 'equal' is written ="
+        if token[0] == "<" and before == "=":
+            return "; 'at most' is written <="
+        return ""
+
+
+def _match_brackets(tokens: list[Token]) -> dict[int, int]:
+    matching: dict[int, int] = {}
+    opened: list[int] = []
+    for index, token in enumerate(tokens):
+        if token[0] in _CLOSING:
+            opened.append(index)
+        elif opened and _CLOSING[tokens[opened[-1]][0]] == token[0]:
+            matching[opened.pop()] = index
+    return matching

@@ -1,0 +1,159 @@
+"""Cypher text to tokens: plain tuples, found by one regular expression.
+
+A token is ``(kind, text, start, end)``. The kind of a symbol is the symbol, of a word its
+upper-case spelling (Cypher has no reserved words: the parser decides where ``MATCH`` is a keyword
+and where a name), and else one of ``quoted``, ``name`` (a word that is not ASCII), ``string``,
+``number``, ``arrow line``, ``arrow left``, ``arrow right``, ``end``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Final
+
+from gpugda.errors import CypherSyntaxError
+from gpugda.types import Span
+
+__all__ = ["NOT_WORDS", "Token", "describe", "tokenise"]
+
+Token = tuple[str, str, int, int]
+
+_SYMBOLS: Final = tuple(
+    re.findall(
+        r"\S+", "<> <= >= =~ == != += .. :: || ( ) [ ] { } , ; . : | & ! % $ + - * / ^ = < > ?"
+    )
+)
+
+# What Neo4j reads as arrows beside - < >, so that text from a word processor still works.
+_LINES: Final = "\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\ufe58\ufe63\uff0d"
+_LEFT_HEADS: Final = "\u27e8\u3008\ufe64\uff1c"
+_RIGHT_HEADS: Final = "\u27e9\u3009\ufe65\uff1e"
+_BLANKS: Final = (
+    r" \t\n\x0b\f\r\x1c-\x1f\x85\xa0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+_NOT_ASCII_LETTER: Final = rf"\x00-\x7f{_BLANKS}{_LINES}{_LEFT_HEADS}{_RIGHT_HEADS}"
+
+_TOKEN: Final = re.compile(
+    rf"""(?P<skip>[{_BLANKS}]++|//[^\n\r]*+|/\*.*?\*/)
+    |(?P<word>(?:[A-Za-z_]|[^{_NOT_ASCII_LETTER}])(?:[A-Za-z0-9_$]|[^{_NOT_ASCII_LETTER}])*+)
+    |(?P<number>(?:[0-9][0-9_]*+)?\.[0-9][0-9_]*+(?:[eE][+-]?[0-9][0-9_]*+)?\w*+
+        |[0-9][0-9_]*+[eE][+-]?[0-9][0-9_]*+\w*+
+        |[0-9]\w*+)
+    |(?P<open>/\*)
+    |(?P<symbol>{"|".join(re.escape(s) for s in _SYMBOLS)})
+    |(?P<string>'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+")
+    |(?P<quoted>`[^`]*+(?:``[^`]*+)*+`)
+    |(?P<line>[{_LINES}])|(?P<left>[{_LEFT_HEADS}])|(?P<right>[{_RIGHT_HEADS}])
+    |(?P<wrong>.)""",
+    re.DOTALL | re.VERBOSE,
+)
+
+_ARROWS: Final = {"line": "arrow line", "left": "arrow left", "right": "arrow right"}
+
+_ESCAPE_OUTSIDE: Final = (
+    "a \\u escape outside a string is not read: write the character itself"
+    " (Cypher 5 and 25 differ here)"
+)
+
+NOT_WORDS: Final = frozenset(_SYMBOLS) | {"string", "number", "end", *_ARROWS.values()}
+"""The kinds of tokens that cannot be a name."""
+
+
+def tokenise(text: str) -> list[Token]:
+    """The tokens of a query, and then ``end`` tokens, one to stop at and two to look ahead at.
+
+    Raises:
+        CypherSyntaxError: A string, comment or backtick is not closed, or a character has no
+            meaning in Cypher.
+    """
+    tokens: list[Token] = []
+    append = tokens.append
+    for match in _TOKEN.finditer(text):
+        group = match.lastgroup
+        if group == "skip":
+            continue
+        piece = match[0]
+        if group == "word":
+            append((_word_kind(piece, text, match), piece, match.start(), match.end()))
+        elif group == "symbol":
+            append((piece, piece, match.start(), match.end()))
+        else:
+            append(_other_token(str(group), piece, text, match.start(), match.end()))
+    if "\\u" in text:
+        _refuse_escapes_outside_strings(text, tokens)
+    tokens.extend([("end", "", len(text), len(text))] * 3)
+    return tokens
+
+
+def describe(token: Token) -> str:
+    """A token as an error message names it."""
+    kind, piece, _, _ = token
+    if kind == "end":
+        return "the end of the query"
+    if kind == "string" and len(piece) <= 40:
+        return piece
+    return f"'{piece}'" if len(piece) <= 40 else f"'{piece[:37]}...'"
+
+
+def _word_kind(piece: str, text: str, match: re.Match[str]) -> str:
+    if piece.isascii():
+        return piece.upper()
+    # Checked character by character: str.isidentifier() alone knows no currency signs.
+    for offset, character in enumerate(piece):
+        if not (("a" + character).isidentifier() or unicodedata.category(character) == "Sc"):
+            place = Span(match.start() + offset, match.start() + offset + 1)
+            raise CypherSyntaxError(_cannot_read(character), text, place)
+    return "name"
+
+
+def _other_token(group: str, piece: str, text: str, start: int, end: int) -> Token:
+    if group == "number" or group == "string":
+        return group, piece, start, end
+    if group == "quoted":
+        return "quoted", _unquote(piece, text, start, end), start, end
+    if group in _ARROWS:
+        return _ARROWS[group], piece, start, end
+    if group == "open":
+        message = "this comment is never closed: end it with */"
+    elif piece in "'\"":
+        message = f"this string is never closed: end it with {piece}"
+    elif piece == "`":
+        message = "this backtick is never closed: end the name with `"
+    elif piece == "\\" and text.startswith("u", end):
+        message = _ESCAPE_OUTSIDE
+    else:
+        message = _cannot_read(piece)
+    raise CypherSyntaxError(message, text, Span(start, end))
+
+
+def _cannot_read(character: str) -> str:
+    if character in "\u2018\u2019\u201c\u201d\xb4":
+        return "typographic quotes cannot be used: strings stand between ' or \""
+    name = unicodedata.name(character, "no name")
+    return (
+        f"the character U+{ord(character):04X} ({name}) cannot be used here:"
+        " a name with such characters goes between backticks"
+    )
+
+
+def _unquote(piece: str, text: str, start: int, end: int) -> str:
+    name = piece[1:-1].replace("``", "`")
+    if not name or "\0" in name:
+        message = "a name in backticks must not be empty or contain a null character"
+        raise CypherSyntaxError(message, text, Span(start, end))
+    return name
+
+
+def _refuse_escapes_outside_strings(text: str, tokens: list[Token]) -> None:
+    # Cypher 5 replaces \uXXXX anywhere before it reads anything, Cypher 25 in strings only. Which
+    # applies may be the database's choice, so a text that they read differently is refused.
+    strings = {start: end for kind, _, start, end in tokens if kind == "string"}
+    position = 0
+    while (found := _ESCAPE.search(text, position)) is not None:
+        position = strings.get(found.start(), found.end())
+        if found[0].startswith("\\u"):
+            raise CypherSyntaxError(_ESCAPE_OUTSIDE, text, Span(found.start(), found.end()))
+
+
+_ESCAPE: Final = re.compile(r"""\\.|'|\"""", re.DOTALL)

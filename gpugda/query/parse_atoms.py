@@ -1,0 +1,276 @@
+"""Values without operators: literals, parameters, names, calls, CASE, maps, brackets."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Final
+
+from gpugda.errors import CypherSyntaxError
+from gpugda.query import ast
+from gpugda.query.keywords import CLAUSE_STARTS, FOLLOWS_OPERAND
+from gpugda.query.literals import number_value, string_value
+from gpugda.query.parse_lists import LIST_PREDICATES, ListParser, furthest
+
+__all__ = ["AtomParser"]
+
+_CONSTANTS: Final = {
+    "TRUE": True,
+    "FALSE": False,
+    "NULL": None,
+    "INF": float("inf"),
+    "INFINITY": float("inf"),
+    "NAN": float("nan"),
+}
+_SUBQUERIES: Final = frozenset(("EXISTS", "COUNT", "COLLECT"))
+_SHORTEST: Final = {"SHORTESTPATH": "shortestPath()", "ALLSHORTESTPATHS": "allShortestPaths()"}
+_STRAY: Final = frozenset(("number", "string", "$", "quoted"))
+
+
+class AtomParser(ListParser):
+    """Reads what stands between operators."""
+
+    __slots__ = ("_bracketed",)
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        # Readings of '(' and '[' by position. They do not depend on what stands around them, and
+        # without this, trying two readings at each of n nested brackets would take 2^n steps.
+        self._bracketed: dict[int, tuple[ast.Expression, int] | CypherSyntaxError] = {}
+
+    @abstractmethod
+    def subquery(self, construct: str) -> tuple[ast.Node, ...]:
+        """Reads the braces of an EXISTS, COUNT or COLLECT subquery."""
+
+    @abstractmethod
+    def shortest_path(self) -> ast.Pattern:
+        """Reads ``shortestPath(path)`` or ``allShortestPaths(path)``."""
+
+    def atom(self) -> ast.Expression:
+        """Reads a literal, name, call, bracket …: a value without operators."""
+        kind = self.kind
+        if kind == "number":
+            span, piece = self.span(), self.advance()[1]
+            return ast.Literal(span, number_value(piece, self.text, span))
+        if kind == "string":
+            span, piece = self.span(), self.advance()[1]
+            return ast.Literal(span, string_value(piece, self.text, span.start))
+        if kind == "(" or kind == "[":
+            return self._bracket()
+        if kind == "{":
+            return self.map_literal()
+        if kind == "$":
+            return self.parameter()
+        if self.is_word():
+            return self._word()
+        self.unexpected("a value")
+
+    # -------------------------------------------------------------- brackets
+    def _bracket(self) -> ast.Expression:
+        start, nesting = self.state()
+        known = self._bracketed.get(start)
+        if known is None:
+            try:
+                value = self._parenthesis() if self.kind == "(" else self.list_atom()
+                known = value, self.index
+            except CypherSyntaxError as error:
+                known = error
+            self._bracketed[start] = known
+        if isinstance(known, CypherSyntaxError):
+            raise known
+        self.restore((known[1], nesting))
+        return known[0]
+
+    def _parenthesis(self) -> ast.Expression:
+        """Reads a path where one can stand, else a value in parentheses.
+
+        ``(a)--(b)`` is a path and ``(1)--(2)`` is not: a path wins where both can be read, as in
+        Neo4j; where neither can, the reading that got further says what is wrong.
+        """
+        failure: CypherSyntaxError | None = None
+        state = self.state()
+        if self.path_follows():
+            try:
+                path = self.path()
+                return ast.PatternExpression(path.span, path)
+            except CypherSyntaxError as error:
+                failure = error
+                self.restore(state)
+        try:
+            self.open("(")
+            value = self.expression()
+            self.close(")")
+        except CypherSyntaxError as error:
+            raise furthest(failure, error) from None
+        return value
+
+    def map_literal(self) -> ast.MapLiteral:
+        """Reads ``{key: value}``."""
+        start = self.start
+        entries: list[tuple[str, ast.Expression]] = []
+        self.open("{")
+        while self.kind != "}":
+            key = self.expect_name("a property name" if entries else "a property name or '}'")
+            self.expect(":", " after a property name")
+            entries.append((key, self.expression()))
+            if self.kind != "}":
+                self.expect(",", " or '}'")
+                if self.kind == "}":
+                    self.unexpected("a property name")
+        self.close("}")
+        return ast.MapLiteral(self.span_since(start), tuple(entries))
+
+    def parameter(self) -> ast.Parameter:
+        """Reads ``$name``."""
+        start = self.start
+        self.expect("$")
+        piece = self.piece()
+        if not self.is_word() and not (self.kind == "number" and piece.replace("_", "").isalnum()):
+            self.unexpected("a parameter's name after '$': $name, $0 or $`any name`")
+        self.advance()
+        return ast.Parameter(self.span_since(start), piece)
+
+    # -------------------------------------------------------------- words
+    def _word(self) -> ast.Expression:
+        kind = self.kind
+        if kind in _CONSTANTS:
+            span = self.span()
+            self.advance()
+            return ast.Literal(span, _CONSTANTS[kind])
+        after = self.ahead()
+        if after == "(":
+            return self._call_of(kind)
+        if after == "{":
+            return self._braced(kind)
+        if kind == "CASE" and (after == "WHEN" or self.begins_value()):
+            return self._case()
+        if after == "." and (parts := self._function_name_length()):
+            return self._function(parts)
+        self._refuse_stray_keyword(kind, after)
+        return self.variable()
+
+    def _call_of(self, kind: str) -> ast.Expression:
+        if kind == "CASE":
+            return self._case()
+        if kind in LIST_PREDICATES and self.ahead(3) == "IN":
+            return self.list_predicate()
+        if kind == "REDUCE" and self.ahead(3) == "=":
+            return self.reduce()
+        if kind in _SHORTEST and self.ahead(2) == "(":
+            path = self.shortest_path()
+            return ast.OtherExpression(path.span, _SHORTEST[kind], (path,))
+        if kind == "COUNT" and self.ahead(2) == "*" and self.ahead(3) == ")":
+            start = self.start
+            self.move_to(self.index + 4)
+            return ast.CountStar(self.span_since(start))
+        return self._trim() if kind == "TRIM" else self._function(1)
+
+    def _braced(self, kind: str) -> ast.Expression:
+        if kind == "CASE":
+            return self._case()
+        if kind in _SUBQUERIES and self.ahead(2) not in ("}", ".") and self.ahead(3) != ":":
+            start = self.start
+            self.advance()
+            children = self.subquery(kind)
+            return ast.OtherExpression(self.span_since(start), f"{kind} subquery", children)
+        return self._map_projection()
+
+    def _refuse_stray_keyword(self, kind: str, after: str) -> None:
+        """Catches ``WHERE RETURN n``: RETURN is no variable there, a value is missing."""
+        if kind == "NOT" and self.begins_value():
+            self.fail("NOT cannot stand here: put it and its operand in parentheses")
+        if kind in CLAUSE_STARTS and (
+            after in _STRAY
+            or (after[0].isalpha() and after.isupper() and after not in _WORDS_AFTER)
+        ):
+            self.fail(f"a value is missing before {kind}")
+
+    def _map_projection(self) -> ast.Expression:
+        start = self.start
+        children: list[ast.Node] = [self.variable()]
+        self.open("{")
+        if self.kind != "}":
+            children.extend(self._projection_element())
+            while self.accept(","):
+                children.extend(self._projection_element())
+        self.close("}")
+        return ast.OtherExpression(self.span_since(start), "map projection", tuple(children))
+
+    def _projection_element(self) -> tuple[ast.Node, ...]:
+        if self.accept("."):
+            if not self.accept("*"):
+                self.expect_name("a property name or '*'")
+            return ()
+        if self.is_word() and self.ahead() == ":":
+            self.move_to(self.index + 2)
+            return (self.expression(),)
+        return (self.variable("'.name', '.*', 'key: value' or a variable"),)
+
+    # -------------------------------------------------------------- functions
+    def _function_name_length(self) -> int:
+        """Tokens in ``a.b.c`` where '(' follows, else 0."""
+        length = 1
+        while self.ahead(length) == "." and self.is_word_ahead(length + 1):
+            length += 2
+        return length if self.ahead(length) == "(" else 0
+
+    def _function(self, length: int) -> ast.Expression:
+        start = self.start
+        name = "".join([self.advance()[1] for _ in range(length)])
+        self.open("(")
+        distinct = self.distinct()
+        if not distinct and self.kind == "ALL" and self.begins_value() and self.ahead() != "(":
+            self.advance()
+        arguments = self.expressions_until(")")
+        self.close(")")
+        return ast.FunctionCall(self.span_since(start), name, arguments, distinct)
+
+    def distinct(self) -> bool:
+        """Steps over DISTINCT where it is not a variable's name."""
+        if self.kind != "DISTINCT" or (self.ahead() in FOLLOWS_OPERAND and self.ahead() != "*"):
+            return False
+        self.advance()
+        return True
+
+    def _trim(self) -> ast.Expression:
+        """Reads ``trim([[BOTH|LEADING|TRAILING] [characters] FROM] text)``."""
+        start = self.start
+        name = self.advance()[1]
+        self.open("(")
+        if self.kind in ("BOTH", "LEADING", "TRAILING") and self.begins_value():
+            self.advance()
+        bare = self.kind == ")" or (self.kind == "FROM" and self.begins_value())
+        arguments = [] if bare else [self.expression()]
+        if self.accept("FROM"):
+            arguments.append(self.expression())
+        self.close(")")
+        return ast.FunctionCall(self.span_since(start), name, tuple(arguments))
+
+    # -------------------------------------------------------------- CASE
+    def _case(self) -> ast.Expression:
+        start = self.start
+        self.expect("CASE")
+        self.deeper()
+        children: list[ast.Node] = []
+        simple = self.kind != "WHEN"
+        if simple:
+            children.append(self.expression())
+        if self.kind != "WHEN":
+            self.unexpected("WHEN")
+        while self.accept("WHEN"):
+            children.extend(self._when(simple=simple))
+            self.expect("THEN")
+            children.append(self.expression())
+        if self.accept("ELSE"):
+            children.append(self.expression())
+        self.expect("END", " of CASE")
+        self.shallower()
+        return ast.OtherExpression(self.span_since(start), "CASE", tuple(children))
+
+    def _when(self, *, simple: bool) -> list[ast.Node]:
+        conditions: list[ast.Node] = [self.when_operand() if simple else self.expression()]
+        while simple and self.accept(","):
+            conditions.append(self.when_operand())
+        return conditions
+
+
+_WORDS_AFTER: Final = frozenset(kind for kind in FOLLOWS_OPERAND if kind.isalpha())

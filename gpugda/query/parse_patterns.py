@@ -1,0 +1,181 @@
+"""Paths: nodes in round brackets, relationships as arrows, groups, selectors."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NoReturn
+
+from gpugda.query import ast
+from gpugda.query.parse_relationships import DASHES, LEFT, RIGHT, RelationshipParser
+
+__all__ = ["PatternParser"]
+
+
+class PatternParser(RelationshipParser):
+    """Reads the patterns of MATCH, and paths as they stand in expressions."""
+
+    __slots__ = ()
+
+    def patterns(self) -> tuple[ast.Pattern, ...]:
+        """Reads patterns with commas between them."""
+        patterns = [self.pattern()]
+        while self.accept(","):
+            patterns.append(self.pattern())
+        return tuple(patterns)
+
+    def pattern(self) -> ast.Pattern:
+        """Reads ``[name =] [selector] path``."""
+        start = self.start
+        variable = None
+        if self.is_word() and self.ahead() == "=":
+            variable = self.variable()
+            self.expect("=")
+        selector_start = self.start
+        selector = self._selector()
+        selector_span = self.span_since(selector_start) if selector else None
+        if self.kind in ("SHORTESTPATH", "ALLSHORTESTPATHS") and self.ahead() == "(":
+            shortest = self.shortest_path()
+            span = self.span_since(start)
+            return ast.Pattern(
+                span, variable, shortest.elements, shortest.selector, shortest.selector_span
+            )
+        elements = self._elements()
+        return ast.Pattern(self.span_since(start), variable, elements, selector, selector_span)
+
+    def shortest_path(self) -> ast.Pattern:
+        """Reads ``shortestPath(path)`` or ``allShortestPaths(path)``."""
+        start, selector_span = self.start, self.span()
+        selector = "shortestPath" if self.kind == "SHORTESTPATH" else "allShortestPaths"
+        self.advance()
+        self.open("(")
+        elements = self._elements()
+        self.close(")")
+        return ast.Pattern(self.span_since(start), None, elements, selector, selector_span)
+
+    # -------------------------------------------------------------- paths in expressions
+    def path_follows(self) -> bool:
+        """Whether ``( ) <- [ ] -> (`` stands here, whatever the brackets hold."""
+        if self.kind != "(":
+            return False
+        closing = self.matching(self.index)
+        return closing is not None and self._arrow_follows(closing)
+
+    def _arrow_follows(self, node_end: int) -> bool:
+        index = node_end + (2 if self.kind_at(node_end + 1) in LEFT else 1)
+        if self.kind_at(index) not in DASHES:
+            return False
+        index += 1
+        if self.kind_at(index) == "[":
+            closing = self.matching(index)
+            if closing is None:
+                return False
+            index = closing + 1
+        if self.kind_at(index) not in DASHES:
+            return False
+        index += 2 if self.kind_at(index + 1) in RIGHT else 1
+        return self.kind_at(index) == "("
+
+    def path(self) -> ast.Pattern:
+        """Reads a node and at least one relationship with its node.
+
+        It ends where no arrow to a further node follows: ``(a)--(b)-[c]`` subtracts.
+        """
+        start = self.start
+        elements: list[ast.PatternElement] = [self._node()]
+        self._hop(elements)
+        while self._arrow_follows(self.index - 1):
+            self._hop(elements)
+        return ast.Pattern(self.span_since(start), None, tuple(elements))
+
+    def _hop(self, elements: list[ast.PatternElement]) -> None:
+        elements.append(self.relationship())
+        elements.append(self._node())
+
+    # -------------------------------------------------------------- elements
+    def _elements(self) -> tuple[ast.PatternElement, ...]:
+        elements: list[ast.PatternElement] = []
+        while not elements or self.kind == "(":
+            if self._group_follows():
+                elements.append(self._group())
+            else:
+                elements.append(self._node())
+                self._relationships(elements)
+        self._check_neighbours(elements)
+        return tuple(elements)
+
+    def _relationships(self, elements: list[ast.PatternElement]) -> None:
+        while self.kind in DASHES or self.kind in LEFT:
+            elements.append(self.relationship(may_repeat=True))
+            if self._group_follows():
+                self.fail("a relationship must lead to a node, such as (), not to a group")
+            elements.append(self._node())
+
+    def _check_neighbours(self, elements: list[ast.PatternElement]) -> None:
+        """Without a relationship between them, parts stand side by side only if one repeats."""
+        for left, right in pairwise(elements):
+            if _is_relationship(left) or _is_relationship(right):
+                continue
+            if not any(isinstance(e, ast.GroupPattern) and e.quantified for e in (left, right)):
+                message = "a relationship is missing between these two parts of the pattern"
+                self.fail(message, right.span)
+
+    def _group_follows(self) -> bool:
+        if self.kind != "(":
+            return False
+        inner = self.ahead()
+        if inner == "(" or (self.is_word_ahead(1) and self.ahead(2) == "="):
+            return True
+        if inner in ("ANY", "ALL", "SHORTEST"):
+            return self.ahead(2) in ("(", "number", "SHORTEST", "PATH", "PATHS", "GROUP", "GROUPS")
+        return inner in ("SHORTESTPATH", "ALLSHORTESTPATHS") and self.ahead(2) == "("
+
+    def _group(self) -> ast.GroupPattern:
+        start = self.start
+        self.open("(")
+        pattern = self.pattern()
+        where = self.expression() if self.accept("WHERE") else None
+        self.close(")")
+        quantified = self.quantifier() is not None
+        return ast.GroupPattern(self.span_since(start), pattern, where, quantified)
+
+    def _node(self) -> ast.NodePattern:
+        start = self.start
+        if self.kind != "(":
+            self._no_node()
+        self.open("(")
+        variable = self.pattern_variable(")")
+        labels = self.labels() if self.at_labels() else None
+        properties = self.properties()
+        where = self.expression() if self.accept("WHERE") else None
+        if self.kind != ")":
+            self.unexpected("')' or more of the node: labels, {properties}, WHERE")
+        self.close(")")
+        return ast.NodePattern(self.span_since(start), variable, labels, properties, where)
+
+    def _no_node(self) -> NoReturn:
+        hint = " (nodes are written in round brackets)" if self.is_word() else ""
+        self.unexpected(f"a node, such as (n:Label){hint}")
+
+    # -------------------------------------------------------------- selectors
+    def _selector(self) -> str | None:
+        start = self.index
+        if self.kind not in ("ANY", "ALL", "SHORTEST"):
+            return None
+        first = self.advance()[0]
+        if first != "SHORTEST" and self.accept("SHORTEST"):
+            self._accept_any("PATH", "PATHS")
+        else:
+            if first != "ALL" and self.kind == "number":
+                self.unsigned_integer("a number of paths")
+            self._accept_any("PATH", "PATHS")
+            if first == "SHORTEST":
+                self._accept_any("GROUP", "GROUPS")
+        return self.words_since(start)
+
+    def _accept_any(self, *kinds: str) -> None:
+        if self.kind in kinds:
+            self.advance()
+
+
+def _is_relationship(element: ast.PatternElement) -> bool:
+    return isinstance(element, ast.RelationshipPattern)

@@ -1,0 +1,91 @@
+"""What RETURN and WITH share: items, DISTINCT, ORDER BY, SKIP, LIMIT, and column names."""
+
+from __future__ import annotations
+
+from gpugda.query import ast
+from gpugda.query.parse_patterns import PatternParser
+
+__all__ = ["ProjectionParser"]
+
+
+class ProjectionParser(PatternParser):
+    """Reads the body of RETURN and WITH."""
+
+    __slots__ = ()
+
+    def projection(self) -> ast.Projection:
+        """Reads ``[DISTINCT] items [ORDER BY …] [SKIP …] [LIMIT …]``."""
+        start = self.start
+        distinct = self.distinct()
+        star = self.accept("*")
+        items = []
+        if not star or self.accept(","):
+            items.append(self._item())
+            while self.accept(","):
+                items.append(self._item())
+        self._refuse_same_names(items)
+        order_by = self.order_by()
+        skip, limit = self.skip(), self.limit()
+        return ast.Projection(
+            self.span_since(start), distinct, star, tuple(items), order_by, skip, limit
+        )
+
+    def order_by(self) -> tuple[ast.SortItem, ...]:
+        """Reads ``ORDER BY items``; empty where there is none."""
+        if self.kind != "ORDER":
+            return ()
+        self.advance()
+        self.expect("BY", " after ORDER")
+        items = [self._sort_item()]
+        while self.accept(","):
+            items.append(self._sort_item())
+        return tuple(items)
+
+    def skip(self) -> ast.Expression | None:
+        """Reads ``SKIP rows`` or ``OFFSET rows``."""
+        if self.kind not in ("SKIP", "OFFSET"):
+            return None
+        self.advance()
+        return self.expression()
+
+    def limit(self) -> ast.Expression | None:
+        """Reads ``LIMIT rows``."""
+        return self.expression() if self.accept("LIMIT") else None
+
+    def _item(self) -> ast.ReturnItem:
+        start = self.start
+        if self.kind == "*":
+            self.fail("'*' comes before the other items: RETURN *, n.name")
+        expression = self.expression()
+        written = self.span_since(start)
+        alias = self.expect_name("a name after AS") if self.accept("AS") else None
+        name = alias if alias is not None else _column_name(expression, written.of(self.text))
+        return ast.ReturnItem(self.span_since(start), expression, alias, name)
+
+    def _sort_item(self) -> ast.SortItem:
+        start = self.start
+        expression = self.expression()
+        descending = self.kind in ("DESC", "DESCENDING")
+        if descending or self.kind in ("ASC", "ASCENDING"):
+            self.advance()
+        return ast.SortItem(self.span_since(start), expression, descending)
+
+    def _refuse_same_names(self, items: list[ast.ReturnItem]) -> None:
+        seen: set[str] = set()
+        for item in items:
+            if item.name in seen:
+                message = f"two columns have the same name, {item.name!r}: rename one with AS"
+                self.fail(message, item.span)
+            seen.add(item.name)
+
+
+def _column_name(expression: ast.Expression, written: str) -> str:
+    """Neo4j's name of a column without an alias: mostly the text as it stands."""
+    if isinstance(expression, ast.OtherExpression) and expression.construct == "map projection":
+        expression = _first_variable(expression)
+    return expression.name if isinstance(expression, ast.Variable) else written
+
+
+def _first_variable(projection: ast.OtherExpression) -> ast.Expression:
+    subject = projection.children[0]
+    return subject if isinstance(subject, ast.Variable) else projection

@@ -1,0 +1,202 @@
+"""The patterns of a query graph as text: paths through its relationships, in their order.
+
+Reading the text again gives nodes and relationships the same positions, so nodes first appear in
+the order of their positions, and relationships stand in the order of theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from gpugda.query import ast
+from gpugda.query.render import expression_text, labels_text, name_text
+
+__all__ = ["UnnamedNodeError", "is_anonymous", "match_clauses", "node_text", "relationship_text"]
+
+
+class _Node(Protocol):
+    @property
+    def position(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def labels(self) -> tuple[ast.LabelExpression, ...]: ...
+
+
+class _Relationship(Protocol):
+    @property
+    def position(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def source(self) -> int: ...
+    @property
+    def target(self) -> int: ...
+    @property
+    def directed(self) -> bool: ...
+    @property
+    def types(self) -> ast.LabelExpression | None: ...
+    @property
+    def clause(self) -> int: ...
+
+
+Properties = Mapping[str, Sequence[tuple[str, ast.Expression]]]
+"""By anonymous name: what the map in its pattern holds."""
+
+
+class UnnamedNodeError(ValueError):
+    """An anonymous node would have to be written twice; ``position`` tells which."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(f"node {position} needs a name")
+        self.position = position
+
+
+def is_anonymous(name: str) -> bool:
+    """Whether a query node or relationship was written without a variable.
+
+    The names made for those begin with a null character, which no query can contain.
+    """
+    return name.startswith("\0")
+
+
+def node_text(node: _Node, properties: Properties, *, again: bool = False) -> str:
+    """``(name:Labels {…})``; ``again`` where it has stood in the text before."""
+    name = "" if is_anonymous(node.name) else name_text(node.name)
+    if again:
+        return f"({name})"
+    labels = _joined_labels(node.labels)
+    inside = f"{name}{':' if labels else ''}{labels}"
+    return f"({_with_map(inside, properties.get(node.name, ()))})"
+
+
+def relationship_text(
+    relationship: _Relationship, properties: Properties, *, turned: bool = False
+) -> str:
+    """``-[name:TYPES {…}]->``, ``turned`` to be read from the target to the source."""
+    inside = "" if is_anonymous(relationship.name) else name_text(relationship.name)
+    if relationship.types is not None:
+        inside += f":{labels_text(relationship.types)}"
+    inside = _with_map(inside, properties.get(relationship.name, ()))
+    left = "<-" if relationship.directed and turned else "-"
+    right = "->" if relationship.directed and not turned else "-"
+    # Without brackets '--' and '-->' remain.
+    return f"{left}[{inside}]{right}" if inside else f"{left}{right}"
+
+
+def _with_map(inside: str, entries: Sequence[tuple[str, ast.Expression]]) -> str:
+    if not entries:
+        return inside
+    written = ", ".join(f"{name_text(key)}: {expression_text(value)}" for key, value in entries)
+    return f"{inside} {{{written}}}".lstrip()
+
+
+def _joined_labels(labels: tuple[ast.LabelExpression, ...]) -> str:
+    if len(labels) == 1:
+        return labels_text(labels[0])
+    return "&".join(
+        f"({labels_text(each)})" if isinstance(each, ast.LabelOr) else labels_text(each)
+        for each in labels
+    )
+
+
+def match_clauses(
+    nodes: Sequence[_Node], relationships: Sequence[_Relationship], properties: Properties
+) -> list[str]:
+    """The patterns of each MATCH clause, without the word.
+
+    Raises:
+        UnnamedNodeError: An anonymous node cannot be written in its place only.
+    """
+    return _Writer(nodes, relationships, properties).clauses()
+
+
+class _Writer:
+    def __init__(
+        self,
+        nodes: Sequence[_Node],
+        relationships: Sequence[_Relationship],
+        properties: Properties,
+    ) -> None:
+        self._nodes = nodes
+        self._relationships = relationships
+        self._properties = properties
+        self._written = 0  # nodes 0 … written-1 have stood in the text
+        self._patterns: list[str] = []
+
+    def clauses(self) -> list[str]:
+        result: list[str] = []
+        for clause in dict.fromkeys(each.clause for each in self._relationships):
+            self._patterns = []
+            self._write_clause([each for each in self._relationships if each.clause == clause])
+            result.append(", ".join(self._patterns))
+        lone = list(self._lone_nodes(len(self._nodes)))
+        if lone:
+            result[-1:] = [", ".join([*result[-1:], *lone])]
+        return result
+
+    def _write_clause(self, relationships: list[_Relationship]) -> None:
+        end = -1
+        for i, relationship in enumerate(relationships):
+            following = relationships[i + 1] if i + 1 < len(relationships) else None
+            if end not in self._possible_starts(relationship) or not self._can_go_on(
+                relationship, end
+            ):
+                end = self._start(relationship, following)
+            end = self._go_on(relationship, end)
+
+    def _possible_starts(self, relationship: _Relationship) -> tuple[int, ...]:
+        if relationship.directed:
+            return (relationship.source, relationship.target)
+        return (relationship.source,)
+
+    def _can_go_on(self, relationship: _Relationship, end: int) -> bool:
+        return _other_end(relationship, end) <= self._written
+
+    def _start(self, relationship: _Relationship, following: _Relationship | None) -> int:
+        """Begins a pattern with one end of a relationship, and returns this end."""
+        source, target = relationship.source, relationship.target
+        start = source
+        both_new = min(source, target) >= self._written
+        if relationship.directed and (
+            (both_new and target < source)
+            or (not both_new and self._must_end_at(source, following))
+        ):
+            start = target
+        new = sorted(n for n in {source, target} if n >= self._written)
+        side_by_side = new == [start, start + 1]
+        if new:
+            self._patterns.extend(self._lone_nodes(new[0] if side_by_side else new[-1]))
+        self._patterns.append(self._node(start))
+        return start
+
+    def _must_end_at(self, node: int, following: _Relationship | None) -> bool:
+        return (
+            is_anonymous(self._nodes[node].name)
+            and following is not None
+            and node in (following.source, following.target)
+        )
+
+    def _go_on(self, relationship: _Relationship, end: int) -> int:
+        other = _other_end(relationship, end)
+        turned = relationship.directed and relationship.source != end
+        arrow = relationship_text(relationship, self._properties, turned=turned)
+        self._patterns[-1] += arrow + self._node(other)
+        return other
+
+    def _lone_nodes(self, before: int) -> Iterator[str]:
+        while self._written < before:
+            yield self._node(self._written)
+
+    def _node(self, position: int) -> str:
+        node = self._nodes[position]
+        again = position < self._written
+        if again and is_anonymous(node.name):
+            raise UnnamedNodeError(position)
+        self._written = max(self._written, position + 1)
+        return node_text(node, self._properties, again=again)
+
+
+def _other_end(relationship: _Relationship, end: int) -> int:
+    return relationship.target if end == relationship.source else relationship.source

@@ -1,0 +1,103 @@
+"""Comparing and rewriting expressions: what makes two of them the same text, and replacing parts."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from gpugda.query import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
+
+__all__ = ["conjuncts", "rewrite", "shape", "variable_names"]
+
+
+def shape(node: ast.Node) -> Hashable:
+    """A key that is equal for expressions which Neo4j takes for the same text.
+
+    Blanks, parentheses and the case of function names do not matter; ``1``, ``1.0`` and ``true``
+    are three things (Python's equality would merge them).
+    """
+    if isinstance(node, ast.Variable):
+        return node.name
+    if isinstance(node, ast.Literal):
+        return ("literal", type(node.value).__name__, repr(node.value))
+    if isinstance(node, ast.FunctionCall):
+        arguments = tuple(shape(argument) for argument in node.arguments)
+        return ("call", node.name.lower(), node.distinct, arguments)
+    return (type(node).__name__, *(_part_shape(getattr(node, n)) for n in _names(node)))
+
+
+def _part_shape(part: Any) -> Hashable:
+    if isinstance(part, ast.Node):
+        return shape(part)
+    if isinstance(part, tuple):
+        return tuple(_part_shape(item) for item in part)
+    key: Hashable = part
+    return key
+
+
+def rewrite(
+    node: ast.Expression, change: Callable[[ast.Expression], ast.Expression | None]
+) -> ast.Expression:
+    """The expression with parts replaced, from the outside in.
+
+    Args:
+        node: Where to begin.
+        change: Gives what takes a part's place, or None to look inside the part. Label expressions
+            are not shown to it.
+    """
+    changed = change(node)
+    if changed is not None:
+        return changed
+    new = {}
+    for name in _names(node):
+        old = getattr(node, name)
+        if isinstance(old, ast.Expression):
+            new[name] = rewrite(old, change)
+        elif isinstance(old, tuple):
+            new[name] = tuple(_rewrite_item(item, change) for item in old)
+    return replace(node, **new) if new else node
+
+
+def _rewrite_item(item: Any, change: Callable[[ast.Expression], ast.Expression | None]) -> Any:
+    if isinstance(item, ast.Expression):
+        return rewrite(item, change)
+    if isinstance(item, tuple):  # an entry of a map
+        return tuple(_rewrite_item(part, change) for part in item)
+    return item
+
+
+def variable_names(node: ast.Expression) -> frozenset[str]:
+    """Names of the variables that an expression reads."""
+    found: set[str] = set()
+    stack: list[Any] = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, ast.Variable):
+            found.add(part.name)
+        elif isinstance(part, ast.Expression):
+            stack.extend(getattr(part, name) for name in _names(part))
+        elif isinstance(part, tuple):
+            stack.extend(part)
+    return frozenset(found)
+
+
+def conjuncts(expression: ast.Expression) -> Iterator[ast.Expression]:
+    """The parts that AND joins at the top, in the order written."""
+    if isinstance(expression, ast.Binary) and expression.operator is ast.BinaryOperator.AND:
+        yield from conjuncts(expression.left)
+        yield from conjuncts(expression.right)
+    else:
+        yield expression
+
+
+_NAMES: dict[type, tuple[str, ...]] = {}
+
+
+def _names(node: ast.Node) -> tuple[str, ...]:
+    kind = type(node)
+    if kind not in _NAMES:
+        _NAMES[kind] = tuple(field.name for field in fields(node) if field.name != "span")
+    return _NAMES[kind]

@@ -1,0 +1,227 @@
+"""Types as far as a query's text tells them: what Neo4j refuses before it runs anything.
+
+Neo4j 5.26 refuses, and so does this: a condition (WHERE, NOT, AND, OR, XOR) that is certainly no
+truth value, also a list; IN with what is certainly no list; a property, label or id of what is
+certainly no node or relationship; ``labels(r)``, ``type(n)``. It lets pass whatever may be right at
+run time, and every comparison and text test between types: they are false or null. A property may
+hold anything that can be stored, a parameter anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Any, Final, NoReturn
+
+from gpugda.errors import CypherSyntaxError
+from gpugda.query import ast
+from gpugda.query.query_graph import ColumnReference
+from gpugda.types import Span
+
+__all__ = ["Kind", "TypeChecker", "is_aggregate"]
+
+
+class Kind(StrEnum):
+    """What an expression certainly is, by the name that Neo4j's messages use."""
+
+    NODE = "Node"
+    RELATIONSHIP = "Relationship"
+    BOOLEAN = "Boolean"
+    INTEGER = "Integer"
+    FLOAT = "Float"
+    STRING = "String"
+    LIST = "List"
+    MAP = "Map"
+    STORABLE = "a property value"
+    ANY = "Any"
+
+
+_LITERALS: Final[Mapping[type, Kind]] = {
+    bool: Kind.BOOLEAN,
+    int: Kind.INTEGER,
+    float: Kind.FLOAT,
+    str: Kind.STRING,
+}
+_ENTITIES: Final = frozenset((Kind.NODE, Kind.RELATIONSHIP, Kind.ANY))
+_CONDITIONS: Final = frozenset((Kind.BOOLEAN, Kind.STORABLE, Kind.ANY))
+_LISTS: Final = frozenset((Kind.LIST, Kind.STORABLE, Kind.ANY))
+_WITH_KEYS: Final = _ENTITIES | {Kind.MAP, Kind.STORABLE}
+_LOGICAL: Final = (ast.BinaryOperator.AND, ast.BinaryOperator.OR, ast.BinaryOperator.XOR)
+
+# Function: what its argument may be, how messages call that, and what it gives.
+_FUNCTIONS: Final[Mapping[str, tuple[frozenset[Kind], str, Kind]]] = {
+    "id": (_ENTITIES, "Node or Relationship", Kind.INTEGER),
+    "elementid": (_ENTITIES, "Node or Relationship", Kind.STRING),
+    "labels": (frozenset((Kind.NODE, Kind.ANY)), "Node", Kind.LIST),
+    "type": (frozenset((Kind.RELATIONSHIP, Kind.ANY)), "Relationship", Kind.STRING),
+    "count": (frozenset(Kind), "Any", Kind.INTEGER),
+}
+
+
+def is_aggregate(node: ast.Node) -> bool:
+    """``count(*)``, ``count(x)`` or ``count(DISTINCT x)``."""
+    return isinstance(node, ast.CountStar) or (
+        isinstance(node, ast.FunctionCall) and node.name.lower() == "count"
+    )
+
+
+class TypeChecker:
+    """Finds an expression's kind and refuses what Neo4j would refuse to compile.
+
+    Args:
+        text: The query, for errors.
+        variables: Kind of each variable that may be used.
+        columns: Kind of each returned column, where sort keys are checked.
+        aggregates: Whether ``count()`` may stand here.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        variables: Mapping[str, Kind],
+        columns: tuple[Kind, ...] = (),
+        *,
+        aggregates: bool = False,
+    ) -> None:
+        self._text = text
+        self._variables = variables
+        self._columns = columns
+        self._aggregates = aggregates
+        self._inside_aggregate = False
+
+    def condition(self, node: ast.Expression) -> None:
+        """Checks an expression that decides: of WHERE, or below NOT, AND, OR, XOR.
+
+        Raises:
+            CypherSyntaxError: It cannot be a truth value, or something in it is wrong.
+        """
+        kind = self.kind(node)
+        if kind is Kind.LIST:
+            self._fail("A list is no condition: write size(...) > 0 or NOT isEmpty(...)", node.span)
+        self._expect(node, kind, _CONDITIONS, "Boolean")
+
+    def kind(self, node: ast.Expression) -> Kind:
+        """The kind of an expression, all parts of which are checked.
+
+        Raises:
+            CypherSyntaxError: Something in it is wrong.
+        """
+        check = _CHECKS.get(type(node))
+        if check is not None:
+            return check(self, node)
+        if isinstance(node, ast.Literal):
+            return _LITERALS.get(type(node.value), Kind.ANY)
+        return Kind.ANY
+
+    # -------------------------------------------------------------- kinds of nodes
+    def _variable(self, node: ast.Variable) -> Kind:
+        if node.name not in self._variables:
+            self._fail(f"Variable `{node.name}` not defined", node.span)
+        return self._variables[node.name]
+
+    def _column(self, node: ColumnReference) -> Kind:
+        return self._columns[node.position]
+
+    def _property(self, node: ast.Property) -> Kind:
+        kind = self.kind(node.subject)
+        self._expect(node.subject, kind, _WITH_KEYS, "Map, Node, Relationship or a temporal value")
+        return Kind.STORABLE if kind in (Kind.NODE, Kind.RELATIONSHIP) else Kind.ANY
+
+    def _unary(self, node: ast.Unary) -> Kind:
+        if node.operator is ast.UnaryOperator.NOT:
+            self.condition(node.operand)
+        else:
+            self.kind(node.operand)
+        return Kind.BOOLEAN
+
+    def _binary(self, node: ast.Binary) -> Kind:
+        if node.operator in _LOGICAL:
+            self.condition(node.left)
+            self.condition(node.right)
+            return Kind.BOOLEAN
+        self.kind(node.left)
+        kind = self.kind(node.right)
+        if node.operator is ast.BinaryOperator.IN:
+            self._expect(node.right, kind, _LISTS, "List")
+        return Kind.BOOLEAN
+
+    def _comparison(self, node: ast.Comparison) -> Kind:
+        for operand in node.operands:
+            self.kind(operand)
+        return Kind.BOOLEAN
+
+    def _label_predicate(self, node: ast.LabelPredicate) -> Kind:
+        self._expect(node.subject, self.kind(node.subject), _ENTITIES, "Node or Relationship")
+        return Kind.BOOLEAN
+
+    def _list(self, node: ast.ListLiteral) -> Kind:
+        for item in node.items:
+            self.kind(item)
+        return Kind.LIST
+
+    def _map(self, node: ast.MapLiteral) -> Kind:
+        for _, value in node.entries:
+            self.kind(value)
+        return Kind.MAP
+
+    def _count_star(self, node: ast.CountStar) -> Kind:
+        self._check_aggregate(node)
+        return Kind.INTEGER
+
+    def _function(self, node: ast.FunctionCall) -> Kind:
+        known = _FUNCTIONS.get(node.name.lower())
+        if known is None:
+            self._fail(f"Unknown function '{node.name}'", node.span)
+        allowed, expected, result = known
+        if len(node.arguments) != 1:
+            problem = "Insufficient" if not node.arguments else "Too many"
+            self._fail(f"{problem} parameters for function '{node.name}'", node.span)
+        argument = node.arguments[0]
+        if is_aggregate(node):
+            self._check_aggregate(node)
+            return self._aggregated(argument, result)
+        if node.distinct:
+            self._fail(f"Invalid use of DISTINCT with function '{node.name}'", node.span)
+        self._expect(argument, self.kind(argument), allowed, expected)
+        return result
+
+    def _aggregated(self, argument: ast.Expression, result: Kind) -> Kind:
+        self._inside_aggregate = True
+        self.kind(argument)
+        self._inside_aggregate = False
+        return result
+
+    # -------------------------------------------------------------- errors
+    def _check_aggregate(self, node: ast.Expression) -> None:
+        if self._inside_aggregate:
+            self._fail("Can't use aggregate functions inside of aggregate functions", node.span)
+        if not self._aggregates:
+            message = (
+                "Invalid use of aggregating function count(...) in this context:"
+                " it can stand in RETURN and ORDER BY"
+            )
+            self._fail(message, node.span)
+
+    def _expect(
+        self, node: ast.Expression, kind: Kind, allowed: frozenset[Kind], expected: str
+    ) -> None:
+        if kind not in allowed:
+            self._fail(f"Type mismatch: expected {expected} but was {kind}", node.span)
+
+    def _fail(self, message: str, span: Span) -> NoReturn:
+        raise CypherSyntaxError(message, self._text, span)
+
+
+_CHECKS: Final[Mapping[type, Callable[[TypeChecker, Any], Kind]]] = {
+    ast.Variable: TypeChecker._variable,
+    ast.Property: TypeChecker._property,
+    ast.Unary: TypeChecker._unary,
+    ast.Binary: TypeChecker._binary,
+    ast.Comparison: TypeChecker._comparison,
+    ast.LabelPredicate: TypeChecker._label_predicate,
+    ast.ListLiteral: TypeChecker._list,
+    ast.MapLiteral: TypeChecker._map,
+    ast.CountStar: TypeChecker._count_star,
+    ast.FunctionCall: TypeChecker._function,
+    ColumnReference: TypeChecker._column,
+}

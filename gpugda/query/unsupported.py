@@ -1,0 +1,188 @@
+"""What this version does not answer, named with its place: ``check_supported``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
+from gpugda.query import ast
+from gpugda.query.walk import walk
+from gpugda.types import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["FUNCTIONS", "check_supported"]
+
+FUNCTIONS: Final = frozenset(("id", "elementid", "labels", "type", "count"))
+"""The functions that can be computed, in lower case; ``count`` in RETURN and ORDER BY only."""
+
+_BINARY: Final = frozenset(
+    (
+        ast.BinaryOperator.OR,
+        ast.BinaryOperator.XOR,
+        ast.BinaryOperator.AND,
+        ast.BinaryOperator.IN,
+        ast.BinaryOperator.STARTS_WITH,
+        ast.BinaryOperator.ENDS_WITH,
+        ast.BinaryOperator.CONTAINS,
+    )
+)
+_NOT_ARITHMETIC: Final = {
+    ast.BinaryOperator.MATCHES: "the operator =~",
+    ast.BinaryOperator.CONCATENATE: "the operator ||",
+}
+_SIGNS: Final = (ast.UnaryOperator.MINUS, ast.UnaryOperator.PLUS)
+
+_Finding = tuple[str, Span]
+
+
+def check_supported(query: ast.Query) -> None:
+    """Checks that a query is of the MATCH, WHERE and RETURN that this version answers.
+
+    ``query.mode`` (EXPLAIN, PROFILE) is left to the caller.
+
+    Raises:
+        UnsupportedQueryError: It is not; the error names the first such construct in the text.
+        CypherSyntaxError: It is, but a function does not have its one argument.
+    """
+    findings = [*_in_structure(query), *_in_nodes(query)]
+    if findings:
+        construct, span = min(findings, key=lambda finding: finding[1].start)
+        message = f"{construct} is not supported by this engine"
+        raise UnsupportedQueryError(message, query.text, span, construct=construct)
+    for call in (node for node in walk(query) if isinstance(node, ast.FunctionCall)):
+        if len(call.arguments) != 1:
+            message = f"{call.name}() takes one argument, not {len(call.arguments)}"
+            raise CypherSyntaxError(message, query.text, call.span)
+
+
+def _in_structure(query: ast.Query) -> Iterator[_Finding]:
+    for union in query.unions:
+        yield "UNION", union
+    for part in query.parts:
+        first = part.clauses[0]
+        if isinstance(first, ast.Return):
+            yield "RETURN without MATCH", _head(first.span, "RETURN")
+
+
+def _in_nodes(query: ast.Query) -> Iterator[_Finding]:
+    for clause in (clause for part in query.parts for clause in part.clauses):
+        property_maps = set()
+        for node in walk(clause):
+            check = _CHECKS.get(type(node))
+            construct = check(node) if check is not None else None
+            if construct is not None:
+                yield construct, _place(node, construct)
+            elif isinstance(node, ast.NodePattern | ast.RelationshipPattern):
+                property_maps.add(id(node.properties))
+            elif isinstance(node, ast.MapLiteral) and id(node) not in property_maps:
+                yield "a map", node.span
+            elif isinstance(clause, ast.Match) and _is_count(node):
+                yield "count() outside RETURN", node.span
+
+
+# ------------------------------------------------------------------ one check per kind of node
+def _match(clause: ast.Match) -> str | None:
+    if clause.optional:
+        return "OPTIONAL MATCH"
+    if clause.mode is not None and not clause.mode.startswith("DIFFERENT"):
+        return clause.mode
+    return None
+
+
+def _pattern(pattern: ast.Pattern) -> str | None:
+    if pattern.selector is not None:
+        shortest = pattern.selector.lower().endswith(("path", "paths")) and (
+            " " not in pattern.selector
+        )
+        return f"{pattern.selector}()" if shortest else pattern.selector
+    return "a path variable" if pattern.variable is not None else None
+
+
+def _relationship(relationship: ast.RelationshipPattern) -> str | None:
+    if relationship.length is not None:
+        return "a variable-length relationship"
+    return "a quantified relationship" if relationship.quantifier is not None else None
+
+
+def _group(group: ast.GroupPattern) -> str:
+    return "a quantified path pattern" if group.quantified else "a parenthesised path pattern"
+
+
+def _function(call: ast.FunctionCall) -> str | None:
+    return None if call.name.lower() in FUNCTIONS else f"function {call.name}()"
+
+
+def _property(access: ast.Property) -> str | None:
+    # Of a map too: $map.key is a value known only with the parameters.
+    return None if isinstance(access.subject, ast.Variable) else "a property of an expression"
+
+
+def _label_predicate(predicate: ast.LabelPredicate) -> str | None:
+    known = isinstance(predicate.subject, ast.Variable)
+    return None if known else "a label predicate on an expression"
+
+
+def _binary(expression: ast.Binary) -> str | None:
+    if expression.operator in _BINARY:
+        return None
+    return _NOT_ARITHMETIC.get(expression.operator, "arithmetic")
+
+
+def _unary(expression: ast.Unary) -> str | None:
+    return "arithmetic" if expression.operator in _SIGNS else None
+
+
+def _other(node: ast.OtherClause | ast.OtherExpression) -> str:
+    return node.construct
+
+
+def _pattern_expression(_: ast.PatternExpression) -> str:
+    return "a pattern expression"
+
+
+def _dynamic_label(_: ast.LabelDynamic) -> str:
+    return "a dynamic label or type"
+
+
+_CHECKS: Final[dict[type, Callable[[Any], str | None]]] = {
+    ast.Match: _match,
+    ast.Pattern: _pattern,
+    ast.RelationshipPattern: _relationship,
+    ast.GroupPattern: _group,
+    ast.FunctionCall: _function,
+    ast.Property: _property,
+    ast.LabelPredicate: _label_predicate,
+    ast.Binary: _binary,
+    ast.Unary: _unary,
+    ast.OtherClause: _other,
+    ast.OtherExpression: _other,
+    ast.PatternExpression: _pattern_expression,
+    ast.LabelDynamic: _dynamic_label,
+}
+
+
+def _is_count(node: ast.Node) -> bool:
+    return isinstance(node, ast.CountStar) or (
+        isinstance(node, ast.FunctionCall) and node.name.lower() == "count"
+    )
+
+
+def _place(node: ast.Node, construct: str) -> Span:
+    """Where the caret goes: to the part that is meant, where that is less than the node."""
+    if isinstance(node, ast.Pattern) and node.selector_span is not None:
+        return node.selector_span
+    if isinstance(node, ast.Pattern) and node.variable is not None:
+        return node.variable.span
+    if isinstance(node, ast.RelationshipPattern):
+        return node.length.span if node.length is not None else node.quantifier or node.span
+    if isinstance(node, ast.Match):
+        return _head(node.span, construct) if node.optional else node.mode_span or node.span
+    if isinstance(node, ast.OtherClause):
+        return _head(node.span, construct)
+    return node.span
+
+
+def _head(span: Span, construct: str) -> Span:
+    return Span(span.start, min(span.end, span.start + len(construct)))

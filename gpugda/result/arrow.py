@@ -1,0 +1,164 @@
+"""Result columns as Arrow arrays.
+
+Texts are ``large_string``, so that no result is too large for its offsets. Dates, local times and
+datetimes become Arrow's own types (datetimes in nanoseconds where they fit, else microseconds;
+zoned ones in UTC), durations a struct of months, days, seconds and nanoseconds, points one of
+srid, x, y, z. Values of a column that no Arrow type holds together (a number beside a text) become
+their Cypher text, and the field's metadata says ``gpugda.mixed``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+import pyarrow as pa
+
+from gpugda.errors import ConfigurationError
+from gpugda.graph.columns import Column, ColumnKind
+from gpugda.graph.dictionaries import StringDictionary
+from gpugda.result.arrow_values import array_of_objects
+from gpugda.result.entities import start_nodes_of, type_ids_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from gpugda.execute.result_table import ResultTable
+    from gpugda.graph.data_graph import DataGraph
+
+__all__ = ["MIXED", "EntityForm", "arrow_table"]
+
+EntityForm = Literal["struct", "index", "id"]
+
+MIXED = {b"gpugda.mixed": b"cypher text"}
+"""Metadata of a field whose values had several types."""
+
+
+def arrow_table(
+    table: ResultTable, start: int, form: EntityForm, dictionary_strings: bool = False
+) -> pa.Table:
+    """The rows from ``start`` on.
+
+    Raises:
+        ConfigurationError: There is no such form.
+    """
+    if form not in get_args(EntityForm):
+        known = ", ".join(map(repr, get_args(EntityForm)))
+        raise ConfigurationError(f"nodes is {form!r}; it can be {known}.")
+    maker = _ArrayMaker(table.graph, form, dictionary_strings)
+    fields, arrays = [], []
+    for name, column in zip(table.names, table.columns, strict=True):
+        valid = None if column.valid is None else column.valid[start:]
+        piece = Column(column.kind, column.values[start:], valid, column.dictionary)
+        array, mixed = maker.array(piece)
+        fields.append(pa.field(name, array.type, metadata=MIXED if mixed else None))
+        arrays.append(array)
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+class _ArrayMaker:
+    """Arrays for the columns of one table."""
+
+    def __init__(self, graph: DataGraph, form: EntityForm, dictionary_strings: bool) -> None:
+        self._graph = graph
+        self._form = form
+        self._dictionary_strings = dictionary_strings
+
+    def array(self, column: Column) -> tuple[pa.Array, bool]:
+        """The array, and whether values of several types had to become text."""
+        kind = column.kind
+        if kind is ColumnKind.STRING:
+            return self._strings(column), False
+        if kind is ColumnKind.OBJECT:
+            return array_of_objects(column, self._graph)
+        if kind is ColumnKind.NODE or kind is ColumnKind.RELATIONSHIP:
+            return self._entities(column, kind is ColumnKind.NODE), False
+        return _numbers(column), False
+
+    def _strings(self, column: Column) -> pa.Array:
+        dictionary = column.dictionary
+        codes = _with_validity(pa.array(column.values), column.valid)
+        if isinstance(dictionary, StringDictionary):
+            texts = dictionary.array.cast(pa.large_string())
+        else:
+            everything = np.arange(0 if dictionary is None else len(dictionary), dtype=np.int32)
+            texts = pa.array(dictionary.values(everything) if dictionary else [], pa.large_string())
+        if self._dictionary_strings:
+            return pa.DictionaryArray.from_arrays(codes, texts)
+        if len(texts) == 0:
+            return pa.nulls(len(column), pa.large_string())
+        return texts.take(codes)
+
+    # -------------------------------------------------------------- nodes and relationships
+    def _entities(self, column: Column, is_node: bool) -> pa.Array:
+        if self._form == "index":
+            return _with_validity(pa.array(column.values.astype(np.uint32)), column.valid)
+        present = column.values if column.valid is None else column.values[column.valid]
+        # A node is described once, however many rows it is in.
+        distinct = np.unique(present)
+        if self._form == "id":
+            described = self._element_ids(distinct, is_node)
+        else:
+            described = (
+                self._node_structs(distinct) if is_node else self._relationship_structs(distinct)
+            )
+        if len(distinct) == 0:
+            return pa.nulls(len(column), described.type)
+        places = np.minimum(np.searchsorted(distinct, column.values), len(distinct) - 1)
+        return described.take(_with_validity(pa.array(places), column.valid))
+
+    def _element_ids(self, indexes: NDArray[Any], is_node: bool) -> pa.Array:
+        graph = self._graph
+        text = graph.element_id_of_node if is_node else graph.element_id_of_relationship
+        return pa.array([text(index) for index in indexes.tolist()], pa.large_string())
+
+    def _node_structs(self, nodes: NDArray[np.uint32]) -> pa.Array:
+        labels = [list(self._graph.node_labels(node)) for node in nodes.tolist()]
+        return pa.StructArray.from_arrays(
+            [
+                self._element_ids(nodes, is_node=True),
+                pa.array(labels, pa.list_(pa.large_string())),
+                self._properties(self._graph.node_properties, nodes),
+            ],
+            names=["element_id", "labels", "properties"],
+        )
+
+    def _relationship_structs(self, relationships: NDArray[np.uint32]) -> pa.Array:
+        graph = self._graph
+        type_names = pa.array(graph.types.names, pa.large_string())
+        return pa.StructArray.from_arrays(
+            [
+                self._element_ids(relationships, is_node=False),
+                type_names.take(pa.array(type_ids_of(graph, relationships))),
+                self._element_ids(start_nodes_of(graph, relationships), is_node=True),
+                self._element_ids(graph.outgoing.neighbours[relationships], is_node=True),
+                self._properties(graph.relationship_properties, relationships),
+            ],
+            names=["element_id", "type", "start", "end", "properties"],
+        )
+
+    def _properties(
+        self, columns: Mapping[str, Column], indexes: NDArray[np.uint32]
+    ) -> pa.StructArray:
+        if not columns:
+            return pa.array([{}] * len(indexes), pa.struct([]))
+        fields, arrays = [], []
+        for key, column in columns.items():
+            array, mixed = self.array(column.take(indexes))
+            fields.append(pa.field(key, array.type, metadata=MIXED if mixed else None))
+            arrays.append(array)
+        return pa.StructArray.from_arrays(arrays, fields=fields)
+
+
+def _numbers(column: Column) -> pa.Array:
+    return _with_validity(pa.array(column.values), column.valid)
+
+
+def _with_validity(array: pa.Array, valid: NDArray[np.bool_] | None) -> pa.Array:
+    # Put together from buffers: the values are not copied, and NaN stays a value.
+    if valid is None:
+        return array
+    bits = pa.py_buffer(np.packbits(valid, bitorder="little").tobytes())
+    return pa.Array.from_buffers(array.type, len(array), [bits, array.buffers()[1]])

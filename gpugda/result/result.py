@@ -1,0 +1,347 @@
+"""The rows of a query, used as ``neo4j.Result`` is."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.graph.columns import ColumnKind
+from gpugda.result.entities import PlainEntities
+from gpugda.result.rows import read_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Self
+
+    import neo4j
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from neo4j.graph import Graph
+
+    from gpugda.execute.result_table import ResultTable
+    from gpugda.graph.data_graph import DataGraph
+    from gpugda.result.arrow import EntityForm
+    from gpugda.result.entities import EntityReader
+    from gpugda.result.neo4j_entities import Neo4jEntities
+    from gpugda.result.summary import Summary
+
+__all__ = ["Result"]
+
+
+class Result:
+    """Rows, each read once, in the order in which the query gave them.
+
+    All rows lie in columns already; Python values are made block by block as they are read, and
+    neo4j is imported with the first record. Nodes and relationships are neo4j's own classes, those
+    of one result belong to one ``neo4j.graph.Graph``. For use by one thread at a time.
+
+    Args:
+        table: The rows.
+        summary: What is known about the run.
+    """
+
+    def __init__(self, table: ResultTable, summary: Summary) -> None:
+        self._table = table
+        self._summary = summary
+        self._entities: Neo4jEntities | None = None
+        self._block: Sequence[tuple[Any, ...]] = ()
+        self._block_start = 0
+        self._position = 0
+        self._consumed = False
+
+    @classmethod
+    def from_rows(
+        cls,
+        names: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        graph: DataGraph,
+        summary: Summary,
+    ) -> Self:
+        """A result of rows of values; nodes and relationships are ``gpugda.values.Entity``."""
+        from gpugda.result.from_rows import table_from_rows
+
+        return cls(table_from_rows(names, rows, graph), summary)
+
+    # -------------------------------------------------------------- about the result
+    @property
+    def summary(self) -> Summary:
+        """Engine, reason, times. Asking for it leaves the rows as they are."""
+        return self._summary
+
+    @property
+    def table(self) -> ResultTable:
+        """All rows as columns, whatever was read already."""
+        return self._table
+
+    def keys(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self._table.names
+
+    def closed(self) -> bool:
+        """Whether ``consume`` was called, so that no more rows can be read."""
+        return self._consumed
+
+    def consume(self) -> Summary:
+        """Drops the rows that were not read, and gives the summary."""
+        self._consumed = True
+        self._position = self._table.row_count
+        self._block = ()
+        return self._summary
+
+    # -------------------------------------------------------------- records
+    def __iter__(self) -> Iterator[neo4j.Record]:
+        self._check_open()
+        make = self._record_maker()
+        while (row := self._next_row()) is not None:
+            yield make(row)
+        self._check_open()
+
+    def __next__(self) -> neo4j.Record:
+        return next(iter(self))
+
+    def peek(self) -> neo4j.Record | None:
+        """The next record, which stays unread; None at the end."""
+        self._check_open()
+        row = self._next_row()
+        if row is None:
+            return None
+        self._position -= 1
+        return self._record_maker()(row)
+
+    def fetch(self, n: int) -> list[neo4j.Record]:
+        """The next n records, or as many as are left."""
+        self._check_open()
+        make = self._record_maker()
+        return [make(row) for blocks in self._blocks(limit=max(n, 0)) for row in blocks]
+
+    def single(self, strict: bool = False) -> neo4j.Record | None:
+        """The one remaining record; the rest is dropped.
+
+        Args:
+            strict: Raise unless there is exactly one. Else no record gives None, and several give
+                the first with a warning.
+
+        Raises:
+            neo4j.exceptions.ResultNotSingleError: With ``strict``, there is none or more than one.
+        """
+        self._check_open()
+        left = self._table.row_count - self._position
+        found = self.fetch(1)
+        self._position = self._table.row_count
+        if left == 1:
+            return found[0]
+        if strict:
+            from neo4j.exceptions import ResultNotSingleError
+
+            raise ResultNotSingleError(self, f"exactly one row was asked for, there are {left:,}")
+        if left:
+            warnings.warn(f"one row was asked for, there are {left:,}", stacklevel=2)
+        return found[0] if found else None
+
+    # -------------------------------------------------------------- the rest of the rows at once
+    def value(self, key: int | str = 0, default: Any = None) -> list[Any]:
+        """The rest of one column, by name or position; ``default`` per row if it is not there."""
+        self._check_open()
+        column = self._place(key)
+        if column is None:
+            return [default for block in self._blocks() for _ in block]
+        return [row[column] for block in self._blocks() for row in block]
+
+    def values(self, *keys: int | str) -> list[list[Any]]:
+        """The rest of the rows as lists, of all columns or of those named.
+
+        Raises:
+            IndexError: A position is out of bounds. (A name that does not exist gives None.)
+        """
+        self._check_open()
+        if not keys:
+            return [list(row) for block in self._blocks() for row in block]
+        places = [self._place_or_raise(key) for key in keys]
+        return [
+            [None if place is None else row[place] for place in places]
+            for block in self._blocks()
+            for row in block
+        ]
+
+    def data(self, *keys: int | str) -> list[dict[str, Any]]:
+        """The rest of the rows as dicts of mostly plain values, as ``neo4j.Record.data`` does."""
+        for key in keys:
+            self._place_or_raise(key)
+        return [record.data(*keys) for record in self]
+
+    def graph(self) -> Graph:
+        """All nodes and relationships of the result, of rows read already and of those to come."""
+        self._check_open()
+        with self._timed():
+            entities = self._hydration()
+            for column in self._table.columns:
+                if column.kind in (ColumnKind.NODE, ColumnKind.RELATIONSHIP):
+                    is_node = column.kind is ColumnKind.NODE
+                    some = column.values if column.valid is None else column.values[column.valid]
+                    (entities.nodes if is_node else entities.relationships)(np.unique(some))
+                elif column.kind is ColumnKind.OBJECT:
+                    from gpugda.result.rows import column_values
+
+                    column_values(column, entities, 0, len(column))
+            return entities.graph
+
+    def to_arrow(
+        self, nodes: EntityForm = "struct", *, dictionary_strings: bool = False
+    ) -> pa.Table:
+        """The rest of the rows as an Arrow table, without copying numbers.
+
+        Args:
+            nodes: ``struct`` makes a node a struct of element_id, labels and properties, and a
+                relationship one of element_id, type, start, end and properties; ``id`` gives their
+                element ids, ``index`` their dense indexes.
+            dictionary_strings: Leave texts dictionary-coded, sharing the graph's dictionary.
+
+        Raises:
+            ConfigurationError: There is no such form of nodes.
+        """
+        from gpugda.result.arrow import arrow_table
+
+        self._check_open()
+        start = self._take_rest()
+        with self._timed():
+            return arrow_table(self._table, start, nodes, dictionary_strings)
+
+    def to_polars(self, nodes: EntityForm = "struct") -> pl.DataFrame:
+        """The rest of the rows as a Polars data frame; see `to_arrow`."""
+        import polars as pl
+
+        frame = pl.from_arrow(self.to_arrow(nodes))
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+    def to_df(self, expand: bool = False, parse_dates: bool = False) -> pd.DataFrame:
+        """The rest of the rows as a pandas data frame.
+
+        Args:
+            expand: Spread nodes, relationships, lists and maps over several columns, named as the
+                Neo4j driver names them.
+            parse_dates: Make columns of dates or datetimes pandas timestamps.
+
+        Raises:
+            ConfigurationError: pandas is not installed.
+        """
+        from gpugda.result.frames import data_frame
+
+        self._check_open()
+        return data_frame(self, expand=expand, parse_dates=parse_dates)
+
+    def plain_blocks(self) -> Iterator[list[tuple[Any, ...]]]:
+        """The rest of the rows in blocks, without neo4j's classes.
+
+        Nodes are `NodeValue`, relationships `RelationshipValue`: what text and JSON are made from.
+        """
+        self._check_open()
+        blocks = read_blocks(self._table, PlainEntities(self._table.graph), self._take_rest())
+        while True:
+            with self._timed():
+                block = next(blocks, None)
+            if block is None:
+                return
+            yield block
+
+    # -------------------------------------------------------------- for notebooks
+    def __repr__(self) -> str:
+        count = self._table.row_count
+        unit = "row" if count == 1 else "rows"
+        state = "consumed" if self._consumed else f"{count - self._position:,} unread"
+        return (
+            f"<Result of {count:,} {unit} ({state}), keys={self.keys()!r}, "
+            f"engine={self._summary.engine!r}>"
+        )
+
+    def _repr_html_(self) -> str:
+        from gpugda.result.html import html_table
+
+        return html_table(self._table, self._summary)
+
+    # -------------------------------------------------------------- inside
+    def _next_row(self) -> tuple[Any, ...] | None:
+        place = self._position - self._block_start
+        if not 0 <= place < len(self._block):
+            if self._position >= self._table.row_count:
+                return None
+            self._read_block()
+            place = 0
+        self._position += 1
+        return self._block[place]
+
+    def _read_block(self) -> None:
+        with self._timed():
+            blocks = read_blocks(self._table, self._reader(), self._position)
+            self._block = next(blocks)
+        self._block_start = self._position
+
+    def _blocks(self, limit: int | None = None) -> Iterator[Sequence[tuple[Any, ...]]]:
+        end = self._table.row_count if limit is None else self._position + limit
+        end = min(end, self._table.row_count)
+        while self._position < end:
+            place = self._position - self._block_start
+            if not 0 <= place < len(self._block):
+                self._read_block()
+                place = 0
+            block = self._block[place : place + end - self._position]
+            self._position += len(block)
+            yield block
+
+    def _take_rest(self) -> int:
+        start = self._position
+        self._position = self._table.row_count
+        return start
+
+    def _reader(self) -> EntityReader:
+        kinds = {column.kind for column in self._table.columns}
+        if kinds & {ColumnKind.NODE, ColumnKind.RELATIONSHIP, ColumnKind.OBJECT}:
+            return self._hydration()
+        return PlainEntities(self._table.graph)  # never asked for any: neo4j need not be imported
+
+    def _hydration(self) -> Neo4jEntities:
+        if self._entities is None:
+            from gpugda.result.neo4j_entities import Neo4jEntities
+
+            self._entities = Neo4jEntities(self._table.graph)
+        return self._entities
+
+    def _record_maker(self) -> Callable[[tuple[Any, ...]], neo4j.Record]:
+        from gpugda.result.records import record_maker
+
+        return record_maker(self._table.names)
+
+    def _place(self, key: int | str) -> int | None:
+        names = self._table.names
+        if isinstance(key, str):
+            return names.index(key) if key in names else None
+        if not isinstance(key, int):
+            raise TypeError(f"a column is named by text or position, not by {key!r}")
+        return key if 0 <= key < len(names) else None
+
+    def _place_or_raise(self, key: int | str) -> int | None:
+        place = self._place(key)
+        if place is None and isinstance(key, int):
+            raise IndexError(key)
+        return place
+
+    def _check_open(self) -> None:
+        if self._consumed:
+            from neo4j.exceptions import ResultConsumedError
+
+            raise ResultConsumedError(
+                self, "the result was consumed: read its rows before calling consume()"
+            )
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._summary.add_time("materialise", time.perf_counter() - begin)

@@ -1,0 +1,78 @@
+"""Values as Cypher writes them: for terminals, notebooks and files of text."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from gpugda.result.entities import NodeValue, RelationshipValue
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["format_value"]
+
+_PLAIN_NAME = re.compile(r"[^\W\d]\w*\Z")
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+
+def format_value(value: Any) -> str:
+    """A value as text: ``"text"``, ``1.0``, ``NULL``, ``[1]``, ``(:Label {key: 1})``, ``[:T]``."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, str):
+        return f'"{value.translate(_ESCAPES)}"'
+    if isinstance(value, float):
+        return _float(value)
+    if isinstance(value, NodeValue):
+        labels = "".join(f":{_name(label)}" for label in value.labels)
+        return f"({_joined(labels, value.properties)})"
+    if isinstance(value, RelationshipValue):
+        return f"[{_joined(f':{_name(value.type)}', value.properties)}]"
+    if isinstance(value, dict):
+        return _map(value)
+    if isinstance(value, list):
+        return f"[{', '.join(format_value(item) for item in value)}]"
+    return _other(value)
+
+
+def _float(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    mantissa, exponent, power = repr(value).partition("e")
+    if "." not in mantissa:
+        mantissa += ".0"
+    return f"{mantissa}E{int(power)}" if exponent else mantissa
+
+
+def _joined(head: str, properties: Mapping[str, Any]) -> str:
+    parts = [head] if head else []
+    if properties:
+        parts.append(_map(properties))
+    return " ".join(parts)
+
+
+def _map(entries: Mapping[str, Any]) -> str:
+    inside = ", ".join(f"{_name(key)}: {format_value(value)}" for key, value in entries.items())
+    return f"{{{inside}}}"
+
+
+def _name(name: str) -> str:
+    return name if _PLAIN_NAME.match(name) else "`" + name.replace("`", "``") + "`"
+
+
+def _other(value: Any) -> str:
+    if isinstance(value, int):
+        return str(value)
+    if "Point" in type(value).__name__:
+        names = ", ".join(
+            f"{axis}: {_float(float(each))}" for axis, each in zip("xyz", value, strict=False)
+        )
+        return f"point({{srid: {value.srid}, {names}}})"
+    iso_format = getattr(value, "iso_format", None)
+    return str(iso_format() if iso_format else value)

@@ -1,0 +1,174 @@
+"""A data graph as named arrays, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from gpugda.graph.column import Column, ColumnKind
+from gpugda.graph.csr import Csr
+from gpugda.graph.data_graph import DataGraph
+from gpugda.graph.dictionaries import ObjectDictionary, StringDictionary
+from gpugda.graph.identifiers import NameTable
+from gpugda.graph.sorting import reversed_csr
+from gpugda.graph.statistics import GraphStatistics
+from gpugda.snapshot.array_files import array_of
+from gpugda.snapshot.manifest import PropertyEntry
+from gpugda.snapshot.object_text import object_from_text, object_to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.snapshot.manifest import Manifest
+
+__all__ = ["column_arrays", "graph_arrays", "graph_of_arrays", "property_entries"]
+
+_CSR_FIELDS: Mapping[str, type[np.generic]] = {
+    "row_offsets": np.uint32,
+    "neighbours": np.uint32,
+    "relationship_indexes": np.uint32,
+    "run_offsets": np.uint32,
+    "run_types": np.uint16,
+    "run_starts": np.uint32,
+}
+_DTYPES: Mapping[ColumnKind, type[np.generic]] = {
+    ColumnKind.BOOLEAN: np.bool_,
+    ColumnKind.INTEGER: np.int64,
+    ColumnKind.FLOAT: np.float64,
+    ColumnKind.STRING: np.int32,
+    ColumnKind.OBJECT: np.int32,
+}
+
+
+# ------------------------------------------------------------------ to arrays
+def graph_arrays(graph: DataGraph, *, incoming: bool) -> dict[str, NDArray[Any]]:
+    """Labels and rows, without the properties."""
+    directions = {"outgoing": graph.outgoing}
+    if incoming:
+        directions["incoming"] = graph.incoming
+    arrays: dict[str, NDArray[Any]] = {
+        "label_offsets": graph.label_offsets,
+        "label_ids": graph.label_ids,
+    }
+    for direction, csr in directions.items():
+        for name in _CSR_FIELDS:
+            array = getattr(csr, name)
+            if array is not None:
+                arrays[f"{direction}.{name}"] = array
+    return arrays
+
+
+def property_entries(columns: Mapping[str, Column]) -> list[PropertyEntry]:
+    """What the manifest says of property columns."""
+    return [PropertyEntry(key, column.kind.value) for key, column in columns.items()]
+
+
+def column_arrays(columns: Mapping[str, Column]) -> dict[str, NDArray[Any] | pa.Array]:
+    """Property columns; numbered, as keys may hold any characters."""
+    arrays: dict[str, NDArray[Any] | pa.Array] = {}
+    for number, column in enumerate(columns.values()):
+        arrays[f"{number}.values"] = column.values
+        if column.valid is not None:
+            arrays[f"{number}.valid"] = column.valid
+        if isinstance(column.dictionary, StringDictionary):
+            arrays[f"{number}.dictionary"] = column.dictionary.array
+        elif isinstance(column.dictionary, ObjectDictionary):
+            texts = [object_to_text(entry) for entry in column.dictionary.entries]
+            arrays[f"{number}.dictionary"] = pa.array(texts, type=pa.large_string())
+    return arrays
+
+
+# ------------------------------------------------------------------ from arrays
+def graph_of_arrays(manifest: Manifest, files: Mapping[str, Mapping[str, pa.Array]]) -> DataGraph:
+    """The data graph of a manifest and the arrays of its files.
+
+    Raises:
+        KeyError, ValueError, TypeError: They contradict each other.
+    """
+    arrays = files["arrays"]
+    outgoing = _csr(arrays, "outgoing", manifest)
+    if manifest.has_incoming:
+        incoming = _csr(arrays, "incoming", manifest)
+    else:
+        incoming = reversed_csr(outgoing, len(manifest.types))
+    label_offsets = array_of(arrays["label_offsets"], np.uint32)
+    label_ids = array_of(arrays["label_ids"], np.uint16)
+    _demand_offsets(label_offsets, manifest.node_count, len(label_ids))
+    nodes, relationships = manifest.node_count, manifest.relationship_count
+    return DataGraph(
+        node_count=nodes,
+        relationship_count=relationships,
+        labels=NameTable(tuple(manifest.labels)),
+        types=NameTable(tuple(manifest.types)),
+        label_offsets=label_offsets,
+        label_ids=label_ids,
+        outgoing=outgoing,
+        incoming=incoming,
+        node_properties=_columns(manifest.node_properties, files["node_properties"], nodes),
+        relationship_properties=_columns(
+            manifest.relationship_properties, files["relationship_properties"], relationships
+        ),
+        statistics=GraphStatistics.from_dict(manifest.statistics),
+        element_id_prefix=manifest.element_id_prefix,
+    )
+
+
+def _csr(arrays: Mapping[str, pa.Array], direction: str, manifest: Manifest) -> Csr:
+    found: dict[str, Any] = {
+        name: array_of(arrays[f"{direction}.{name}"], dtype)
+        for name, dtype in _CSR_FIELDS.items()
+        if f"{direction}.{name}" in arrays
+    }
+    csr = Csr(relationship_indexes=found.pop("relationship_indexes", None), **found)
+    count = manifest.relationship_count
+    _demand(csr.relationship_count == count, f"{direction} has another number of relationships")
+    _demand_offsets(csr.row_offsets, manifest.node_count, count)
+    _demand_offsets(csr.run_offsets, manifest.node_count, len(csr.run_types))
+    _demand_offsets(csr.run_starts, len(csr.run_types), count)
+    if direction == "incoming":
+        indexes = csr.relationship_indexes
+        _demand(indexes is not None and len(indexes) == count, "relationship indexes are missing")
+    return csr
+
+
+def _columns(
+    entries: Sequence[PropertyEntry], arrays: Mapping[str, pa.Array], count: int
+) -> dict[str, Column]:
+    columns = {}
+    for number, entry in enumerate(entries):
+        kind = ColumnKind(entry.kind)
+        values = array_of(arrays[f"{number}.values"], _DTYPES[kind])
+        valid = None
+        if f"{number}.valid" in arrays:
+            valid = array_of(arrays[f"{number}.valid"], np.bool_)
+        lengths = {len(values), len(values if valid is None else valid)}
+        _demand(lengths == {count}, f"the property {entry.key!r} has another length")
+        dictionary = _dictionary(kind, arrays.get(f"{number}.dictionary"))
+        columns[entry.key] = Column(kind, values, valid, dictionary)
+    return columns
+
+
+def _dictionary(
+    kind: ColumnKind, array: pa.Array | None
+) -> StringDictionary | ObjectDictionary | None:
+    if kind not in (ColumnKind.STRING, ColumnKind.OBJECT):
+        return None
+    _demand(array is not None, "a dictionary is missing")
+    assert array is not None
+    if kind is ColumnKind.STRING:
+        return StringDictionary(array)
+    return ObjectDictionary([object_from_text(text) for text in array.to_pylist()])
+
+
+def _demand_offsets(offsets: NDArray[np.uint32], count: int, total: int) -> None:
+    fits = len(offsets) == count + 1 and int(offsets[0]) == 0 and int(offsets[-1]) == total
+    _demand(fits, "offsets have another length or end")
+
+
+def _demand(holds: bool, what: str) -> None:
+    if not holds:
+        raise ValueError(what)

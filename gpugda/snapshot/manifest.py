@@ -1,0 +1,147 @@
+"""The manifest of a saved snapshot: what it holds, in which files, with which checksums."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from gpugda.errors import SourceError
+
+__all__ = [
+    "FORMAT",
+    "MANIFEST",
+    "VERSION",
+    "FileEntry",
+    "Manifest",
+    "PropertyEntry",
+    "is_snapshot",
+    "read_manifest",
+]
+
+MANIFEST = "manifest.json"
+FORMAT = "gpugda-snapshot"
+VERSION = 1
+_AGAIN = "save the snapshot again from its source"
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyEntry:
+    """A property column: its key and the kind of its values."""
+
+    key: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """A file of the snapshot: its name in the folder, its size, the CRC-32 of each 32 MiB."""
+
+    name: str
+    size_bytes: int
+    checksums: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a snapshot holds.
+
+    Args:
+        created: Time of saving, ISO 8601 in UTC.
+        source_name: Where the graph came from.
+        node_count: n.
+        relationship_count: m.
+        labels: Names by label id.
+        types: Names by type id.
+        element_id_prefix: As in the data graph.
+        has_incoming: False where the incoming direction is rebuilt when opened.
+        node_properties: In the order of their columns.
+        relationship_properties: In the order of their columns.
+        statistics: ``GraphStatistics.to_dict()``.
+        files: By what is in them: ``arrays``, ``node_properties``, ``relationship_properties``.
+    """
+
+    created: str
+    source_name: str
+    node_count: int
+    relationship_count: int
+    labels: list[str]
+    types: list[str]
+    element_id_prefix: str
+    has_incoming: bool
+    node_properties: list[PropertyEntry]
+    relationship_properties: list[PropertyEntry]
+    statistics: dict[str, Any]
+    files: dict[str, FileEntry]
+
+    def to_text(self) -> str:
+        """The content of ``manifest.json``."""
+        content = asdict(self)
+        head = {"format": FORMAT, "version": VERSION, "checksum": _checksum(content)}
+        lines = [f"{json.dumps(key)}: {json.dumps(each)}" for key, each in (head | content).items()]
+        return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def is_snapshot(path: str | Path) -> bool:
+    """Is this the folder of a saved snapshot, whatever its version and state?"""
+    try:
+        content = json.loads((Path(path) / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        # A damaged manifest beside its files is a snapshot to complain about, not something else.
+        return any(Path(path).glob("arrays-*.arrow")) and (Path(path) / MANIFEST).exists()
+    return isinstance(content, dict) and content.get("format") == FORMAT
+
+
+def read_manifest(path: str | Path) -> Manifest:
+    """The manifest of a snapshot's folder.
+
+    Raises:
+        SourceError: There is none, or it is damaged or of another version; what to do.
+    """
+    folder = Path(path)
+    content = _read_json(folder)
+    if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
+        raise SourceError(f"{folder} is not a snapshot: its {MANIFEST} is of something else")
+    version = content.pop("version", None)
+    if version != VERSION:
+        raise SourceError(
+            f"the snapshot {folder} has format version {version}, this program reads {VERSION}: "
+            f"{_AGAIN}, or use the version of gpugda that wrote it"
+        )
+    if content.pop("checksum", None) != _checksum(content):
+        raise SourceError(f"the snapshot {folder} is damaged, its {MANIFEST} was changed: {_AGAIN}")
+    return _from_content(content, folder)
+
+
+def _read_json(folder: Path) -> Any:
+    try:
+        return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        what = "there is no such folder" if not folder.exists() else f"it has no {MANIFEST}"
+        raise SourceError(f"{folder} is not a snapshot: {what}") from None
+    except OSError as error:
+        raise SourceError(
+            f"the snapshot {folder} cannot be read: {error}; check the permissions"
+        ) from error
+    except ValueError as error:
+        raise SourceError(
+            f"the snapshot {folder} is damaged, its {MANIFEST} is not JSON: {_AGAIN}"
+        ) from error
+
+
+def _from_content(content: dict[str, Any], folder: Path) -> Manifest:
+    try:
+        for kind in ("node_properties", "relationship_properties"):
+            content[kind] = [PropertyEntry(**entry) for entry in content[kind]]
+        content["files"] = {kind: FileEntry(**entry) for kind, entry in content["files"].items()}
+        return Manifest(**content)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise SourceError(
+            f"the snapshot {folder} is damaged, its {MANIFEST} lacks something: {_AGAIN}"
+        ) from error
+
+
+def _checksum(content: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())

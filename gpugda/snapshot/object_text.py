@@ -1,0 +1,130 @@
+"""Lists, temporal and spatial values as text: JSON with tags, read back exactly.
+
+Integers and floats stay apart because Python writes a float with a point or exponent. What JSON
+lacks is an object whose key ``$`` names the type.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from gpugda.graph.temporal import (
+    datetime_from_ticks,
+    neo4j_spatial,
+    neo4j_time,
+    zone_from_name,
+    zone_from_offset,
+    zone_name,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["object_from_text", "object_to_text"]
+
+_TICKS_PER_SECOND = 10**9
+_SPATIAL = ("Point", "CartesianPoint", "WGS84Point")
+
+
+def object_to_text(value: Any) -> str:
+    """The text of a property value."""
+    return json.dumps(_encoded(value), allow_nan=False, separators=(",", ":"))
+
+
+def object_from_text(text: str) -> Any:
+    """The property value of a text.
+
+    Raises:
+        ValueError: It is no such text, or names a type or time zone that is not known here.
+    """
+    try:
+        return _decoded(json.loads(text))
+    except (LookupError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a value of a property: {text[:80]!r}") from error
+
+
+# ------------------------------------------------------------------ to JSON
+def _encoded(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"$": "float", "value": str(value)}
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list):
+        return [_encoded(item) for item in value]
+    name = type(value).__name__
+    if name in _SPATIAL:
+        return {"$": name, "coordinates": [_encoded(float(each)) for each in value]}
+    return {"$": name, **_ENCODERS[name](value)}
+
+
+def _zone_fields(value: Any) -> dict[str, Any]:
+    if value.tzinfo is None:
+        return {}
+    offset = value.utc_offset()
+    seconds = None if offset is None else offset.days * 86_400 + offset.seconds
+    return {"offset": seconds, "zone": zone_name(value.tzinfo)}
+
+
+_ENCODERS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
+    "Date": lambda value: {"value": value.iso_format()},
+    "Time": lambda value: {"ticks": value.ticks, **_zone_fields(value)},
+    "DateTime": lambda value: {
+        "date": value.date().iso_format(),
+        "ticks": value.time().ticks,
+        **_zone_fields(value),
+    },
+    "Duration": lambda value: {"parts": list(value)},
+}
+
+
+# ------------------------------------------------------------------ from JSON
+def _decoded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decoded(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    name = value["$"]
+    if name in _SPATIAL:
+        return getattr(neo4j_spatial(), name)([_decoded(each) for each in value["coordinates"]])
+    if name not in _DECODERS:
+        raise ValueError(f"values of type {name!r} are not known")
+    return _DECODERS[name](value)
+
+
+def _zone(value: Mapping[str, Any]) -> Any:
+    if value["zone"] is not None:
+        return zone_from_name(value["zone"])
+    return zone_from_offset(datetime.timedelta(seconds=value["offset"]))
+
+
+def _time(value: Mapping[str, Any]) -> Any:
+    plain = neo4j_time().Time.from_ticks(value["ticks"])
+    return plain.replace(tzinfo=_zone(value)) if "zone" in value else plain
+
+
+def _datetime(value: Mapping[str, Any]) -> Any:
+    date = neo4j_time().Date.from_iso_format(value["date"])
+    epoch = neo4j_time().Date(1970, 1, 1)
+    days = date.to_ordinal() - epoch.to_ordinal()
+    wall_ticks = days * 86_400 * _TICKS_PER_SECOND + value["ticks"]
+    if "zone" not in value:
+        return datetime_from_ticks(wall_ticks)
+    # By the instant, so that the hour that clocks repeat in autumn stays the one it was.
+    return datetime_from_ticks(wall_ticks - value["offset"] * _TICKS_PER_SECOND, _zone(value))
+
+
+_DECODERS: Mapping[str, Callable[[Mapping[str, Any]], Any]] = {
+    "float": lambda value: float(value["value"]),
+    "Date": lambda value: neo4j_time().Date.from_iso_format(value["value"]),
+    "Time": _time,
+    "DateTime": _datetime,
+    "Duration": lambda value: neo4j_time().Duration(
+        months=value["parts"][0],
+        days=value["parts"][1],
+        seconds=value["parts"][2],
+        nanoseconds=value["parts"][3],
+    ),
+}

@@ -1,0 +1,230 @@
+"""Saves data graphs as folders, and opens them memory-mapped."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from gpugda.errors import SourceError
+from gpugda.snapshot.array_files import checksums, map_file, read_arrays, write_arrays
+from gpugda.snapshot.graph_arrays import (
+    column_arrays,
+    graph_arrays,
+    graph_of_arrays,
+    property_entries,
+)
+from gpugda.snapshot.manifest import MANIFEST, FileEntry, Manifest, is_snapshot, read_manifest
+from gpugda.snapshot.range_checks import check_ranges
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpugda.graph.data_graph import DataGraph
+
+__all__ = ["is_snapshot", "open_snapshot", "read_manifest", "save_snapshot"]
+
+logger = logging.getLogger(__name__)
+
+_ATTEMPTS = 5
+_AGAIN = "save the snapshot again from its source"
+
+
+# ------------------------------------------------------------------ saving
+def save_snapshot(
+    graph: DataGraph,
+    path: str | Path,
+    *,
+    compression: str | None = None,
+    incoming: bool = True,
+    source_name: str = "",
+) -> None:
+    """Saves a data graph as a folder, which appears whole or not at all.
+
+    A snapshot that is there already is replaced; who has it open goes on reading the old one.
+
+    Args:
+        graph: What to save.
+        path: The folder; its parent exists.
+        compression: None, ``lz4`` or ``zstd``. Compressed files are read into memory when opened,
+            others are mapped.
+        incoming: Save the incoming direction too; else it is rebuilt when opened.
+        source_name: Where the graph came from, for people.
+
+    Raises:
+        ConfigurationError: No such compression.
+        SourceError: The folder holds something else, or cannot be written.
+    """
+    folder = Path(path)
+    if folder.is_symlink():
+        folder = folder.resolve()
+    try:
+        _refuse_other_things(folder)
+        with tempfile.TemporaryDirectory(
+            prefix=f".{folder.name}.", suffix=".tmp", dir=folder.parent, ignore_cleanup_errors=True
+        ) as temporary:
+            # One folder deeper, as the temporary one is its owner's only, and removes itself.
+            fresh = Path(temporary) / folder.name
+            fresh.mkdir()
+            _write(graph, fresh, compression, incoming, source_name)
+            _put_in_place(fresh, folder)
+    except OSError as error:
+        raise SourceError(
+            f"the snapshot {folder} cannot be saved: {error}; check that the folder "
+            f"{folder.parent} exists, may be written to and has room"
+        ) from error
+    logger.info("saved snapshot %s", folder)
+
+
+def _refuse_other_things(folder: Path) -> None:
+    if not folder.exists() or is_snapshot(folder):
+        return
+    if folder.is_dir() and not any(folder.iterdir()):
+        return
+    raise SourceError(
+        f"{folder} is there already and is not a snapshot, so it is left alone: choose another path"
+    )
+
+
+def _write(
+    graph: DataGraph, folder: Path, compression: str | None, incoming: bool, source_name: str
+) -> None:
+    contents: dict[str, Mapping[str, Any]] = {
+        "arrays": graph_arrays(graph, incoming=incoming),
+        "node_properties": column_arrays(graph.node_properties),
+        "relationship_properties": column_arrays(graph.relationship_properties),
+    }
+    files = {
+        kind: _write_file(folder, kind, arrays, compression) for kind, arrays in contents.items()
+    }
+    manifest = Manifest(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        source_name=source_name,
+        node_count=graph.node_count,
+        relationship_count=graph.relationship_count,
+        labels=list(graph.labels.names),
+        types=list(graph.types.names),
+        element_id_prefix=graph.element_id_prefix,
+        has_incoming=incoming,
+        node_properties=property_entries(graph.node_properties),
+        relationship_properties=property_entries(graph.relationship_properties),
+        statistics=graph.statistics.to_dict(),
+        files=files,
+    )
+    (folder / MANIFEST).write_text(manifest.to_text(), encoding="utf-8")
+    _sync(folder / MANIFEST)
+    _sync(folder)
+
+
+def _write_file(
+    folder: Path, kind: str, arrays: Mapping[str, Any], compression: str | None
+) -> FileEntry:
+    path = folder / f"{kind}.arrow"
+    write_arrays(path, arrays, compression)
+    _sync(path)
+    data = map_file(path)
+    sums = checksums(data)
+    # Files of different content never share a name, so a reader that comes while the snapshot is
+    # replaced can miss a file, but never mix old and new ones.
+    token = f"{data.size:x}-" + "".join(f"{each:08x}" for each in sums)[:64]
+    name = f"{kind}-{token}.arrow"
+    path.rename(folder / name)
+    return FileEntry(name, data.size, sums)
+
+
+def _put_in_place(fresh: Path, folder: Path) -> None:
+    """Renames a whole new folder to its place, or moves its files into the snapshot there."""
+    if not is_snapshot(folder):
+        os.rename(fresh, folder)  # an empty folder there is replaced
+        _sync(folder.parent)
+        return
+    old_files = _file_names(folder)
+    new_files = _file_names(fresh)
+    for name in new_files:
+        os.replace(fresh / name, folder / name)
+    _sync(folder)
+    os.replace(fresh / MANIFEST, folder / MANIFEST)  # from here on the new one is there
+    _sync(folder)
+    for name in old_files - new_files:
+        (folder / name).unlink(missing_ok=True)
+
+
+def _file_names(folder: Path) -> set[str]:
+    try:
+        return {entry.name for entry in read_manifest(folder).files.values()}
+    except SourceError:  # damaged, or of another version: whatever looks like a file of a snapshot
+        return {path.name for path in folder.glob("*.arrow")}
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# ------------------------------------------------------------------ opening
+def open_snapshot(path: str | Path, verify: bool = True) -> DataGraph:
+    """The data graph of a saved snapshot; its arrays lie in the mapped files and are read-only.
+
+    Args:
+        path: The snapshot's folder.
+        verify: Compare checksums and check that no index leads outside, which reads every byte.
+
+    Raises:
+        SourceError: It is no snapshot, is damaged, or is of another version; what to do.
+    """
+    folder = Path(path)
+    manifest, data = _map_files(folder)
+    for kind, entry in manifest.files.items():
+        _check_file(data[kind], entry, folder, verify)
+    try:
+        files = {kind: read_arrays(buffer) for kind, buffer in data.items()}
+        graph = graph_of_arrays(manifest, files)
+        if verify:
+            check_ranges(graph)
+    except (pa.ArrowInvalid, ValueError, LookupError, TypeError, OSError) as error:
+        raise SourceError(f"the snapshot {folder} is damaged, {error}: {_AGAIN}") from error
+    return graph
+
+
+def _map_files(folder: Path) -> tuple[Manifest, dict[str, pa.Buffer]]:
+    manifest = read_manifest(folder)
+    for _ in range(_ATTEMPTS):
+        try:
+            return manifest, {
+                kind: map_file(folder / entry.name) for kind, entry in manifest.files.items()
+            }
+        except FileNotFoundError as error:
+            # Replaced between the manifest and this file? Then there is another manifest now.
+            replaced = read_manifest(folder)
+            if replaced.files == manifest.files:
+                name = Path(str(error.filename)).name
+                raise SourceError(
+                    f"the snapshot {folder} is damaged, its file {name} is missing: {_AGAIN}"
+                ) from None
+            manifest = replaced
+        except OSError as error:
+            raise SourceError(
+                f"the snapshot {folder} cannot be read: {error}; check the permissions"
+            ) from error
+    raise SourceError(f"the snapshot {folder} is being replaced over and over: try again later")
+
+
+def _check_file(data: pa.Buffer, entry: FileEntry, folder: Path, verify: bool) -> None:
+    if data.size != entry.size_bytes:
+        raise SourceError(
+            f"the snapshot {folder} is damaged, its file {entry.name} has {data.size:,} bytes "
+            f"instead of {entry.size_bytes:,}, as if cut short: {_AGAIN}"
+        )
+    if verify and checksums(data) != entry.checksums:
+        raise SourceError(
+            f"the snapshot {folder} is damaged, the checksum of its file {entry.name} is wrong: "
+            f"{_AGAIN}"
+        )

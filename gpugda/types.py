@@ -1,0 +1,47 @@
+"""Index types, their widths, and places in a query text: what every room shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NewType
+
+__all__ = ["LabelId", "NodeIndex", "RelationshipIndex", "Span", "TypeId"]
+
+NodeIndex = NewType("NodeIndex", int)
+"""Dense 0…n-1, in the order in which the source gave the nodes. ``uint32`` in arrays."""
+
+RelationshipIndex = NewType("RelationshipIndex", int)
+"""Dense 0…m-1: the position in the outgoing CSR. ``uint32`` in arrays."""
+
+LabelId = NewType("LabelId", int)
+TypeId = NewType("TypeId", int)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a text: ``text[start:end]``, offsets in characters."""
+
+    start: int
+    end: int
+
+    def to(self, other: Span) -> Span:
+        """The span from this one's start to the other's end."""
+        return Span(self.start, other.end)
+
+    def of(self, text: str) -> str:
+        """The piece itself."""
+        return text[self.start : self.end]
+
+    def place(self, text: str) -> tuple[int, int]:
+        """1-based line and column of the start."""
+        before = text[: self.start]
+        return before.count("\n") + 1, self.start - (before.rfind("\n") + 1) + 1
+
+    def marked(self, text: str) -> str:
+        """The line of the start, and below it carets under the piece (within that line)."""
+        line_start = text.rfind("\n", 0, self.start) + 1
+        line_end = text.find("\n", self.start)
+        line = text[line_start : line_end if line_end >= 0 else len(text)]
+        lead = "".join("\t" if c == "\t" else " " for c in line[: self.start - line_start])
+        width = max(1, min(self.end, line_start + len(line)) - self.start)
+        return f"  {line}\n  {lead}{'^' * width}"

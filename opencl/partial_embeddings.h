@@ -1,0 +1,58 @@
+/* Partial embeddings: a table of columns, column c of row i at c * stride + i.
+
+   What a step needs to know about columns is in words, written by gpugda/device/step_words.py:
+
+   words[at]             number of old columns that the new table keeps, then
+   words[at + 1]         number of tests, then
+   the old columns       in the order in which the new table has them
+   the tests             left, right, whether they must be equal (1) or differ (0)
+
+   A test names an old column, or a value that the step adds: old columns are 0 … width-1, the added node is width, the added
+   relationship width + 1.
+*/
+#define STEP_KEPT(words, at) ((at) + 2)
+#define STEP_TESTS(words, at) ((at) + 2 + (words)[at])
+
+static inline uint value_of(
+    global const uint *table, ulong stride, ulong row, uint width, uint column, uint node, uint relationship
+) {
+    if (column < width) return table[column * stride + row];
+    return column == width ? node : relationship;
+}
+
+/* Does a row with a node and a relationship added pass all tests of the step? */
+static inline bool passes(
+    global const uint *table, ulong stride, ulong row, uint width,
+    global const uint *words, uint at, uint node, uint relationship
+) {
+    uint tests = STEP_TESTS(words, at);
+    for (uint test = tests; test < tests + 3 * words[at + 1]; test += 3) {
+        uint left = value_of(table, stride, row, width, words[test], node, relationship);
+        uint right = value_of(table, stride, row, width, words[test + 1], node, relationship);
+        if ((left == right) != (bool)words[test + 2]) return false;
+    }
+    return true;
+}
+
+/* Copies what is kept of a row to a place in the new table. */
+static inline void keep_columns(
+    global const uint *table, ulong stride, ulong row, global const uint *words, uint at,
+    global uint *extended, ulong extended_stride, ulong place
+) {
+    uint kept = STEP_KEPT(words, at);
+    for (uint column = 0; column < words[at]; ++column) {
+        extended[column * extended_stride + place] = table[words[kept + column] * stride + row];
+    }
+}
+
+static inline void put(global uint *extended, ulong stride, uint column, ulong place, uint value) {
+    if (column != NONE) extended[column * stride + place] = value;
+}
+
+/* The rows [x, y) of which some output lies in the window [low, high). */
+static inline ulong2 rows_of_window(global const ulong *sums, ulong rows, ulong low, ulong high) {
+    if (low == 0 && high == sums[rows]) return (ulong2)(0, rows);
+    ulong first = first_sum_above(sums, 0, rows + 1, low);
+    ulong last = first_sum_from(sums, 0, rows, high);
+    return (ulong2)(first - 1, last);
+}

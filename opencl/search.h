@@ -1,0 +1,41 @@
+/* Binary searches in rising arrays, over the places [first, last). */
+
+/* First place whose value is at least `wanted`, else `last`. */
+static inline ulong lower_bound(global const uint *values, ulong first, ulong last, uint wanted) {
+    while (first < last) {
+        ulong middle = first + (last - first) / 2;
+        if (values[middle] < wanted) first = middle + 1;
+        else last = middle;
+    }
+    return first;
+}
+
+/* First place whose value is above `wanted`, else `last`. */
+static inline ulong upper_bound(global const uint *values, ulong first, ulong last, uint wanted) {
+    while (first < last) {
+        ulong middle = first + (last - first) / 2;
+        if (values[middle] <= wanted) first = middle + 1;
+        else last = middle;
+    }
+    return first;
+}
+
+/* First place whose sum is above `wanted`, else `last`. */
+static inline ulong first_sum_above(global const ulong *sums, ulong first, ulong last, ulong wanted) {
+    while (first < last) {
+        ulong middle = first + (last - first) / 2;
+        if (sums[middle] <= wanted) first = middle + 1;
+        else last = middle;
+    }
+    return first;
+}
+
+/* First place whose sum is at least `wanted`, else `last`. */
+static inline ulong first_sum_from(global const ulong *sums, ulong first, ulong last, ulong wanted) {
+    while (first < last) {
+        ulong middle = first + (last - first) / 2;
+        if (sums[middle] < wanted) first = middle + 1;
+        else last = middle;
+    }
+    return first;
+}

@@ -1,0 +1,141 @@
+"""Building the data graph of 10 million relationships: time and peak memory.
+
+Run as a program it prints the figures: python tests/benchmarks/test_build_graph.py [CASE …]
+with the cases plain, sparse, text and properties.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+NODES = 1_000_000
+RELATIONSHIPS = 10_000_000
+TYPES = ("A", "B", "C", "D", "E")
+MAX_SECONDS = 8.0
+MAX_MEMORY = 4.0  # times the input
+
+
+@pytest.mark.perf
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["plain", "sparse"])
+def test_ten_million_relationships_are_built_in_time_and_memory(case):
+    figures = _measured_apart(case)
+    assert figures["relationships"] == RELATIONSHIPS
+    assert figures["seconds"] <= MAX_SECONDS
+    assert figures["peak_bytes"] <= MAX_MEMORY * figures["input_bytes"]
+
+
+def _measured_apart(case: str) -> dict:
+    # A process of its own, so that nothing else counts as peak memory.
+    command = [sys.executable, __file__, "--json", case]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def measure(case: str) -> dict:
+    """Builds in this process, which must be a fresh one."""
+    import pyarrow as pa
+
+    from gpugda.graph.build import build_data_graph
+
+    before = _resident()  # with numpy and pyarrow, without the input
+    batches, input_bytes = _batches(case, pa)
+    peak = _PeakMemory()
+    begin = time.perf_counter()
+    graph = build_data_graph(batches)
+    seconds = time.perf_counter() - begin
+    return {
+        "case": case,
+        "nodes": graph.node_count,
+        "relationships": graph.relationship_count,
+        "seconds": round(seconds, 2),
+        "input_bytes": input_bytes,
+        "peak_bytes": peak.stop() - before,  # input included
+        "graph_bytes": graph.nbytes,
+    }
+
+
+def _batches(case: str, pa):
+    from gpugda.graph.batches import NodeBatch, RelationshipBatch
+    from gpugda.graph.columns import column_from_arrow
+    from gpugda.ports import GraphBatches
+
+    random = np.random.default_rng(1)
+    ids = np.arange(NODES, dtype=np.int64)
+    if case == "sparse":
+        ids = np.unique(random.integers(0, 2**60, NODES + 1000))[:NODES]
+        random.shuffle(ids)
+    sources, targets = (_drawn(random, ids, case, pa) for _ in range(2))
+    codes = random.integers(0, len(TYPES), RELATIONSHIPS, dtype=np.int32)
+    properties, rows = {}, codes.nbytes + sources.nbytes + targets.nbytes
+    if case == "properties":
+        weights = pa.array(random.random(RELATIONSHIPS))
+        properties["weight"] = column_from_arrow(weights)
+        rows += weights.nbytes
+    nodes = NodeBatch(
+        count=NODES,
+        ids=_external(ids, case, pa),
+        label_codes=np.zeros(NODES, dtype=np.int32),
+        label_sets=(("N",),),
+        properties={},
+    )
+    relationships = RelationshipBatch(RELATIONSHIPS, sources, targets, codes, TYPES, properties)
+    return GraphBatches([nodes], [relationships]), rows
+
+
+def _drawn(random, ids, case: str, pa):
+    return _external(ids[random.integers(0, NODES, RELATIONSHIPS, dtype=np.int32)], case, pa)
+
+
+def _external(ids, case: str, pa):
+    array = pa.array(ids)
+    return array.cast(pa.string()) if case == "text" else array
+
+
+def _resident() -> int:
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize()
+
+
+class _PeakMemory:
+    """The largest resident size from now on, asked for every 5 ms."""
+
+    def __init__(self) -> None:
+        self._largest = _resident()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(0.005):
+            self._largest = max(self._largest, _resident())
+
+    def stop(self) -> int:
+        self._stopped.set()
+        self._thread.join()
+        return max(self._largest, _resident())
+
+
+def main(arguments: list[str]) -> None:
+    if arguments[:1] == ["--json"]:
+        print(json.dumps(measure(arguments[1])))
+        return
+    for case in arguments or ["plain", "sparse", "text", "properties"]:
+        figures = _measured_apart(case)
+        print(
+            f"{case}: {figures['seconds']} s, peak {figures['peak_bytes'] / 1e6:.0f} MB = "
+            f"{figures['peak_bytes'] / figures['input_bytes']:.2f} x the input's "
+            f"{figures['input_bytes'] / 1e6:.0f} MB; "
+            f"the graph has {figures['graph_bytes'] / 1e6:.0f} MB"
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

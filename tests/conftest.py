@@ -1,0 +1,29 @@
+"""What all tests share: hypothesis profiles, the header that says what is here, and real graphs from beside the checkout."""
+
+import os
+from pathlib import Path
+
+import pytest
+import strategies  # noqa: F401 - registers the hypothesis profiles
+
+ROOT = Path(__file__).resolve().parents[1]
+SHARED = Path(os.environ.get("GPUGDA_SHARED", ROOT.parent / "shared"))
+
+
+def pytest_report_header(config):
+    from gpugda.device.context import list_devices
+
+    devices = [f"{device.name} ({device.platform})" for device in list_devices()]
+    return [
+        f"OpenCL devices: {', '.join(devices) or 'none'}",
+        f"real graphs: {SHARED / 'data' if (SHARED / 'data').is_dir() else 'absent'}",
+    ]
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+    """The folder of real graphs."""
+    folder = SHARED / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no real graphs: {folder.name} is not beside the checkout (set GPUGDA_SHARED)")
+    return folder

@@ -1,0 +1,57 @@
+"""A wheel in an empty environment outside the repository runs everything: kernels and sample are in it."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.slow
+
+MAIN_JOB = """
+import json, gpugda
+with gpugda.connect("sample:wordnet") as wordnet:
+    query = "MATCH (w:Word {name: 'dog'})-[:HAS_SENSE]->(s:Noun)-[:HYPERNYM]->(h) RETURN count(*)"
+    device = wordnet.run(query, engine="gpu").single().value()
+    reference = wordnet.run(query, engine="reference").single().value()
+print(json.dumps({"device": device, "reference": reference, "home": gpugda.__file__}))
+"""
+
+
+def run(*command, cwd):
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, ROOT, cwd=folder)
+    (made,) = folder.glob("gpugda-*.whl")
+    return made
+
+
+def test_kernels_sample_types_and_licences_are_in_the_wheel(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for kernel in [*ROOT.glob("opencl/*.cl"), *ROOT.glob("opencl/*.h")]:
+        assert f"gpugda_opencl/{kernel.name}" in names
+    assert "gpugda_adapters/samples/wordnet/manifest.json" in names
+    assert {f"{p}/py.typed" for p in ("gpugda", "gpugda_adapters", "gpugda_opencl")} <= names
+    assert any(name.endswith("LICENSE-wordnet.txt") and "dist-info" in name for name in names)
+    assert not any(name.startswith("tests") for name in names)
+
+
+def test_the_wheel_does_the_main_job_in_an_empty_environment(wheel, tmp_path):
+    home = tmp_path / "empty"
+    run(sys.executable, "-m", "venv", home, cwd=tmp_path)
+    python = home / "bin" / "python"
+    run(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", wheel, cwd=tmp_path)
+    answer = json.loads(run(python, "-c", MAIN_JOB, cwd=tmp_path))
+    assert answer["device"] == answer["reference"] > 0
+    assert Path(answer["home"]).is_relative_to(home)
+    out = run(home / "bin" / "gpugda", "doctor", cwd=tmp_path)
+    assert "OpenCL" in out

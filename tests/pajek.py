@@ -1,0 +1,64 @@
+"""Networks in Pajek's format (``.net`` with a partition ``.clu``) as tables."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+
+# Pajek writes Latin-1.
+_ENCODING = "latin-1"
+_VERTEX = re.compile(r'\s*(\d+)(?:\s+"([^"]*)"|\s+(\S+))?')
+YEAST_CLASSES = dict(enumerate("TMUCFPGDOERBA", start=1))
+
+Table = dict[str, list[object]]
+
+
+def read_pajek(
+    path, network="YeastS.net", partition="Yeast.clu", classes=YEAST_CLASSES, type_name="INTERACTS"
+) -> tuple[Table, Table]:
+    """Tables (nodes, relationships) of a network in a zip archive, or of a ``.net`` file alone.
+
+    Labels are the names of the classes of the partition. ``*edges`` are written source → target as
+    they stand, loops and repetitions kept.
+    """
+    path = Path(path)
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            net = archive.read(network).decode(_ENCODING)
+            clu = archive.read(partition).decode(_ENCODING) if partition else ""
+    else:
+        net, clu = path.read_text(_ENCODING), ""
+    nodes = _nodes(_section(net, "*vertices"))
+    if clu:
+        numbers = _section(clu, "*vertices")
+        nodes["labels"] = [classes[int(number)] for number in numbers]
+        assert len(numbers) == len(nodes["id"])
+    lines = [*_section(net, "*arcs"), *_section(net, "*edges")]
+    pairs = [tuple(map(int, line.split()[:2])) for line in lines]
+    relationships: Table = {
+        "source": [source for source, _ in pairs],
+        "target": [target for _, target in pairs],
+        "type": [type_name] * len(pairs),
+    }
+    return nodes, relationships
+
+
+def _section(text: str, title: str) -> list[str]:
+    """Lines between a title and the next one, without comments and empty lines."""
+    found: list[str] = []
+    inside = False
+    for line in text.splitlines():
+        if line.startswith("*"):
+            inside = line.lower().startswith(title)
+        elif inside and line.strip() and not line.startswith("%"):
+            found.append(line)
+    return found
+
+
+def _nodes(lines: list[str]) -> Table:
+    found = [_VERTEX.match(line) for line in lines]
+    return {
+        "id": [int(match[1]) for match in found if match],
+        "name": [match[2] or match[3] or match[1] for match in found if match],
+    }

@@ -1,0 +1,177 @@
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from gpugda_adapters.tables import TablesSource
+
+from gpugda.errors import SourceError
+from gpugda.graph.build import build_data_graph
+from gpugda.graph.columns import ColumnKind, to_values
+from gpugda.ports import GraphSource, SilentProgress
+
+NODES = {
+    "id": [10, 20, 30],
+    "labels": ["Person:Actor", None, ":Film"],
+    "name": ["Ann", "Bob", None],
+    "age": [33, 44, 55],
+}
+RELATIONSHIPS = {
+    "source": [10, 10, 20],
+    "target": [30, 30, 20],
+    "type": ["KNOWS", "LIKES", "KNOWS"],
+    "since": [1.5, 2.5, 3.5],
+}
+MAKERS = [dict, pd.DataFrame, pl.DataFrame, pa.table, lambda d: pa.RecordBatch.from_pydict(d)]
+
+
+def load(nodes=None, relationships=None):
+    with TablesSource(nodes, relationships).read(SilentProgress()) as batches:
+        return build_data_graph(batches)
+
+
+def labels_of(graph, node):
+    first, last = graph.label_offsets[node : node + 2]
+    return [graph.labels.name(label) for label in graph.label_ids[first:last]]
+
+
+def properties(graph):
+    return {key: to_values(column) for key, column in graph.node_properties.items()}
+
+
+@pytest.mark.parametrize("make", MAKERS, ids=["dict", "pandas", "polars", "arrow", "batch"])
+def test_every_kind_of_table_gives_the_same_graph(make):
+    graph = load(make(NODES), make(RELATIONSHIPS))
+    assert graph.node_count == 3
+    assert [labels_of(graph, node) for node in range(3)] == [["Person", "Actor"], [], ["Film"]]
+    assert properties(graph) == {key: NODES[key] for key in ("id", "name", "age")}
+    assert graph.types.names == ("KNOWS", "LIKES")
+    assert list(graph.outgoing.neighbours) == [2, 2, 1]
+    assert to_values(graph.relationship_properties["since"]) == [1.5, 2.5, 3.5]
+
+
+def test_is_a_graph_source():
+    source = TablesSource(NODES)
+    assert isinstance(source, GraphSource)
+    assert source.name == "tables"
+
+
+def test_no_tables_give_an_empty_graph():
+    assert load().node_count == 0
+    assert load({"id": []}, {"source": [], "target": [], "type": []}).relationship_count == 0
+
+
+def test_several_tables():
+    graph = load(
+        [{"id": ["a"], "x": [1]}, {"id": ["b"], "y": [2]}],
+        [
+            {"source": ["a"], "target": ["b"], "type": ["R"]},
+            {"source": ["b"], "target": ["a"], "type": ["S"]},
+        ],
+    )
+    assert properties(graph) == {"id": ["a", "b"], "x": [1, None], "y": [None, 2]}
+    assert graph.relationship_count == 2
+
+
+def test_labels_as_lists_and_texts():
+    lists = [["A", "B:C"], [], None, ["A", "A"]]
+    for labels in (lists, pa.array(lists), pl.Series(lists)):
+        graph = load({"id": range(4), "labels": labels})
+        assert [labels_of(graph, node) for node in range(4)] == [["A", "B:C"], [], [], ["A"]]
+
+
+def test_labels_of_a_categorical_column():
+    graph = load(pd.DataFrame({"id": [1, 2], "labels": pd.Categorical(["A", "B"])}))
+    assert labels_of(graph, 1) == ["B"]
+
+
+def test_mixed_properties_keep_their_types():
+    values = properties(load({"id": [1, 2, 3], "x": [1, 1.0, True], "tags": [["a"], None, [1, 2]]}))
+    assert [type(value) for value in values["x"]] == [int, float, bool]
+    assert values["tags"] == [["a"], None, [1, 2]]
+
+
+def test_nan_of_pandas_is_null_but_not_of_others():
+    column = [1.5, math.nan]
+    assert properties(load(pd.DataFrame({"id": [1, 2], "x": column})))["x"] == [1.5, None]
+    for table in ({"id": [1, 2], "x": column}, pl.DataFrame({"id": [1, 2], "x": column})):
+        first, second = properties(load(table))["x"]
+        assert first == 1.5
+        assert math.isnan(second)
+
+
+def test_nullable_types_of_pandas_are_exact():
+    frame = pd.DataFrame(
+        {
+            "id": [1, 2],
+            "n": pd.array([2**53 + 1, None], dtype="Int64"),
+            "b": pd.array([True, None], dtype="boolean"),
+            "o": pd.Series(["x", np.nan], dtype=object),
+            "t": pd.to_datetime(["2020-01-02", None]),
+        }
+    )
+    values = properties(load(frame))
+    assert values["n"] == [2**53 + 1, None]
+    assert values["b"] == [True, None]
+    assert values["o"] == ["x", None]
+    assert str(values["t"][0]).startswith("2020-01-02T00:00")
+    assert values["t"][1] is None
+
+
+def test_numpy_columns_and_small_integers():
+    graph = load({"id": np.array([1, 2], dtype=np.uint8), "x": np.array([[1, 2], [3, 4]])})
+    assert properties(graph) == {"id": [1, 2], "x": [[1, 2], [3, 4]]}
+    assert graph.node_properties["id"].kind is ColumnKind.INTEGER
+
+
+BAD_NODES = [
+    ({"ID": [1]}, r"nodes: has no column 'id'; did you mean 'ID'\?"),
+    ({"id": [1, None]}, "nodes, row 2: 'id' is null"),
+    ({"id": pa.array([1, None])}, "nodes, row 2: 'id' is null"),
+    ({"id": [1, [2]]}, r"nodes, row 2: 'id' is a list \(\[2\]\); ids are integers or text"),
+    ({"id": [1, "b"]}, "nodes, row 2: 'id' is a text"),
+    ({"id": ["b", 1]}, "nodes, row 2: 'id' is an integer"),
+    ({"id": [True]}, "nodes, row 1: 'id' is a bool"),
+    ({"id": [1, 2**63]}, "nodes, row 2: 'id' is beyond 64 bit"),
+    ({"id": np.array([1, 2**63], dtype=np.uint64)}, "nodes, row 2: 'id' is beyond 64 bit"),
+    ({"id": np.array([1.5])}, "nodes, column 'id': ids are integers or text, not double"),
+    ({"id": [1, 2], "x": [1]}, "nodes: the columns have different lengths: 'id' 2, 'x' 1"),
+    ({"id": [1], "x": [{"a": 1}]}, "nodes, column 'x'"),
+    ({"id": [1], "labels": [7]}, "nodes, row 1: 'labels' is 7"),
+    ({"id": [1], 5: [1]}, "column name 5 is no text"),
+    ({"id": 1}, r"column 'id': a int is no column"),
+    (pl.DataFrame({"id": [1]}).lazy(), r"is no table; collect\(\) it first"),
+    ("people.csv", "builtins.str is no table"),
+    (pd.DataFrame([[1, 2]], columns=["id", "id"]), "2 columns are named 'id'"),
+    (
+        pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["id", "id"]),
+        "2 columns are named 'id'",
+    ),
+    ({"id": [1, 1]}, "row 2"),
+    ([{"id": [1]}, {"id": [None]}], r"nodes\[1\], row 1: 'id' is null"),
+]
+
+
+@pytest.mark.parametrize(("table", "message"), BAD_NODES)
+def test_bad_nodes(table, message):
+    with pytest.raises(SourceError, match=message):
+        load(table)
+
+
+BAD_RELATIONSHIPS = [
+    ({"source": [10], "target": [10]}, "relationships: has no column 'type'"),
+    ({"source": [10], "target": [10], "type": [""]}, "relationships, row 1: 'type' is null or"),
+    ({"source": [10], "target": [10], "type": [None]}, "relationships, row 1: 'type' is null or"),
+    ({"source": [10], "target": [10], "type": [3]}, "relationships, row 1: 'type' is 3"),
+    ({"source": [None], "target": [10], "type": ["R"]}, "relationships, row 1: 'source' is null"),
+    ({"source": [10], "target": [11], "type": ["R"]}, "relationships, row 1"),
+    ({"source": ["10"], "target": ["10"], "type": ["R"]}, "relationships"),
+]
+
+
+@pytest.mark.parametrize(("table", "message"), BAD_RELATIONSHIPS)
+def test_bad_relationships(table, message):
+    with pytest.raises(SourceError, match=message):
+        load(NODES, table)

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from types import ModuleType
+
+import pytest
+
+from gpugda.cli import doctor
+from gpugda.errors import DeviceError
+
+
+@dataclass
+class FakeDevice:
+    platform: str = "Portable Computing Language"
+    name: str = "cpu-thing"
+    vendor: str = "Someone"
+    type: str = "cpu"
+    compute_units: int = 2
+    global_memory_bytes: int = 2**33
+
+
+@pytest.fixture
+def devices(monkeypatch):
+    """The devices that are found; put an exception in to have it raised."""
+    found = []
+
+    def list_devices():
+        if found and isinstance(found[0], Exception):
+            raise found[0]
+        return found
+
+    module = ModuleType("gpugda.device.devices")
+    module.list_devices = list_devices
+    monkeypatch.setitem(sys.modules, "gpugda.device.devices", module)
+    return found
+
+
+def texts(findings, title):
+    return [finding for topic, group in findings if topic == title for finding in group]
+
+
+def test_ready(devices, gpugda_command):
+    devices.append(FakeDevice())
+    outcome = gpugda_command("doctor")
+    assert outcome.exit_code == 0
+    assert (
+        "0  cpu-thing (cpu, 2 compute units, 8.0 GiB), Portable Computing Language"
+        in outcome.stdout
+    )
+    assert "PoCL" in outcome.stdout
+    assert outcome.stdout.endswith("Ready: gpugda demo\n")
+
+
+def test_no_device(devices, gpugda_command):
+    outcome = gpugda_command("doctor")
+    assert outcome.exit_code == 4
+    assert "pip install pocl-binary-distribution" in outcome.stdout
+    assert "--engine reference" in outcome.stdout
+
+
+def test_what_listing_raises_is_shown(devices, gpugda_command):
+    devices.append(DeviceError("the loader is broken"))
+    outcome = gpugda_command("doctor")
+    assert outcome.exit_code == 4
+    assert "the loader is broken" in outcome.stdout
+
+
+def test_passwords_and_addresses_are_not_shown(devices, gpugda_command, monkeypatch):
+    monkeypatch.setenv("NEO4J_PASSWORD", "hunter2")
+    monkeypatch.setenv("NEO4J_URI", "bolt://ann:hunter2@host")
+    monkeypatch.setenv("GPUGDA_SOURCE", "neo4j://ann:hunter2@host")
+    monkeypatch.setenv("GPUGDA_DEVICE", "cpu")
+    stdout = gpugda_command("doctor").stdout
+    assert "hunter2" not in stdout
+    assert "NEO4J_PASSWORD is set" in stdout
+    assert "GPUGDA_DEVICE=cpu" in stdout
+
+
+@pytest.mark.parametrize(
+    ("driver", "library", "registered", "vendor", "good", "text"),
+    [
+        (False, False, False, "", None, "no NVIDIA driver"),
+        (True, True, True, "NVIDIA Corporation", True, "with OpenCL"),
+        (True, False, False, "", False, "NVIDIA_DRIVER_CAPABILITIES"),
+        (True, True, False, "", False, "/etc/OpenCL/vendors/nvidia.icd"),
+        (True, True, True, "", False, "nvidia-smi"),
+    ],
+)
+def test_nvidia(devices, monkeypatch, tmp_path, driver, library, registered, vendor, good, text):
+    monkeypatch.setattr(doctor, "_can_load", lambda name: library)
+    if driver:
+        (tmp_path / "proc/driver/nvidia").mkdir(parents=True)
+    if registered:
+        (tmp_path / "etc/OpenCL/vendors").mkdir(parents=True)
+        (tmp_path / "etc/OpenCL/vendors/nvidia.icd").write_text("libnvidia-opencl.so.1\n")
+    devices.append(FakeDevice(vendor=vendor))
+    findings = texts(doctor.diagnose({}, tmp_path), "OpenCL drivers")
+    nvidia = [each for each in findings if text in each.text + each.advice]
+    assert [each.good for each in nvidia] == [good]
+
+
+def test_a_cache_that_cannot_be_written(devices, tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    findings = texts(
+        doctor.diagnose({"POCL_CACHE_DIR": str(blocked / "cache")}, tmp_path), "Caches"
+    )
+    (pocl,) = [each for each in findings if each.text.startswith("PoCL")]
+    assert pocl.good is False
+    assert "XDG_CACHE_HOME" in pocl.advice
+    assert blocked.read_text() == ""
+
+
+def test_a_missing_package(monkeypatch, devices, tmp_path):
+    monkeypatch.setattr(doctor, "PACKAGES", ("no-such-package-at-all",))
+    findings = texts(doctor.diagnose({}, tmp_path), "Python and packages")
+    assert any(each.good is False and "pip install" in each.advice for each in findings)
+
+
+def test_devices(devices, gpugda_command):
+    devices.extend([FakeDevice(), FakeDevice(name="gpu-thing", type="gpu")])
+    lines = gpugda_command("devices").stdout.splitlines()
+    assert [line[:4] for line in lines] == ["0  c", "1  g"]
+
+
+def test_devices_without_any(devices, gpugda_command):
+    outcome = gpugda_command("devices")
+    assert outcome.exit_code == 4
+    assert "gpugda doctor" in outcome.stderr

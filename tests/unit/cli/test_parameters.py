@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from gpugda.cli.parameters import parse_parameters
+from gpugda.errors import ConfigurationError
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("n=1", {"n": 1}),
+        ("n => 1", {"n": 1}),
+        ("n=>-1", {"n": -1}),
+        (":n: 1", {"n": 1}),
+        ("`odd name`=1", {"odd name": 1}),
+        ("x=1.5", {"x": 1.5}),
+        ("x=1.0", {"x": 1.0}),
+        ("x=9223372036854775807", {"x": 2**63 - 1}),
+        ("x=-9223372036854775808", {"x": -(2**63)}),
+        ("b=true", {"b": True}),
+        ("b=null", {"b": None}),
+        ("s='Ann'", {"s": "Ann"}),
+        ('s="A = b"', {"s": "A = b"}),
+        ('s="it\'s \\\\ \\n"', {"s": "it's \\ \n"}),
+        ("l=[1, 'a', [null]]", {"l": [1, "a", [None]]}),
+        ("m={a: 1, `b c`: {d: []}}", {"m": {"a": 1, "b c": {"d": []}}}),
+        ('{"a": 1, "b c": [1.5, "x", true]}', {"a": 1, "b c": [1.5, "x", True]}),
+        ("{a: 1, b: 'x'}", {"a": 1, "b": "x"}),
+        ("{}", {}),
+        ("0=1", {"0": 1}),
+    ],
+)
+def test_values(argument, expected):
+    found = parse_parameters([argument])
+    assert found == expected
+    assert [type(value) for value in found.values()] == [type(v) for v in expected.values()]
+
+
+def test_later_ones_win():
+    assert parse_parameters(["a=1", "{a: 2, b: 3}", "b=4"]) == {"a": 2, "b": 4}
+
+
+@pytest.mark.parametrize("argument", ["a", "=1", "a=", "", "a b=1", "-=1"])
+def test_not_a_parameter(argument):
+    with pytest.raises(ConfigurationError, match="name=value"):
+        parse_parameters([argument])
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [
+        "a=Ann",
+        "a=1 AS b, 2",
+        "a=1) AS b MATCH (n",
+        "a=n.x",
+        "a=$b",
+        "a=[1",
+        "a=99999999999999999999",
+        '{"a": 99999999999999999999}',
+    ],
+)
+def test_not_a_value(argument):
+    with pytest.raises(ConfigurationError, match="is no value"):
+        parse_parameters([argument])

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from gpugda.cli.formats import Format, table_text, write_result
+from gpugda.cli.status import format_bytes
+from gpugda.result.result import Result
+from gpugda.result.summary import Summary
+
+
+def result(count):
+    rows = [[number, "[bold]x[/bold]"] for number in range(count)]
+    return Result.from_rows(["n", "[red]"], rows, None, Summary("gpu"))
+
+
+def test_table_shows_texts_as_they_are():
+    text = table_text(result(2), limit=0, width=60)
+    assert "[red]" in text
+    assert '"[bold]x[/bold]"' in text
+    assert "more rows" not in text
+
+
+@pytest.mark.parametrize(("limit", "shown"), [(0, 5), (3, 3), (5, 5), (9, 5)])
+def test_table_is_limited(limit, shown):
+    text = table_text(result(5), limit=limit, width=60)
+    assert text.count("[bold]") == shown
+    assert (f"{5 - shown} more rows" in text) == (shown < 5)
+
+
+def test_auto_is_a_table_on_a_terminal():
+    sink = io.BytesIO()
+    write_result(result(1), Format.AUTO, sink, terminal=True)
+    assert "┃" in sink.getvalue().decode()
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (2**31, "2.0 GiB"), (2**50, "1024.0 TiB")],
+)
+def test_format_bytes(count, text):
+    assert format_bytes(count) == text

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from graphs import design_graph
+
+# Each breaks one invariant of the example: rows 4 and 1 long, runs R R R | S | R.
+BROKEN = {
+    "row_offsets does not begin": {"row_offsets": np.array([1, 4, 5])},
+    "row_offsets does not end": {"row_offsets": np.array([0, 4, 4])},
+    "run_offsets falls": {"run_offsets": np.array([0, 4, 3])},
+    "run is empty": {"run_starts": np.array([0, 3, 3, 5])},
+    "do not fit": {"run_starts": np.array([0, 2, 3, 5])},
+    "no node": {"neighbours": np.array([0, 1, 2, 1, 0])},
+    "not sorted": {"neighbours": np.array([1, 0, 1, 1, 0])},
+    "two runs of one type": {"run_types": np.array([0, 0, 0])},
+    "no permutation": {"relationship_indexes": np.array([0, 1, 2, 3, 3])},
+}
+
+
+@pytest.mark.parametrize("part", BROKEN)
+def test_broken_rows_are_noticed(part):
+    rows = design_graph().outgoing
+    rows.check()
+    changes = {
+        name: value.astype(np.uint16 if name == "run_types" else np.uint32)
+        for name, value in BROKEN[part].items()
+    }
+    with pytest.raises(ValueError, match=part):
+        dataclasses.replace(rows, **changes).check()
+
+
+def test_degrees_count_relationships():
+    graph = design_graph()
+    assert graph.outgoing.degrees().tolist() == [4, 1]
+    assert graph.incoming.degrees().tolist() == [2, 3]
+    assert graph.outgoing.nbytes == 3 * 4 + 5 * 4 + 3 * 4 + 3 * 2 + 4 * 4

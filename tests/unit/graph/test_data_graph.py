@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from graphs import design_graph, make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.graph import labels
+
+SETS = st.lists(st.lists(st.sampled_from("ABCD"), unique=True), max_size=70)
+
+
+@given(SETS)
+def test_label_bits_and_codes_say_which_labels_a_node_has(sets):
+    graph = make_graph([(names, {}) for names in sets])
+    for label, name in enumerate(graph.labels.names):
+        bits = graph.label_bits(label)
+        assert bits.dtype == np.uint32
+        assert len(bits) == (len(sets) + 31) // 32
+        has = [bool(bits[v // 32] >> np.uint32(v % 32) & 1) for v in range(len(sets))]
+        assert has == [name in names for names in sets]
+    codes, distinct = graph.label_codes()
+    assert [distinct[code] for code in codes] == [tuple(names) for names in sets]
+    assert len(set(distinct)) == len(distinct)
+
+
+@given(SETS)
+def test_label_codes_are_the_same_without_a_table(sets):
+    graph = make_graph([(names, {}) for names in sets])
+    expected = graph.label_codes()[0].tolist()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(labels, "_LARGEST_TABLE", -1)
+        found = labels.distinct_label_sets(graph.label_offsets, graph.label_ids, len(graph.labels))
+    assert found.tolist() == expected
+
+
+def test_what_is_derived_is_computed_once_for_all_threads():
+    graph = make_graph([("A", {})] * 1000)
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(graph.label_bits(0))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(each is found[0] for each in found)
+    assert graph.start_nodes() is graph.start_nodes()
+
+
+def test_element_ids_have_the_prefix():
+    graph = make_graph([("A", {})], element_id_prefix="4:x:")
+    assert graph.element_id_of_node(3) == "4:x:n3"
+    assert graph.element_id_of_relationship(4) == "4:x:r4"
+
+
+def test_bytes_count_properties_and_what_was_derived():
+    graph = design_graph()
+    before = graph.nbytes
+    graph.start_nodes()
+    assert graph.nbytes == before + 5 * 4
+    assert before > graph.outgoing.nbytes + graph.incoming.nbytes

@@ -1,0 +1,306 @@
+import math
+
+import pytest
+
+from gpugda.errors import CypherSyntaxError
+from gpugda.query import ast
+from gpugda.query.ast import BinaryOperator as Op
+from gpugda.query.ast import ComparisonOperator as Compare
+from gpugda.query.ast import UnaryOperator as Un
+from gpugda.query.parser import parse
+from gpugda.types import Span
+
+S = Span(0, 0)  # spans do not take part in equality
+
+
+def item(text):
+    """The expression of a query that returns it."""
+    (clause,) = parse(f"RETURN {text} AS x").parts[0].clauses
+    (only,) = clause.projection.items
+    return only.expression
+
+
+def lit(value):
+    return ast.Literal(S, value)
+
+
+def var(name):
+    return ast.Variable(S, name)
+
+
+def binary(left, operator, right):
+    return ast.Binary(S, operator, left, right)
+
+
+A, B, C = var("a"), var("b"), var("c")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("1", 1), ("-1", -1), ("- 1", -1), ("1.5", 1.5), ("'x'", "x"), ("true", True), ("NULL", None)],
+)
+def test_literals(text, value):
+    found = item(text)
+    assert found == lit(value)
+    assert type(found.value) is type(value)
+
+
+def test_the_smallest_integer_is_a_literal():
+    assert item("-9223372036854775808") == lit(-(2**63))
+    with pytest.raises(CypherSyntaxError, match="too large"):
+        parse("RETURN 1-9223372036854775808")
+    with pytest.raises(CypherSyntaxError, match="too large"):
+        parse("RETURN -(9223372036854775808)")
+
+
+def test_infinities_and_nan():
+    assert item("Infinity") == item("INF") == lit(math.inf)
+    assert item("-inf") == lit(-math.inf)
+    assert math.isnan(item("NaN").value)
+
+
+@pytest.mark.parametrize(
+    ("text", "full"),
+    [
+        ("a OR b XOR c AND d", "a OR (b XOR (c AND d))"),
+        ("a AND b OR c AND d", "(a AND b) OR (c AND d)"),
+        ("NOT a AND b", "(NOT a) AND b"),
+        ("NOT a = b", "NOT (a = b)"),
+        ("NOT NOT a IN b", "NOT (NOT (a IN b))"),
+        ("a + b * c ^ d", "a + (b * (c ^ d))"),
+        ("a ^ b ^ c", "(a ^ b) ^ c"),
+        ("a - b - c", "(a - b) - c"),
+        ("a / b % c * d", "((a / b) % c) * d"),
+        ("-a ^ b", "(-a) ^ b"),
+        ("a || b + c", "(a || b) + c"),
+        ("a + b = c - d", "(a + b) = (c - d)"),
+        ("a + b IN c", "(a + b) IN c"),
+        ("a = b IN c", "a = (b IN c)"),
+        ("a IN b = c", "(a IN b) = c"),
+        ("a = b IS NULL", "a = (b IS NULL)"),
+        ("a STARTS WITH b + c", "a STARTS WITH (b + c)"),
+        ("a.b.c[d].e", "((((a).b).c)[d]).e"),
+        ("-a.b", "-(a.b)"),
+        ("a:B IS NULL", "(a:B) IS NULL"),
+        ("a:B = c", "(a:B) = c"),
+        ("a AND b = c OR d", "(a AND (b = c)) OR d"),
+    ],
+)
+def test_precedence_is_that_of_neo4j(text, full):
+    assert item(text) == item(full)
+
+
+def test_a_sign_before_a_number_belongs_to_it_before_any_operator():
+    assert item("-2 ^ 2") == binary(lit(-2), Op.POWER, lit(2))  # Neo4j: 4.0
+    assert item("2 ^ -1") == binary(lit(2), Op.POWER, lit(-1))
+    assert item("1 -1") == binary(lit(1), Op.SUBTRACT, lit(1))
+    assert item("1 - -1") == binary(lit(1), Op.SUBTRACT, lit(-1))
+    assert item("--1") == ast.Unary(S, Un.MINUS, lit(-1))
+    assert item("-a") == ast.Unary(S, Un.MINUS, A)
+
+
+def test_comparisons_chain():
+    expected = ast.Comparison(S, (lit(1), A, lit(3)), (Compare.LESS, Compare.LESS_EQUAL))
+    assert item("1 < a <= 3") == expected
+    assert item("a <> b") == ast.Comparison(S, (A, B), (Compare.NOT_EQUAL,))
+
+
+def test_predicates_do_not_chain():
+    for text in ("a IN b IN c", "a IS NULL IS NULL", "a STARTS WITH b CONTAINS c"):
+        with pytest.raises(CypherSyntaxError, match="do not chain"):
+            item(text)
+
+
+def test_predicates():
+    assert item("a STARTS WITH b") == binary(A, Op.STARTS_WITH, B)
+    assert item("a ends with b") == binary(A, Op.ENDS_WITH, B)
+    assert item("a CONTAINS b") == binary(A, Op.CONTAINS, B)
+    assert item("a =~ b") == binary(A, Op.MATCHES, B)
+    assert item("a IN [b, c]") == binary(A, Op.IN, ast.ListLiteral(S, (B, C)))
+    assert item("a IS NULL") == ast.Unary(S, Un.IS_NULL, A)
+    assert item("a IS NOT NULL") == ast.Unary(S, Un.IS_NOT_NULL, A)
+
+
+def test_properties_parameters_and_functions():
+    assert item("a.`b c`") == ast.Property(S, A, "b c")
+    assert item("$p.x") == ast.Property(S, ast.Parameter(S, "p"), "x")
+    assert item("$`a b`") == ast.Parameter(S, "a b")
+    assert item("$0") == ast.Parameter(S, "0")
+    assert item("count(*)") == item("COUNT ( * )") == ast.CountStar(S)
+    assert item("count(DISTINCT a)") == ast.FunctionCall(S, "count", (A,), True)
+    assert item("count(ALL a)") == ast.FunctionCall(S, "count", (A,))
+    assert item("a.b.c(a, b)") == ast.FunctionCall(S, "a.b.c", (A, B))
+    assert item("toUpper()") == ast.FunctionCall(S, "toUpper", ())
+
+
+def test_maps_and_lists():
+    assert item("{a: 1, `b c`: {}}") == ast.MapLiteral(
+        S, (("a", lit(1)), ("b c", ast.MapLiteral(S, ())))
+    )
+    assert item("[]") == ast.ListLiteral(S, ())
+    assert item("[a, [b]]") == ast.ListLiteral(S, (A, ast.ListLiteral(S, (B,))))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["return", "order", "match", "not", "case", "count", "all", "in", "shortestPath", "distinct"],
+)
+def test_keywords_can_be_names(text):
+    query = parse(f"WITH 1 AS {text} RETURN {text}, {text}.x AS y")
+    first, second = query.parts[0].clauses[1].projection.items
+    assert first.expression == var(text)
+    assert second.expression == ast.Property(S, var(text), "x")
+
+
+def test_true_null_and_nan_are_values_even_where_a_name_could_be():
+    assert item("null") == lit(None)
+    assert item("`null`") == var("null")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_path"),
+    [
+        ("(a)-->(b)", True),
+        ("(a)--(b)", True),
+        ("(a)<-[:R]-(b)", True),
+        ("(a)-[b]-(c)", True),
+        ("(a {x: (b)})--({y: [1]})", True),
+        ("((a)-->(b))", True),
+        ("(:A)<--()", True),
+        ("(1) - 1", False),
+        ("(a) - (b)", False),
+        ("(a)-(b)-(c)", False),
+        ("(a)<-(b)", False),
+        ("(a)<-1", False),
+        ("(1)--(2)", False),
+        ("(a)--(1)", False),
+        ("(a)--1", False),
+        ("(a)-[b]", False),
+        ("(a)-[1][0]-(1)", False),
+        ("(a.x)-[1]", False),
+        ("((a))--(b)", False),
+        ("(a) > (b)", False),
+    ],
+)
+def test_paths_and_arithmetic_are_told_apart_as_in_neo4j(text, is_path):
+    assert isinstance(item(text), ast.PatternExpression) is is_path
+
+
+def test_arithmetic_that_looks_like_a_path_is_read_as_arithmetic():
+    assert item("(a)-(b)-(c)") == binary(binary(A, Op.SUBTRACT, B), Op.SUBTRACT, C)
+    less = ast.Comparison(S, (A, ast.Unary(S, Un.MINUS, B)), (Compare.LESS,))
+    assert item("(a)<-(b)") == less
+    assert item("(a)--(1)") == binary(A, Op.SUBTRACT, ast.Unary(S, Un.MINUS, lit(1)))
+
+
+def test_a_path_ends_where_no_node_follows():
+    found = item("(a)--(b) - (c)")
+    assert found.operator is Op.SUBTRACT
+    assert isinstance(found.left, ast.PatternExpression)
+    assert found.right == C
+
+
+def labels_of(text):
+    found = item(f"n:{text}")
+    assert isinstance(found, ast.LabelPredicate)
+    return found.labels
+
+
+def test_label_predicates():
+    a, b, c = (ast.LabelName(S, name) for name in "ABC")
+    assert labels_of("A") == a
+    assert labels_of("A:B") == ast.LabelAnd(S, (a, b), True)
+    assert labels_of("A&B|!C") == ast.LabelOr(S, (ast.LabelAnd(S, (a, b)), ast.LabelNot(S, c)))
+    assert labels_of("(A|B)&%") == ast.LabelAnd(S, (ast.LabelOr(S, (a, b)), ast.LabelWildcard(S)))
+    assert item("n IS A|B") == ast.LabelPredicate(S, var("n"), ast.LabelOr(S, (a, b)))
+    assert labels_of("$(a)") == ast.LabelDynamic(S, A)
+
+
+@pytest.mark.parametrize(
+    ("text", "construct", "children"),
+    [
+        ("CASE WHEN a THEN b END", "CASE", (A, B)),
+        ("CASE a WHEN 1, 2 THEN b ELSE c END", "CASE", (A, lit(1), lit(2), B, C)),
+        ("[x IN a]", "list comprehension", (var("x"), A)),
+        ("[x IN a WHERE b | c]", "list comprehension", (var("x"), A, B, C)),
+        ("a[b]", "list subscript", (A, B)),
+        ("a[b..c]", "list slice", (A, B, C)),
+        ("a[..c]", "list slice", (A, C)),
+        ("a[b..]", "list slice", (A, B)),
+        ("a {.x, .*, y: b, c}", "map projection", (A, B, C)),
+        ("reduce(s = a, x IN b | c)", "reduce()", (var("s"), A, var("x"), B, C)),
+        ("all(x IN a WHERE b)", "all()", (var("x"), A, B)),
+        ("single(x IN a WHERE b)", "single()", (var("x"), A, B)),
+        ("a IS :: LIST<INTEGER NOT NULL> NOT NULL", "type predicate", (A,)),
+        ("a :: ZONED DATETIME | TIME WITH TIME ZONE", "type predicate", (A,)),
+        ("a IS NOT NFC NORMALIZED", "normalization predicate", (A,)),
+    ],
+)
+def test_other_expressions_are_named(text, construct, children):
+    assert item(text) == ast.OtherExpression(S, construct, children)
+
+
+@pytest.mark.parametrize(
+    ("text", "construct"),
+    [
+        ("[(a)-->(b) | b.x]", "pattern comprehension"),
+        ("[p = (a)-->(b) WHERE b.x > 1 | p]", "pattern comprehension"),
+        ("EXISTS { MATCH (a) }", "EXISTS subquery"),
+        ("EXISTS { (a)-->() WHERE a.x }", "EXISTS subquery"),
+        ("COUNT { MATCH (a) RETURN a UNION MATCH (b) RETURN b AS a }", "COUNT subquery"),
+        ("COLLECT { MATCH (a) RETURN a }", "COLLECT subquery"),
+        ("shortestPath((a)-[*]->(b))", "shortestPath()"),
+        ("allShortestPaths((a)-[*]->(b))", "allShortestPaths()"),
+    ],
+)
+def test_other_expressions_with_patterns_are_named(text, construct):
+    assert item(text).construct == construct
+
+
+def test_a_list_whose_first_item_is_an_in_is_a_list():
+    assert isinstance(item("[x IN a, b]"), ast.ListLiteral)
+    assert isinstance(item("[x IN a OR b, c]"), ast.ListLiteral)
+    assert item("[x IN a OR b]").construct == "list comprehension"
+    assert isinstance(item("[(a)-->(b), c]"), ast.ListLiteral)
+    assert isinstance(item("[(a) IN b]"), ast.ListLiteral)
+
+
+@pytest.mark.parametrize(
+    ("text", "separator"),
+    [  # each as Neo4j was seen to read it
+        ("[x IN l WHERE x:A|x.y]", "x.y"),
+        ("[x IN l WHERE x:A|x]", "x"),
+        ("[x IN l WHERE x:A|B|x.y]", "x.y"),
+        ("[(a)--(x) WHERE x:A|B|x.y]", "x.y"),
+        ("[x IN l | x:A|B]", "x:A|B"),
+    ],
+)
+def test_the_last_bar_that_makes_sense_separates(text, separator):
+    assert item(text).children[-1] == item(separator)
+
+
+def test_not_before_a_value_that_cannot_be_negated_there():
+    with pytest.raises(CypherSyntaxError, match="NOT cannot stand here"):
+        item("1 = NOT true")
+
+
+def test_long_chains_give_flat_trees():
+    many = 10_000
+    tree = item(" AND ".join(f"n.x = {i}" for i in range(many)))
+    assert hash(tree) == hash(item(" AND ".join(f"n.x = {i}" for i in range(many))))
+    leaves, depth, level = [], 0, [tree]
+    while level:
+        leaves += [n for n in level if isinstance(n, ast.Comparison)]
+        level = [c for n in level if isinstance(n, ast.Binary) for c in (n.left, n.right)]
+        depth += 1
+    assert depth <= 16
+    assert sorted(leaf.operands[1].value for leaf in leaves) == list(range(many))
+
+
+def test_spans_are_the_text_of_each_node():
+    text = "RETURN a.x + count(b) * 2 AS x"
+    only = parse(text).parts[0].clauses[0].projection.items[0]
+    assert only.span.of(text) == "a.x + count(b) * 2 AS x"
+    assert only.expression.span.of(text) == "a.x + count(b) * 2"
+    assert only.expression.left.span.of(text) == "a.x"
+    assert only.expression.right.span.of(text) == "count(b) * 2"

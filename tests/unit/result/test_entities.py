@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import neo4j.graph
+
+from gpugda.result.entities import NodeValue, RelationshipValue
+from gpugda.values import Entity
+
+ANN, BOB, NOBODY = (Entity(True, index) for index in range(3))
+KNOWS, AGAIN, LIKES = (Entity(False, index) for index in range(3))
+
+
+def test_nodes_are_neo4js(result_of):
+    (record,) = result_of(["n"], [[ANN]])
+    node = record["n"]
+    assert type(node) is neo4j.graph.Node
+    assert node.labels == {"Person", "Boss"}
+    assert dict(node) == {"name": "Ann", "tags": ["x", "y"]}
+    assert node.element_id.endswith("n0")
+
+
+def test_absent_properties_are_absent(result_of):
+    node = result_of(["n"], [[NOBODY]]).single()["n"]
+    assert dict(node) == {}
+    assert "name" not in node
+    assert node.labels == frozenset()
+
+
+def test_relationships_are_neo4js(result_of):
+    (record,) = result_of(["r"], [[AGAIN]])
+    relationship = record["r"]
+    assert isinstance(relationship, neo4j.graph.Relationship)
+    assert relationship.type == "KNOWS"
+    assert dict(relationship) == {"since": 2002}
+    assert relationship.start_node.element_id.endswith("n0")
+    assert relationship.end_node.element_id.endswith("n1")
+
+
+def test_ends_that_are_not_returned_are_bare_as_from_the_driver(result_of):
+    relationship = result_of(["r"], [[KNOWS]]).single()["r"]
+    assert relationship.start_node.labels == frozenset()
+    assert dict(relationship.end_node) == {}
+
+
+def test_ends_that_are_returned_are_the_same_object(result_of):
+    record = result_of(["r", "a"], [[KNOWS, ANN]]).single()
+    assert record["r"].start_node is record["a"]
+    assert record["a"].labels == {"Person", "Boss"}
+    assert record["r"].end_node.labels == frozenset()
+
+
+def test_an_end_that_is_returned_later_is_filled(result_of):
+    result = result_of(["x"], [[KNOWS], [BOB]])
+    relationship, node = result.value()
+    assert relationship.end_node is node
+    assert node["name"] == 'Bob "B"'
+
+
+def test_a_loop_has_one_end(result_of):
+    relationship = result_of(["r"], [[LIKES]]).single()["r"]
+    assert relationship.start_node is relationship.end_node
+
+
+def test_one_entity_is_one_object(result_of):
+    first, second = result_of(["a", "b"], [[ANN, BOB], [ANN, ANN]])
+    assert first["a"] is second["a"] is second["b"]
+    assert first["a"] != first["b"]
+
+
+def test_two_results_do_not_share(result_of):
+    one = result_of(["a"], [[ANN]]).single()["a"]
+    other = result_of(["a"], [[ANN]]).single()["a"]
+    assert one is not other
+    one["tags"].append("changed")
+    assert other["tags"] == ["x", "y"]
+    assert result_of(["a"], [[ANN]]).single()["a"]["tags"] == ["x", "y"]
+
+
+def test_nulls_between_entities(result_of):
+    result = result_of(["n", "r"], [[None, KNOWS], [BOB, None]])
+    first, second = result
+    assert first["n"] is None
+    assert first["r"].type == "KNOWS"
+    assert second["n"]["name"] == 'Bob "B"'
+    assert second["r"] is None
+
+
+def test_entities_in_lists_and_maps(result_of):
+    record = result_of(["x"], [[[ANN, {"r": KNOWS}, 1]]]).single()
+    node, inner, number = record["x"]
+    assert node["name"] == "Ann"
+    assert inner["r"].start_node is node
+    assert number == 1
+
+
+def test_mixed_entities_in_a_column(result_of):
+    node, relationship, nothing = result_of(["x"], [[ANN], [KNOWS], [None]]).value()
+    assert isinstance(node, neo4j.graph.Node)
+    assert isinstance(relationship, neo4j.graph.Relationship)
+    assert nothing is None
+
+
+def test_graph_has_all_of_the_result(result_of):
+    result = result_of(["a", "r", "l"], [[ANN, KNOWS, [LIKES]], [NOBODY, AGAIN, []]])
+    next(result)
+    graph = result.graph()
+    assert len(graph.nodes) == 3  # Bob as an end
+    assert len(graph.relationships) == 3
+    assert {node.element_id[-2:] for node in graph.nodes} == {"n0", "n1", "n2"}
+    assert next(result)["a"].graph is graph
+
+
+def test_plain_blocks(result_of):
+    ((row,),) = result_of(["n", "r", "x"], [[ANN, AGAIN, 1.5]]).plain_blocks()
+    node, relationship, number = row
+    assert node == NodeValue("n0", ("Person", "Boss"), {"name": "Ann", "tags": ["x", "y"]})
+    assert relationship == RelationshipValue("r1", "KNOWS", "n0", "n1", {"since": 2002})
+    assert number == 1.5

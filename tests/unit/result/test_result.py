@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import neo4j
+import neo4j.exceptions
+import numpy as np
+import pytest
+
+from gpugda.graph.columns import Column, ColumnKind
+from gpugda.result.rows import BLOCK_ROWS
+from gpugda.values import Entity
+
+NUMBERS = [[1, "a"], [2, "b"], [3, None]]
+
+
+@pytest.fixture
+def three(result_of):
+    return result_of(["n", "text"], NUMBERS)
+
+
+def test_iterating_gives_records_once(three):
+    records = list(three)
+    assert [type(record) for record in records] == [neo4j.Record] * 3
+    assert [record["n"] for record in records] == [1, 2, 3]
+    assert records[2]["text"] is None
+    assert records[0].data() == {"n": 1, "text": "a"}
+    assert list(three) == []
+    assert three.peek() is None
+
+
+def test_keys_stay_readable_after_consume(three):
+    summary = three.consume()
+    assert three.keys() == ("n", "text")
+    assert summary is three.summary
+    assert three.closed()
+    assert three.consume() is summary
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        list,
+        lambda result: result.peek(),
+        lambda result: result.fetch(1),
+        lambda result: result.single(),
+        lambda result: result.values(),
+        lambda result: result.value(),
+        lambda result: result.data(),
+        lambda result: result.graph(),
+        lambda result: result.to_arrow(),
+        lambda result: result.to_df(),
+        lambda result: list(result.plain_blocks()),
+    ],
+)
+def test_nothing_can_be_read_after_consume(three, read):
+    three.consume()
+    with pytest.raises(neo4j.exceptions.ResultConsumedError, match="before calling consume"):
+        read(three)
+
+
+def test_iterators_share_the_rows(three):
+    first, second = iter(three), iter(three)
+    assert [next(first)["n"], next(second)["n"], next(first)["n"]] == [1, 2, 3]
+    with pytest.raises(StopIteration):
+        next(second)
+
+
+def test_peek_leaves_the_record(three):
+    assert three.peek()["n"] == 1
+    assert next(three)["n"] == 1
+    assert three.peek()["n"] == 2
+    assert three.values() == [[2, "b"], [3, None]]
+
+
+def test_fetch_counts(three):
+    assert three.fetch(0) == []
+    assert three.fetch(-1) == []
+    assert [record["n"] for record in three.fetch(2)] == [1, 2]
+    assert [record["n"] for record in three.fetch(2)] == [3]
+    assert three.fetch(2) == []
+
+
+def test_single(result_of):
+    assert result_of(["n"], [[7]]).single()["n"] == 7
+    assert result_of(["n"], [[7]]).single(strict=True)["n"] == 7
+    assert result_of(["n"], []).single() is None
+
+
+def test_single_of_many_warns_and_drops_the_rest(three):
+    with pytest.warns(UserWarning, match="there are 3"):
+        assert three.single()["n"] == 1
+    assert list(three) == []
+
+
+@pytest.mark.parametrize("rows", [[], [[1], [2]]])
+def test_single_strict_raises(result_of, rows):
+    with pytest.raises(neo4j.exceptions.ResultNotSingleError, match=f"there are {len(rows)}"):
+        result_of(["n"], rows).single(strict=True)
+
+
+def test_single_counts_what_is_left(three):
+    three.fetch(2)
+    assert three.single(strict=True)["n"] == 3
+
+
+def test_value_by_name_and_place(result_of):
+    assert result_of(["n", "text"], NUMBERS).value() == [1, 2, 3]
+    assert result_of(["n", "text"], NUMBERS).value("text") == ["a", "b", None]
+    assert result_of(["n", "text"], NUMBERS).value(1) == ["a", "b", None]
+    assert result_of(["n", "text"], NUMBERS).value("missing", default=0) == [0, 0, 0]
+    assert result_of(["n", "text"], NUMBERS).value(5) == [None, None, None]
+
+
+def test_values_of_some_columns(result_of):
+    assert result_of(["n", "text"], NUMBERS).values("text", 0) == [["a", 1], ["b", 2], [None, 3]]
+    assert result_of(["n"], [[1]]).values("missing") == [[None]]
+    with pytest.raises(IndexError):
+        result_of(["n"], [[1]]).values(3)
+    with pytest.raises(TypeError, match="by text or position"):
+        result_of(["n"], [[1]]).values(1.5)
+
+
+def test_data_of_some_columns(result_of):
+    assert result_of(["n", "text"], NUMBERS[:1]).data("n") == [{"n": 1}]
+    assert result_of(["n"], [[1]]).data("missing") == [{"missing": None}]
+    with pytest.raises(IndexError):
+        result_of(["n"], [[1]]).data(3)
+
+
+@pytest.mark.parametrize("count", [BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1, 2 * BLOCK_ROWS])
+def test_rows_across_blocks(result_of_columns, count):
+    column = Column(ColumnKind.INTEGER, np.arange(count, dtype=np.int64))
+    result = result_of_columns(n=column)
+    taken = [next(result)["n"]]
+    taken += [record["n"] for record in result.fetch(BLOCK_ROWS - 3)]
+    assert result.peek()["n"] == BLOCK_ROWS - 2
+    taken += [record["n"] for record in result]
+    assert taken == list(range(count))
+
+
+def test_all_rows_across_blocks_in_mixed_reading(result_of_columns):
+    count = 2 * BLOCK_ROWS + 7
+    result = result_of_columns(n=Column(ColumnKind.INTEGER, np.arange(count, dtype=np.int64)))
+    taken = [next(result)["n"]]
+    taken += [record["n"] for record in result.fetch(BLOCK_ROWS)]
+    assert result.peek()["n"] == BLOCK_ROWS + 1
+    taken += [record["n"] for _, record in zip(range(3), result, strict=False)]
+    taken += result.value()
+    assert taken == list(range(count))
+
+
+def test_reading_adds_to_the_time(three):
+    assert "materialise" not in three.summary.timings
+    three.values()
+    assert three.summary.timings["materialise"] > 0
+    assert three.summary.timings["total"] > 0.5
+
+
+def test_repr_says_what_is_left(three):
+    next(three)
+    assert repr(three) == ("<Result of 3 rows (2 unread), keys=('n', 'text'), engine='reference'>")
+
+
+def test_html_is_escaped_and_reads_nothing(result_of):
+    result = result_of(["<n>"], [[f"<b>{number}"] for number in range(23)])
+    html = result._repr_html_()
+    assert "<th>&lt;n&gt;</th>" in html
+    assert "<td>&quot;&lt;b&gt;19&quot;</td>" in html
+    assert "&lt;b&gt;20" not in html
+    assert "3 more rows" in html
+    assert "engine reference" in html
+    assert len(result.values()) == 23
+
+
+def test_html_shows_nodes(result_of):
+    html = result_of(["n"], [[Entity(True, 2)], [Entity(True, 1)]])._repr_html_()
+    assert "<td>()</td>" in html
+    assert "(:Person {name: &quot;Bob" in html
+
+
+def test_scalars_need_no_neo4j():
+    code = """
+import sys, numpy as np
+from gpugda.execute.result_table import ResultTable
+from gpugda.graph.columns import Column, ColumnKind
+from gpugda.result.result import Result
+from gpugda.result.summary import Summary
+column = Column(ColumnKind.INTEGER, np.arange(3))
+result = Result(ResultTable(("n",), (column,), 3, None), Summary("gpu"))
+assert result.values() == [[0], [1], [2]]
+assert "neo4j" not in sys.modules and "pandas" not in sys.modules and "polars" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,59 @@
+import pytest
+from gpugda.config import check_freshness, check_timeout, default_source, device_wanted, parse_bytes
+from gpugda.errors import ConfigurationError
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        (None, None),
+        (1, 1),
+        ("1000", 1000),
+        ("256MiB", 256 * 2**20),
+        ("2 GB", 2 * 10**9),
+        ("1.5gib", 3 * 2**29),
+        (" 7k ", 7000),
+    ],
+)
+def test_sizes(text, size):
+    assert parse_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1", 0, "0MiB", True, "1 2", "1PiB", 1.5e3j])
+def test_sizes_that_make_no_sense(text):
+    with pytest.raises(ConfigurationError, match="memory_limit"):
+        parse_bytes(text)
+
+
+@pytest.mark.parametrize("timeout", [0, -1, "1", True, float("nan")])
+def test_timeouts_that_make_no_sense(timeout):
+    with pytest.raises(ConfigurationError, match="timeout"):
+        check_timeout(timeout)
+
+
+def test_timeouts():
+    assert check_timeout(None) is None
+    assert check_timeout(2) == 2.0
+
+
+def test_freshness():
+    for good in ("strict", "manual", "max_age=5s", "max_age=0.5h"):
+        assert check_freshness(good) == good
+    for bad in ("fresh", "max_age", "max_age=5", ""):
+        with pytest.raises(ConfigurationError, match="freshness"):
+            check_freshness(bad)
+
+
+def test_the_device_comes_from_the_argument_then_the_environment():
+    assert device_wanted("cpu", {"GPUGDA_DEVICE": "gpu"}) == "cpu"
+    assert device_wanted(None, {"GPUGDA_DEVICE": "gpu"}) == "gpu"
+    assert device_wanted(None, {"GPUGDA_DEVICE": "1"}) == 1
+    assert device_wanted(0, {}) == 0
+    assert device_wanted(None, {}) is None
+
+
+def test_the_default_source_comes_from_the_environment():
+    assert default_source({"GPUGDA_SOURCE": "sample:wordnet"}) == "sample:wordnet"
+    assert default_source({"NEO4J_URI": "bolt://h"}) == "bolt://h"
+    with pytest.raises(ConfigurationError, match="GPUGDA_SOURCE"):
+        default_source({"GPUGDA_SOURCE": " "})

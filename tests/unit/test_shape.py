@@ -1,0 +1,100 @@
+"""The shape of the project: names, exports, pairs of kernel and launcher, weight of the import."""
+
+import ast
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import gpugda
+import gpugda.errors
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+KERNELS = sorted((ROOT / "opencl").glob("*.cl"))
+LIBRARY = sorted([*(ROOT / "gpugda").rglob("*.py"), *(ROOT / "adapters").glob("*.py")])
+SILENT = [path for path in LIBRARY if "cli" not in path.parts]  # the command line is there to print
+
+
+def test_exported_names_are_sorted_and_resolve():
+    assert gpugda.__all__ == sorted(gpugda.__all__)
+    for name in gpugda.__all__:
+        assert getattr(gpugda, name).__name__ == name
+    assert set(gpugda.__all__) <= set(dir(gpugda))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        gpugda.no_such_name  # noqa: B018 - the access is the test
+
+
+def test_public_names_survive_the_import_of_every_room():
+    # A room named like a public function would replace it on the package as soon as it is imported.
+    code = (
+        "import pkgutil, importlib, gpugda\n"
+        "for m in pkgutil.walk_packages(gpugda.__path__, 'gpugda.'):\n"
+        "    if not m.name.endswith('__main__'): importlib.import_module(m.name)\n"
+        "wrong = [n for n in gpugda.__all__ if type(getattr(gpugda, n)).__name__ == 'module']\n"
+        "assert not wrong, wrong\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_importing_loads_nothing_heavy():
+    heavy = "pyopencl neo4j polars pandas numpy pyarrow typer rich".split()
+    code = f"import sys, gpugda; print([m for m in {heavy} if m in sys.modules])"
+    out = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout
+    assert out.strip() == "[]"
+
+
+def test_importing_takes_less_than_a_tenth_of_a_second():
+    def best(code):
+        times = []
+        for _ in range(5):
+            started = time.perf_counter()
+            subprocess.run([sys.executable, "-c", code], check=True)
+            times.append(time.perf_counter() - started)
+        return min(times)
+
+    assert best("import gpugda") - best("pass") < 0.1
+
+
+def test_the_error_tree_drawn_is_the_error_tree():
+    drawn = {}
+    above = []
+    for line in (gpugda.errors.__doc__ or "").splitlines():
+        match = re.match(r"^ {4}([│├└─\s]*)([A-Z]\w+)", line)
+        if match:
+            depth = len(match[1]) // 4
+            above[depth:] = [match[2]]
+            drawn[match[2]] = above[depth - 1] if depth else "Exception"
+    real = {name: getattr(gpugda.errors, name).__bases__[0].__name__ for name in gpugda.errors.__all__}
+    assert drawn == real
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda path: path.name)
+def test_a_kernel_has_a_launcher_and_a_test_of_its_name(kernel):
+    assert (ROOT / "gpugda" / "device" / f"{kernel.stem}.py").exists()
+    assert (ROOT / "tests" / "kernels" / f"test_{kernel.stem}.py").exists()
+
+
+def test_there_are_kernels():
+    assert KERNELS
+
+
+@pytest.mark.parametrize("path", SILENT, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_library_never_prints(path):
+    calls = [
+        node.lineno
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert not calls
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_stay_small(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
