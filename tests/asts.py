@@ -129,6 +129,4 @@ def bound(
         )
         for each in asked.graph.relationships
     )
-    return BoundQuery(
-        asked, nodes, relationships, (), tuple(residuals), tuple(constants)
-    )
+    return BoundQuery(asked, nodes, relationships, (), tuple(residuals), tuple(constants))

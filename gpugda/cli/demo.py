@@ -26,26 +26,26 @@ class DemoQuery(NamedTuple):
 
 QUERIES = (
     DemoQuery(
-        "What kinds of things is a dog, two steps up?",
+        "What is a dog, two steps up?",
         'MATCH (w:Word {name: "dog"})-[:HAS_SENSE]->(s:Noun)-[:HYPERNYM]->(h)-[:HYPERNYM]->(g)\n'
         "RETURN s.name, h.name, g.name",
     ),
     DemoQuery(
-        "Which animals' words also mean a food that is a part of something?",
-        "MATCH (w:Word)-[:HAS_SENSE]->(animal:NounAnimal),\n"
-        "      (w)-[:HAS_SENSE]->(food:NounFood)-[:HYPERNYM]->(kind)\n"
-        "RETURN w.name, animal.name, food.name, kind.name ORDER BY w.name LIMIT 5",
+        "Which words mean an animal, a person and a food?",
+        "MATCH (w:Word)-[:HAS_SENSE]->(animal:NounAnimal), (w)-[:HAS_SENSE]->(food:NounFood),\n"
+        "      (w)-[:HAS_SENSE]->(person:NounPerson)\n"
+        "RETURN DISTINCT w.name ORDER BY w.name LIMIT 8",
     ),
     DemoQuery(
-        "Which words name both a thing and a kind of it? (a triangle)",
-        "MATCH (w:Word)-[:HAS_SENSE]->(thing:Synset)-[:HYPERNYM]->(kind:Synset)<-[:HAS_SENSE]-(w)\n"
-        "RETURN count(*) AS triangles",
+        "Which noun, verb and adjective are derived from each other? (triangles)",
+        "MATCH (n:Noun)-[:DERIVATION]->(v:Verb)-[:DERIVATION]->(a:Adjective)-[:DERIVATION]->(n)\n"
+        "RETURN DISTINCT n.name, v.name, a.name ORDER BY n.name, v.name, a.name LIMIT 5",
     ),
     DemoQuery(
-        "How many opposites have neighbours that are opposites too? (a square)",
-        "MATCH (a:Adjective)-[:ANTONYM]->(b)-[:SIMILAR_TO]->(c),\n"
-        "      (a)-[:SIMILAR_TO]->(d)-[:ANTONYM]->(c)\n"
-        "RETURN count(*) AS matches",
+        "In how many ways do two words share two meanings? (squares)",
+        "MATCH (a:Word)-[:HAS_SENSE]->(s:Synset)<-[:HAS_SENSE]-(b:Word),\n"
+        "      (a)-[:HAS_SENSE]->(t:Synset)<-[:HAS_SENSE]-(b)\n"
+        "RETURN count(*) AS squares",
     ),
 )
 

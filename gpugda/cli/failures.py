@@ -33,6 +33,8 @@ EXIT_CODES: tuple[tuple[type[GpugdaError], int], ...] = (
 )
 """The first class that fits gives the code; any other error is 1."""
 
+_CANNOT_WRITE = 3
+_NO_MEMORY = 4
 _CANCELLED = 130  # what shells expect after Ctrl-C
 
 
@@ -62,6 +64,12 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(_CANCELLED) from None
         except BrokenPipeError:
             _forget_output()
+        except MemoryError:
+            say("gpugda: there is not enough memory for this")
+            raise typer.Exit(_NO_MEMORY) from None
+        except OSError as error:  # a full disk behind standard output, for instance
+            say(f"gpugda: {error}")
+            raise typer.Exit(_CANNOT_WRITE) from None
 
     return run
 

@@ -17,7 +17,8 @@ def print_status(source: SourceOptions, device: str | None) -> None:
     """Opens a source and prints what the accelerator says about it, a line a fact."""
     with open_accelerator(source, device) as accelerator:
         for name, value in accelerator.status().items():
-            sys.stdout.write(f"{name.replace('_', ' '):<16}{_readable(name, value)}\n")
+            title = name.removesuffix("_seconds").replace("_bytes", "_memory").replace("_", " ")
+            sys.stdout.write(f"{title:<16}{_readable(name, value)}\n")
 
 
 def format_bytes(count: float) -> str:

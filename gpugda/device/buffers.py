@@ -11,6 +11,7 @@ import pyopencl as cl
 from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import TracebackType
 
     from numpy.typing import DTypeLike, NDArray
@@ -117,9 +118,7 @@ class Workspace:
         for array in arrays:
             if array is not None and self._live.pop(id(array), None) is not None:
                 # An owner of its own, so that who kept the old one cannot write into the next user's array.
-                self._idle.append(
-                    DeviceArray(array.buffer, array.dtype, array.count, array.nbytes)
-                )
+                self._idle.append(DeviceArray(array.buffer, array.dtype, array.count, array.nbytes))
 
     def upload(self, values: NDArray[Any], what: str = "an array") -> DeviceArray:
         """A copy of a NumPy array."""
@@ -204,6 +203,25 @@ class Workspace:
             is_blocking=True,
         )
         return values.reshape(count)
+
+    def download_at(self, array: DeviceArray, places: Sequence[int]) -> list[int]:
+        """Single elements, waiting once."""
+        values = np.empty(len(places), dtype=array.dtype)
+        size = array.dtype.itemsize
+        events = [
+            self.context.call(
+                "downloading",
+                cl.enqueue_copy,
+                self.context.queue,
+                values[number : number + 1],
+                array.buffer,
+                src_offset=place * size,
+                is_blocking=number == len(places) - 1,
+            )
+            for number, place in enumerate(places)
+        ]
+        del events  # kept until the last read, for dropping one waits
+        return [int(value) for value in values]
 
     def trim(self) -> None:
         """Frees what is idle."""

@@ -58,7 +58,7 @@ class CandidateFilter:
         self._explore = get_kernel(context, _FILE, "explore_candidates", f"{GRAPH}bbIbbIIIIIbbb")
 
     def check_candidates(
-        self, arrays: FilterArrays, batch: Batch, marks: DeviceArray, candidates: DeviceArray
+        self, arrays: FilterArrays, batch: Batch, marks: DeviceArray | None, candidates: DeviceArray
     ) -> None:
         """Writes a batch's rows of ``candidates`` from labels, masks, degrees and ``marks``."""
         self._check(

@@ -111,7 +111,9 @@ class DeviceGraph:
             try:
                 for array in arrays:
                     uploaded.append(
-                        None if array is None else self._upload(array, f"{name} relationships", budget)
+                        None
+                        if array is None
+                        else self._upload(array, f"{name} relationships", budget)
                     )
             except BaseException:
                 self._drop(uploaded, budget)
@@ -146,12 +148,13 @@ class DeviceGraph:
         slots = dict(self._label_slots)
         for label_id in (*slots, *missing):
             slot = slots.setdefault(label_id, len(slots))
-            self._workspace.write(matrix, self._label_bits(label_id), slot * self.words)
+            self._workspace.write(matrix, self.label_bits(label_id), slot * self.words)
         if self._labels is not None:
             self._drop([self._labels], budget)
         self._labels, self._label_slots = matrix, slots
 
-    def _label_bits(self, label_id: int) -> Any:
+    def label_bits(self, label_id: int) -> Any:
+        """``uint32[words]``: the nodes that have a label, or `ANY_LABEL`, on the host."""
         if label_id != ANY_LABEL:
             return self.graph.label_bits(label_id)
         has_any = np.diff(self.graph.label_offsets) > 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 
 from gpugda.device.program import get_kernel
 from gpugda.device.query_words import NONE
@@ -103,9 +102,7 @@ class Join:
         self._write_combinations = get_kernel(
             context, _FILE, "write_combinations", f"{_COMBINATION}bQQbQII"
         )
-        self._write_product = get_kernel(
-            context, _FILE, "write_product", "bQbIQQQbQIbQQbbbQIII"
-        )
+        self._write_product = get_kernel(context, _FILE, "write_product", "bQbIQQQbQIbQQbbbQIII")
         self._count_valid = get_kernel(context, _FILE, "count_valid", "bQQIbIb")
         self._write_valid = get_kernel(context, _FILE, "write_valid", "bQQbIbQQbQ")
 

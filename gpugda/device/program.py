@@ -58,9 +58,7 @@ class Kernel:
         context.check()
         try:
             self._kernel.set_args(*[getattr(each, "buffer", each) for each in arguments])
-            cl.enqueue_nd_range_kernel(
-                context.queue, self._kernel, (size,), (context.group_size,)
-            )
+            cl.enqueue_nd_range_kernel(context.queue, self._kernel, (size,), (context.group_size,))
         except cl.Error as error:
             raise device_failure(error, f"launching {self.name}", context.info.name) from error
 

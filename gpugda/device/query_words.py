@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from numpy.typing import NDArray
 
 __all__ = ["LABEL_STACK", "NONE", "Adjacency", "Degree", "QueryRow", "QueryWords", "write_query"]
@@ -127,7 +127,5 @@ def _directions(each: Degree | Adjacency) -> int:
     return (_OUTGOING if each.outgoing else 0) | (_INCOMING if each.incoming else 0)
 
 
-def _types(
-    types: tuple[int, ...] | None, places: Mapping[tuple[int, ...], int]
-) -> tuple[int, int]:
+def _types(types: tuple[int, ...] | None, places: Mapping[tuple[int, ...], int]) -> tuple[int, int]:
     return (0, NONE) if types is None else (places[types], len(types))

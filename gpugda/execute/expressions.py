@@ -30,7 +30,7 @@ from gpugda.execute.operands import (
 from gpugda.execute.property_columns import property_of
 from gpugda.execute.simplify import sole_operand
 from gpugda.execute.text_columns import texts_match
-from gpugda.graph.columns import Column, ColumnKind
+from gpugda.graph.columns import Column, ColumnKind, to_values
 from gpugda.graph.dictionaries import ObjectDictionary
 from gpugda.query import ast
 from gpugda.query.ast import BinaryOperator, ComparisonOperator, UnaryOperator
@@ -266,6 +266,8 @@ def _with_faults(truth: Truth, *operands: Evaluated) -> Truth:
 
 
 def _python_values(operand: Operand, row_count: int) -> list[Any]:
+    if isinstance(operand, Column) and operand.kind is ColumnKind.FLOAT:
+        return to_values(operand)  # each NaN an object of its own, as grouping tells them apart
     places, values = distinct_values(operand, row_count)
     return [values[place] for place in places.tolist()]
 

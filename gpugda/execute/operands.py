@@ -184,8 +184,11 @@ def _distinct_valid(column: Column) -> tuple[NDArray[np.int64], list[Any]]:
             return np.zeros(len(column), dtype=np.int64), []
         used, places = used_codes(column.values, len(column.dictionary))
         return places, column.dictionary.values(used.astype(np.int32))
-    distinct, places = np.unique(column.values, return_inverse=True)
-    values = distinct.tolist()
+    raw = column.values
+    if column.kind is ColumnKind.FLOAT:  # by their bits, as 0.0 equals -0.0 but is another value
+        raw = np.ascontiguousarray(raw).view(np.int64)
+    distinct, places = np.unique(raw, return_inverse=True)
+    values = distinct.view(column.values.dtype).tolist()
     if column.kind in (ColumnKind.NODE, ColumnKind.RELATIONSHIP):
         values = [Entity(column.kind is ColumnKind.NODE, index) for index in values]
     return places.reshape(-1), values

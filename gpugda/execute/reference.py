@@ -64,6 +64,7 @@ def run_reference(
         UnsupportedQueryError: The tree has something that the checks should have refused.
     """
     evaluator = Evaluator(plain_graph(graph), parameters, tree.text)
+    evaluator.check_parameters(tree)
     names: frozenset[str] = frozenset()
     rows: Iterable[Row] = [{}]
     *matches, last = tree.parts[0].clauses

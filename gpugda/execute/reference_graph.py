@@ -57,7 +57,9 @@ class PlainGraph:
         place = (entity.is_node, key)
         if place not in self._values:
             column = self._columns[entity.is_node].get(key)
-            self._values[place] = [] if column is None else to_values(column)
+            values = [] if column is None else to_values(column)
+            # Grouping takes a NaN for the same only as itself: one object per node or relationship.
+            self._values[place] = [float("nan") if value != value else value for value in values]
         values = self._values[place]
         return values[entity.index] if values else None
 

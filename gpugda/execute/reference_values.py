@@ -37,13 +37,13 @@ class Evaluator:
         self.text = text
         self._parameters = {name: _normalised(value) for name, value in parameters.items()}
         self._methods: dict[type, Callable[[Any, Mapping[Any, Any]], Any]] = {
-            ast.Parameter: self._parameter,
             ast.Property: self._property,
             ast.Unary: self._unary,
             ast.Binary: self._binary,
             ast.Comparison: self._comparison,
             ast.LabelPredicate: self._label_predicate,
             ast.FunctionCall: self._function,
+            ast.Parameter: lambda node, row: self._parameters[node.name],
             ast.Literal: lambda node, row: node.value,
             ast.ListLiteral: lambda node, row: [self.value(item, row) for item in node.items],
         }
@@ -76,11 +76,12 @@ class Evaluator:
     def _type_error(self, message: str, node: ast.Expression) -> CypherTypeError:
         return CypherTypeError(message, self.text, node.span)
 
-    def _parameter(self, node: ast.Parameter, row: Mapping[Any, Any]) -> Any:
-        if node.name not in self._parameters:
-            message = f"no value was given for the parameter ${node.name}"
-            raise ParameterMissingError(message, self.text, node.span)
-        return self._parameters[node.name]
+    def check_parameters(self, tree: ast.Node) -> None:
+        """A parameter without value is an error even where nothing matches."""
+        for part in parts_of(tree):
+            if isinstance(part, ast.Parameter) and part.name not in self._parameters:
+                message = f"no value was given for the parameter ${part.name}"
+                raise ParameterMissingError(message, self.text, part.span)
 
     def _property(self, node: ast.Property, row: Mapping[Any, Any]) -> Any:
         subject = self.value(node.subject, row)

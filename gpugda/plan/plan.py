@@ -77,7 +77,10 @@ class BoundNode:
 
 @dataclass(frozen=True, slots=True)
 class BoundRelationship:
-    """A query relationship in terms of one data graph; ``types`` are rising type ids, None for any."""
+    """A query relationship in terms of one data graph.
+
+    ``types`` are rising type ids, None for any.
+    """
 
     position: int
     name: str
@@ -108,8 +111,9 @@ class BoundQuery:
         query: Where it comes from.
         nodes: By position.
         relationships: By position.
-        tests: Tests per row: relationships distinct within a clause (left out where types exclude each other),
-            ``same_as``, and conjuncts ``a = b``, ``a <> b``, ``r = s``, ``r <> s`` between variables.
+        tests: Tests per row: relationships distinct within a clause (left out where types exclude
+            each other), ``same_as``, and conjuncts ``a = b``, ``a <> b``, ``r = s``, ``r <> s``
+            between variables.
         residuals: Other conjuncts over several variables, tested on rows.
         constants: Conjuncts over no variable, tested once.
         no_rows: Why there can be no rows (an unknown label, …), else None.
@@ -162,12 +166,15 @@ class Plan:
 
     Args:
         bound: What is to be found.
-        steps: The matching order as estimated; strategies that count candidates first may take another.
+        steps: The matching order as estimated; strategies that count candidates first may take
+            another.
         strategy: Name of the strategy.
         warnings: Sentences for the user, such as a cross product of unconnected parts.
+        strategy_reason: One sentence: why this strategy; empty where there is nothing to say.
     """
 
     bound: BoundQuery
     steps: tuple[PlanStep, ...]
     strategy: str
     warnings: tuple[str, ...] = ()
+    strategy_reason: str = ""

@@ -23,8 +23,9 @@ def analyse(tree: ast.Query) -> Query:
     ``CYPHER 5`` and ``CYPHER 25`` mean the same within what is supported.
 
     Raises:
-        CypherSyntaxError: Neo4j would refuse to compile it: a variable is not defined or used as two
-            kinds of thing, an expression has the wrong type, a scope or grouping rule is broken.
+        CypherSyntaxError: Neo4j would refuse to compile it: a variable is not defined or used as
+            two kinds of thing, an expression has the wrong type, a scope or grouping rule is
+            broken.
     """
     *matches, last = tree.parts[0].clauses
     if len(tree.parts) != 1 or not isinstance(last, ast.Return):
@@ -59,7 +60,9 @@ def _window(value: ast.Expression | None, word: str, text: str) -> ast.Expressio
     if value is None:
         return None
     if variable_names(value):
-        message = f"It is not allowed to refer to variables in {word}: its value must be known first"
+        message = (
+            f"It is not allowed to refer to variables in {word}: its value must be known first"
+        )
         raise CypherSyntaxError(message, text, value.span)
     if any(map(is_aggregate, walk(value))):
         raise CypherSyntaxError(f"{word} takes no aggregate", text, value.span)

@@ -13,7 +13,7 @@ What Neo4j 5.26 does, and this:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
@@ -26,7 +26,9 @@ from gpugda.query.query_graph import (
 )
 from gpugda.query.shapes import conjuncts
 from gpugda.query.static_types import Kind, TypeChecker
-from gpugda.types import Span
+
+if TYPE_CHECKING:
+    from gpugda.types import Span
 
 __all__ = ["QueryGraphReader"]
 
@@ -104,7 +106,7 @@ class QueryGraphReader:
     def _node(
         self, pattern: ast.NodePattern, arrow: ast.RelationshipPattern | None, before: int | None
     ) -> int:
-        # The relationship comes first in the text, so that a name of both kinds is found at the node.
+        # The relationship stands first in the text: a name of both kinds is wrong at the node.
         if arrow is not None:
             self._check_relationship_name(arrow)
         name = self._node_name(pattern)

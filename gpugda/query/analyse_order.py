@@ -11,17 +11,20 @@ What Neo4j 5.26 does, and this, from the outside of a sort expression to its ins
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
-from gpugda.query.analyse_return import Returned
 from gpugda.query.query_graph import ColumnReference, SortKey
 from gpugda.query.shapes import rewrite, shape
 from gpugda.query.static_types import Kind, TypeChecker, is_aggregate
 from gpugda.query.walk import walk
-from gpugda.types import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpugda.query.analyse_return import Returned
+    from gpugda.types import Span
 
 __all__ = ["OrderReader"]
 
@@ -83,8 +86,8 @@ class OrderReader:
             self._fail(f"Variable `{variable.name}` not defined", variable.span)
         if self._only_columns:
             self._fail(
-                "In a RETURN with DISTINCT or an aggregation, it is not possible to access variables"
-                f" declared before the RETURN: {variable.name}",
+                "In a RETURN with DISTINCT or an aggregation, it is not possible to access"
+                f" variables declared before the RETURN: {variable.name}",
                 variable.span,
             )
 

@@ -6,14 +6,14 @@ What Neo4j 5.26 does, and this:
   item takes; then the items follow.
 - If an item aggregates, the items that do not are the grouping keys. Beside its aggregates an
   aggregating item may use constants, parameters, and of the pattern only what is a grouping key as
-  it stands: a variable, or a property of a variable. From a variable that is a key everything may be
-  computed; an expression that is a key may not be repeated.
+  it stands: a variable, or a property of a variable. From a variable that is a key everything may
+  be computed; an expression that is a key may not be repeated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
@@ -21,6 +21,9 @@ from gpugda.query.query_graph import AggregateReference, KeyReference, OutputCol
 from gpugda.query.shapes import rewrite, shape, variable_names
 from gpugda.query.static_types import Kind, TypeChecker, is_aggregate
 from gpugda.query.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Mapping
 
 __all__ = ["Returned", "read_columns"]
 
@@ -55,8 +58,8 @@ def read_columns(projection: ast.Projection, variables: Mapping[str, Kind], text
         text: The query, for errors.
 
     Raises:
-        CypherSyntaxError: A variable is not defined, a type is wrong, two columns have one name, ``*``
-            stands for nothing, or an aggregate is mixed with what is no grouping key.
+        CypherSyntaxError: A variable is not defined, a type is wrong, two columns have one name,
+            ``*`` stands for nothing, or an aggregate is mixed with what is no grouping key.
     """
     items = [*_star(projection, variables, text), *projection.items]
     _check_names(items, text)

@@ -217,19 +217,18 @@ class AtomParser(ListParser):
         start = self.start
         name = "".join([self.advance()[1] for _ in range(length)])
         self.open("(")
-        distinct = self.distinct()
-        if not distinct and self.kind == "ALL" and self.begins_value() and self.ahead() != "(":
+        distinct = self._quantifies("DISTINCT")
+        if distinct or self._quantifies("ALL"):
             self.advance()
         arguments = self.expressions_until(")")
         self.close(")")
         return ast.FunctionCall(self.span_since(start), name, arguments, distinct)
 
-    def distinct(self) -> bool:
-        """Steps over DISTINCT where it is not a variable's name."""
-        if self.kind != "DISTINCT" or (self.ahead() in FOLLOWS_OPERAND and self.ahead() != "*"):
+    def _quantifies(self, kind: str) -> bool:
+        """Whether DISTINCT or ALL stands here as a keyword, not as a variable or all(…)."""
+        if self.kind != kind or (kind == "ALL" and self.ahead() == "("):
             return False
-        self.advance()
-        return True
+        return self.ahead() == ")" or self.begins_value()
 
     def _trim(self) -> ast.Expression:
         """Reads ``trim([[BOTH|LEADING|TRAILING] [characters] FROM] text)``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpugda.query import ast
+from gpugda.query.keywords import FOLLOWS_OPERAND
 from gpugda.query.parse_patterns import PatternParser
 
 __all__ = ["ProjectionParser"]
@@ -16,7 +17,7 @@ class ProjectionParser(PatternParser):
     def projection(self) -> ast.Projection:
         """Reads ``[DISTINCT] items [ORDER BY …] [SKIP …] [LIMIT …]``."""
         start = self.start
-        distinct = self.distinct()
+        distinct = self._distinct()
         star = self.accept("*")
         items = []
         if not star or self.accept(","):
@@ -51,6 +52,11 @@ class ProjectionParser(PatternParser):
     def limit(self) -> ast.Expression | None:
         """Reads ``LIMIT rows``."""
         return self.expression() if self.accept("LIMIT") else None
+
+    def _distinct(self) -> bool:
+        # 'distinct * 2' multiplies a variable of that name, in 'DISTINCT *' all are meant.
+        star = self.ahead() == "*" and self.ahead(2) in FOLLOWS_OPERAND
+        return (star or self.begins_value()) and self.accept("DISTINCT")
 
     def _item(self) -> ast.ReturnItem:
         start = self.start

@@ -7,38 +7,12 @@ the order of their positions, and relationships stand in the order of theirs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
 
 from gpugda.query import ast
+from gpugda.query.query_parts import QueryNode, QueryRelationship, is_anonymous
 from gpugda.query.render import expression_text, labels_text, name_text
 
-__all__ = ["UnnamedNodeError", "is_anonymous", "match_clauses", "node_text", "relationship_text"]
-
-
-class _Node(Protocol):
-    @property
-    def position(self) -> int: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def labels(self) -> tuple[ast.LabelExpression, ...]: ...
-
-
-class _Relationship(Protocol):
-    @property
-    def position(self) -> int: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def source(self) -> int: ...
-    @property
-    def target(self) -> int: ...
-    @property
-    def directed(self) -> bool: ...
-    @property
-    def types(self) -> ast.LabelExpression | None: ...
-    @property
-    def clause(self) -> int: ...
+__all__ = ["UnnamedNodeError", "match_clauses", "node_text", "relationship_text"]
 
 
 Properties = Mapping[str, Sequence[tuple[str, ast.Expression]]]
@@ -53,15 +27,7 @@ class UnnamedNodeError(ValueError):
         self.position = position
 
 
-def is_anonymous(name: str) -> bool:
-    """Whether a query node or relationship was written without a variable.
-
-    The names made for those begin with a null character, which no query can contain.
-    """
-    return name.startswith("\0")
-
-
-def node_text(node: _Node, properties: Properties, *, again: bool = False) -> str:
+def node_text(node: QueryNode, properties: Properties, *, again: bool = False) -> str:
     """``(name:Labels {…})``; ``again`` where it has stood in the text before."""
     name = "" if is_anonymous(node.name) else name_text(node.name)
     if again:
@@ -72,7 +38,7 @@ def node_text(node: _Node, properties: Properties, *, again: bool = False) -> st
 
 
 def relationship_text(
-    relationship: _Relationship, properties: Properties, *, turned: bool = False
+    relationship: QueryRelationship, properties: Properties, *, turned: bool = False
 ) -> str:
     """``-[name:TYPES {…}]->``, ``turned`` to be read from the target to the source."""
     inside = "" if is_anonymous(relationship.name) else name_text(relationship.name)
@@ -102,7 +68,7 @@ def _joined_labels(labels: tuple[ast.LabelExpression, ...]) -> str:
 
 
 def match_clauses(
-    nodes: Sequence[_Node], relationships: Sequence[_Relationship], properties: Properties
+    nodes: Sequence[QueryNode], relationships: Sequence[QueryRelationship], properties: Properties
 ) -> list[str]:
     """The patterns of each MATCH clause, without the word.
 
@@ -115,8 +81,8 @@ def match_clauses(
 class _Writer:
     def __init__(
         self,
-        nodes: Sequence[_Node],
-        relationships: Sequence[_Relationship],
+        nodes: Sequence[QueryNode],
+        relationships: Sequence[QueryRelationship],
         properties: Properties,
     ) -> None:
         self._nodes = nodes
@@ -136,7 +102,7 @@ class _Writer:
             result[-1:] = [", ".join([*result[-1:], *lone])]
         return result
 
-    def _write_clause(self, relationships: list[_Relationship]) -> None:
+    def _write_clause(self, relationships: list[QueryRelationship]) -> None:
         end = -1
         for i, relationship in enumerate(relationships):
             following = relationships[i + 1] if i + 1 < len(relationships) else None
@@ -146,15 +112,15 @@ class _Writer:
                 end = self._start(relationship, following)
             end = self._go_on(relationship, end)
 
-    def _possible_starts(self, relationship: _Relationship) -> tuple[int, ...]:
+    def _possible_starts(self, relationship: QueryRelationship) -> tuple[int, ...]:
         if relationship.directed:
             return (relationship.source, relationship.target)
         return (relationship.source,)
 
-    def _can_go_on(self, relationship: _Relationship, end: int) -> bool:
+    def _can_go_on(self, relationship: QueryRelationship, end: int) -> bool:
         return _other_end(relationship, end) <= self._written
 
-    def _start(self, relationship: _Relationship, following: _Relationship | None) -> int:
+    def _start(self, relationship: QueryRelationship, following: QueryRelationship | None) -> int:
         """Begins a pattern with one end of a relationship, and returns this end."""
         source, target = relationship.source, relationship.target
         start = source
@@ -171,14 +137,14 @@ class _Writer:
         self._patterns.append(self._node(start))
         return start
 
-    def _must_end_at(self, node: int, following: _Relationship | None) -> bool:
+    def _must_end_at(self, node: int, following: QueryRelationship | None) -> bool:
         return (
             is_anonymous(self._nodes[node].name)
             and following is not None
             and node in (following.source, following.target)
         )
 
-    def _go_on(self, relationship: _Relationship, end: int) -> int:
+    def _go_on(self, relationship: QueryRelationship, end: int) -> int:
         other = _other_end(relationship, end)
         turned = relationship.directed and relationship.source != end
         arrow = relationship_text(relationship, self._properties, turned=turned)
@@ -198,5 +164,5 @@ class _Writer:
         return node_text(node, self._properties, again=again)
 
 
-def _other_end(relationship: _Relationship, end: int) -> int:
+def _other_end(relationship: QueryRelationship, end: int) -> int:
     return relationship.target if end == relationship.source else relationship.source

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gpugda.caching import LruCache
 from gpugda.query.analyse import analyse
 from gpugda.query.parser import parse
-from gpugda.query.query_graph import Query
 from gpugda.query.unsupported import check_supported
+
+if TYPE_CHECKING:
+    from gpugda.query.query_graph import Query
 
 __all__ = ["QUERIES_KEPT", "prepare"]
 

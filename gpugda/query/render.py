@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.query import ast
-from gpugda.query.keywords import CLAUSE_STARTS, COMMANDS, FOLLOWS_OPERAND
+from gpugda.query.keywords import CLAUSE_STARTS, COMMANDS, FOLLOWS_OPERAND, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 __all__ = ["expression_text", "labels_text", "name_text", "value_text"]
 
@@ -17,9 +19,9 @@ _QUOTED_WORDS: Final = (
     CLAUSE_STARTS
     | COMMANDS
     | {word for word in FOLLOWS_OPERAND if word.isalpha()}
-    | frozenset(
+    | words(
         "ALL ANY CASE COLLECT COUNT CYPHER DISTINCT EXISTS EXPLAIN FALSE INF INFINITY NAN NONE NOT"
-        " NULL PROFILE REDUCE SHORTEST SINGLE TRUE TYPED".split()
+        " NULL PROFILE REDUCE SHORTEST SINGLE TRUE TYPED"
     )
 )
 """Words that could be read as something else in one place or another."""

@@ -1,4 +1,4 @@
-"""Comparing and rewriting expressions: what makes two of them the same text, and replacing parts."""
+"""Comparing and rewriting expressions: when two are the same text, and replacing parts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rewrite(
     changed = change(node)
     if changed is not None:
         return changed
-    new = {}
+    new: dict[str, Any] = {}
     for name in _names(node):
         old = getattr(node, name)
         if isinstance(old, ast.Expression):

@@ -9,14 +9,17 @@ hold anything that can be stored, a parameter anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
 from gpugda.query.query_graph import ColumnReference
-from gpugda.types import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gpugda.types import Span
 
 __all__ = ["Kind", "TypeChecker", "is_aggregate"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gpugda.errors import ConfigurationError
 from gpugda.graph.columns import Column, ColumnKind
@@ -10,64 +10,80 @@ from gpugda.graph.columns import Column, ColumnKind
 if TYPE_CHECKING:
     import pandas as pd
 
-    from gpugda.result.result import Result
+    from gpugda.execute.result_table import ResultTable
 
 __all__ = ["data_frame"]
 
 
-def data_frame(result: Result, *, expand: bool, parse_dates: bool) -> pd.DataFrame:
-    """The rest of a result as a data frame, see ``Result.to_df``.
+def data_frame(
+    table: ResultTable, rows: list[list[Any]], *, expand: bool, parse_dates: bool
+) -> pd.DataFrame:
+    """A data frame, see ``Result.to_df``.
+
+    Args:
+        table: The whole result.
+        rows: Values of its last rows, of those that the data frame shall have.
+        expand: As there.
+        parse_dates: As there.
 
     Raises:
         ConfigurationError: pandas is not installed.
     """
     try:
-        import pandas as pd
+        import pandas
     except ImportError as error:
         raise ConfigurationError(
             "to_df() needs pandas, which is not installed: pip install gpugda[pandas]"
         ) from error
-    frame = _expanded(result, pd) if expand else _plain(result, pd)
+    frame = _expanded(table, rows, pandas) if expand else _plain(table, rows, pandas)
     if parse_dates:
-        frame = _with_timestamps(frame, pd)
+        frame = _with_timestamps(frame, pandas)
     return frame
 
 
-def _plain(result: Result, pd: Any) -> pd.DataFrame:
-    table = result.table
-    rows = result.values()
-    start = table.row_count - len(rows)
+def _plain(table: ResultTable, rows: list[list[Any]], pandas: Any) -> pd.DataFrame:
     columns = [
-        _series(column, start, [row[place] for row in rows], pd)
+        _series(column, [row[place] for row in rows], pandas)
         for place, column in enumerate(table.columns)
     ]
-    frame: pd.DataFrame = pd.concat(columns, axis=1) if columns else pd.DataFrame()
-    frame.columns = pd.Index(table.names, dtype=object)
-    return frame
+    frame: Any = pandas.concat(columns, axis=1) if columns else pandas.DataFrame()
+    frame.columns = pandas.Index(table.names, dtype=object)
+    return cast("pd.DataFrame", frame)
 
 
-def _series(column: Column, start: int, values: list[Any], pd: Any) -> Any:
+def _series(column: Column, values: list[Any], pandas: Any) -> Any:
     # Nullable integers: as floats, which pandas would choose, large ones would be other numbers.
     if column.kind is ColumnKind.INTEGER:
-        return pd.Series(values, dtype="int64" if column.valid is None else "Int64")
+        return pandas.Series(values, dtype="int64" if column.valid is None else "Int64")
     if column.kind is ColumnKind.FLOAT:
-        return pd.Series(values, dtype="float64")
+        return pandas.Series(values, dtype="float64")
     if column.kind in (ColumnKind.STRING, ColumnKind.BOOLEAN):
-        return pd.Series(values)
-    return pd.Series(values, dtype=object)
+        return pandas.Series(values)
+    return pandas.Series(values, dtype=object)
 
 
 # ------------------------------------------------------------------ one column per part
-def _expanded(result: Result, pd: Any) -> pd.DataFrame:
-    rows = []
-    for record in result:
-        row: dict[str, Any] = {}
-        for key, value in zip(result.table.names, record, strict=True):
-            _spread(value, _escaped(key), row)
-        rows.append(row)
-    if rows:
-        return pd.DataFrame(rows)  # type: ignore[no-any-return]  # pandas comes in untyped, so that it stays optional
-    return pd.DataFrame(columns=[_escaped(key) for key in result.table.names])  # type: ignore[no-any-return]  # as above
+def _expanded(table: ResultTable, rows: list[list[Any]], pandas: Any) -> pd.DataFrame:
+    spread = []
+    for row in rows:
+        parts: dict[str, Any] = {}
+        for key, value in zip(table.names, row, strict=True):
+            _spread(value, _escaped(key), parts)
+        spread.append(parts)
+    names = list(dict.fromkeys(name for parts in spread for name in parts))
+    columns = {name: _guessed([parts.get(name) for parts in spread], pandas) for name in names}
+    empty = [] if rows else [_escaped(key) for key in table.names]
+    return cast("pd.DataFrame", pandas.DataFrame(columns or {name: [] for name in empty}))
+
+
+def _guessed(values: list[Any], pandas: Any) -> Any:
+    # Left to itself, pandas would make integers floats where a value is missing or a float is near.
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds == {int}:
+        return pandas.Series(values, dtype="Int64" if None in values else "int64")
+    if kinds <= {str} or kinds <= {float} or kinds <= {bool}:
+        return pandas.Series(values)
+    return pandas.Series(values, dtype=object)
 
 
 def _escaped(key: str) -> str:
@@ -98,11 +114,11 @@ def _spread(value: Any, name: str, row: dict[str, Any]) -> None:
 
 
 # ------------------------------------------------------------------ dates
-def _with_timestamps(frame: pd.DataFrame, pd: Any) -> pd.DataFrame:
+def _with_timestamps(frame: pd.DataFrame, pandas: Any) -> pd.DataFrame:
     for place, name in enumerate(frame.columns):
         values = list(frame.iloc[:, place])
-        if pd.api.types.is_object_dtype(frame.dtypes.iloc[place]) and _only_dates(values):
-            frame = frame.assign(**{name: [_timestamp(value, pd) for value in values]})
+        if pandas.api.types.is_object_dtype(frame.dtypes.iloc[place]) and _only_dates(values):
+            frame = frame.assign(**{name: [_timestamp(value, pandas) for value in values]})
     return frame
 
 
@@ -113,12 +129,12 @@ def _only_dates(values: list[Any]) -> bool:
     return bool(some) and all(isinstance(value, DateTime | Date) for value in some)
 
 
-def _timestamp(value: Any, pd: Any) -> Any:
+def _timestamp(value: Any, pandas: Any) -> Any:
     if value is None:
-        return pd.NaT
+        return pandas.NaT
     zone = getattr(value, "tzinfo", None)
     if zone is None:
-        return pd.Timestamp(value.iso_format())
+        return pandas.Timestamp(value.iso_format())
     from datetime import UTC
 
-    return pd.Timestamp(value.astimezone(UTC).iso_format()).tz_convert(zone)
+    return pandas.Timestamp(value.astimezone(UTC).iso_format()).tz_convert(zone)

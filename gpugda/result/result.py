@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.errors import ConfigurationError
 from gpugda.graph.columns import ColumnKind
 from gpugda.result.entities import PlainEntities
 from gpugda.result.rows import read_blocks
@@ -233,7 +234,12 @@ class Result:
         from gpugda.result.frames import data_frame
 
         self._check_open()
-        return data_frame(self, expand=expand, parse_dates=parse_dates)
+        begin = self._position
+        try:
+            return data_frame(self._table, self.values(), expand=expand, parse_dates=parse_dates)
+        except ConfigurationError:
+            self._position = begin  # the rows were not given to anyone
+            raise
 
     def plain_blocks(self) -> Iterator[list[tuple[Any, ...]]]:
         """The rest of the rows in blocks, without neo4j's classes.

@@ -13,12 +13,14 @@ __all__ = ["STAGES", "Summary"]
 STAGES = (
     "parse",
     "plan",
+    "open",
     "upload",
     "filter",
     "relationships",
     "join",
     "fetch",
     "tail",
+    "other",
     "materialise",
     "total",
 )
@@ -89,8 +91,8 @@ class Summary:
         return "\n".join(lines)
 
     def _times(self) -> str:
-        known = [stage for stage in STAGES if stage in self.timings]
-        known += [stage for stage in self.timings if stage not in STAGES]
+        rest = [stage for stage in self.timings if stage not in STAGES]
+        known = [stage for stage in (*rest, *STAGES) if stage in self.timings]
         return ", ".join(f"{stage} {format_seconds(self.timings[stage])}" for stage in known)
 
 

@@ -1,7 +1,8 @@
 """Cases as text: a graph, a query, and what Neo4j answers. Each runs on every engine.
 
-A file `cases/TOPIC.case` is a list of blocks. A block begins with `graph NAME` or `case NAME`; blank lines
-and lines that begin with `#` do not count. Values are JSON (with NaN and Infinity; 1 and 1.0 differ).
+A file `cases/TOPIC.case` is a list of blocks. A block begins with `graph NAME` or `case NAME`;
+blank lines and lines with `#` in front do not count. Values are JSON (with NaN and Infinity; 1 and 1.0
+differ).
 
     graph two people
     (ann:Person {"name": "Ann"})
@@ -140,17 +141,20 @@ def run_case(case: Case, engine: str) -> tuple[tuple[str, ...], list[list[Any]]]
 
 
 def source_of(graph: CaseGraph) -> Any:
-    nodes = [({"id": name, "labels": list(labels)}, own) for name, (labels, own) in graph.nodes.items()]
+    nodes = [
+        {"id": name, "labels": list(labels), **properties}
+        for name, (labels, properties) in graph.nodes.items()
+    ]
     relationships = [
-        ({"source": source, "target": target, "type": kind, "case_name": name}, own)
-        for name, (source, kind, target, own) in graph.relationships.items()
+        {"source": source, "target": target, "type": kind, "case_name": name, **properties}
+        for name, (source, kind, target, properties) in graph.relationships.items()
     ]
     return gpugda.graph(nodes=_table(nodes), relationships=_table(relationships))
 
 
-def _table(rows: list[tuple[dict[str, Any], dict[str, Any]]]) -> dict[str, list[Any]]:
-    keys = dict.fromkeys(key for fixed, own in rows for key in (*fixed, *own))
-    return {key: [{**fixed, **own}.get(key) for fixed, own in rows] for key in keys}
+def _table(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return {key: [row.get(key) for row in rows] for key in keys}
 
 
 def _named(value: Any) -> Any:

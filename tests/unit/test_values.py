@@ -212,7 +212,12 @@ SORTED = [
         CartesianPoint((10, 1)),
         CartesianPoint((1, 2, 3)),
     ),
-    (NEW_YEAR_UTC, NEW_YEAR_OFFSET, NEW_YEAR_BERLIN, DateTime(2020, 1, 1, 0, 0, 1, tzinfo=pytz.UTC)),
+    (
+        NEW_YEAR_UTC,
+        NEW_YEAR_OFFSET,
+        NEW_YEAR_BERLIN,
+        DateTime(2020, 1, 1, 0, 0, 1, tzinfo=pytz.UTC),
+    ),
     (
         Time(0, 30, tzinfo=ONE_HOUR),
         Time(0, tzinfo=pytz.UTC),

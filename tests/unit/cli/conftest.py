@@ -38,7 +38,13 @@ class FakeAccelerator:
         return f"the plan of {text}"
 
     def status(self):
-        return {"source": "fake", "nodes": 1234, "host_bytes": 2048, "load_seconds": 0.5}
+        return {
+            "source": "fake",
+            "nodes": 1234,
+            "relationships": 5678,
+            "host_bytes": 2048,
+            "load_seconds": 0.5,
+        }
 
     def __enter__(self):
         return self

@@ -9,6 +9,7 @@ import sys
 import pyarrow as pa
 import pytest
 
+from gpugda.cli.demo import QUERIES
 from gpugda.errors import (
     ConfigurationError,
     CypherSyntaxError,
@@ -171,6 +172,7 @@ def test_a_label_given_twice(accelerator, gpugda_command):
         (QueryTimeoutError("too slow"), 5),
         (KeyboardInterrupt(), 130),
         (GpugdaError("other"), 1),
+        (OSError("no space left"), 3),
     ],
 )
 def test_exit_codes(accelerator, gpugda_command, error, code):
@@ -188,6 +190,13 @@ def test_errors_show_the_place(accelerator, gpugda_command):
     outcome = gpugda_command(*RUN, text)
     assert "m is not defined (line 2, column 8)" in outcome.stderr
     assert outcome.stderr.rstrip().endswith("^")
+
+
+def test_no_memory(accelerator, gpugda_command):
+    accelerator.error = MemoryError()
+    outcome = gpugda_command(*RUN, "RETURN 1")
+    assert outcome.exit_code == 4
+    assert "not enough memory" in outcome.stderr
 
 
 def test_tracebacks_only_when_asked_for(accelerator, gpugda_command):
@@ -222,7 +231,19 @@ def test_explain(accelerator, gpugda_command):
 def test_status(accelerator, gpugda_command):
     lines = gpugda_command("status", "-a", "x").stdout.splitlines()
     assert [line.split(maxsplit=1)[-1] for line in lines[:2]] == ["fake", "1,234"]
-    assert lines[2].endswith("2.0 KiB")
+    assert lines[3].endswith("2.0 KiB")
+
+
+def test_demo(accelerator, gpugda_command):
+    outcome = gpugda_command("demo", "--engine", "reference")
+    assert outcome.exit_code == 0, outcome.output
+    assert accelerator.connected[0] == "sample:wordnet"
+    assert accelerator.ran[2]["engine"] == "reference"
+    for query in QUERIES:
+        assert query.text in outcome.stdout
+    assert outcome.stdout.count("engine reference") == len(QUERIES)
+    assert "1,234 nodes, 5,678 relationships" in outcome.stdout
+    assert "gpugda run -a sample:wordnet" in outcome.stdout
 
 
 def test_version(gpugda_command):

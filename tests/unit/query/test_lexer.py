@@ -70,7 +70,7 @@ def test_backticks_are_taken_off_and_doubled_ones_are_one():
 
 
 def test_strings_may_span_lines_and_hold_the_other_quote():
-    assert pieces("'a\n\"b\\'c' \"d'\"") == ["'a\n\"b\\'c'", "\"d'\""]
+    assert pieces("'a\n\"b\\'c' \"d'\"") == ["'a\n\"b\\'c'", '"d\'"']
 
 
 def test_places_are_offsets_in_the_text():

@@ -55,6 +55,15 @@ def test_expand(result_of):
     assert frame.iloc[1]["n().prop.name"] == 'Bob "B"'
 
 
+def test_expanded_integers_stay_exact(result_of):
+    rows = [[[2**60 + 1, 2**60 + 1, 1.5]], [[None, 0.5, None]]]
+    frame = result_of(["l"], rows).to_df(expand=True)
+    assert frame["l[].0"][0] == frame["l[].1"][0] == 2**60 + 1
+    assert frame["l[].0"].isna().tolist() == [False, True]
+    assert frame["l[].1"][1] == 0.5
+    assert frame["l[].2"].dtype == "float64"
+
+
 def test_dates_are_parsed_if_asked_for(result_of):
     rows = [[Date(2020, 1, 2), DateTime(2020, 1, 2, 3, 4, 5), "x"], [None, None, "y"]]
     plain = result_of(["d", "t", "s"], rows).to_df()
@@ -81,5 +90,7 @@ def test_without_pandas(result_of, monkeypatch):
         return real_import(name, *arguments, **keywords)
 
     monkeypatch.setattr(builtins, "__import__", no_pandas)
+    result = result_of(["i"], [[1]])
     with pytest.raises(ConfigurationError, match=r"pip install gpugda\[pandas\]"):
-        result_of(["i"], [[1]]).to_df()
+        result.to_df()
+    assert result.values() == [[1]]

@@ -1,0 +1,199 @@
+"""Candidates: initialisation, exploration and refinement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.candidate_filter import Batch, FilterArrays
+from gpugda.execute.gpsm_query import encode_query, label_ids
+import itertools
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from gpugda.device.buffers import DeviceArray
+    from gpugda.execute.embeddings import Masks
+    from gpugda.execute.gpsm_query import Encoding
+    from gpugda.execute.gpsm_run import Run
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["Candidates", "filter_candidates"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """The candidates of all query nodes.
+
+    Args:
+        rows: Row of the matrix per position of a query node.
+        arrays: What kernels look into.
+        adjacencies: Place in the query's words per (row, relationship).
+        matrix: ``uint32[rows * words]``, one bit per candidate.
+        ranks: ``uint64[rows * words + 1]``, prefix sums of its bits.
+        nodes: ``uint32``, the node indexes of all candidates, row after row, rising.
+        firsts: Place of each row's first candidate in ``nodes``, and the total.
+    """
+
+    rows: Mapping[int, int]
+    arrays: FilterArrays
+    adjacencies: Mapping[tuple[int, int], int]
+    matrix: DeviceArray
+    ranks: DeviceArray
+    nodes: DeviceArray
+    firsts: list[int]
+
+    def first(self, position: int) -> int:
+        """Place of a query node's first candidate in ``nodes``."""
+        return self.firsts[self.rows[position]]
+
+    def count(self, position: int) -> int:
+        """Number of a query node's candidates."""
+        row = self.rows[position]
+        return self.firsts[row + 1] - self.firsts[row]
+
+
+def filter_candidates(
+    run: Run, bound: BoundQuery, masks: Masks, rounds: int | None
+) -> Candidates | None:
+    """The candidates of all query nodes; None as soon as one has none.
+
+    Args:
+        run: Of the query.
+        bound: The query.
+        masks: What predicates leave.
+        rounds: How often candidates are refined; None until nothing changes.
+    """
+    budget = run.workspace.budget
+    label_bits, slots = run.graph.label_slots(label_ids(bound), budget)
+    encoding = encode_query(bound, masks, run.graph, slots)
+    graph = run.graph.csr_arguments(budget, needed=bool(bound.relationships))
+    arrays = FilterArrays(
+        graph=graph,
+        query=run.workspace.upload(encoding.query.words, "the query graph"),
+        label_bits=label_bits,
+        node_masks=_upload(run, encoding.node_masks),
+        relationship_masks=_upload(run, encoding.relationship_masks),
+        words=run.graph.words,
+        relationship_words=run.graph.relationship_words,
+        node_count=run.graph.graph.node_count,
+    )
+    return _Filter(run, arrays, encoding, has_relationships=bool(bound.relationships)).all(rounds)
+
+
+def _upload(run: Run, values: np.ndarray | None) -> DeviceArray | None:
+    return None if values is None else run.workspace.upload(values, "predicate bitmaps")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Collected:
+    ranks: DeviceArray
+    nodes: DeviceArray
+    firsts: list[int]
+
+
+class _Filter:
+    """Two matrices: kernels read one and take away in the other, a copy."""
+
+    def __init__(
+        self, run: Run, arrays: FilterArrays, encoding: Encoding, *, has_relationships: bool
+    ) -> None:
+        self._run = run
+        self._arrays = arrays
+        self._encoding = encoding
+        self._has_relationships = has_relationships
+        self._everything = Batch(0, encoding.levels[-1])
+        size = encoding.levels[-1] * arrays.words
+        self._read = run.workspace.allocate(size, np.uint32, "candidates")
+        self._kept = run.workspace.allocate(size, np.uint32, "candidates")
+
+    def all(self, rounds: int | None) -> Candidates | None:
+        if not self._has_relationships:
+            self._run.kernels.candidate_filter.check_candidates(
+                self._arrays, self._everything, None, self._read
+            )
+            collected = self._collect(self._everything)
+            return None if collected is None else self._result(collected)
+        if not self._initialise():
+            return None
+        return self._refine(rounds)
+
+    def _initialise(self) -> bool:
+        kernels = self._run.kernels.candidate_filter
+        levels = self._encoding.levels
+        marks = self._run.workspace.allocate(self._read.count, np.uint32, "marks")
+        if len(levels) > 2:
+            self._run.workspace.fill(marks, 0)
+        for level, (first, last) in enumerate(itertools.pairwise(levels)):
+            batch = Batch(first, last - first)
+            kernels.check_candidates(self._arrays, batch, marks, self._read)
+            collected = self._collect(batch)
+            if collected is None:
+                return False
+            self._explore(batch, collected, level, level, marks)
+        self._run.workspace.release(marks)
+        return True
+
+    def _refine(self, rounds: int | None) -> Candidates | None:
+        done = 0
+        before: list[int] = []
+        while True:
+            self._read, self._kept = self._kept, self._read
+            collected = self._collect(self._everything)
+            if collected is None:
+                return None
+            if done == rounds or collected.firsts == before:
+                return self._result(collected)
+            before = collected.firsts
+            deepest = len(self._encoding.levels) - 2
+            self._explore(self._everything, collected, 0, deepest, None)
+            done += 1
+
+    def _collect(self, batch: Batch) -> _Collected | None:
+        self._run.check_deadline()
+        workspace, words = self._run.workspace, self._arrays.words
+        ranks = self._run.kernels.prefix_sum.run(
+            workspace, self._read, batch.first * words, batch.count * words, of_bits=True
+        )
+        firsts = workspace.download_every(ranks, words, batch.count + 1).tolist()
+        if any(first == last for first, last in itertools.pairwise(firsts)):
+            return None
+        nodes = workspace.allocate(firsts[-1], np.uint32, "collected candidates")
+        self._run.kernels.candidate_filter.collect_candidates(
+            self._arrays, batch, self._read, ranks, self._kept, nodes
+        )
+        return _Collected(ranks, nodes, firsts)
+
+    def _explore(
+        self,
+        batch: Batch,
+        collected: _Collected,
+        settled: int,
+        known: int,
+        marks: DeviceArray | None,
+    ) -> None:
+        self._run.kernels.candidate_filter.explore_candidates(
+            self._arrays,
+            batch,
+            settled,
+            known,
+            collected.nodes,
+            collected.ranks,
+            self._read,
+            self._kept,
+            marks,
+        )
+        self._run.workspace.release(collected.nodes, collected.ranks)
+
+    def _result(self, collected: _Collected) -> Candidates:
+        self._run.workspace.release(self._kept)
+        return Candidates(
+            self._encoding.rows,
+            self._arrays,
+            self._encoding.query.adjacencies,
+            self._read,
+            collected.ranks,
+            collected.nodes,
+            collected.firsts,
+        )

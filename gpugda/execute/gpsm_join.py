@@ -1,0 +1,234 @@
+"""The join, depth first and in windows that fit the memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from gpugda.device.join import Combination, Product, Table, step_words
+from gpugda.plan.plan import StepKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from gpugda.device.buffers import DeviceArray
+    from gpugda.execute.gpsm_filter import Candidates
+    from gpugda.execute.gpsm_relationships import RelationshipTables
+    from gpugda.execute.gpsm_run import Run
+    from gpugda.execute.gpsm_steps import JoinStep
+
+__all__ = ["JoinWindows"]
+
+_FIRST_WINDOW = 1 << 18
+"""Rows of the first window where rows are wanted: those who take few shall not wait for many."""
+_LARGEST_WINDOW = 1 << 26
+_LARGEST_LAST_WINDOW = 1 << 22
+_BYTES_TO_EXTEND = 4 + 8
+"""Per row of a table that is extended: its count and its prefix sum."""
+_MODULUS = 1 << 64
+
+
+_Words: TypeAlias = "tuple[DeviceArray, int]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Extension:
+    """What comes of a table by one step: how many rows, and how to write some of them."""
+
+    total: int
+    sums: DeviceArray | None
+    write: Callable[[tuple[int, int], Table], None]
+
+
+class JoinWindows:
+    """Extends windows of partial embeddings step by step.
+
+    Args:
+        run: Of the query.
+        steps: What to do.
+        candidates: Of the query nodes.
+        tables: Of the query relationships.
+        is_sorted: Per query relationship: is each row of its table sorted by the node at the other end?
+
+    Attributes:
+        rows: Rows made by each step until now.
+        windows: Windows made by each step until now.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        steps: Sequence[JoinStep],
+        candidates: Candidates,
+        tables: RelationshipTables,
+        is_sorted: Sequence[bool],
+    ) -> None:
+        self._run = run
+        self._steps = steps
+        self._candidates = candidates
+        self._tables = tables
+        self._is_sorted = is_sorted
+        self._words, self._places = self._upload_words()
+        self._grown = [_FIRST_WINDOW] * len(steps)
+        self.rows = [0] * len(steps)
+        self.windows = [0] * len(steps)
+
+    def tables(self) -> Iterator[Table]:
+        """Tables of full embeddings. Each is valid until the next one is asked for."""
+        yield from self._extend(0, Table(None, 1, 0))
+
+    def count(self) -> int:
+        """The number of full embeddings; rows of the last step are not made."""
+        self._grown = [_LARGEST_WINDOW] * len(self._steps)
+        return self._count(0, Table(None, 1, 0))
+
+    def _extend(self, number: int, table: Table) -> Iterator[Table]:
+        if number == len(self._steps):
+            yield table
+            return
+        for extended in self._windows(number, table):
+            yield from self._extend(number + 1, extended)
+
+    def _count(self, number: int, table: Table) -> int:
+        if number < len(self._steps) - 1:
+            return sum(self._count(number + 1, each) for each in self._windows(number, table))
+        extension = self._extension(number, table)
+        self._run.workspace.release(extension.sums)
+        self.rows[number] += extension.total
+        return extension.total
+
+    def _windows(self, number: int, table: Table) -> Iterator[Table]:
+        """The rows that a step makes, in tables one at a time."""
+        workspace = self._run.workspace
+        extension = self._extension(number, table)
+        width = len(self._steps[number].variables)
+        low = 0
+        while low < extension.total:
+            self._run.check_deadline()
+            high = min(low + self._window(number), extension.total)
+            values = None
+            if width:
+                values = workspace.allocate((high - low) * width, np.uint32, "partial embeddings")
+                extension.write((low, high), Table(values, high - low, width))
+            self.rows[number] += high - low
+            self.windows[number] += 1
+            yield Table(values, high - low, width)
+            workspace.release(values)
+            low = high
+        workspace.release(extension.sums)
+
+    def _window(self, number: int) -> int:
+        """How many rows a step may make at once: its share of the memory, and no more than grown to."""
+        is_last = number == len(self._steps) - 1
+        width = len(self._steps[number].variables)
+        share = self._run.workspace.available // (len(self._steps) - number)
+        row_bytes = 4 * width + (0 if is_last else _BYTES_TO_EXTEND)
+        longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
+        largest = _LARGEST_LAST_WINDOW if is_last else _LARGEST_WINDOW
+        grown = self._grown[number]
+        self._grown[number] = min(2 * grown, largest)
+        return max(1, min(grown, longest, share // max(row_bytes, 1)))
+
+    # ------------------------------------------------------------------ kinds of steps
+    def _extension(self, number: int, table: Table) -> _Extension:
+        self._run.check_deadline()
+        step, words = self._steps[number], (self._words, self._places[number])
+        if step.kind in (StepKind.NODES, StepKind.RELATIONSHIPS):
+            return self._product(step, words, table)
+        if step.kind is None:
+            return self._pruning(words, table)
+        return self._combination(step, words, table)
+
+    def _product(self, step: JoinStep, words: _Words, table: Table) -> _Extension:
+        product = self._factor(step)
+        # Kernels know three columns: the node looked up by, the other end, the relationship.
+        columns = (*step.added, None, None)[:3]
+
+        def write(window: tuple[int, int], extended: Table) -> None:
+            self._run.kernels.join.write_product(
+                table,
+                product,
+                words,
+                window,
+                extended,
+                (columns[0], columns[1], columns[2]),
+            )
+
+        return _Extension(table.row_count * product.size, None, write)
+
+    def _pruning(self, words: _Words, table: Table) -> _Extension:
+        join = self._run.kernels.join
+        counts = self._counts(table)
+        join.count_valid(table, words, counts)
+        sums, total = self._sums(counts)
+
+        def write(window: tuple[int, int], extended: Table) -> None:
+            join.write_valid(table, words, sums, window, extended)
+
+        return _Extension(total, sums, write)
+
+    def _combination(self, step: JoinStep, words: _Words, table: Table) -> _Extension:
+        join = self._run.kernels.join
+        combination = self._section(step.position)
+        ends = (step.bound_column, step.other_column)
+        counts = self._counts(table)
+        join.count_combinations(table, *ends, combination, words, counts)
+        sums, total = self._sums(counts)
+        node, relationship = (None, *step.added)[-2:]
+
+        def write(window: tuple[int, int], extended: Table) -> None:
+            join.write_combinations(
+                table, *ends, combination, words, sums, window, extended, (node, relationship)
+            )
+
+        return _Extension(total, sums, write)
+
+    # ------------------------------------------------------------------ what they work with
+    def _counts(self, table: Table) -> DeviceArray:
+        return self._run.workspace.allocate(table.row_count, np.uint32, "counts of rows")
+
+    def _sums(self, counts: DeviceArray) -> tuple[DeviceArray, int]:
+        workspace = self._run.workspace
+        sums = self._run.kernels.prefix_sum.run(workspace, counts, 0, counts.count)
+        workspace.release(counts)
+        return sums, int(workspace.download(sums, counts.count, 1)[0])
+
+    def _factor(self, step: JoinStep) -> Product:
+        candidates, tables = self._candidates, self._tables
+        if step.kind is StepKind.NODES:
+            size, first = candidates.count(step.position), candidates.first(step.position)
+            return Product(size, candidates.nodes, first)
+        section = tables.sections[step.position]
+        return Product(
+            tables.counts[step.position],
+            candidates.nodes,
+            section.first_node,
+            (section.first_row, section.row_count),
+            tables.offsets,
+            tables.end_nodes,
+            tables.relationships,
+        )
+
+    def _section(self, position: int) -> Combination:
+        candidates, tables = self._candidates, self._tables
+        section = tables.sections[position]
+        return Combination(
+            candidates.matrix,
+            candidates.ranks,
+            candidates.rows[tables.ends[position]] * candidates.arrays.words,
+            (section.first_row - section.first_node) % _MODULUS,
+            tables.offsets,
+            tables.end_nodes,
+            tables.relationships,
+            self._is_sorted[position],
+        )
+
+    def _upload_words(self) -> tuple[DeviceArray, list[int]]:
+        words: list[int] = []
+        places: list[int] = []
+        for step in self._steps:
+            places.append(len(words))
+            words.extend(step_words(step.kept, step.tests))
+        array = np.array(words, dtype=np.uint32)
+        return self._run.workspace.upload(array, "steps of the join"), places

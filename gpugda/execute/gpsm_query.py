@@ -1,0 +1,213 @@
+"""A bound query as the words and masks that the device reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.device_graph import ANY_LABEL
+from gpugda.device.query_words import LABEL_STACK, Adjacency, Degree, QueryRow, write_query
+from gpugda.plan.plan import LabelOp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from gpugda.device.device_graph import DeviceGraph
+    from gpugda.device.query_words import QueryWords
+    from gpugda.execute.embeddings import Masks
+    from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship
+
+__all__ = ["Encoding", "encode_query", "label_ids", "levels_of"]
+
+_LabelProgram = tuple[tuple[LabelOp, int], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoding:
+    """A query as arrays.
+
+    Args:
+        rows: Row of the matrix of candidates per position of a query node.
+        levels: First row of each level, and the number of rows last.
+        query: Its words.
+        node_masks: Bitmaps one after the other, or None.
+        relationship_masks: Likewise.
+    """
+
+    rows: Mapping[int, int]
+    levels: tuple[int, ...]
+    query: QueryWords
+    node_masks: NDArray[np.uint32] | None
+    relationship_masks: NDArray[np.uint32] | None
+
+
+def levels_of(bound: BoundQuery) -> list[list[int]]:
+    """Query nodes by their distance from where their component starts: its most selective node."""
+    levels: list[list[int]] = [[]]
+    seen: set[int] = set()
+    for start in sorted(bound.nodes, key=lambda node: (node.cardinality, node.position)):
+        level = 0
+        reached = [] if start.position in seen else [start.position]
+        while reached:
+            if level == len(levels):
+                levels.append([])
+            levels[level].extend(reached)
+            seen.update(reached)
+            reached = sorted(_neighbours(bound, reached) - seen)
+            level += 1
+    return levels
+
+
+def _neighbours(bound: BoundQuery, positions: Iterable[int]) -> set[int]:
+    inside = set(positions)
+    ends = [(each.source, each.target) for each in bound.relationships]
+    return {b for a, b in ends if a in inside} | {a for a, b in ends if b in inside}
+
+
+def label_ids(bound: BoundQuery) -> set[int]:
+    """Labels whose bitmaps the device needs."""
+    ids: set[int] = set()
+    for node in bound.nodes:
+        if _depth(node.labels) <= LABEL_STACK:
+            ids.update(_bitmap_of(operation, label) for operation, label in _reading(node.labels))
+    return ids
+
+
+def encode_query(
+    bound: BoundQuery, masks: Masks, graph: DeviceGraph, slots: Mapping[int, int]
+) -> Encoding:
+    """The arrays of a query.
+
+    Args:
+        bound: The query.
+        masks: What predicates leave.
+        graph: Where deep label programs are evaluated.
+        slots: Row of each label's bitmap.
+    """
+    levels = levels_of(bound)
+    order = [position for level in levels for position in level]
+    rows = {position: row for row, position in enumerate(order)}
+    node_masks = _all_node_masks(bound, masks, graph)
+    node_slots = {position: slot for slot, position in enumerate(node_masks)}
+    relationship_slots = {position: slot for slot, position in enumerate(masks.relationships)}
+    level_of = {position: number for number, level in enumerate(levels) for position in level}
+    query_rows = [
+        QueryRow(
+            level=level_of[position],
+            labels=_label_words(bound.nodes[position].labels, slots),
+            mask_slot=node_slots.get(position),
+            degrees=_degrees(bound.nodes[position]),
+            adjacencies=_adjacencies(bound, position, rows, relationship_slots),
+        )
+        for position in order
+    ]
+    firsts = np.cumsum([0, *map(len, levels)]).tolist()
+    return Encoding(
+        rows,
+        tuple(firsts),
+        write_query(query_rows),
+        _joined(list(node_masks.values())),
+        _joined(list(masks.relationships.values())),
+    )
+
+
+def _joined(bitmaps: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32] | None:
+    return np.concatenate(bitmaps) if bitmaps else None
+
+
+def _degrees(node: BoundNode) -> tuple[Degree, ...]:
+    return tuple(
+        Degree(need.outgoing, need.incoming, need.types, need.at_least)
+        for need in node.degree_needs
+        if need.at_least > 0
+    )
+
+
+def _adjacencies(
+    bound: BoundQuery, position: int, rows: Mapping[int, int], slots: Mapping[int, int]
+) -> tuple[Adjacency, ...]:
+    return tuple(
+        _adjacency(each, position, rows, slots)
+        for each in bound.relationships
+        if position in (each.source, each.target)
+    )
+
+
+def _adjacency(
+    relationship: BoundRelationship,
+    position: int,
+    rows: Mapping[int, int],
+    slots: Mapping[int, int],
+) -> Adjacency:
+    is_loop = relationship.source == relationship.target
+    starts_here = relationship.source == position
+    return Adjacency(
+        relationship=relationship.position,
+        other_row=rows[relationship.target if starts_here else relationship.source],
+        # A loop of the data graph is in both rows of its node: the outgoing one is enough.
+        outgoing=is_loop or starts_here or not relationship.directed,
+        incoming=not is_loop and (not starts_here or not relationship.directed),
+        is_loop=is_loop,
+        mask_slot=slots.get(relationship.position),
+        types=relationship.types,
+    )
+
+
+# ------------------------------------------------------------------ labels
+def _reading(program: _LabelProgram) -> list[tuple[LabelOp, int]]:
+    return [each for each in program if each[0] in (LabelOp.LABEL, LabelOp.ANY)]
+
+
+def _bitmap_of(operation: LabelOp, label: int) -> int:
+    return ANY_LABEL if operation is LabelOp.ANY else label
+
+
+def _label_words(program: _LabelProgram, slots: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
+    if _depth(program) > LABEL_STACK:
+        return ()
+    return tuple(
+        (operation.value, slots.get(_bitmap_of(operation, label), 0))
+        for operation, label in program
+    )
+
+
+def _depth(program: _LabelProgram) -> int:
+    depth = deepest = 0
+    for operation, _ in program:
+        if operation in (LabelOp.AND, LabelOp.OR):
+            depth -= 1
+        elif operation is not LabelOp.NOT:
+            depth += 1
+        deepest = max(deepest, depth)
+    return deepest
+
+
+def _all_node_masks(
+    bound: BoundQuery, masks: Masks, graph: DeviceGraph
+) -> dict[int, NDArray[np.uint32]]:
+    node_masks = dict(masks.nodes)
+    for node in bound.nodes:
+        if _depth(node.labels) > LABEL_STACK:
+            bits = _evaluate(node.labels, graph)
+            node_masks[node.position] = bits & node_masks.get(node.position, bits)
+    return node_masks
+
+
+def _evaluate(program: _LabelProgram, graph: DeviceGraph) -> NDArray[np.uint32]:
+    stack: list[NDArray[np.uint32]] = []
+    for operation, label in program:
+        if operation is LabelOp.NONE:
+            stack.append(np.zeros(graph.words, dtype=np.uint32))
+        elif operation in (LabelOp.LABEL, LabelOp.ANY):
+            stack.append(graph.label_bits(_bitmap_of(operation, label)))
+        elif operation is LabelOp.NOT:
+            stack.append(~stack.pop())
+        else:
+            last, first = stack.pop(), stack.pop()
+            stack.append(first & last if operation is LabelOp.AND else first | last)
+    return stack[0]

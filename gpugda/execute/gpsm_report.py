@@ -1,0 +1,74 @@
+"""What the strategy did, in lines for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.plan.plan import StepKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from gpugda.execute.embeddings import StrategyReport
+    from gpugda.execute.gpsm_filter import Candidates
+    from gpugda.execute.gpsm_join import JoinWindows
+    from gpugda.execute.gpsm_relationships import RelationshipTables
+    from gpugda.execute.gpsm_steps import JoinStep
+    from gpugda.graph.data_graph import DataGraph
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["describe_candidates", "describe_steps"]
+
+
+def describe_candidates(
+    report: StrategyReport,
+    bound: BoundQuery,
+    candidates: Candidates,
+    tables: RelationshipTables | None,
+) -> None:
+    """Fills in how many candidates were left."""
+    report.candidates.update(
+        {node.position: candidates.count(node.position) for node in bound.nodes}
+    )
+    if tables is not None:
+        report.candidate_relationships.update(tables.counts)
+
+
+def describe_steps(
+    report: StrategyReport,
+    graph: DataGraph,
+    bound: BoundQuery,
+    steps: Sequence[JoinStep],
+    windows: JoinWindows,
+) -> None:
+    """One line per step of the join: what was done, and how many rows came of it."""
+    for number, step in enumerate(steps):
+        rows, chunks = windows.rows[number], windows.windows[number]
+        line = f"{_what(step, graph, bound)}: {rows:,} rows"
+        report.steps.append(line if chunks <= 1 else f"{line} in {chunks:,} chunks")
+
+
+def _what(step: JoinStep, graph: DataGraph, bound: BoundQuery) -> str:
+    if step.kind is None:
+        return f"prune by {len(step.tests)} tests"
+    if step.kind is StepKind.NODES:
+        return f"{step.kind} {_node(bound, step.position)}"
+    tests = f" with {len(step.tests)} tests" if step.tests else ""
+    return f"{step.kind} {_relationship(graph, bound, bound.relationships[step.position])}{tests}"
+
+
+def _relationship(graph: DataGraph, bound: BoundQuery, each: BoundRelationship) -> str:
+    types = ""
+    if each.types is not None:
+        types = ":" + "|".join(graph.types.names[number] for number in each.types)
+    inside = f"[{_name(each.name)}{types}]"
+    arrow = f"-{inside}->" if each.directed else f"-{inside}-"
+    return f"{_node(bound, each.source)}{arrow}{_node(bound, each.target)}"
+
+
+def _node(bound: BoundQuery, position: int) -> str:
+    return f"({_name(bound.nodes[position].name)})"
+
+
+def _name(name: str) -> str:
+    # Names of anonymous ones are made of what no text can contain.
+    return name if name.isidentifier() else ""

@@ -1,0 +1,84 @@
+"""What one run of the strategy works with."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpugda.device.candidate_filter import CandidateFilter
+from gpugda.device.candidate_relationships import CandidateRelationships
+from gpugda.device.join import Join
+from gpugda.device.prefix_sum import PrefixSum
+from gpugda.errors import QueryTimeoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.device.buffers import Workspace
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.device_graph import DeviceGraph
+    from gpugda.execute.embeddings import StrategyReport
+
+__all__ = ["Kernels", "Run"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernels:
+    """The launchers, made once per device."""
+
+    prefix_sum: PrefixSum
+    candidate_filter: CandidateFilter
+    candidate_relationships: CandidateRelationships
+    join: Join
+
+    @classmethod
+    def of(cls, context: DeviceContext) -> Kernels:
+        """Builds what is not built yet."""
+        return cls(
+            PrefixSum(context),
+            CandidateFilter(context),
+            CandidateRelationships(context),
+            Join(context),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One query on the device.
+
+    Args:
+        kernels: The launchers.
+        graph: The data graph.
+        workspace: Owns all arrays of this run.
+        report: Filled while running.
+        deadline: ``time.monotonic()`` at which to give up, or None.
+    """
+
+    kernels: Kernels
+    graph: DeviceGraph
+    workspace: Workspace
+    report: StrategyReport
+    deadline: float | None
+
+    def check_deadline(self) -> None:
+        """Called between launches.
+
+        Raises:
+            QueryTimeoutError: The deadline passed.
+        """
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise QueryTimeoutError(
+                "the query took longer than its time limit: give it more time or ask for less"
+            )
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Adds the wall clock time inside to a stage."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            taken = time.perf_counter() - started
+            self.report.timings[name] = self.report.timings.get(name, 0.0) + taken

@@ -1,0 +1,167 @@
+"""An analysed query in terms of one data graph: names to ids, predicates to their places."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from gpugda.plan.cardinality import node_cardinality, relationship_cardinality
+from gpugda.plan.degree_needs import degree_needs
+from gpugda.plan.label_programs import NOTHING, label_names, label_program, type_ids
+from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, RowTest
+from gpugda.plan.split_predicates import SplitPredicates, split_predicates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gpugda.graph.data_graph import DataGraph
+    from gpugda.graph.identifiers import NameTable
+    from gpugda.plan.plan import DegreeNeed
+    from gpugda.query import ast
+    from gpugda.query.query_graph import Query, QueryGraph
+
+__all__ = ["bind"]
+
+TypeIds = tuple[int, ...] | None
+
+
+def bind(query: Query, graph: DataGraph) -> BoundQuery:
+    """Binds a query to a data graph.
+
+    Unknown labels, types and properties are no error; where they leave nothing to find,
+    ``no_rows`` says so. Parameters are not looked at.
+    """
+    asked = query.graph
+    split = split_predicates(asked)
+    types = _types(asked, split, graph.types)
+    needs = degree_needs(len(asked.nodes), asked.relationships, types)
+    nodes = tuple(_bound_nodes(asked, split, needs, graph))
+    relationships = tuple(_bound_relationships(asked, split, types, nodes, graph))
+    return BoundQuery(
+        query=query,
+        nodes=nodes,
+        relationships=relationships,
+        tests=(*_identities(asked), *split.tests, *_distinct_relationships(asked, types)),
+        residuals=tuple(split.residuals),
+        constants=tuple(split.constants),
+        no_rows=asked.no_rows or _no_rows(asked, split, types, nodes, graph),
+    )
+
+
+def _bound_nodes(
+    asked: QueryGraph,
+    split: SplitPredicates,
+    needs: Sequence[tuple[DegreeNeed, ...]],
+    graph: DataGraph,
+) -> Iterator[BoundNode]:
+    for node in asked.nodes:
+        program = label_program((*node.labels, *split.labels.get(node.name, ())), graph.labels)
+        predicates = tuple(split.of_one.get(node.name, ()))
+        yield BoundNode(
+            position=node.position,
+            name=node.name,
+            labels=program,
+            predicates=predicates,
+            degree_needs=needs[node.position],
+            cardinality=node_cardinality(program, predicates, graph.statistics),
+        )
+
+
+def _bound_relationships(
+    asked: QueryGraph,
+    split: SplitPredicates,
+    types: Sequence[TypeIds],
+    nodes: Sequence[BoundNode],
+    graph: DataGraph,
+) -> Iterator[BoundRelationship]:
+    for each in asked.relationships:
+        predicates = tuple(split.of_one.get(each.name, ()))
+        ids = types[each.position]
+        source, target = nodes[each.source], nodes[each.target]
+        yield BoundRelationship(
+            position=each.position,
+            name=each.name,
+            source=each.source,
+            target=each.target,
+            directed=each.directed,
+            types=ids,
+            predicates=predicates,
+            clause=each.clause,
+            cardinality=relationship_cardinality(
+                source, target, ids, predicates, graph.statistics, directed=each.directed
+            ),
+        )
+
+
+# ------------------------------------------------------------------ types
+def _types(asked: QueryGraph, split: SplitPredicates, table: NameTable) -> list[TypeIds]:
+    """Type ids per query relationship; those of one variable are the same."""
+    by_name: dict[str, TypeIds] = {}
+    for each in asked.relationships:
+        for expression in (each.types, *split.labels.get(each.name, ())):
+            ids = type_ids(expression, table)
+            by_name[each.name] = _intersected(by_name.get(each.name), ids)
+    return [by_name[each.name] for each in asked.relationships]
+
+
+def _intersected(left: TypeIds, right: TypeIds) -> TypeIds:
+    if left is None or right is None:
+        return right if left is None else left
+    return tuple(i for i in left if i in right)
+
+
+# ------------------------------------------------------------------ tests per row
+def _identities(asked: QueryGraph) -> Iterator[RowTest]:
+    for each in asked.relationships:
+        if each.same_as is not None:
+            yield RowTest(on_nodes=False, left=each.same_as, right=each.position, equal=True)
+
+
+def _distinct_relationships(asked: QueryGraph, types: Sequence[TypeIds]) -> Iterator[RowTest]:
+    for a, b in combinations(asked.relationships, 2):
+        if a.clause == b.clause and _overlap(types[a.position], types[b.position]):
+            yield RowTest(on_nodes=False, left=a.position, right=b.position, equal=False)
+
+
+def _overlap(left: TypeIds, right: TypeIds) -> bool:
+    return left is None or right is None or not set(left).isdisjoint(right)
+
+
+# ------------------------------------------------------------------ nothing to find
+def _no_rows(
+    asked: QueryGraph,
+    split: SplitPredicates,
+    types: Sequence[TypeIds],
+    nodes: Sequence[BoundNode],
+    graph: DataGraph,
+) -> str | None:
+    if graph.node_count == 0:
+        return "The graph has no nodes."
+    if asked.relationships and graph.relationship_count == 0:
+        return "The graph has no relationships."
+    for node in asked.nodes:
+        if nodes[node.position].labels == NOTHING:
+            labels = (*node.labels, *split.labels.get(node.name, ()))
+            return _nothing_fits("node", "label", labels, graph.labels)
+    for each in asked.relationships:
+        if types[each.position] == ():
+            expressions = [
+                *(other.types for other in asked.relationships if other.name == each.name),
+                *split.labels.get(each.name, ()),
+            ]
+            named = [expression for expression in expressions if expression is not None]
+            return _nothing_fits("relationship", "type", named, graph.types)
+    if split.contradiction:
+        return "A variable is required to differ from itself."
+    return None
+
+
+def _nothing_fits(
+    thing: str, word: str, expressions: Iterable[ast.LabelExpression], table: NameTable
+) -> str:
+    names = dict.fromkeys(name for each in expressions for name in label_names(each))
+    unknown = [f"`{name}`" for name in names if table.get(name) is None]
+    if not unknown:
+        return f"No {thing} can have the {word}s asked for."
+    plural = "s" if len(unknown) > 1 else ""
+    return f"No {thing} has the {word}{plural} {', '.join(unknown)}."

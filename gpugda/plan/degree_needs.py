@@ -1,0 +1,58 @@
+"""What the query graph asks of a node's degrees.
+
+Within one MATCH clause all relationships are different, so a node needs as many relationships as
+the query has there: counted per direction and exact set of types, never summed over sets that
+overlap, and never over clauses, which may use the same relationship again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from gpugda.plan.plan import DegreeNeed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpugda.query.query_graph import QueryRelationship
+
+__all__ = ["degree_needs"]
+
+_Key = tuple[bool, bool, tuple[int, ...] | None]
+
+
+def degree_needs(
+    node_count: int,
+    relationships: Sequence[QueryRelationship],
+    types: Sequence[tuple[int, ...] | None],
+) -> list[tuple[DegreeNeed, ...]]:
+    """Needs per query node.
+
+    Args:
+        node_count: Number of query nodes.
+        relationships: Query relationships by position.
+        types: Type ids per query relationship, None for any.
+    """
+    counts: Counter[tuple[int, int, _Key]] = Counter()
+    for relationship, ids in zip(relationships, types, strict=True):
+        for node, outgoing, incoming in _ends(relationship):
+            counts[node, relationship.clause, (outgoing, incoming, ids)] += 1
+    needs: list[dict[_Key, int]] = [{} for _ in range(node_count)]
+    for (node, _, key), count in counts.items():
+        needs[node][key] = max(needs[node].get(key, 0), count)
+    return [
+        tuple(DegreeNeed(*key, at_least=count) for key, count in each.items()) for each in needs
+    ]
+
+
+def _ends(relationship: QueryRelationship) -> Iterator[tuple[int, bool, bool]]:
+    """Nodes at which the relationship counts, with the directions that count."""
+    source, target = relationship.source, relationship.target
+    if relationship.directed or source == target:
+        # A loop starts here and ends here, whichever way it is read.
+        yield source, True, False
+        yield target, False, True
+    else:
+        yield source, True, True
+        yield target, True, True

@@ -1,0 +1,212 @@
+"""A plan for people: what will be matched, in which order, how many rows are expected and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from gpugda.plan.plan import Plan, StepKind
+from gpugda.query.pattern_text import node_text, relationship_text
+from gpugda.query.query_parts import is_anonymous
+from gpugda.query.render import expression_text, name_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.plan.plan import BoundNode, BoundRelationship, PlanStep, RowTest
+    from gpugda.query.ast import Expression
+
+__all__ = ["Estimate", "Explanation", "estimate", "explain_text"]
+
+_INDEX_BYTES: Final = 4
+_PAIRS_SHOWN: Final = 6
+_ANONYMOUS: Final = re.compile("`\\0[nr][0-9]+`")
+
+_STRATEGIES: Final = {
+    "gpsm": "filters candidates, then joins candidate relationships one after the other",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a query is expected to take; from statistics, so only the order of magnitude counts.
+
+    Args:
+        rows: Embeddings of the query graph, before RETURN groups, orders or cuts them.
+        bytes: Memory of the largest table of partial embeddings.
+        seconds: Time; None as long as nothing was measured to tell it from.
+    """
+
+    rows: float
+    bytes: int
+    seconds: float | None = None
+
+
+def estimate(plan: Plan) -> Estimate:
+    """Rows and bytes that running the plan is expected to take."""
+    if plan.bound.no_rows is not None:
+        return Estimate(0.0, 0)
+    nodes: set[int] = set()
+    relationships = rows = peak = 0.0
+    for step in plan.steps:
+        if step.kind is StepKind.NODES:
+            nodes.add(step.position)
+        else:
+            relationships += 1
+            ends = plan.bound.relationships[step.position]
+            nodes |= {ends.source, ends.target}
+        rows = step.cardinality
+        peak = max(peak, rows * (len(nodes) + relationships) * _INDEX_BYTES)
+    return Estimate(rows, round(peak))
+
+
+class Explanation:
+    """How a query will be answered. Printing it shows the plan.
+
+    Attributes:
+        plan: The plan itself.
+        estimate: Rows and bytes expected.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.estimate = estimate(plan)
+
+    def __str__(self) -> str:
+        return explain_text(self.plan)
+
+    __repr__ = __str__
+
+
+def explain_text(plan: Plan) -> str:
+    """The plan as a text of several lines."""
+    bound = plan.bound
+    lines = [*_strategy_lines(plan), "", "query nodes"]
+    lines += _table([_node_row(plan, node) for node in bound.nodes])
+    if bound.relationships:
+        lines += ["query relationships"]
+        lines += _table([_relationship_row(plan, each) for each in bound.relationships])
+    lines += _conditions(plan)
+    if bound.no_rows is None:
+        lines += ["steps", *_table([_step_row(plan, i) for i in range(len(plan.steps))])]
+    lines += [f"warning: {warning}" for warning in plan.warnings]
+    return "\n".join(lines)
+
+
+def _strategy_lines(plan: Plan) -> list[str]:
+    if plan.bound.no_rows is not None:
+        return [f"no rows: {plan.bound.no_rows}"]
+    reason = plan.strategy_reason or _STRATEGIES.get(plan.strategy, "")
+    expected = estimate(plan)
+    return [
+        f"strategy {plan.strategy}" + (f": {reason}" if reason else ""),
+        f"expected: {_number(expected.rows)} rows, {_bytes(expected.bytes)} for partial embeddings",
+    ]
+
+
+# ------------------------------------------------------------------ rows of the tables
+def _node_row(plan: Plan, node: BoundNode) -> tuple[str, ...]:
+    asked = plan.bound.query.graph.nodes[node.position]
+    return (
+        node_text(asked, {})
+        if not is_anonymous(node.name)
+        else f"{node_text(asked, {})} {_end(node)}",
+        f"{_number(node.cardinality)} candidates",
+        _predicates(node.predicates),
+    )
+
+
+def _relationship_row(plan: Plan, relationship: BoundRelationship) -> tuple[str, ...]:
+    return (
+        _relationship(plan, relationship.position),
+        f"{_number(relationship.cardinality)} candidates",
+        _predicates(relationship.predicates),
+    )
+
+
+def _step_row(plan: Plan, number: int) -> tuple[str, ...]:
+    step: PlanStep = plan.steps[number]
+    if step.kind is StepKind.NODES:
+        what = _end(plan.bound.nodes[step.position])
+    else:
+        what = _relationship(plan, step.position)
+    return (
+        f"{number + 1}.",
+        step.kind.value,
+        what,
+        f"{_number(step.cardinality)} rows",
+        step.reason,
+    )
+
+
+def _relationship(plan: Plan, position: int) -> str:
+    asked = plan.bound.query.graph.relationships[position]
+    source, target = (plan.bound.nodes[end] for end in (asked.source, asked.target))
+    return f"{_end(source)}{relationship_text(asked, {})}{_end(target)}"
+
+
+def _end(node: BoundNode) -> str:
+    return f"(#{node.position})" if is_anonymous(node.name) else f"({name_text(node.name)})"
+
+
+def _predicates(predicates: Sequence[Expression]) -> str:
+    return " AND ".join(_readable(predicate) for predicate in predicates)
+
+
+def _readable(predicate: Expression) -> str:
+    # A variable that has no name is left out: '.x = 1'.
+    text = expression_text(predicate)
+    return _ANONYMOUS.sub("", text)
+
+
+def _conditions(plan: Plan) -> list[str]:
+    bound = plan.bound
+    pairs = [test for test in bound.tests if not test.on_nodes and not test.equal]
+    lines = [f"on each row: {_test(plan, test)}" for test in bound.tests if test not in pairs]
+    if len(pairs) > _PAIRS_SHOWN:
+        lines.append(f"on each row: {len(pairs)} pairs of relationships differ")
+    elif pairs:
+        lines.append(f"on each row: {', '.join(_test(plan, test) for test in pairs)}")
+    lines += [f"on each row: {_readable(residual)}" for residual in bound.residuals]
+    return lines + [f"once: {_readable(constant)}" for constant in bound.constants]
+
+
+def _test(plan: Plan, test: RowTest) -> str:
+    sign = "=" if test.equal else "<>"
+    if test.on_nodes:
+        left, right = (_end(plan.bound.nodes[side]) for side in (test.left, test.right))
+    else:
+        left, right = (_relationship_name(plan, side) for side in (test.left, test.right))
+    return f"{left} {sign} {right}"
+
+
+def _relationship_name(plan: Plan, position: int) -> str:
+    name = plan.bound.relationships[position].name
+    again = plan.bound.query.graph.relationships[position].same_as is not None
+    number = f"#{position}" if again or is_anonymous(name) else ""
+    return f"[{'' if is_anonymous(name) else name_text(name)}{number}]"
+
+
+# ------------------------------------------------------------------ layout
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        (
+            "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _number(value: float) -> str:
+    if value >= 1e9:
+        return f"{value:.1e}"
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _bytes(count: int) -> str:
+    value, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while value >= 1024 and len(units) > 1:
+        value, units = value / 1024, units[1:]
+    return f"{value:,.0f} {units[0]}" if units[0] == "B" else f"{value:,.1f} {units[0]}"

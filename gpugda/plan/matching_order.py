@@ -1,0 +1,189 @@
+"""The matching order: in which order query relationships (and lone query nodes) are bound."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.plan.cardinality import closing_rate, extension_rate
+from gpugda.plan.plan import Plan, PlanStep, StepKind
+from gpugda.query.query_parts import is_anonymous
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.graph.statistics import GraphStatistics
+    from gpugda.plan.plan import BoundQuery, RowTest
+
+__all__ = ["make_plan", "matching_order"]
+
+_Choice = tuple[bool, float, int, StepKind, int, str]
+"""Whether it extends, rows out per row in, position, kind, bound end, reason. The least wins."""
+
+
+def make_plan(
+    bound: BoundQuery,
+    statistics: GraphStatistics,
+    strategy: str,
+    strategy_reason: str = "",
+) -> Plan:
+    """The plan of a bound query.
+
+    Args:
+        bound: What is to be found, with its cardinalities.
+        statistics: Of the data graph that it is bound to; for rules that look at the graph as a
+            whole.
+        strategy: Name of the strategy that will run it.
+        strategy_reason: One sentence: why this one.
+    """
+    return Plan(
+        bound=bound,
+        steps=matching_order(bound),
+        strategy=strategy,
+        warnings=tuple(_warnings(bound)),
+        strategy_reason=strategy_reason,
+    )
+
+
+def matching_order(bound: BoundQuery) -> tuple[PlanStep, ...]:
+    """Steps that bind everything: connected as long as possible, the fewest rows first.
+
+    A relationship whose both ends are bound is closed at once, as this can only remove rows (but
+    for parallel relationships). Components follow one another.
+    """
+    return _Order(bound).steps()
+
+
+class _Order:
+    def __init__(self, bound: BoundQuery) -> None:
+        self._bound = bound
+        self._nodes: set[int] = set()
+        self._left = list(bound.relationships)
+        ends = {end for each in bound.relationships for end in (each.source, each.target)}
+        self._lone = [node for node in bound.nodes if node.position not in ends]
+        self._equalities = [test for test in bound.tests if test.equal]
+        self._done: set[int] = set()
+        self._rows = 1.0
+
+    def steps(self) -> tuple[PlanStep, ...]:
+        steps = []
+        while self._left or self._lone:
+            choices = list(self._connected()) if self._nodes else []
+            _, rate, position, kind, end, reason = min(choices or self._starts())
+            self._bind(kind, position)
+            self._rows *= rate * self._equality_share()
+            steps.append(PlanStep(kind, position, end, self._rows, reason))
+        return tuple(steps)
+
+    # -------------------------------------------------------------- what can come next
+    def _connected(self) -> Iterator[_Choice]:
+        for each in self._left:
+            bound_ends = [end for end in (each.source, each.target) if end in self._nodes]
+            if len(bound_ends) == 2:
+                rate = self._rate(StepKind.CLOSE, each.position, -1)
+                reason = "both ends are bound: it only tests rows and names the relationship"
+                yield False, rate, each.position, StepKind.CLOSE, -1, reason
+            elif bound_ends:
+                rate = self._rate(StepKind.COMBINE, each.position, bound_ends[0])
+                reason = f"fewest rows among the connected: {_number(rate)} per row"
+                yield True, rate, each.position, StepKind.COMBINE, bound_ends[0], reason
+
+    def _starts(self) -> Iterator[_Choice]:
+        beginning = "" if not self._nodes else "nothing connected is left; "
+        for each in self._left:
+            count = each.cardinality
+            reason = f"{beginning}fewest candidate relationships, {_number(count)}"
+            yield True, count, each.position, StepKind.RELATIONSHIPS, -1, reason
+        for node in self._lone:
+            count = node.cardinality
+            reason = f"{beginning}a node without relationships, {_number(count)} candidates"
+            yield True, count, node.position, StepKind.NODES, -1, reason
+
+    def _rate(self, kind: StepKind, position: int, end: int) -> float:
+        nodes = self._bound.nodes
+        if kind is StepKind.NODES:
+            return nodes[position].cardinality
+        relationship = self._bound.relationships[position]
+        if kind is StepKind.RELATIONSHIPS:
+            return relationship.cardinality
+        if kind is StepKind.COMBINE:
+            return extension_rate(relationship, nodes[end])
+        return closing_rate(relationship, nodes[relationship.source], nodes[relationship.target])
+
+    # -------------------------------------------------------------- after a step
+    def _bind(self, kind: StepKind, position: int) -> None:
+        if kind is StepKind.NODES:
+            self._lone = [node for node in self._lone if node.position != position]
+            self._nodes.add(position)
+            return
+        relationship = self._bound.relationships[position]
+        self._left = [each for each in self._left if each.position != position]
+        self._done.add(position)
+        self._nodes |= {relationship.source, relationship.target}
+
+    def _equality_share(self) -> float:
+        """What tests for equality leave whose both sides are bound now."""
+        share = 1.0
+        waiting = []
+        for test in self._equalities:
+            bound = self._nodes if test.on_nodes else self._done
+            if test.left in bound and test.right in bound:
+                share /= max(1.0, *self._cardinalities(test))
+            else:
+                waiting.append(test)
+        self._equalities = waiting
+        return share
+
+    def _cardinalities(self, test: RowTest) -> tuple[float, float]:
+        of = self._bound.nodes if test.on_nodes else self._bound.relationships
+        return of[test.left].cardinality, of[test.right].cardinality
+
+
+# ------------------------------------------------------------------ warnings
+def _warnings(bound: BoundQuery) -> Iterator[str]:
+    parts = _components(bound)
+    if len(parts) > 1:
+        named = " and ".join(_part_text(bound, part) for part in parts)
+        yield (
+            "This query builds a cartesian product between disconnected patterns: each match of one"
+            f" is combined with each match of the others. They are {named}; a relationship or a"
+            " condition that connects them may be missing."
+        )
+
+
+def _components(bound: BoundQuery) -> list[list[int]]:
+    """Query nodes that hang together by relationships, or by tests for equality."""
+    parent = list(range(len(bound.nodes)))
+
+    def root(node: int) -> int:
+        while parent[node] != node:
+            node = parent[node]
+        return node
+
+    for each in bound.relationships:
+        parent[root(each.source)] = root(each.target)
+    for test in bound.tests:
+        if test.equal:
+            left, right = (_node_of(bound, test, side) for side in (test.left, test.right))
+            parent[root(left)] = root(right)
+    parts: dict[int, list[int]] = {}
+    for node in range(len(bound.nodes)):
+        parts.setdefault(root(node), []).append(node)
+    return list(parts.values())
+
+
+def _node_of(bound: BoundQuery, test: RowTest, side: int) -> int:
+    return side if test.on_nodes else bound.relationships[side].source
+
+
+def _part_text(bound: BoundQuery, part: list[int]) -> str:
+    names = [_name(bound.nodes[node].name) for node in part[:4]]
+    more = ", …" if len(part) > 4 else ""
+    return "".join(("[", ", ".join(names), more, "]"))
+
+
+def _name(name: str) -> str:
+    return "()" if is_anonymous(name) else f"({name})"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -1,0 +1,222 @@
+"""Bound queries without a text, and all their embeddings by trying every assignment."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from gpugda.execute.embeddings import Embeddings, Masks, StrategyReport, Wanted
+from gpugda.graph.data_graph import DataGraph
+from gpugda.plan.plan import (
+    BoundNode,
+    BoundQuery,
+    BoundRelationship,
+    DegreeNeed,
+    LabelOp,
+    Plan,
+    RowTest,
+)
+
+NO_MASKS = Masks({}, {})
+
+
+@dataclass(frozen=True)
+class Node:
+    """labels: a label program."""
+
+    labels: tuple[tuple[LabelOp, int], ...] = ()
+    cardinality: float = 1.0
+
+
+@dataclass(frozen=True)
+class Relationship:
+    source: int
+    target: int
+    types: tuple[int, ...] | None = None
+    directed: bool = True
+    clause: int = 0
+
+
+def make_plan(
+    nodes: Sequence[Node],
+    relationships: Sequence[Relationship] = (),
+    tests: Sequence[RowTest] = (),
+    degrees: bool = True,
+) -> Plan:
+    bound_nodes = tuple(
+        BoundNode(
+            position,
+            f"n{position}",
+            node.labels,
+            (),
+            degree_needs(position, relationships) if degrees else (),
+            node.cardinality,
+        )
+        for position, node in enumerate(nodes)
+    )
+    bound_relationships = tuple(
+        BoundRelationship(
+            position,
+            f"r{position}",
+            each.source,
+            each.target,
+            each.directed,
+            each.types,
+            (),
+            each.clause,
+            1.0,
+        )
+        for position, each in enumerate(relationships)
+    )
+    distinct = tuple(
+        RowTest(False, a, b, False)
+        for a, b in combinations(range(len(relationships)), 2)
+        if relationships[a].clause == relationships[b].clause
+    )
+    query: Any = None
+    bound = BoundQuery(query, bound_nodes, bound_relationships, (*distinct, *tests), (), ())
+    return Plan(bound, (), "gpsm")
+
+
+def with_no_rows(plan: Plan) -> Plan:
+    return replace(plan, bound=replace(plan.bound, no_rows="an unknown label"))
+
+
+def degree_needs(position: int, relationships: Sequence[Relationship]) -> tuple[DegreeNeed, ...]:
+    needs: Counter[Any] = Counter()
+    for each in relationships:
+        if each.source == position != each.target:
+            needs[True, not each.directed, each.types, each.clause] += 1
+        elif each.target == position != each.source:
+            needs[not each.directed, True, each.types, each.clause] += 1
+    return tuple(
+        DegreeNeed(outgoing, incoming, types, count)
+        for (outgoing, incoming, types, _), count in needs.items()
+    )
+
+
+# ------------------------------------------------------------------ the obviously right way
+def all_embeddings(graph: DataGraph, plan: Plan, masks: Masks = NO_MASKS) -> Counter[Any]:
+    """(node indexes, relationship indexes) by position, and how often each occurs."""
+    found: Counter[Any] = Counter()
+    if plan.bound.no_rows is None:
+        for nodes, relationships in _assignments(graph, plan.bound, masks):
+            found[nodes, relationships] += 1
+    return found
+
+
+def _assignments(graph: DataGraph, bound: BoundQuery, masks: Masks) -> Iterator[Any]:
+    choices = [
+        [
+            node
+            for node in range(graph.node_count)
+            if _holds(graph, each.labels, node) and _allowed(masks.nodes, each.position, node)
+        ]
+        for each in bound.nodes
+    ]
+    starts, types = graph.start_nodes().tolist(), graph.relationship_types().tolist()
+    data = list(zip(starts, graph.outgoing.neighbours.tolist(), types, strict=True))
+
+    def relationships(nodes: dict[int, int], chosen: tuple[int, ...]) -> Iterator[Any]:
+        position = len(chosen)
+        if position == len(bound.relationships):
+            yield from others(nodes, chosen)
+            return
+        each = bound.relationships[position]
+        for index, (start, end, kind) in enumerate(data):
+            if each.types is not None and kind not in each.types:
+                continue
+            if not _allowed(masks.relationships, position, index):
+                continue
+            ways = [(start, end)]
+            if not each.directed and start != end:
+                ways.append((end, start))
+            for source, target in ways:
+                if each.source == each.target and source != target:
+                    continue
+                pairs = ((each.source, source), (each.target, target))
+                if all(nodes.get(at, node) == node and node in choices[at] for at, node in pairs):
+                    yield from relationships(nodes | dict(pairs), (*chosen, index))
+
+    def others(nodes: dict[int, int], chosen: tuple[int, ...]) -> Iterator[Any]:
+        free = [at for at in range(len(bound.nodes)) if at not in nodes]
+        if free:
+            for node in choices[free[0]]:
+                yield from others(nodes | {free[0]: node}, chosen)
+            return
+        in_order = tuple(nodes[at] for at in range(len(bound.nodes)))
+        for test in bound.tests:
+            values = in_order if test.on_nodes else chosen
+            if (values[test.left] == values[test.right]) != test.equal:
+                return
+        yield in_order, chosen
+
+    yield from relationships({}, ())
+
+
+def _allowed(masks: Any, position: int, index: int) -> bool:
+    return position not in masks or bool(masks[position][index // 32] >> np.uint32(index % 32) & 1)
+
+
+def _holds(graph: DataGraph, program: tuple[tuple[LabelOp, int], ...], node: int) -> bool:
+    first, last = graph.label_offsets[node], graph.label_offsets[node + 1]
+    labels = set(graph.label_ids[first:last].tolist())
+    stack: list[bool] = []
+    for operation, label in program:
+        if operation is LabelOp.LABEL:
+            stack.append(label in labels)
+        elif operation is LabelOp.ANY:
+            stack.append(bool(labels))
+        elif operation is LabelOp.NONE:
+            stack.append(False)
+        elif operation is LabelOp.NOT:
+            stack.append(not stack.pop())
+        else:
+            right, left = stack.pop(), stack.pop()
+            stack.append(left and right if operation is LabelOp.AND else left or right)
+    return stack[0] if stack else True
+
+
+# ------------------------------------------------------------------ what a strategy gives
+def everything(plan: Plan) -> Wanted:
+    bound = plan.bound
+    return Wanted(frozenset(range(len(bound.nodes))), frozenset(range(len(bound.relationships))))
+
+
+def found_by(
+    strategy: Any, plan: Plan, masks: Masks = NO_MASKS, wanted: Wanted | None = None
+) -> Counter[Any]:
+    """Rows of a strategy in the form of `all_embeddings`."""
+    wanted = everything(plan) if wanted is None else wanted
+    rows: Counter[Any] = Counter()
+    for chunk in strategy.embeddings(plan, masks, wanted, StrategyReport()):
+        rows.update(rows_of(chunk, wanted))
+    return rows
+
+
+def rows_of(chunk: Embeddings, wanted: Wanted) -> list[Any]:
+    assert set(chunk.nodes) == set(wanted.nodes) or chunk.row_count == 0
+    assert set(chunk.relationships) == set(wanted.relationships) or chunk.row_count == 0
+    columns = [chunk.nodes[at].tolist() for at in sorted(wanted.nodes)]
+    nodes = list(zip(*columns, strict=True)) if columns else [()] * chunk.row_count
+    columns = [chunk.relationships[at].tolist() for at in sorted(wanted.relationships)]
+    relationships = list(zip(*columns, strict=True)) if columns else [()] * chunk.row_count
+    assert len(nodes) == len(relationships) == chunk.row_count
+    return list(zip(nodes, relationships, strict=True))
+
+
+def projected(rows: Counter[Any], wanted: Wanted) -> Counter[Any]:
+    """What is left of full rows when only some columns are wanted."""
+    less: Counter[Any] = Counter()
+    for (nodes, relationships), count in rows.items():
+        key = (
+            tuple(nodes[at] for at in sorted(wanted.nodes)),
+            tuple(relationships[at] for at in sorted(wanted.relationships)),
+        )
+        less[key] += count
+    return less
