@@ -119,44 +119,58 @@ def _assignments(graph: DataGraph, bound: BoundQuery, masks: Masks) -> Iterator[
         ]
         for each in bound.nodes
     ]
-    starts, types = graph.start_nodes().tolist(), graph.relationship_types().tolist()
-    data = list(zip(starts, graph.outgoing.neighbours.tolist(), types, strict=True))
+    for nodes, chosen in _assign_relationships(graph, bound, masks, choices, {}, ()):
+        for more in _assign_nodes(choices, nodes):
+            in_order = tuple(more[at] for at in range(len(bound.nodes)))
+            if all(_passes(test, in_order, chosen) for test in bound.tests):
+                yield in_order, chosen
 
-    def relationships(nodes: dict[int, int], chosen: tuple[int, ...]) -> Iterator[Any]:
-        position = len(chosen)
-        if position == len(bound.relationships):
-            yield from others(nodes, chosen)
-            return
-        each = bound.relationships[position]
-        for index, (start, end, kind) in enumerate(data):
-            if each.types is not None and kind not in each.types:
-                continue
-            if not _allowed(masks.relationships, position, index):
-                continue
-            ways = [(start, end)]
-            if not each.directed and start != end:
-                ways.append((end, start))
-            for source, target in ways:
-                if each.source == each.target and source != target:
-                    continue
-                pairs = ((each.source, source), (each.target, target))
-                if all(nodes.get(at, node) == node and node in choices[at] for at, node in pairs):
-                    yield from relationships(nodes | dict(pairs), (*chosen, index))
 
-    def others(nodes: dict[int, int], chosen: tuple[int, ...]) -> Iterator[Any]:
-        free = [at for at in range(len(bound.nodes)) if at not in nodes]
-        if free:
-            for node in choices[free[0]]:
-                yield from others(nodes | {free[0]: node}, chosen)
-            return
-        in_order = tuple(nodes[at] for at in range(len(bound.nodes)))
-        for test in bound.tests:
-            values = in_order if test.on_nodes else chosen
-            if (values[test.left] == values[test.right]) != test.equal:
-                return
-        yield in_order, chosen
+def _assign_relationships(
+    graph: DataGraph,
+    bound: BoundQuery,
+    masks: Masks,
+    choices: list[list[int]],
+    nodes: dict[int, int],
+    chosen: tuple[int, ...],
+) -> Iterator[Any]:
+    if len(chosen) == len(bound.relationships):
+        yield nodes, chosen
+        return
+    each = bound.relationships[len(chosen)]
+    for index in range(graph.relationship_count):
+        if not _allowed(masks.relationships, each.position, index):
+            continue
+        for source, target in _ways(graph, each, index):
+            pairs = ((each.source, source), (each.target, target))
+            if all(nodes.get(at, node) == node and node in choices[at] for at, node in pairs):
+                yield from _assign_relationships(
+                    graph, bound, masks, choices, nodes | dict(pairs), (*chosen, index)
+                )
 
-    yield from relationships({}, ())
+
+def _ways(graph: DataGraph, each: BoundRelationship, index: int) -> list[tuple[int, int]]:
+    start, end = int(graph.start_nodes()[index]), int(graph.outgoing.neighbours[index])
+    if each.types is not None and graph.relationship_types()[index] not in each.types:
+        return []
+    ways = [(start, end)]
+    if not each.directed and start != end:
+        ways.append((end, start))
+    return [(a, b) for a, b in ways if a == b or each.source != each.target]
+
+
+def _assign_nodes(choices: list[list[int]], nodes: dict[int, int]) -> Iterator[dict[int, int]]:
+    free = [at for at in range(len(choices)) if at not in nodes]
+    if not free:
+        yield nodes
+        return
+    for node in choices[free[0]]:
+        yield from _assign_nodes(choices, nodes | {free[0]: node})
+
+
+def _passes(test: RowTest, nodes: tuple[int, ...], relationships: tuple[int, ...]) -> bool:
+    values = nodes if test.on_nodes else relationships
+    return (values[test.left] == values[test.right]) == test.equal
 
 
 def _allowed(masks: Any, position: int, index: int) -> bool:

@@ -100,3 +100,10 @@ def _ids(ids: Sequence[Any]) -> pa.Array:
 def _columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     keys = dict.fromkeys(key for row in rows for key in row)
     return {key: column_from_values([row.get(key) for row in rows]) for key in keys}
+
+
+def small_tables() -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
+    """Three people who know each other in a ring, as tables for `gpugda.graph`."""
+    nodes = {"id": [1, 2, 3], "labels": ["Person"] * 3, "name": ["Ann", "Bo", "Cy"]}
+    relationships = {"source": [1, 2, 3], "target": [2, 3, 1], "type": ["KNOWS"] * 3}
+    return nodes, relationships

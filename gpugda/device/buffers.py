@@ -117,7 +117,7 @@ class Workspace:
         """Lets arrays be used again."""
         for array in arrays:
             if array is not None and self._live.pop(id(array), None) is not None:
-                # An owner of its own, so that who kept the old one cannot write into the next user's array.
+                # An owner of its own: who kept the old one must not free the next user's array.
                 self._idle.append(DeviceArray(array.buffer, array.dtype, array.count, array.nbytes))
 
     def upload(self, values: NDArray[Any], what: str = "an array") -> DeviceArray:

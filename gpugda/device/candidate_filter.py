@@ -123,7 +123,8 @@ class CandidateFilter:
             arrays: Of the query.
             batch: Which rows.
             settled: Rows of levels below are read from ``kept``, others from ``candidates``.
-            known: Rows of levels above have no candidates yet: any fitting neighbour will do, and is marked.
+            known: Rows of levels above have no candidates yet: any fitting neighbour will do, and
+                is marked.
             nodes: The batch's collected candidates.
             ranks: As for collecting.
             candidates: The matrix that is read.

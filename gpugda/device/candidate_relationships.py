@@ -43,8 +43,7 @@ class Section:
 def write_sections(sections: Sequence[Section]) -> NDArray[np.uint64]:
     """Sections as kernels read them."""
     words = [(each.first_row, each.first_node, each.adjacency) for each in sections]
-    last = sections[-1]
-    words.append((last.first_row + last.row_count, 0, 0))
+    words.append((sum(each.row_count for each in sections), 0, 0))
     return np.array(words, dtype=np.uint64).reshape(-1)
 
 

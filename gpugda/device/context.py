@@ -21,7 +21,8 @@ class DeviceContext:
 
     Args:
         info: Which device.
-        like_cpu: How kernels split their work: few items with long shares, or many. None asks the device.
+        like_cpu: How kernels split their work: few items with long shares, or many. None asks the
+            device.
 
     Raises:
         DeviceError: The device cannot be opened.
@@ -83,8 +84,8 @@ class DeviceContext:
             raise DeviceError(f"{self.info.name} was closed; open it again")
         if os.getpid() != self._process:
             raise DeviceError(
-                f"{self.info.name} was opened in process {self._process}, and OpenCL does not survive a "
-                "fork: open it after forking, or start processes by spawn"
+                f"{self.info.name} was opened in process {self._process}, and OpenCL does not "
+                "survive a fork: open it after forking, or start processes by spawn"
             )
 
     def finish(self) -> None:

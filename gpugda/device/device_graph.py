@@ -109,12 +109,10 @@ class DeviceGraph:
             )
             uploaded: list[DeviceArray | None] = []
             try:
-                for array in arrays:
-                    uploaded.append(
-                        None
-                        if array is None
-                        else self._upload(array, f"{name} relationships", budget)
-                    )
+                uploaded.extend(
+                    None if each is None else self._upload(each, f"{name} relationships", budget)
+                    for each in arrays
+                )
             except BaseException:
                 self._drop(uploaded, budget)
                 raise

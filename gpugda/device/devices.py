@@ -90,8 +90,8 @@ def choose_device(wanted: str | int | None = None) -> DeviceInfo:
     """The device that fits best.
 
     Args:
-        wanted: ``"gpu"``, ``"cpu"``, an index as `list_devices` counts (also as text), or a part of a
-            platform's or device's name. None takes the GPU with most memory, else any device.
+        wanted: ``"gpu"``, ``"cpu"``, an index as `list_devices` counts (also as text), or a part of
+            a platform's or device's name. None takes the GPU with most memory, else any device.
 
     Raises:
         DeviceError: There is none, or none that fits.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-
 from gpugda.device.program import get_kernel
 from gpugda.device.query_words import NONE
 
@@ -69,8 +68,8 @@ class Product:
         size: How many.
         nodes: ``uint32``, the collected candidates.
         first_node: The first one in question.
-        section: For relationships: the first row of the section and the number of its rows.
-        offsets: For relationships, as in `Combination`.
+        section: First row of the section and the number of its rows; None for nodes.
+        offsets: As in `Combination`; nobody looks for nodes.
         end_nodes: Likewise.
         relationships: Likewise.
     """
@@ -78,10 +77,10 @@ class Product:
     size: int
     nodes: DeviceArray
     first_node: int
-    section: tuple[int, int] | None = None
-    offsets: DeviceArray | None = None
-    end_nodes: DeviceArray | None = None
-    relationships: DeviceArray | None = None
+    section: tuple[int, int] | None
+    offsets: DeviceArray
+    end_nodes: DeviceArray
+    relationships: DeviceArray
 
 
 def step_words(kept: Sequence[int], tests: Sequence[tuple[int, int, bool]]) -> list[int]:
@@ -143,7 +142,10 @@ class Join:
         extended: Table,
         columns: tuple[int | None, int | None],
     ) -> None:
-        """Writes the new rows of a window; ``columns``: where the added node and relationship go."""
+        """Writes the new rows of a window.
+
+        ``columns`` says where the added node and the added relationship go.
+        """
         self._write_combinations(
             table.row_count,
             *_combination(table, bound_column, other_column, combination, words),
@@ -171,7 +173,8 @@ class Join:
             words: Where the step's words lie.
             window: First place and the one after the last.
             extended: The result, as long as the window.
-            columns: Where go the node (the end by which the section is looked up), the other end, the relationship.
+            columns: Where go the node (the end by which the section is looked up), the other end,
+                and the relationship.
         """
         first_row, row_count = product.section or (0, 0)
         self._write_product(

@@ -9,6 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
 __all__ = ["LABEL_STACK", "NONE", "Adjacency", "Degree", "QueryRow", "QueryWords", "write_query"]
@@ -86,11 +87,9 @@ def write_query(rows: Sequence[QueryRow]) -> QueryWords:
     words = [0] * (_NODE_WORDS * len(rows))
     types: dict[tuple[int, ...], int] = {}
     places: dict[tuple[int, int], int] = {}
-    for row in rows:
-        for each in (*row.degrees, *row.adjacencies):
-            if each.types is not None and each.types not in types:
-                types[each.types] = len(words)
-                words.extend(each.types)
+    for asked in _type_lists(rows):
+        types[asked] = len(words)
+        words.extend(asked)
     for number, row in enumerate(rows):
         labels_at = len(words)
         words.extend(word for pair in row.labels for word in pair)
@@ -112,6 +111,12 @@ def write_query(rows: Sequence[QueryRow]) -> QueryWords:
             NONE if row.mask_slot is None else row.mask_slot,
         ]
     return QueryWords(np.array(words, dtype=np.uint32), places)
+
+
+def _type_lists(rows: Sequence[QueryRow]) -> set[tuple[int, ...]]:
+    asked = [degree.types for row in rows for degree in row.degrees]
+    asked += [adjacency.types for row in rows for adjacency in row.adjacencies]
+    return {types for types in asked if types is not None}
 
 
 def _adjacency(adjacency: Adjacency, places: Mapping[tuple[int, ...], int]) -> tuple[int, ...]:

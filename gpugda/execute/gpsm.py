@@ -1,4 +1,4 @@
-"""The strategy ``gpsm``: filter candidates, assemble candidate relationships, join them one by one."""
+"""The strategy ``gpsm``: filter candidates, assemble candidate relationships, join them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from gpugda.execute.gpsm_steps import JoinStep, compile_steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
     from gpugda.device.device_graph import DeviceGraph
     from gpugda.device.join import Table
     from gpugda.execute.embeddings import Masks, StrategyReport
@@ -33,7 +34,7 @@ class GpsmStrategy:
 
     Args:
         device_graph: The data graph on its device.
-        memory_limit: Bytes that graph and query may take there; 80 % of the device's memory by default.
+        memory_limit: Bytes that graph and query may take there; by default 80 % of its memory.
         refinement: How often candidates are refined: ``off``, ``once``, or to a ``fixpoint``.
 
     Raises:
@@ -72,7 +73,7 @@ class GpsmStrategy:
         """All embeddings, in chunks. Leaving the iteration early frees everything.
 
         Args:
-            plan: What to find. Its steps are estimates: the order is chosen from counted candidates.
+            plan: What to find. Its steps are estimates: the order comes from counted candidates.
             masks: What predicates leave.
             wanted: Columns to fetch.
             report: Filled while running.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,10 +10,10 @@ import numpy as np
 
 from gpugda.device.candidate_filter import Batch, FilterArrays
 from gpugda.execute.gpsm_query import encode_query, label_ids
-import itertools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
     from gpugda.device.buffers import DeviceArray
     from gpugda.execute.embeddings import Masks
     from gpugda.execute.gpsm_query import Encoding

@@ -12,6 +12,7 @@ from gpugda.plan.plan import StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
     from gpugda.device.buffers import DeviceArray
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_relationships import RelationshipTables
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["JoinWindows"]
 
 _FIRST_WINDOW = 1 << 18
-"""Rows of the first window where rows are wanted: those who take few shall not wait for many."""
+"""Rows of the first window: who takes few rows must not wait for many."""
 _LARGEST_WINDOW = 1 << 26
 _LARGEST_LAST_WINDOW = 1 << 22
 _BYTES_TO_EXTEND = 4 + 8
@@ -49,7 +50,7 @@ class JoinWindows:
         steps: What to do.
         candidates: Of the query nodes.
         tables: Of the query relationships.
-        is_sorted: Per query relationship: is each row of its table sorted by the node at the other end?
+        is_sorted: Per query relationship: are the rows of its table sorted by the other end?
 
     Attributes:
         rows: Rows made by each step until now.
@@ -119,7 +120,7 @@ class JoinWindows:
         workspace.release(extension.sums)
 
     def _window(self, number: int) -> int:
-        """How many rows a step may make at once: its share of the memory, and no more than grown to."""
+        """How many rows a step may make at once: its share of the memory, no more than grown to."""
         is_last = number == len(self._steps) - 1
         width = len(self._steps[number].variables)
         share = self._run.workspace.available // (len(self._steps) - number)
@@ -196,19 +197,14 @@ class JoinWindows:
 
     def _factor(self, step: JoinStep) -> Product:
         candidates, tables = self._candidates, self._tables
+        entries = (tables.offsets, tables.end_nodes, tables.relationships)
         if step.kind is StepKind.NODES:
             size, first = candidates.count(step.position), candidates.first(step.position)
-            return Product(size, candidates.nodes, first)
+            return Product(size, candidates.nodes, first, None, *entries)
         section = tables.sections[step.position]
-        return Product(
-            tables.counts[step.position],
-            candidates.nodes,
-            section.first_node,
-            (section.first_row, section.row_count),
-            tables.offsets,
-            tables.end_nodes,
-            tables.relationships,
-        )
+        rows = (section.first_row, section.row_count)
+        size = tables.counts[step.position]
+        return Product(size, candidates.nodes, section.first_node, rows, *entries)
 
     def _section(self, position: int) -> Combination:
         candidates, tables = self._candidates, self._tables

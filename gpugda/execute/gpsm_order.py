@@ -9,6 +9,7 @@ from gpugda.plan.plan import PlanStep, StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = ["join_order"]
@@ -21,8 +22,8 @@ def join_order(
 ) -> tuple[PlanStep, ...]:
     """Starts at the query relationship with the fewest candidates, then takes the connected ones.
 
-    Of these, one that closes comes first (it takes rows away), else the one of least growth. Further components follow as
-    products, single query nodes last.
+    Of these, one that closes comes first (it takes rows away), else the one of least growth.
+    Further components follow as products, single query nodes last.
 
     Args:
         bound: The query.

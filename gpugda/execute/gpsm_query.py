@@ -12,8 +12,7 @@ from gpugda.device.query_words import LABEL_STACK, Adjacency, Degree, QueryRow, 
 from gpugda.plan.plan import LabelOp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 

@@ -1,8 +1,9 @@
-"""Candidate relationships of all query relationships, in the form in which the join looks them up."""
+"""Candidate relationships of all query relationships, as the join looks them up."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from gpugda.plan.plan import StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
     from gpugda.device.buffers import DeviceArray
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
@@ -27,10 +29,10 @@ class RelationshipTables:
 
     Args:
         steps: The order.
-        ends: Per query relationship, the position of the query node by which its table is looked up.
+        ends: Per query relationship, the query node by which its table is looked up.
         sections: Per query relationship, its table.
         counts: Per query relationship, its number of candidates.
-        offsets: ``uint64``, row offsets of all tables; None without relationships.
+        offsets: ``uint64``, row offsets of all tables.
         end_nodes: ``uint32``, the node at the other end of each entry.
         relationships: ``uint32``, the relationship index of each entry.
     """
@@ -39,24 +41,21 @@ class RelationshipTables:
     ends: Mapping[int, int]
     sections: Sequence[Section]
     counts: Mapping[int, int]
-    offsets: DeviceArray | None = None
-    end_nodes: DeviceArray | None = None
-    relationships: DeviceArray | None = None
+    offsets: DeviceArray
+    end_nodes: DeviceArray
+    relationships: DeviceArray
 
 
 def assemble_relationships(
     run: Run, bound: BoundQuery, candidates: Candidates
 ) -> RelationshipTables | None:
     """Counts, decides the order, writes; None as soon as a query relationship has no candidates."""
-    if not bound.relationships:
-        return RelationshipTables(join_order(bound, candidates.count, {}), {}, (), {})
-    assembly = _Assembly(run, bound, candidates)
     ends = {
         each.position: min(each.source, each.target, key=candidates.count)
         for each in bound.relationships
     }
-    offsets = assembly.count(ends)
-    counts = assembly.totals(offsets)
+    counted = _count(run, bound, candidates, ends)
+    counts = _totals(run, counted)
     if 0 in counts.values():
         return None
     steps = join_order(bound, candidates.count, counts)
@@ -64,72 +63,74 @@ def assemble_relationships(
         step.position: step.bound_end for step in steps if step.kind is StepKind.COMBINE
     }
     if wanted != ends:
-        run.workspace.release(offsets)
-        offsets = assembly.count(wanted)
-    end_nodes, relationships = assembly.write(offsets, sum(counts.values()))
+        run.workspace.release(counted.words, counted.offsets)
+        counted = _count(run, bound, candidates, wanted)
+    end_nodes, relationships = _write(run, candidates, counted, sum(counts.values()))
     return RelationshipTables(
-        steps, wanted, assembly.sections, counts, offsets, end_nodes, relationships
+        steps, wanted, counted.sections, counts, counted.offsets, end_nodes, relationships
     )
 
 
-class _Assembly:
-    def __init__(self, run: Run, bound: BoundQuery, candidates: Candidates) -> None:
-        self._run = run
-        self._bound = bound
-        self._candidates = candidates
-        self._words: DeviceArray | None = None
-        self.sections: list[Section] = []
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counted:
+    """Sections, the same as words, and the row offsets of all their tables."""
 
-    def count(self, ends: Mapping[int, int]) -> DeviceArray:
-        """Row offsets of all tables, looked up by these ends."""
-        self._run.check_deadline()
-        run, candidates = self._run, self._candidates
-        self.sections = self._sections(ends)
-        rows = self.sections[-1].first_row + self.sections[-1].row_count
-        run.workspace.release(self._words)
-        self._words = run.workspace.upload(write_sections(self.sections), "sections")
-        counts = run.workspace.allocate(rows, np.uint32, "counts of candidate relationships")
-        run.kernels.candidate_relationships.count(
-            candidates.arrays, candidates.nodes, candidates.matrix, self._words, counts
-        )
-        offsets = run.kernels.prefix_sum.run(run.workspace, counts, 0, rows)
-        run.workspace.release(counts)
-        return offsets
+    sections: list[Section]
+    words: DeviceArray
+    offsets: DeviceArray
 
-    def totals(self, offsets: DeviceArray) -> dict[int, int]:
-        """Number of entries per query relationship."""
-        places = [section.first_row for section in self.sections]
-        firsts = self._run.workspace.download_at(offsets, [*places, offsets.count - 1])
-        return {
-            position: firsts[position + 1] - firsts[position] for position in range(len(places))
-        }
 
-    def write(self, offsets: DeviceArray, total: int) -> tuple[DeviceArray, DeviceArray]:
-        """End nodes and relationship indexes of all entries."""
-        run, candidates = self._run, self._candidates
-        what = "candidate relationships"
-        end_nodes = run.workspace.allocate(total, np.uint32, what)
-        relationships = run.workspace.allocate(total, np.uint32, what)
-        assert self._words is not None  # counted before
-        run.kernels.candidate_relationships.write(
-            candidates.arrays,
-            candidates.nodes,
-            candidates.matrix,
-            self._words,
-            offsets,
-            end_nodes,
-            relationships,
-        )
-        return end_nodes, relationships
+def _count(
+    run: Run, bound: BoundQuery, candidates: Candidates, ends: Mapping[int, int]
+) -> _Counted:
+    """Tables looked up by these ends."""
+    run.check_deadline()
+    workspace = run.workspace
+    sections = _sections(bound, candidates, ends)
+    rows = sum(section.row_count for section in sections)
+    words = workspace.upload(write_sections(sections), "sections")
+    counts = workspace.allocate(rows, np.uint32, "counts of candidate relationships")
+    run.kernels.candidate_relationships.count(
+        candidates.arrays, candidates.nodes, candidates.matrix, words, counts
+    )
+    offsets = run.kernels.prefix_sum.run(workspace, counts, 0, rows)
+    workspace.release(counts)
+    return _Counted(sections, words, offsets)
 
-    def _sections(self, ends: Mapping[int, int]) -> list[Section]:
-        candidates = self._candidates
-        sections: list[Section] = []
-        first_row = 0
-        for each in self._bound.relationships:
-            end = ends[each.position]
-            adjacency = candidates.adjacencies[candidates.rows[end], each.position]
-            count = candidates.count(end)
-            sections.append(Section(first_row, count, candidates.first(end), adjacency))
-            first_row += count
-        return sections
+
+def _sections(bound: BoundQuery, candidates: Candidates, ends: Mapping[int, int]) -> list[Section]:
+    sections: list[Section] = []
+    first_row = 0
+    for each in bound.relationships:
+        end = ends[each.position]
+        adjacency = candidates.adjacencies[candidates.rows[end], each.position]
+        count = candidates.count(end)
+        sections.append(Section(first_row, count, candidates.first(end), adjacency))
+        first_row += count
+    return sections
+
+
+def _totals(run: Run, counted: _Counted) -> dict[int, int]:
+    """Number of entries per query relationship."""
+    places = [section.first_row for section in counted.sections]
+    firsts = run.workspace.download_at(counted.offsets, [*places, counted.offsets.count - 1])
+    return {position: last - first for position, (first, last) in enumerate(pairwise(firsts))}
+
+
+def _write(
+    run: Run, candidates: Candidates, counted: _Counted, total: int
+) -> tuple[DeviceArray, DeviceArray]:
+    """End nodes and relationship indexes of all entries."""
+    what = "candidate relationships"
+    end_nodes = run.workspace.allocate(total, np.uint32, what)
+    relationships = run.workspace.allocate(total, np.uint32, what)
+    run.kernels.candidate_relationships.write(
+        candidates.arrays,
+        candidates.nodes,
+        candidates.matrix,
+        counted.words,
+        counted.offsets,
+        end_nodes,
+        relationships,
+    )
+    return end_nodes, relationships

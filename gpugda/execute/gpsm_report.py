@@ -8,6 +8,7 @@ from gpugda.plan.plan import StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
     from gpugda.execute.embeddings import StrategyReport
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_join import JoinWindows

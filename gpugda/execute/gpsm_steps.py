@@ -9,6 +9,7 @@ from gpugda.plan.plan import StepKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
     from gpugda.execute.embeddings import Wanted
     from gpugda.plan.plan import BoundQuery, PlanStep, RowTest
 
@@ -32,7 +33,8 @@ class JoinStep:
         bound_column: For COMBINE and CLOSE, the column of the end by which the table is looked up.
         other_column: For CLOSE, the column of the other end; None for a loop.
         kept: Old columns that the new table begins with.
-        tests: (left, right, equal): old columns, or the old width for an added node, one more for an added relationship.
+        tests: (left, right, equal): old columns, or the old width for an added node, one more for
+            an added relationship.
         added: Column of the new table per added variable; None where nobody needs it any more.
         variables: What the columns of the new table hold.
     """
@@ -51,7 +53,8 @@ class JoinStep:
 class _Draft:
     """A step in terms of variables.
 
-    ``ends``: bound ones. ``added``: in the order of kernels: node looked up by, other node, relationship.
+    ``ends``: bound ones. ``added``: in the order of kernels (node looked up by, other node,
+    relationship).
     """
 
     kind: StepKind | None
@@ -158,8 +161,8 @@ def _compile(draft: _Draft, old: tuple[Variable, ...], needed: set[Variable]) ->
 def _columns_of(
     tests: Sequence[RowTest], place: Mapping[Variable, int]
 ) -> tuple[tuple[int, int, bool], ...]:
-    pairs = [(*map(place.__getitem__, _tested(test)), test.equal) for test in tests]
-    return tuple((left, right, equal) for left, right, equal in pairs)
+    pairs = [(_tested(test), test.equal) for test in tests]
+    return tuple((place[left], place[right], equal) for (left, right), equal in pairs)
 
 
 def _tested(test: RowTest) -> tuple[Variable, Variable]:

@@ -24,7 +24,7 @@ from gpugda.query.query_graph import (
     anonymous_node_name,
     anonymous_relationship_name,
 )
-from gpugda.query.shapes import conjuncts
+from gpugda.query.shapes import conjuncts, join_by_ampersand
 from gpugda.query.static_types import Kind, TypeChecker
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class QueryGraphReader:
             self._read_inline(name, element, checker)
         if clause.where is not None:
             checker.condition(clause.where)
-            self._predicates.others.extend(conjuncts(clause.where))
+            self._predicates.others.extend(conjuncts(join_by_ampersand(clause.where)))
         if len(self._relationships) > before:
             self._clause += 1
 
@@ -180,10 +180,10 @@ class QueryGraphReader:
             place = found.of_relationships
         for key, value in element.properties.entries if element.properties is not None else ():
             checker.kind(value)
-            place.append(_has_value(name, key, value))
+            place.append(_has_value(name, key, join_by_ampersand(value)))
         if element.where is not None:
             checker.condition(element.where)
-            found.others.extend(conjuncts(element.where))
+            found.others.extend(conjuncts(join_by_ampersand(element.where)))
 
     def _fail_kind(self, variable: ast.Variable, wanted: Kind) -> NoReturn:
         message = (

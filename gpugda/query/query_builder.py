@@ -172,7 +172,7 @@ def _literal(value: Any, key: str) -> Expression:
         raise ConfigurationError(f"{value} for the property {key!r} does not fit 64 bits.")
     if value is not None and not isinstance(value, bool | int | float | str):
         raise ConfigurationError(
-            f"A {type(value).__name__} for the property {key!r} cannot be written into a query graph: "
-            "use a boolean, number, text or list, or write Cypher with a parameter."
+            f"A {type(value).__name__} for the property {key!r} cannot be written into a query"
+            " graph: use a boolean, number, text or list, or write Cypher with a parameter."
         )
     return Literal(_NOWHERE, value)

@@ -97,8 +97,8 @@ class QueryGraph:
             clauses = match_clauses(self.nodes, self.relationships, maps)
         except UnnamedNodeError as error:
             raise ConfigurationError(
-                f"The query node at position {error.position} has too many relationships to stay without "
-                "a name: give it one."
+                f"The query node at position {error.position} has too many relationships to stay"
+                " without a name: give it one."
             ) from None
         lines = [f"MATCH {patterns}" for patterns in clauses]
         if others:
@@ -190,7 +190,10 @@ class OutputColumn:
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """One key of ORDER BY: over column references, and (where rows still have them) pattern variables."""
+    """One key of ORDER BY.
+
+    It is over column references and, where rows still have them, the pattern's variables.
+    """
 
     expression: Expression
     descending: bool
@@ -238,7 +241,7 @@ _NOWHERE = Span(0, 0)
 
 
 def query_of(graph: QueryGraph) -> Query:
-    """The query that returns all named variables of a graph, or the number of rows where there are none.
+    """The query that returns all named variables of a graph, or counts rows if there are none.
 
     Raises:
         ConfigurationError: As `QueryGraph.to_cypher`.

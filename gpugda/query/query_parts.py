@@ -37,7 +37,10 @@ def is_anonymous(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class QueryNode:
-    """A node to be found. ``labels`` must all hold; anonymous nodes have names that no text can contain."""
+    """A node to be found. ``labels`` must all hold.
+
+    Anonymous nodes have names that no text can contain.
+    """
 
     position: int
     name: str

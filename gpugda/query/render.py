@@ -75,7 +75,7 @@ def labels_text(labels: ast.LabelExpression) -> str:
     if isinstance(labels, ast.LabelNot):
         return f"!{_label_operand(labels.operand)}"
     if isinstance(labels, ast.LabelAnd):
-        return (":" if labels.colon else "&").join(map(_label_operand, labels.operands))
+        return "&".join(map(_label_operand, labels.operands))
     if isinstance(labels, ast.LabelOr):
         return "|".join(map(_label_operand, labels.operands))
     assert isinstance(labels, ast.LabelDynamic)

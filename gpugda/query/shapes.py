@@ -6,11 +6,12 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from gpugda.query import ast
+from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator
 
-__all__ = ["conjuncts", "rewrite", "shape", "variable_names"]
+__all__ = ["conjuncts", "join_by_ampersand", "rewrite", "shape", "variable_names"]
 
 
 def shape(node: ast.Node) -> Hashable:
@@ -91,6 +92,20 @@ def conjuncts(expression: ast.Expression) -> Iterator[ast.Expression]:
         yield from conjuncts(expression.right)
     else:
         yield expression
+
+
+def join_by_ampersand(expression: ast.Expression) -> ast.Expression:
+    """The expression with ``a:A:B`` written ``a:A&B``, which goes with every other spelling."""
+    spelt = (part for part in walk(expression) if isinstance(part, ast.LabelAnd))
+    if not any(part.colon for part in spelt):
+        return expression
+    return rewrite(expression, _ampersand_predicate)
+
+
+def _ampersand_predicate(part: ast.Expression) -> ast.Expression | None:
+    if not isinstance(part, ast.LabelPredicate) or not isinstance(part.labels, ast.LabelAnd):
+        return None
+    return replace(part, labels=replace(part.labels, colon=False))
 
 
 _NAMES: dict[type, tuple[str, ...]] = {}

@@ -1,8 +1,8 @@
 """Cases as text: a graph, a query, and what Neo4j answers. Each runs on every engine.
 
 A file `cases/TOPIC.case` is a list of blocks. A block begins with `graph NAME` or `case NAME`;
-blank lines and lines with `#` in front do not count. Values are JSON (with NaN and Infinity; 1 and 1.0
-differ).
+blank lines and lines that begin with `#` do not count. Values are JSON with NaN and Infinity, in
+which 1 and 1.0 differ.
 
     graph two people
     (ann:Person {"name": "Ann"})
@@ -39,8 +39,7 @@ from typing import Any
 import pytest
 from strategies import rows_key
 
-import gpugda
-from gpugda import errors
+from gpugda import api, errors
 
 ENGINES = ["reference", "gpu"]
 FOLDER = Path(__file__).parent / "cases"
@@ -132,12 +131,24 @@ def all_cases() -> list[Case]:
 
 
 # ------------------------------------------------------------------ running a case
-def run_case(case: Case, engine: str) -> tuple[tuple[str, ...], list[list[Any]]]:
+def run_case(
+    case: Case, engine: str, accelerators: dict[int, Any]
+) -> tuple[tuple[str, ...], list[list[Any]]]:
     """Columns and rows, nodes and relationships by their names in the case."""
-    with gpugda.connect(source_of(case.graph)) as accelerator:
-        result = accelerator.run(case.query, case.parameters, engine=engine)
-        columns = tuple(result.keys())
-        return columns, [[_named(value) for value in record.values()] for record in result]
+    if id(case.graph) not in accelerators:
+        accelerators[id(case.graph)] = api.connect(source_of(case.graph))
+    result = accelerators[id(case.graph)].run(case.query, case.parameters, engine=engine)
+    columns = tuple(result.keys())
+    return columns, [[_named(value) for value in record.values()] for record in result]
+
+
+@pytest.fixture(scope="module")
+def accelerators() -> Iterator[dict[int, Any]]:
+    """One per graph, made when its first case runs."""
+    made: dict[int, Any] = {}
+    yield made
+    for accelerator in made.values():
+        accelerator.close()
 
 
 def source_of(graph: CaseGraph) -> Any:
@@ -149,7 +160,7 @@ def source_of(graph: CaseGraph) -> Any:
         {"source": source, "target": target, "type": kind, "case_name": name, **properties}
         for name, (source, kind, target, properties) in graph.relationships.items()
     ]
-    return gpugda.graph(nodes=_table(nodes), relationships=_table(relationships))
+    return api.graph(nodes=_table(nodes), relationships=_table(relationships) or None)
 
 
 def _table(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
@@ -167,13 +178,13 @@ def _named(value: Any) -> Any:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: f"{case.topic}: {case.name}")
-def test_case(case: Case, engine: str) -> None:
+def test_case(case: Case, engine: str, accelerators: dict[int, Any]) -> None:
     if case.error:
         with pytest.raises(getattr(errors, case.error)) as raised:
-            run_case(case, engine)
+            run_case(case, engine, accelerators)
         assert case.message in str(raised.value)
         return
-    columns, rows = run_case(case, engine)
+    columns, rows = run_case(case, engine, accelerators)
     if case.row_count is not None:
         assert len(rows) == case.row_count
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 import pytz
@@ -233,7 +234,7 @@ SORTED = [
 @pytest.mark.parametrize("column", SORTED)
 def test_order(column):
     keys = [values.order_key(value) for value in column]
-    assert all(a < b for a, b in zip(keys, keys[1:], strict=False))
+    assert all(a < b for a, b in pairwise(keys))
 
 
 def test_order_does_not_tell_equal_numbers_apart():

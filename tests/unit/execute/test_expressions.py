@@ -155,7 +155,7 @@ def environment_of(graph, rows, parameters=PARAMETERS):
 
 
 # ------------------------------------------------------------------ the slow twin
-class Refused(Exception):
+class RefusedError(Exception):
     """A type error in one row."""
 
 
@@ -172,25 +172,25 @@ def scalar(node, environment, row):
     def value(each):
         return scalar(each, environment, row)
 
-    if isinstance(node, ast.Literal):
-        return node.value
-    if isinstance(node, ast.Parameter):
-        return PARAMETERS[node.name]
-    if isinstance(node, ast.Variable):
-        return value_at(environment.variables[node.name], row)
-    if isinstance(node, ast.ListLiteral):
-        return [value(item) for item in node.items]
-    if isinstance(node, ast.Property):
-        return scalar_property(value(node.subject), node.key, environment.graph)
-    if isinstance(node, ast.FunctionCall):
-        return scalar_function(node.name, value(node.arguments[0]), environment.graph)
-    if isinstance(node, ast.Unary):
-        return (value(node.operand) is None) == (node.operator is ast.UnaryOperator.IS_NULL)
-    if isinstance(node, ast.LabelPredicate):
-        return scalar_label(value(node.subject), node.labels, environment.graph)
-    if isinstance(node, ast.Comparison):
-        return scalar_comparison(node, [value(each) for each in node.operands])
-    return scalar_binary(node.operator.value, value(node.left), value(node.right))
+    leaves = {
+        ast.Literal: lambda: node.value,
+        ast.Parameter: lambda: PARAMETERS[node.name],
+        ast.Variable: lambda: value_at(environment.variables[node.name], row),
+        ast.ListLiteral: lambda: [value(item) for item in node.items],
+        ast.Property: lambda: scalar_property(value(node.subject), node.key, environment.graph),
+        ast.FunctionCall: lambda: scalar_function(
+            node.name, value(node.arguments[0]), environment.graph
+        ),
+        ast.Unary: lambda: (
+            (value(node.operand) is None) == (node.operator is ast.UnaryOperator.IS_NULL)
+        ),
+        ast.LabelPredicate: lambda: scalar_label(
+            value(node.subject), node.labels, environment.graph
+        ),
+        ast.Comparison: lambda: scalar_comparison(node, [value(each) for each in node.operands]),
+        ast.Binary: lambda: scalar_binary(node.operator.value, value(node.left), value(node.right)),
+    }
+    return leaves[type(node)]()
 
 
 def scalar_truth(node, environment, row):
@@ -199,7 +199,7 @@ def scalar_truth(node, environment, row):
     try:
         return values.truth_of(scalar(node, environment, row))
     except TypeError as error:
-        raise Refused from error
+        raise RefusedError from error
 
 
 def scalar_connected(node, environment, row):
@@ -207,14 +207,14 @@ def scalar_connected(node, environment, row):
     for operand in (node.left, node.right):
         try:
             found.append(scalar_truth(operand, environment, row))
-        except Refused:
+        except RefusedError:
             found.append("error")
     operator = node.operator.value
     decides = {"AND": False, "OR": True, "XOR": "never"}[operator]
     if decides in found:
         return decides
     if "error" in found:
-        raise Refused
+        raise RefusedError
     return {"AND": values.and_, "OR": values.or_, "XOR": values.xor_}[operator](*found)
 
 
@@ -224,7 +224,7 @@ def scalar_property(subject, key, graph):
     if isinstance(subject, dict):
         return subject.get(key)
     if not isinstance(subject, Entity):
-        raise Refused
+        raise RefusedError
     known = graph.node_properties if subject.is_node else graph.relationship_properties
     return value_at(known[key], subject.index) if key in known else None
 
@@ -276,7 +276,7 @@ def scalar_comparison(node, operands):
 def scalar_binary(operator, a, b):
     if operator == "IN":
         if isinstance(b, dict):
-            raise Refused
+            raise RefusedError
         return values.is_in(a, b)
     if not isinstance(a, str) or not isinstance(b, str):
         return None
@@ -297,7 +297,7 @@ def identical(a, b):
 def test_values_are_those_of_single_rows(environment, expression):
     try:
         expected = [scalar(expression, environment, row) for row in range(environment.row_count)]
-    except Refused:
+    except RefusedError:
         with pytest.raises(CypherTypeError):
             evaluate(expression, environment)
         return
@@ -319,7 +319,7 @@ def test_conditions_are_those_of_single_rows(environment, conditions):
         for condition in conditions:
             try:
                 states.append(scalar_truth(condition, environment, row))
-            except Refused:
+            except RefusedError:
                 states.append("error")
         if False in states:
             expected = (False, True, False)
@@ -328,6 +328,50 @@ def test_conditions_are_those_of_single_rows(environment, conditions):
         else:
             expected = (None not in states, False, False)
         assert (holds[row], fails[row], faulty[row]) == expected
+
+
+# ------------------------------------------------------------------ every value against every other
+def _all_values():
+    graph = make_graph([("", {key: each}) for key, known in KEYS.items() for each in known])
+    return environment_of(graph, {"n": list(range(graph.node_count))})
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("operator", [each.value for each in ast.ComparisonOperator])
+def test_columns_against_constants(key, operator):
+    environment = _all_values()
+    for constant in [*SCALARS, *LISTS, *OTHERS]:
+        known = {"c": constant}
+        environment = environment_of(environment.graph, _rows(environment), known)
+        for parts in (
+            (prop("n", key), operator, param("c")),
+            (param("c"), operator, prop("n", key)),
+        ):
+            found = evaluate(comparison(*parts), environment)
+            for row in range(environment.row_count):
+                operands = [
+                    scalar(each, environment, row) if isinstance(each, ast.Property) else constant
+                    for each in parts[::2]
+                ]
+                expected = scalar_comparison(comparison(*parts), operands)
+                assert value_at(found, row) is expected, (parts, operands)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_columns_in_lists(key):
+    environment = _all_values()
+    pool = [*SCALARS, *LISTS, *OTHERS]
+    lists = [[], *([each] for each in pool), [None, *KEYS[key][:2]], KEYS[key][1:], pool, [1, "a"]]
+    for items in lists:
+        environment = environment_of(environment.graph, _rows(environment), {"l": items})
+        found = evaluate(binary(prop("n", key), "IN", param("l")), environment)
+        for row in range(environment.row_count):
+            value = scalar(prop("n", key), environment, row)
+            assert value_at(found, row) is values.is_in(value, items), (value, items)
+
+
+def _rows(environment):
+    return {"n": list(range(environment.graph.node_count))}
 
 
 # ------------------------------------------------------------------ numbers

@@ -214,7 +214,10 @@ def _written(tree):  # noqa: C901 - one case for each kind of node
             again = isinstance(subject, ast.LabelPredicate)  # n:A:B would be one predicate
             return f"{written(subject, ATOM if again else POSTFIX)}:`A B`"
         case ast.ListLiteral(items=items):
-            return f"[{', '.join(written(item) for item in items)}]"
+            texts = [written(item) for item in items]
+            if len(items) == 1 and isinstance(items[0], ast.Binary):
+                texts = [f"({texts[0]})"]  # [a IN b] would be a comprehension
+            return f"[{', '.join(texts)}]"
         case ast.MapLiteral(entries=entries):
             return f"{{{', '.join(f'{quoted(k)}: {written(v)}' for k, v in entries)}}}"
         case ast.FunctionCall(arguments=arguments, distinct=distinct):

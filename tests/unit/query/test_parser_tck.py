@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -52,8 +53,7 @@ def scenarios():
         pytest.skip(f"no openCypher TCK at {TCK}; set GPUGDA_SHARED to the folder above it")
     spec = importlib.util.spec_from_file_location("tck", TCK)
     module = importlib.util.module_from_spec(spec)
-    sys_modules = __import__("sys").modules
-    sys_modules["tck"] = module  # its data classes look themselves up there
+    sys.modules["tck"] = module  # its data classes look themselves up there
     spec.loader.exec_module(module)
     return module.load()
 

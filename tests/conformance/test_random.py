@@ -1,0 +1,71 @@
+"""Random queries on random graphs: the device answers what the reference answers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from hypothesis import event, given
+from hypothesis import strategies as st
+from strategies import QueryCase, assert_same_answer, multigraphs, query_texts
+
+from gpugda import api
+from gpugda.errors import QueryError
+
+GRAPHS_AND_QUERIES = st.tuples(multigraphs(), st.lists(query_texts(), min_size=1, max_size=4))
+
+
+@given(GRAPHS_AND_QUERIES)
+def test_device_equals_reference(example: tuple[Any, list[QueryCase]]) -> None:
+    (nodes, relationships), cases = example
+    with api.connect(_source(nodes, relationships)) as accelerator:
+        for case in cases:
+            expected = _answer(accelerator, case, "reference")
+            found = _answer(accelerator, case, "gpu")
+            if isinstance(expected, type) or isinstance(found, type):
+                assert found is expected, case.text
+                event(f"both raise {expected}")
+                continue
+            assert found[0] == expected[0], case.text
+            event("rows" if expected[1] else "no rows")
+            assert_same_answer(
+                case, found[1], expected[1], partial(_rows, accelerator, case, "reference")
+            )
+
+
+def _answer(accelerator: Any, case: QueryCase, engine: str) -> Any:
+    """Columns and rows, or the class of the error."""
+    try:
+        result = accelerator.run(case.text, case.parameters, engine=engine)
+    except QueryError as error:
+        return type(error)
+    rows = [[_plain(value) for value in record.values()] for record in result]
+    return tuple(result.keys()), rows
+
+
+def _rows(accelerator: Any, case: QueryCase, engine: str) -> list[list[Any]]:
+    result = accelerator.run(case.all_rows, case.parameters, engine=engine)
+    return [[_plain(value) for value in record.values()] for record in result]
+
+
+def _plain(value: Any) -> Any:
+    return value.element_id if hasattr(value, "element_id") else value
+
+
+def _source(nodes: Any, relationships: Any) -> Any:
+    node_rows = [
+        {"id": index, "labels": list(labels), **properties}
+        for index, (labels, properties) in enumerate(nodes)
+    ]
+    relationship_rows = [
+        {"source": source, "type": kind, "target": target, **properties}
+        for source, kind, target, properties in relationships
+    ]
+    return api.graph(
+        nodes=_table(node_rows) or {"id": []}, relationships=_table(relationship_rows) or None
+    )
+
+
+def _table(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return {key: [row.get(key) for row in rows] for key in keys}

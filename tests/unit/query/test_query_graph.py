@@ -1,0 +1,138 @@
+"""Query graphs as text and from Python."""
+
+import pytest
+from hypothesis import given
+from strategies import query_texts
+
+from gpugda.errors import ConfigurationError
+from gpugda.query.prepare import prepare
+from gpugda.query.query_graph import QueryGraph, is_anonymous, query_of
+
+
+def graph(text):
+    return prepare(f"MATCH {text} RETURN 1").graph
+
+
+# ------------------------------------------------------------------ text and back
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "()",
+        "(), (:A), (a), ()",
+        "(a)-->()-->(b)<--()",
+        "(a)<--()-->(b)",
+        "(a), (a)<--()-->(b)",
+        "(a), (b), (a)-->(c)",
+        "(a), (b), (c), (c)-->(a), (d)--(b)",
+        "(a), (b), (b)--(a)--(b)-[r]->(a), (a)-->(a)",
+        "()-->(), ()--()<--()",
+        "(a)-->(b)-->(c)-->(a), (a)-->(b)",
+        "(a)-[r]->(b) MATCH (c)-[r]-(d), (c)-->(b)",
+        "(a)-[r]->(b), (b)-[r]->(c)",
+        "(a:A), (a:B|C), (a:A&!D)-[:R|S]-(:`odd ``label`&%)",
+        "(a)-[:!R&(S|T)]->()-[:%]->(`where`:`match`)",
+        "({x: 1, y: 'it''s'})".replace("''", "\\'"),
+        "(a)-[{x: 1}]->({y: a.x}), (b {z: null})<-[r {w: [1, 1.5, 'x', true]}]-()",
+        "(a)<-[{x: 1}]-({y: 1}) MATCH ({x: 2})--(a)",
+        "(a) WHERE a.x = 1 OR a.y = 2 AND NOT a.z XOR a:A",
+        "(a) WHERE (a.x = 1 AND a.y) AND (1 < a.x <= 3) AND a.`odd key` IN [1, [2], $p, $`q r`]",
+        "(a) WHERE a.name STARTS WITH 'é\\n\\t\\\\' AND (a.x = 1) IS NOT NULL AND a.x IS NULL",
+        "(a)-[r]->(b) WHERE (r:R|S OR a:A&B) AND id(a) < id(b) AND type(r) = 'R' AND a <> b",
+        "(a) WHERE a.x = -1 OR a.x > 1e300 OR a.x < -0.0 OR a.x = 9223372036854775807",
+        "(a WHERE true), ( WHERE true) WHERE null",
+        "(b) WHERE b:C:D AND NOT b:C:D MATCH (a:A|B)--(b)",
+    ],
+)
+def test_text_gives_the_same_graph(pattern):
+    found = graph(pattern)
+    again = prepare(found.to_cypher()).graph
+    assert again == found
+    anonymous = [is_anonymous(node.name) for node in found.nodes]
+    assert [is_anonymous(node.name) for node in again.nodes] == anonymous
+
+
+@given(query_texts())
+def test_text_of_random_queries_gives_the_same_graph(case):
+    found = prepare(case.text).graph
+    assert prepare(found.to_cypher()).graph == found
+
+
+def test_text_can_be_read():
+    found = graph("(a:A {x: 1})-[r:R]->()<-[:S|T]-(c) WHERE a.y > c.y OR c.z")
+    assert found.to_cypher() == (
+        "MATCH (a:A)-[r:R]->()<-[:S|T]-(c)\n"
+        "WHERE a.x = 1 AND ((a.y > c.y) OR c.z)\n"
+        "RETURN a, c, r"
+    )  # fmt: skip
+    assert str(found).splitlines() == [
+        "query graph",
+        "  node 0: (a:A)",
+        "  node 1: ()",
+        "  node 2: (c)",
+        "  relationship 0: (a)-[r:R]->(1)",
+        "  relationship 1: (c)-[:S|T]->(1)",
+        "  predicate: a.x = 1",
+        "  predicate: (a.y > c.y) OR c.z",
+    ]
+
+
+def test_without_names_rows_are_counted():
+    text = graph("()-->()").to_cypher()
+    assert text == "MATCH ()-->()\nRETURN count(*)"
+    assert prepare(text).aggregating
+
+
+# ------------------------------------------------------------------ the builder
+def test_builder():
+    builder = QueryGraph.builder()
+    a = builder.node("a", labels=["A", "B"], where={"name": "x", "tags": ["u", 1]})
+    b = builder.node("b", labels="C")
+    nobody = builder.node()
+    builder.relationship(a, b, types=["KNOWS", "LIKES"], name="r", where={"w": 1.5})
+    builder.relationship(nobody, b, types="LIKES", directed=False, where={"w": None})
+    found = builder.build()
+    assert found.to_cypher() == (
+        "MATCH (a:A&B)-[r:KNOWS|LIKES]->(b:C), ()-[:LIKES {w: null}]-(b)\n"
+        "WHERE a.name = 'x' AND a.tags = ['u', 1] AND r.w = 1.5\n"
+        "RETURN a, b, r"
+    )
+    assert prepare(found.to_cypher()).graph == found
+
+
+def test_query_of_returns_all_named_variables():
+    builder = QueryGraph.builder()
+    builder.relationship(builder.node("b"), builder.node("a"), name="c")
+    query, text = query_of(builder.build()), "MATCH (b)-[c]->(a)\nRETURN a, b, c"
+    assert query == prepare(text)
+    nameless = QueryGraph.builder()
+    nameless.relationship(nameless.node(), nameless.node())
+    assert query_of(nameless.build()) == prepare("MATCH ()-->()\nRETURN count(*)")
+
+
+def test_builder_refuses_what_no_query_can_say():
+    builder = QueryGraph.builder()
+    with pytest.raises(ConfigurationError, match="needs a node"):
+        builder.build()
+    a = builder.node("a")
+    with pytest.raises(ConfigurationError, match="taken"):
+        builder.node("a")
+    with pytest.raises(ConfigurationError, match="cannot be the name"):
+        builder.node("")
+    with pytest.raises(ConfigurationError, match="64 bits"):
+        builder.node("b", where={"x": 2**63})
+    with pytest.raises(ConfigurationError, match="dict"):
+        builder.node("b", where={"x": {}})
+    with pytest.raises(ConfigurationError, match="labels must be names"):
+        builder.node("b", labels=[""])
+    with pytest.raises(ConfigurationError, match="no node of this builder"):
+        builder.relationship(a, QueryGraph.builder().node("a"))
+    assert len(builder.build().nodes) == 1
+
+
+def test_builder_asks_for_a_name_where_cypher_needs_one():
+    builder = QueryGraph.builder()
+    middle = builder.node()
+    for name in "abc":
+        builder.relationship(middle, builder.node(name))
+    with pytest.raises(ConfigurationError, match="position 0 has too many"):
+        builder.build()

@@ -1,0 +1,327 @@
+import asyncio
+import multiprocessing
+import os
+import sys
+import threading
+import time
+from datetime import datetime
+
+import gpugda
+import pytest
+from graphs import small_tables
+
+CHAIN = "MATCH (a:Person)-[:KNOWS]->(b:Person) RETURN a.name AS a, b.name AS b ORDER BY a, b"
+
+
+@pytest.fixture
+def people():
+    nodes, relationships = small_tables()
+    with gpugda.connect(gpugda.graph(nodes=nodes, relationships=relationships)) as accelerator:
+        yield accelerator
+
+
+ROWS = [["Ann", "Bo"], ["Bo", "Cy"], ["Cy", "Ann"]]
+
+
+@pytest.mark.parametrize("engine", ["auto", "gpu", "reference"])
+def test_every_engine_gives_the_rows_and_says_what_it_did(people, engine):
+    result = people.run(CHAIN, engine=engine)
+    assert result.values() == ROWS
+    summary = result.summary
+    assert summary.engine == ("gpu" if engine == "auto" else engine)
+    assert summary.reason
+    assert summary.rows == 3
+    assert summary.timings["total"] > 0
+    assert "loaded 20" in summary.snapshot
+    if summary.engine == "gpu":
+        assert summary.strategy == "gpsm"
+        assert summary.device
+        assert summary.steps
+
+
+def test_parameters_come_as_a_mapping_or_by_name(people):
+    query = "MATCH (a:Person {name: $name}) RETURN a.name"
+    assert people.run(query, {"name": "Bo"}).values() == [["Bo"]]
+    assert people.run(query, name="Bo").values() == [["Bo"]]
+    assert people.run(query, {"name": "Ann"}, name="Bo").values() == [["Bo"]]
+    # Named like an argument: only the mapping can carry it.
+    assert people.run("MATCH (a {name: $engine}) RETURN a.name", {"engine": "Cy"}).values() == [["Cy"]]
+    with pytest.raises(gpugda.ParameterMissingError, match="name"):
+        people.run(query)
+    with pytest.raises(gpugda.ConfigurationError, match="mapping"):
+        people.run(query, ["Bo"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"engine": "fast"}, "engine"),
+        ({"engine": "native"}, "Neo4j"),
+        ({"strategy": "magic"}, "strategy"),
+        ({"timeout": -1}, "timeout"),
+    ],
+)
+def test_arguments_that_make_no_sense(people, arguments, message):
+    with pytest.raises(gpugda.ConfigurationError, match=message):
+        people.run(CHAIN, **arguments)
+    with pytest.raises(gpugda.ConfigurationError, match="query"):
+        people.run(42)
+
+
+def test_errors_show_the_place(people):
+    with pytest.raises(gpugda.CypherSyntaxError) as caught:
+        people.run("MATCH (a)\nRETRUN a")
+    assert (caught.value.line, caught.value.column) == (2, 1)
+    assert "^^^^^^" in str(caught.value)
+    with pytest.raises(gpugda.UnsupportedQueryError) as caught:
+        people.run("MATCH (a)\nOPTIONAL MATCH (b) RETURN a")
+    assert caught.value.construct == "OPTIONAL MATCH"
+    assert (caught.value.line, caught.value.column) == (2, 1)
+
+
+def test_unknown_names_are_no_error(people):
+    assert people.run("MATCH (a:Nobody) RETURN a").values() == []
+    assert people.run("MATCH (a)-[:HATES]->(b) RETURN a").values() == []
+    assert people.run("MATCH (a {name: 'Bo'}) RETURN a.shoe").values() == [[None]]
+    assert people.run("MATCH (a:Nobody) RETURN count(*)").values() == [[0]]
+
+
+def test_explain_runs_nothing(people):
+    text = str(people.explain(CHAIN))
+    assert "gpsm" in text
+    assert "KNOWS" in text
+    explained = people.run("EXPLAIN " + CHAIN)
+    assert explained.keys() == ("a", "b")
+    assert explained.values() == []
+    assert "gpsm" in "\n".join(explained.summary.steps)
+    assert people.status()["device"] == ""
+
+
+def test_profile_runs_and_tells_the_steps(people):
+    result = people.run("PROFILE " + CHAIN)
+    assert result.values() == ROWS
+    assert result.summary.steps
+
+
+def test_estimate(people):
+    estimate = people.estimate(CHAIN)
+    assert estimate.rows > 0
+    assert estimate.bytes > 0
+    assert estimate.seconds > 0
+
+
+def test_a_query_graph_made_in_python(people):
+    builder = gpugda.QueryGraph.builder()
+    a = builder.node("a", labels=["Person"], where={"name": "Ann"})
+    b = builder.node("b", labels=["Person"])
+    builder.relationship(a, b, types=["KNOWS"])
+    graph = builder.build()
+    for engine in ("gpu", "reference"):
+        (record,) = people.run(graph, engine=engine)
+        assert record["b"]["name"] == "Bo"
+
+
+def test_a_cross_product_warns(people):
+    result = people.run("MATCH (a:Person), (b:Person) RETURN count(*)")
+    assert result.values() == [[9]]
+    assert "cartesian product" in result.summary.warnings[0]
+
+
+def test_status_and_repr(people):
+    people.run(CHAIN)
+    status = people.status()
+    assert (status["nodes"], status["relationships"]) == (3, 3)
+    assert status["device"]
+    assert status["device_bytes"] > 0
+    assert status["plans_cached"] == 1
+    assert datetime.fromisoformat(status["loaded_at"])
+    assert "3 nodes" in repr(people)
+
+
+def test_a_closed_accelerator_refuses_but_results_stay(people):
+    result = people.run(CHAIN)
+    people.close()
+    people.close()
+    assert people.closed
+    assert result.values() == ROWS
+    for call in (people.refresh, people.status, lambda: people.run(CHAIN)):
+        with pytest.raises(gpugda.ConfigurationError, match="closed"):
+            call()
+
+
+def test_results_stay_readable_after_refresh(people):
+    result = people.run("MATCH (a:Person) RETURN a ORDER BY a.name")
+    people.refresh()
+    assert [record["a"]["name"] for record in result] == ["Ann", "Bo", "Cy"]
+    assert people.run(CHAIN).values() == ROWS
+
+
+def test_saved_and_opened_again(people, tmp_path):
+    folder = tmp_path / "people"
+    for compression in (None, "zstd"):
+        people.save(folder, compression=compression)
+        with gpugda.connect(folder) as again:
+            assert again.run(CHAIN, engine="gpu").values() == ROWS
+        with gpugda.connect(str(folder)) as again:
+            assert again.run(CHAIN, engine="reference").values() == ROWS
+
+
+def test_from_several_threads(people):
+    answers, errors = [], []
+
+    def work(number):
+        try:
+            for _ in range(10):
+                answers.append(people.run(CHAIN, engine="gpu").values())
+                people.run("MATCH (a {name: $n}) RETURN a", n=f"x{number}")
+        except Exception as error:  # noqa: BLE001 - shown by the assertion
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert answers == [ROWS] * 60
+
+
+def test_refresh_while_others_query(people):
+    stop, errors = threading.Event(), []
+
+    def work():
+        try:
+            while not stop.is_set():
+                assert people.run(CHAIN, engine="gpu").values() == ROWS
+        except Exception as error:  # noqa: BLE001 - shown by the assertion
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(20):
+        people.refresh()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not errors
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_refused_after_a_fork(people):
+    people.run(CHAIN)
+    reader, writer = multiprocessing.Pipe(duplex=False)
+
+    def child():
+        try:
+            people.run(CHAIN)
+            writer.send("ran")
+        except gpugda.DeviceError as error:
+            writer.send(str(error))
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    assert "fork" in reader.recv()
+    process.join()
+    assert people.run(CHAIN).values() == ROWS
+
+
+def test_a_timeout_gives_up_and_leaves_the_accelerator_well(people):
+    nodes = {"id": list(range(300))}
+    ends = [(a, b) for a in range(300) for b in range(0, 300, 3)]
+    relationships = {
+        "source": [a for a, _ in ends],
+        "target": [b for _, b in ends],
+        "type": ["R"] * len(ends),
+    }
+    query = "MATCH (a)-->(b)-->(c)-->(d)-->(e)-->(f) RETURN count(*)"
+    with gpugda.connect(gpugda.graph(nodes, relationships), memory_limit="64MiB") as dense:
+        for engine in ("gpu", "reference"):
+            started = time.monotonic()
+            with pytest.raises(gpugda.QueryTimeoutError):
+                dense.run(query, engine=engine, timeout=0.3)
+            assert time.monotonic() - started < 20
+        assert dense.run("MATCH (a) RETURN count(*)").values() == [[300]]
+
+
+def test_awaited():
+    async def main():
+        nodes, relationships = small_tables()
+        source = gpugda.graph(nodes, relationships)
+        async with await gpugda.AsyncAccelerator.connect(source) as accelerator:
+            first, second = await asyncio.gather(
+                accelerator.run(CHAIN), accelerator.run(CHAIN, engine="reference")
+            )
+            assert "gpsm" in str(await accelerator.explain(CHAIN))
+            await accelerator.refresh()
+            return first.values(), second.values()
+
+    assert asyncio.run(main()) == (ROWS, ROWS)
+
+
+def test_the_default_accelerator_comes_from_the_environment(people, tmp_path, monkeypatch):
+    folder = tmp_path / "default"
+    people.save(folder)
+    monkeypatch.delenv("NEO4J_URI", raising=False)
+    monkeypatch.delenv("GPUGDA_SOURCE", raising=False)
+    with pytest.raises(gpugda.ConfigurationError, match="GPUGDA_SOURCE"):
+        gpugda.run(CHAIN)
+    monkeypatch.setenv("GPUGDA_SOURCE", str(folder))
+    assert gpugda.run(CHAIN).values() == ROWS
+    assert "gpsm" in str(gpugda.explain(CHAIN))
+    monkeypatch.setenv("GPUGDA_SOURCE", "bolt://localhost:7687")
+    with pytest.raises(gpugda.ConfigurationError, match="Neo4j server"):
+        gpugda.run(CHAIN)
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        (42, gpugda.ConfigurationError),
+        ("neo4j+s://example.org", gpugda.ConfigurationError),
+        ("sample:nothing", gpugda.ConfigurationError),
+        ("/no/such/folder", gpugda.SourceError),
+        (__file__, gpugda.SourceError),
+    ],
+)
+def test_sources_that_are_none(source, error):
+    with pytest.raises(error):
+        gpugda.connect(source)
+
+
+@pytest.mark.parametrize(
+    "options", [{"memory_limit": "lots"}, {"refinement": "twice"}, {"memory_limit": 0}]
+)
+def test_options_that_make_no_sense(options):
+    with pytest.raises(gpugda.ConfigurationError):
+        gpugda.connect(gpugda.graph({"id": [1]}), **options)
+
+
+def test_no_such_device():
+    with gpugda.connect(gpugda.graph({"id": [1]}), device="no such device") as accelerator:
+        with pytest.raises(gpugda.DeviceError, match="no such device"):
+            accelerator.run("MATCH (a) RETURN a")
+        assert accelerator.run("MATCH (a) RETURN a.id", engine="reference").values() == [[1]]
+
+
+def test_no_opencl_platform_is_a_device_error_that_says_how_to_mend(tmp_path):
+    import subprocess
+
+    code = (
+        "import gpugda, pyopencl\n"
+        "def none(): raise pyopencl.LogicError('clGetPlatformIDs failed: PLATFORM_NOT_FOUND_KHR')\n"
+        "pyopencl.get_platforms = none\n"
+        "try: gpugda.connect(gpugda.graph({'id': [1]})).run('MATCH (a) RETURN a')\n"
+        "except gpugda.DeviceError as error: print(error)\n"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install" in out.stdout
+
+
+def test_too_little_memory_for_the_graph_is_a_memory_limit_error():
+    nodes = {"id": list(range(10_000))}
+    with gpugda.connect(gpugda.graph(nodes), memory_limit=1000) as accelerator:
+        with pytest.raises(gpugda.MemoryLimitError):
+            accelerator.run("MATCH (a) RETURN count(*)", engine="gpu")
+        assert accelerator.run("MATCH (a) RETURN count(*)", engine="reference").values() == [[10_000]]
