@@ -95,6 +95,7 @@ class QueryCase:
     merges: 1 and 1.0 may stand for each other (DISTINCT, grouping, ties of an order).
     total_order: ORDER BY has all columns, so that SKIP and LIMIT leave no choice.
     sorted_columns: columns by which the rows are sorted, most important first.
+    uses_ids: the answer depends on which node or relationship has the smaller id.
     """
 
     text: str
@@ -140,6 +141,8 @@ class _Writer:
     """Inside a DISTINCT or grouping: whether NaN is NaN there depends on Neo4j's plan."""
     colons: bool = False
     """Several labels as `:A:B`; Cypher lets no clause mix that with `&`, `|`, `!`, `%`."""
+    ids: list[str] = field(default_factory=list)
+    """Variables whose order, which is that of the ids, was asked for."""
     used: list[str] = field(default_factory=list)
     """Relationship variables of this clause: a second use in it matches nothing, so it is rare."""
 
@@ -257,6 +260,9 @@ class _Writer:
         left, right = self.choose(names), self.choose(names)
         if self.chance(15):
             return f"{left} IN [{right}, {self.choose(names)}]"
+        if self.chance(10):
+            self.ids.append(left)
+            return f"{left} {self.choose(['<', '>='])} {right}"
         return f"{left} {self.choose(['=', '<>'])} {right}"
 
     def texts(self) -> str:
@@ -364,7 +370,8 @@ class _Writer:
             merges=bool(distinct or grouped or window),
             total_order=total,
             sorted_columns=sorted_columns,
-            uses_ids=bool(order) and any(column in self.variables for column in readable + items),
+            uses_ids=bool(self.ids)
+            or (bool(order) and any(column in self.variables for column in readable + items)),
         )
 
     def order(self, columns: list[str], items: list[str]) -> tuple[str, tuple[int, ...], bool]:

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Finding", "diagnose", "print_diagnosis"]
 
-PACKAGES = ("gpugda", "numpy", "pyarrow", "polars", "neo4j", "neo4j-rust-ext", "pyopencl")
+PACKAGES = ("gpugda", "numpy", "pyarrow", "neo4j", "neo4j-rust-ext", "pyopencl")
 OPTIONAL_PACKAGES = {
     "pocl-binary-distribution": "OpenCL on the CPU; or install the system's pocl-opencl-icd",
+    "polars": "Result.to_polars(): pip install gpugda[polars]",
     "pandas": "Result.to_df(): pip install gpugda[pandas]",
 }
 NVIDIA_LIBRARY = "libnvidia-opencl.so.1"

@@ -185,25 +185,6 @@ class Workspace:
             )
         return values
 
-    def download_every(self, array: DeviceArray, step: int, count: int) -> NDArray[Any]:
-        """Elements 0, step, 2 step, …, by one read."""
-        size = array.dtype.itemsize
-        values = np.empty((count, 1), dtype=array.dtype)
-        self.context.call(
-            "downloading",
-            cl.enqueue_copy,
-            self.context.queue,
-            values,
-            array.buffer,
-            buffer_origin=(0, 0, 0),
-            host_origin=(0, 0, 0),
-            region=(size, count, 1),
-            buffer_pitches=(step * size,),
-            host_pitches=(size,),
-            is_blocking=True,
-        )
-        return values.reshape(count)
-
     def download_at(self, array: DeviceArray, places: Sequence[int]) -> list[int]:
         """Single elements, waiting once."""
         values = np.empty(len(places), dtype=array.dtype)

@@ -90,6 +90,7 @@ class DeviceContext:
 
     def finish(self) -> None:
         """Waits until everything in the queue is done."""
+        self.check()
         self.call("waiting for kernels", self.queue.finish)
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
+import warnings
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -117,7 +118,14 @@ def _program(context: DeviceContext, file: str) -> Any:
 
 def _build(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
     try:
-        return cl.Program(context.context, text).build(options=options)
+        with warnings.catch_warnings():
+            # NVIDIA's compiler writes notes even where all is well; our own log has them.
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            program = cl.Program(context.context, text).build(options=options)
+        log = program.get_build_info(context.info.handle, cl.program_build_info.LOG).strip()
+        if log:
+            _LOGGER.debug("compiling %s: %s", file, log)
+        return program
     except cl.RuntimeError as error:
         raise DeviceError(
             f"{file} does not build for {context.info.name} with {' '.join(options)}",

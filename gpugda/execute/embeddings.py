@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -78,7 +78,7 @@ class Strategy(Protocol):
         wanted: Wanted,
         report: StrategyReport,
         deadline: float | None = None,
-    ) -> Iterator[Embeddings]:
+    ) -> Generator[Embeddings]:
         """All embeddings, in chunks. Leaving the iteration early frees everything.
 
         ``deadline`` is a time of ``time.monotonic``.

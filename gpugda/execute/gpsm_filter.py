@@ -157,7 +157,8 @@ class _Filter:
         ranks = self._run.kernels.prefix_sum.run(
             workspace, self._read, batch.first * words, batch.count * words, of_bits=True
         )
-        firsts = workspace.download_every(ranks, words, batch.count + 1).tolist()
+        places = range(0, batch.count * words + 1, words)
+        firsts = workspace.download_at(ranks, places)
         if any(first == last for first, last in itertools.pairwise(firsts)):
             return None
         nodes = workspace.allocate(firsts[-1], np.uint32, "collected candidates")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from gpugda.execute.masks import constants_hold, make_masks
+from gpugda.execute.masks import constants_hold, mask_query
 from gpugda.execute.tail import Tail, is_plain_count, needed
 
 if TYPE_CHECKING:
@@ -39,23 +40,26 @@ def run_on_device(
     """
     bound = plan.bound
     query = bound.query
+    # Made first: a wrong SKIP or LIMIT is an error whatever the graph holds.
     tail = Tail(query, bound, graph, parameters)
     if bound.no_rows is not None or not constants_hold(bound, parameters):
         return tail.finish()
     started = time.perf_counter()
-    masks = make_masks(bound, graph, parameters)
+    masks, rest = mask_query(bound, graph, parameters)
     report.timings["masks"] = time.perf_counter() - started
-    if is_plain_count(query, bound):
+    if is_plain_count(query, rest):
         return tail.finish_count(strategy.count(plan, masks, report, deadline))
+    if rest is not bound:
+        tail = Tail(query, rest, graph, parameters)
     in_tail = 0.0
-    for chunk in strategy.embeddings(
-        plan, masks, needed(query, bound), report, deadline
-    ):
-        started = time.perf_counter()
-        more = tail.push(chunk)
-        in_tail += time.perf_counter() - started
-        if not more:
-            break
+    chunks = strategy.embeddings(plan, masks, needed(query, rest), report, deadline)
+    with closing(chunks):  # LIMIT leaves early: the device is free again at once
+        for chunk in chunks:
+            started = time.perf_counter()
+            more = tail.push(chunk)
+            in_tail += time.perf_counter() - started
+            if not more:
+                break
     started = time.perf_counter()
     table = tail.finish()
     report.timings["tail"] = in_tail + time.perf_counter() - started

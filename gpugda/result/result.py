@@ -213,9 +213,17 @@ class Result:
             return arrow_table(self._table, start, nodes, dictionary_strings)
 
     def to_polars(self, nodes: EntityForm = "struct") -> pl.DataFrame:
-        """The rest of the rows as a Polars data frame; see `to_arrow`."""
-        import polars as pl
+        """The rest of the rows as a Polars data frame; see `to_arrow`.
 
+        Raises:
+            ConfigurationError: Polars is not installed, or there is no such form of nodes.
+        """
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise ConfigurationError(
+                "to_polars() needs Polars, which is not installed: pip install gpugda[polars]"
+            ) from error
         frame = pl.from_arrow(self.to_arrow(nodes))
         assert isinstance(frame, pl.DataFrame)
         return frame

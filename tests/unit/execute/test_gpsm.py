@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from hypothesis import strategies as st
 
 from gpugda.device.context import DeviceContext, choose_device, list_devices
 from gpugda.device.device_graph import DeviceGraph
+from gpugda.device.program import Kernel
 from gpugda.errors import ConfigurationError, MemoryLimitError, QueryTimeoutError
 from gpugda.execute.embeddings import Masks, StrategyReport, Wanted
 from gpugda.execute.gpsm import GpsmStrategy
@@ -412,3 +414,53 @@ def test_settings_that_make_no_sense(context):
         GpsmStrategy(device_graph, refinement="twice")
     with pytest.raises(ConfigurationError, match="bytes"):
         GpsmStrategy(device_graph, memory_limit=0)
+
+
+# ------------------------------------------------------------------ threads, interruptions, freeing
+def test_threads_take_turns(context, monkeypatch):
+    monkeypatch.setattr("gpugda.execute.gpsm_join._FIRST_WINDOW", 20)
+    monkeypatch.setattr("gpugda.execute.gpsm_join._LARGEST_LAST_WINDOW", 20)
+    strategy = strategy_for(context, dense_graph(6))
+    plans_by_rows = {
+        210: make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)]),
+        36: make_plan([Node()] * 2, [Relationship(0, 1)]),
+        216: make_plan([Node()] * 3),
+    }
+
+    def work(number):
+        rows, plan = list(plans_by_rows.items())[number % 3]
+        return found_by(strategy, plan).total() == rows == count(strategy, plan)
+
+    with ThreadPoolExecutor(6) as threads:
+        assert all(threads.map(work, range(60)))
+
+
+@pytest.mark.parametrize("launch", [1, 4, 9, 14, 19])
+def test_interruption_frees_everything(context, monkeypatch, launch):
+    strategy = strategy_for(context, dense_graph(6))
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    found_by(strategy, plan)  # uploads the graph
+    workspaces, launches = [], []
+    make, really_launch = GpsmStrategy._workspace, Kernel._launch
+
+    def workspace(self):
+        workspaces.append(make(self))
+        return workspaces[-1]
+
+    def interrupted(self, *arguments):
+        launches.append(self.name)
+        if len(launches) == launch:
+            raise KeyboardInterrupt
+        really_launch(self, *arguments)
+
+    monkeypatch.setattr(GpsmStrategy, "_workspace", workspace)
+    monkeypatch.setattr(Kernel, "_launch", interrupted)
+    for run in (lambda: found_by(strategy, plan), lambda: count(strategy, plan)):
+        launches.clear()
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    monkeypatch.setattr(Kernel, "_launch", really_launch)
+    assert [each.budget.used for each in workspaces] == [strategy._graph.nbytes] * 2
+    assert found_by(strategy, plan).total() == 210
+    strategy._graph.close()
+    assert strategy._graph.nbytes == 0

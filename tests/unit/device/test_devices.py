@@ -1,0 +1,68 @@
+"""Which device is taken; no OpenCL is needed."""
+
+import sys
+
+import pytest
+
+from gpugda.device import devices
+from gpugda.device.devices import DeviceInfo, choose_device, list_devices
+from gpugda.errors import DeviceError
+
+
+def info(index, name, kind, memory, platform="Some platform"):
+    return DeviceInfo(index, platform, name, "", kind, 2, memory, memory, 1 << 15, "OpenCL 3.0")
+
+
+THERE = [
+    info(0, "Slow CPU", "cpu", 1 << 40, "Portable Computing Language"),
+    info(1, "Small GPU", "gpu", 1 << 30),
+    info(2, "Large GPU", "gpu", 1 << 34),
+]
+
+
+@pytest.fixture
+def there(monkeypatch):
+    monkeypatch.setattr(devices, "list_devices", lambda: THERE)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "index"),
+    [
+        (None, 2),
+        ("", 2),
+        ("gpu", 2),
+        ("GPU", 2),
+        ("cpu", 0),
+        (0, 0),
+        (1, 1),
+        ("1", 1),
+        ("small", 1),
+        ("portable", 0),
+    ],
+)
+def test_choice(there, wanted, index):
+    assert choose_device(wanted).index == index
+
+
+@pytest.mark.parametrize("wanted", ["radeon", 3, "7", "accelerator"])
+def test_nothing_fits(there, wanted):
+    with pytest.raises(DeviceError, match="1: Small GPU"):
+        choose_device(wanted)
+
+
+def test_no_platform(monkeypatch):
+    monkeypatch.setattr(devices, "list_devices", list)
+    with pytest.raises(DeviceError, match=r"pip install pocl-binary-distribution.*nvidia\.icd"):
+        choose_device()
+
+
+def test_no_opencl_at_all(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyopencl", None)
+    assert list_devices() == []
+
+
+def test_without_a_gpu_any_device_is_taken(monkeypatch):
+    monkeypatch.setattr(devices, "list_devices", lambda: THERE[:1])
+    assert choose_device().index == 0
+    with pytest.raises(DeviceError):
+        choose_device("gpu")
