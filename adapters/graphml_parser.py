@@ -13,9 +13,9 @@ from xml.parsers import expat
 import numpy as np
 import pyarrow as pa
 
+from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.columns import Column, column_from_values
 from gpugda.errors import SourceError
-from gpugda.graph.batches import NodeBatch, RelationshipBatch
-from gpugda.graph.columns import Column, column_from_values
 
 from .graphml_keys import TYPES, DeclaredKey, convert_value
 from .input_files import READ_ERRORS

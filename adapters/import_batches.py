@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.columns import Column, column_from_arrow
 from gpugda.errors import SourceError
-from gpugda.graph.batches import NodeBatch, RelationshipBatch
-from gpugda.graph.columns import Column, column_from_arrow
 
 from .import_values import TextRules, property_column
 from .labels import distinct_labels, encode_label_texts

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gpugda.data.columns import Column, column_from_arrow, column_from_values
 from gpugda.errors import SourceError
-from gpugda.graph.columns import Column, column_from_arrow, column_from_values
 
 from .point_text import parse_point
 from .temporal_text import TEMPORAL_PARSERS
@@ -146,7 +146,7 @@ def _row_of_element(lists: pa.ListArray, element: int) -> int:
 
 
 def _lists_of_objects(lists: pa.ListArray, elements: Column) -> Column:
-    from gpugda.graph.columns import to_values
+    from gpugda.data.columns import to_values
 
     flat = iter(to_values(elements))
     lengths = pc.list_value_length(lists).to_pylist()

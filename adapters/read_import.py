@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
-    from gpugda.graph.batches import NodeBatch, RelationshipBatch
+    from gpugda.data.batches import NodeBatch, RelationshipBatch
     from gpugda.ports import Progress
 
     from .import_header import ImportHeader

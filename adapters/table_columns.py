@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gpugda.data.columns import Column, column_from_arrow, column_from_values
 from gpugda.errors import SourceError
-from gpugda.graph.columns import Column, column_from_arrow, column_from_values
 
 __all__ = ["TableColumns", "open_table"]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.errors import SourceError
-from gpugda.graph.batches import NodeBatch, RelationshipBatch
 from gpugda.ports import GraphBatches
 
 from .labels import LabelSet, distinct_labels, encode_label_sets, encode_label_texts, split_labels

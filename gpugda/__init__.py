@@ -7,7 +7,8 @@
     ...     accelerator.run("MATCH (a:Person)-[:KNOWS]->(b) RETURN a.name, b.name").values()
     [['Ann', 'Bo']]
 
-Everything is loaded on first use, so that importing this package needs neither OpenCL nor the driver.
+Everything is loaded on first use, so that importing this package needs neither OpenCL nor the
+driver.
 """
 
 from __future__ import annotations

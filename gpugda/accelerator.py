@@ -7,7 +7,8 @@ import time
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from gpugda.config import check_timeout, device_wanted, parse_bytes
@@ -62,9 +63,7 @@ class Accelerator:
             )
         self._source = source
         self._progress = progress or SilentProgress()
-        self._session = DeviceSession(
-            device_wanted(device), parse_bytes(memory_limit), refinement
-        )
+        self._session = DeviceSession(device_wanted(device), parse_bytes(memory_limit), refinement)
         self._pid = os.getpid()
         self._closed = False
         self._loaded = load(source, self._progress)
@@ -84,9 +83,11 @@ class Accelerator:
 
         Args:
             query: Cypher text, or a query graph (then all its named variables are returned).
-            parameters: Values of the query's parameters; those named like an argument here must come this way.
-            engine: ``"auto"``; ``"gpu"``, the OpenCL device, which may be a CPU; ``"reference"``, plain Python, slow
-                and obviously right. An engine asked for by name is used or raises: nothing falls back.
+            parameters: Values of the query's parameters; those named like an argument here must
+                come this way.
+            engine: ``"auto"``; ``"gpu"``, the OpenCL device, which may be a CPU; ``"reference"``,
+                plain Python, slow and obviously right. An engine asked for by name is used or
+                raises: nothing falls back.
             strategy: How the device joins; default the fastest.
             timeout: Seconds after which the query is given up.
             kwparameters: More parameters.
@@ -94,7 +95,8 @@ class Accelerator:
         Raises:
             ConfigurationError: An argument makes no sense, or the accelerator is closed.
             CypherSyntaxError: The text is not Cypher; the error shows line, column and the place.
-            UnsupportedQueryError: A construct that no engine here answers; the error names it and its place.
+            UnsupportedQueryError: A construct that no engine here answers; the error names it and
+                its place.
             ParameterMissingError: A parameter has no value.
             CypherTypeError: A value had a type for which an operation is not defined.
             DeviceError: There is no OpenCL device, or it failed.
@@ -109,12 +111,12 @@ class Accelerator:
         )
         chosen, reason = _route(engine)
         with request.stage("parse"):
-            query = _prepared(query)
-        if query.mode == "EXPLAIN":
-            return self._run_explain(query, request, chosen, _strategy(strategy))
+            prepared = _prepared(query)
+        if prepared.mode == "EXPLAIN":
+            return self._run_explain(prepared, request, chosen, _strategy(strategy))
         if chosen == "reference":
-            return self._run_reference(query, request, reason)
-        return self._run_gpu(query, request, reason, _strategy(strategy))
+            return self._run_reference(prepared, request, reason)
+        return self._run_gpu(prepared, request, reason, _strategy(strategy))
 
     def _run_gpu(self, query: Query, request: _Request, reason: str, strategy: str) -> Result:
         loaded, report = request.loaded, StrategyReport()
@@ -123,9 +125,7 @@ class Accelerator:
         with request.stage("open"):
             runner = self._session.strategy(strategy, loaded.graph)
         started = time.perf_counter()
-        table = run_on_device(
-            plan, loaded.graph, runner, request.values, report, request.deadline
-        )
+        table = run_on_device(plan, loaded.graph, runner, request.values, report, request.deadline)
         request.timings.update(report.timings)
         request.timings["other"] = max(
             0.0, time.perf_counter() - started - sum(report.timings.values())
@@ -150,9 +150,7 @@ class Accelerator:
         summary = request.summary(query, engine="reference", reason=reason, rows=len(found.rows))
         return Result.from_rows(found.names, found.rows, request.loaded.graph, summary)
 
-    def _run_explain(
-        self, query: Query, request: _Request, engine: str, strategy: str
-    ) -> Result:
+    def _run_explain(self, query: Query, request: _Request, engine: str, strategy: str) -> Result:
         with request.stage("plan"):
             text = explain_text(request.loaded.plan(query, strategy))
         names = tuple(column.name for column in query.columns)
@@ -165,9 +163,7 @@ class Accelerator:
         )
         return Result.from_rows(names, [], request.loaded.graph, summary)
 
-    def explain(
-        self, query: str | QueryGraph, *, strategy: str | None = None
-    ) -> Explanation:
+    def explain(self, query: str | QueryGraph, *, strategy: str | None = None) -> Explanation:
         """How a query would be answered; runs nothing. Print it.
 
         Raises:
@@ -195,7 +191,7 @@ class Accelerator:
         self._loaded = load(self._source, self._progress)
 
     def save(self, path: str | os.PathLike[str], *, compression: str | None = None) -> None:
-        """Saves the data graph as a folder that `gpugda.connect` opens; replaces an older snapshot there.
+        """Saves the data graph as a folder for `gpugda.connect`; replaces an older snapshot there.
 
         Args:
             path: The folder.
@@ -206,14 +202,17 @@ class Accelerator:
         """
         self._check_usable()
         save_snapshot(
-            self._loaded.graph, path, compression=compression, source_name=self._loaded.source_name
+            self._loaded.graph,
+            Path(path),
+            compression=compression,
+            source_name=self._loaded.source_name,
         )
 
     def status(self) -> dict[str, Any]:
         """What is loaded, since when, how large, and on which device."""
         self._check_usable()
         loaded = self._loaded
-        age = datetime.now(timezone.utc) - loaded.loaded_at
+        age = datetime.now(UTC) - loaded.loaded_at
         return {
             "source": loaded.source_name,
             "nodes": loaded.graph.node_count,
@@ -260,7 +259,8 @@ class Accelerator:
             raise ConfigurationError("The accelerator is closed; connect again.")
         if self._pid != os.getpid():
             raise DeviceError(
-                "The accelerator was made before a fork, which OpenCL does not survive; connect in this process."
+                "The accelerator was made before a fork, which OpenCL does not survive; "
+                "connect in this process."
             )
 
 

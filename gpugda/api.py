@@ -6,7 +6,6 @@ import asyncio
 import atexit
 import os
 import threading
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from gpugda.accelerator import Accelerator
@@ -14,8 +13,10 @@ from gpugda.config import default_source
 from gpugda.sources import adapter, resolve_source
 
 if TYPE_CHECKING:
-    from gpugda.ports import GraphSource, Progress
+    from collections.abc import Mapping
+
     from gpugda.plan.explain import Explanation
+    from gpugda.ports import GraphSource, Progress
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.result import Result
 
@@ -33,11 +34,13 @@ def connect(
     """Reads a source and gives an `Accelerator` for it.
 
     Args:
-        source: A saved snapshot's folder, a GraphML file, a folder or zip of import CSV, ``"sample:wordnet"``, or
-            what `graph` and `read_import` return.
+        source: A saved snapshot's folder, a GraphML file, a folder or zip of import CSV,
+            ``"sample:wordnet"``, or what `graph` and `read_import` return.
         device: ``"gpu"``, ``"cpu"``, a part of the platform's or device's name, or a number as
-            ``gpugda devices`` shows it; default ``GPUGDA_DEVICE``, else the GPU with most memory, else any.
-        memory_limit: Bytes on the device (``512 * 2**20`` or ``"512MiB"``); default 80 % of its memory.
+            ``gpugda devices`` shows it; default ``GPUGDA_DEVICE``, else the GPU with most memory,
+            else any.
+        memory_limit: Bytes on the device (``512 * 2**20`` or ``"512MiB"``); default 80 % of its
+            memory.
         refinement: How often candidates are refined: ``"off"``, ``"once"`` or ``"fixpoint"``.
         progress: Told how far loading has come.
 
@@ -58,8 +61,10 @@ def graph(nodes: object = None, relationships: object = None) -> GraphSource:
     """A source made of tables.
 
     Args:
-        nodes: A table or list of tables (pandas, Polars, Arrow, or a dict of columns) with the column ``id``, maybe
-            ``labels`` (text or lists of text); every other column, and ``id`` itself, is a property.
+        nodes: A table or list of tables (pandas, Polars, Arrow, or a dict of columns) with the
+            column ``id``, maybe
+            ``labels`` (text or lists of text); every other column, and ``id`` itself, is a
+            property.
         relationships: The same with the columns ``source``, ``target`` and ``type``.
 
     Raises:
@@ -85,10 +90,11 @@ def read_import(
     quote: str = '"',
     id_type: str = "string",
 ) -> GraphSource:
-    """A source made of the CSV files that ``neo4j-admin database import`` reads, by the same arguments.
+    """A source made of CSV files, by the arguments of ``neo4j-admin database import``.
 
     Args:
-        nodes: Files by labels, as in ``{"Person": ["people-header.csv", "people.csv"], "Message:Post": "posts.csv"}``.
+        nodes: Files by labels, as in ``{"Person": ["people-header.csv", "people.csv"],
+            "Message:Post": "posts.csv"}``.
         relationships: Files by type.
         delimiter: Between fields.
         array_delimiter: Between the items of an array, and between labels.
@@ -96,7 +102,8 @@ def read_import(
         id_type: ``"string"`` or ``"integer"``: what a named id column is stored as.
 
     Raises:
-        SourceError: A file is missing, not UTF-8, or its header or values are not what they should be.
+        SourceError: A file is missing, not UTF-8, or its header or values are not what they should
+            be.
     """
     made: GraphSource = adapter("import")(
         nodes,
@@ -155,7 +162,7 @@ def run(
     timeout: float | None = None,
     **kwparameters: Any,
 ) -> Result:
-    """Runs a query on the source that the environment names (``GPUGDA_SOURCE``); see `Accelerator.run`.
+    """Runs a query on the source named by ``GPUGDA_SOURCE``; see `Accelerator.run`.
 
     Raises:
         ConfigurationError: No source is configured.
@@ -166,19 +173,19 @@ def run(
     )
 
 
-def explain(query: str | QueryGraph, parameters: Mapping[str, Any] | None = None) -> Explanation:
-    """How a query would be answered on the source that the environment names; see `Accelerator.explain`.
+def explain(query: str | QueryGraph) -> Explanation:
+    """How a query would be answered on the source named by ``GPUGDA_SOURCE``.
 
     Raises:
         ConfigurationError: No source is configured.
         GpugdaError: What `Accelerator.explain` raises.
     """
-    return _default.get().explain(query, parameters)
+    return _default.get().explain(query)
 
 
 # ------------------------------------------------------------------ asyncio
 class AsyncAccelerator:
-    """An `Accelerator` whose long work is awaited; it runs in a thread, so the event loop stays free.
+    """An `Accelerator` whose long work is awaited: it runs in a thread.
 
     Example:
         async with await AsyncAccelerator.connect("sample:wordnet") as accelerator:
@@ -199,14 +206,15 @@ class AsyncAccelerator:
         parameters: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Result:
-        """Like `Accelerator.run`, awaited. Cancelling leaves the query to end in its thread: give a timeout."""
+        """Like `Accelerator.run`, awaited.
+
+        Cancelling leaves the query to end in its thread: give a timeout.
+        """
         return await asyncio.to_thread(self._accelerator.run, query, parameters, **options)
 
-    async def explain(
-        self, query: str | QueryGraph, parameters: Mapping[str, Any] | None = None
-    ) -> Explanation:
+    async def explain(self, query: str | QueryGraph) -> Explanation:
         """Like `Accelerator.explain`, awaited."""
-        return await asyncio.to_thread(self._accelerator.explain, query, parameters)
+        return await asyncio.to_thread(self._accelerator.explain, query)
 
     async def refresh(self) -> None:
         """Like `Accelerator.refresh`, awaited."""

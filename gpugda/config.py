@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from gpugda.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["check_freshness", "check_timeout", "default_source", "device_wanted", "parse_bytes"]
 
@@ -63,7 +66,8 @@ def check_freshness(freshness: str) -> str:
     ):
         return freshness
     raise ConfigurationError(
-        f"freshness is {freshness!r}; it can be 'strict', 'manual', or 'max_age=' with a duration such as 5s."
+        f"freshness is {freshness!r}; it can be 'strict', 'manual', or 'max_age=' with a "
+        "duration such as 5s."
     )
 
 
@@ -88,6 +92,7 @@ def default_source(environment: Mapping[str, str] | None = None) -> str:
         if address := variables.get(name, "").strip():
             return address
     raise ConfigurationError(
-        "No data source is configured. Set GPUGDA_SOURCE to a snapshot folder, a GraphML file, a folder of import CSV, "
-        "or 'sample:wordnet'; or open one yourself: gpugda.connect(source).run(query)."
+        "No data source is configured. Set GPUGDA_SOURCE to a snapshot folder, a GraphML file, a "
+        "folder of import CSV, or 'sample:wordnet'; or open one yourself: "
+        "gpugda.connect(source).run(query)."
     )

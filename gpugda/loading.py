@@ -1,24 +1,22 @@
-"""From a source to a loaded graph, and what is kept beside it: plans, and the graph's copy on the device."""
+"""From a source to a loaded graph, and the plans that are kept beside it."""
 
 from __future__ import annotations
 
 import logging
 import time
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gpugda.caching import LruCache
-from gpugda.graph.build import build_data_graph
+from gpugda.data.build import build_data_graph
 from gpugda.plan.bind import bind
 from gpugda.plan.matching_order import make_plan
 from gpugda.ports import GraphSource, Progress, SnapshotFolder
 from gpugda.snapshot.store import open_snapshot
 
 if TYPE_CHECKING:
-    from gpugda.graph.data_graph import DataGraph
-    from gpugda.device.context import DeviceContext
-    from gpugda.device.device_graph import DeviceGraph
+    from gpugda.data.data_graph import DataGraph
     from gpugda.plan.plan import Plan
     from gpugda.query.query_graph import Query
 
@@ -31,7 +29,10 @@ PLANS_KEPT = 512
 
 @dataclass(slots=True, eq=False)
 class LoadedGraph:
-    """A data graph and what was made of it. A refresh makes a new one; results keep the one they came from."""
+    """A data graph and the plans made for it.
+
+    A refresh makes a new one; results keep the one they came from.
+    """
 
     graph: DataGraph
     source_name: str
@@ -73,4 +74,4 @@ def load(source: GraphSource, progress: Progress) -> LoadedGraph:
         graph.relationship_count,
         seconds,
     )
-    return LoadedGraph(graph, source.name, seconds, datetime.now(timezone.utc))
+    return LoadedGraph(graph, source.name, seconds, datetime.now(UTC))

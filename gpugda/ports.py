@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from gpugda.graph.batches import NodeBatch, RelationshipBatch
+    from gpugda.data.batches import NodeBatch, RelationshipBatch
 
 __all__ = ["GraphBatches", "GraphSource", "Progress", "SilentProgress", "SnapshotFolder"]
 

@@ -1,4 +1,4 @@
-"""From what the user calls a source to a `GraphSource`: adapters are found by entry point, never imported."""
+"""From what the user calls a source to a `GraphSource`, with adapters found by entry point."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def adapter(name: str) -> Any:
     found = _adapters()
     if name not in found:
         raise ConfigurationError(
-            f"No adapter named {name!r} is installed; there are: {', '.join(sorted(found)) or 'none'}."
+            f"No adapter named {name!r} is installed; "
+            f"there are: {', '.join(sorted(found)) or 'none'}."
         )
     return found[name].load()
 
@@ -75,8 +76,9 @@ def resolve_source(source: object) -> GraphSource:
     if isinstance(source, GraphSource):
         return source
     raise ConfigurationError(
-        f"A source cannot be a {type(source).__name__}. Give a snapshot folder, a GraphML file, a folder of import CSV, "
-        "'sample:wordnet', or what gpugda.graph(...) and gpugda.read_import(...) return."
+        f"A source cannot be a {type(source).__name__}. Give a snapshot folder, a GraphML "
+        "file, a folder of import CSV, 'sample:wordnet', or what gpugda.graph(...) and "
+        "gpugda.read_import(...) return."
     )
 
 
@@ -84,8 +86,8 @@ def _from_text(address: str) -> GraphSource:
     scheme, colon, rest = address.partition(":")
     if colon and rest.startswith("//") and scheme.partition("+")[0] in ("bolt", "neo4j"):
         raise ConfigurationError(
-            "This version reads embedded sources and snapshots, not a Neo4j server. Export the graph once "
-            "(neo4j-admin or apoc.export.graphml.all) and open the files."
+            "This version reads embedded sources and snapshots, not a Neo4j server. Export the "
+            "graph once (neo4j-admin or apoc.export.graphml.all) and open the files."
         )
     if colon and scheme in _adapters() and not Path(address).exists():
         made: GraphSource = adapter(scheme)(rest)
@@ -106,6 +108,6 @@ def _from_path(path: Path) -> GraphSource:
         made = adapter("graphml")(path)
         return made
     raise SourceError(
-        f"{path.name!r} is no graph that can be read: not a snapshot folder, GraphML (.graphml), nor a folder or "
-        "zip of import CSV."
+        f"{path.name!r} is no graph that can be read: not a snapshot folder, GraphML "
+        "(.graphml), nor a folder or zip of import CSV."
     )

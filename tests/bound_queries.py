@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from gpugda.data.data_graph import DataGraph
 from gpugda.execute.embeddings import Embeddings, Masks, StrategyReport, Wanted
-from gpugda.graph.data_graph import DataGraph
 from gpugda.plan.plan import (
     BoundNode,
     BoundQuery,

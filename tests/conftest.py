@@ -1,4 +1,4 @@
-"""What all tests share: hypothesis profiles, the header that says what is here, and real graphs from beside the checkout."""
+"""What all tests share: hypothesis profiles, the header, real graphs from beside the checkout."""
 
 import os
 from pathlib import Path

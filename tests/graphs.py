@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gpugda.graph.batches import NodeBatch, RelationshipBatch
-from gpugda.graph.build import build_data_graph
-from gpugda.graph.columns import column_from_values
-from gpugda.graph.data_graph import DataGraph
+from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.build import build_data_graph
+from gpugda.data.columns import column_from_values
+from gpugda.data.data_graph import DataGraph
 
 NodeSpec = tuple[str | Sequence[str], Mapping[str, Any]]
 RelationshipSpec = tuple[int, str, int, Mapping[str, Any]]

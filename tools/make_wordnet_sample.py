@@ -24,9 +24,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from gpugda.graph.batches import NodeBatch, RelationshipBatch
-from gpugda.graph.build import build_data_graph
-from gpugda.graph.columns import column_from_values
+from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.build import build_data_graph
+from gpugda.data.columns import column_from_values
 from gpugda.ports import GraphBatches
 from gpugda.snapshot.array_files import checksums, map_file
 from gpugda.snapshot.manifest import MANIFEST, FileEntry, read_manifest

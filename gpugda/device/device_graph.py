@@ -13,9 +13,9 @@ from gpugda.errors import DeviceError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gpugda.data.csr import Csr
+    from gpugda.data.data_graph import DataGraph
     from gpugda.device.context import DeviceContext
-    from gpugda.graph.csr import Csr
-    from gpugda.graph.data_graph import DataGraph
 
 __all__ = ["ANY_LABEL", "DeviceGraph"]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.expressions import evaluate_operand
 from gpugda.execute.grouping import group_rows, nan_identity
 from gpugda.execute.operands import Operand, take, validity
 from gpugda.execute.row_table import RowTable, stacked
-from gpugda.graph.columns import Column, ColumnKind
 from gpugda.query import ast
 
 if TYPE_CHECKING:

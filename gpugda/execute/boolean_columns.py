@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.operands import (
     Constant,
     Evaluated,
@@ -20,7 +21,6 @@ from gpugda.execute.operands import (
     validity,
     value_at,
 )
-from gpugda.graph.columns import Column, ColumnKind
 from gpugda.values import describe, truth_of
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpugda import values
+from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.boolean_columns import UNKNOWN, Truth, not_, pairwise
 from gpugda.execute.number_columns import are_nan, numbers_equal, numbers_less
 from gpugda.execute.operands import Constant, Flags, Operand, both, either, inverted, validity
 from gpugda.execute.text_columns import common_codes, texts_equal, texts_less
-from gpugda.graph.columns import Column, ColumnKind
 from gpugda.query.ast import ComparisonOperator
 
 if TYPE_CHECKING:

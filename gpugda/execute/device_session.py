@@ -10,7 +10,7 @@ from gpugda.device.device_graph import DeviceGraph
 from gpugda.execute.gpsm import GpsmStrategy
 
 if TYPE_CHECKING:
-    from gpugda.graph.data_graph import DataGraph
+    from gpugda.data.data_graph import DataGraph
 
 __all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "DeviceSession"]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -22,7 +23,8 @@ class Embeddings:
     Args:
         row_count: Number of rows; counts also where no column was wanted.
         nodes: ``uint32[row_count]`` node indexes per position of a wanted query node.
-        relationships: ``uint32[row_count]`` relationship indexes per position of a wanted query relationship.
+        relationships: ``uint32[row_count]`` relationship indexes per position of a wanted query
+            relationship.
     """
 
     row_count: int

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gpugda.data.columns import Column
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.operands import Operand
     from gpugda.execute.parameters import Parameters
-    from gpugda.graph.columns import Column
-    from gpugda.graph.data_graph import DataGraph
 
 __all__ = ["Environment"]
 

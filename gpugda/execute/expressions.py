@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
+from gpugda.data.columns import Column, ColumnKind, to_values
+from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.errors import CypherTypeError, UnsupportedQueryError
 from gpugda.execute import boolean_columns as logic
 from gpugda.execute.boolean_columns import Truth
@@ -30,8 +32,6 @@ from gpugda.execute.operands import (
 from gpugda.execute.property_columns import property_of
 from gpugda.execute.simplify import sole_operand
 from gpugda.execute.text_columns import texts_match
-from gpugda.graph.columns import Column, ColumnKind, to_values
-from gpugda.graph.dictionaries import ObjectDictionary
 from gpugda.query import ast
 from gpugda.query.ast import BinaryOperator, ComparisonOperator, UnaryOperator
 from gpugda.query.query_graph import AggregateReference, ColumnReference, KeyReference

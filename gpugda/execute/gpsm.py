@@ -16,7 +16,7 @@ from gpugda.execute.gpsm_run import Kernels, Run
 from gpugda.execute.gpsm_steps import JoinStep, compile_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from gpugda.device.device_graph import DeviceGraph
     from gpugda.device.join import Table
@@ -69,7 +69,7 @@ class GpsmStrategy:
         wanted: Wanted,
         report: StrategyReport,
         deadline: float | None = None,
-    ) -> Iterator[Embeddings]:
+    ) -> Generator[Embeddings]:
         """All embeddings, in chunks. Leaving the iteration early frees everything.
 
         Args:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.plan.plan import StepKind
+from gpugda.query.query_parts import is_anonymous
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.embeddings import StrategyReport
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_join import JoinWindows
     from gpugda.execute.gpsm_relationships import RelationshipTables
     from gpugda.execute.gpsm_steps import JoinStep
-    from gpugda.graph.data_graph import DataGraph
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = ["describe_candidates", "describe_steps"]
@@ -71,5 +72,4 @@ def _node(bound: BoundQuery, position: int) -> str:
 
 
 def _name(name: str) -> str:
-    # Names of anonymous ones are made of what no text can contain.
-    return name if name.isidentifier() else ""
+    return "" if is_anonymous(name) else name

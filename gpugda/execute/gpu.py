@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +10,11 @@ from gpugda.execute.masks import constants_hold, mask_query
 from gpugda.execute.tail import Tail, is_plain_count, needed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.embeddings import Strategy, StrategyReport
     from gpugda.execute.result_table import ResultTable
-    from gpugda.graph.data_graph import DataGraph
     from gpugda.plan.plan import Plan
 
 __all__ = ["run_on_device"]

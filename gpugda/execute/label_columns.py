@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.dictionaries import ObjectDictionary, encode_strings
 from gpugda.errors import UnsupportedQueryError
-from gpugda.graph.columns import Column, ColumnKind
-from gpugda.graph.dictionaries import ObjectDictionary, encode_strings
 from gpugda.query import ast
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.environment import Environment
     from gpugda.execute.text_columns import Cache
-    from gpugda.graph.data_graph import DataGraph
 
 __all__ = ["ENTITY_KINDS", "FUNCTIONS", "index_of_element_id", "label_flags"]
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.embeddings import Masks
 from gpugda.execute.environment import Environment
 from gpugda.execute.expressions import evaluate_truth
 from gpugda.execute.operands import Flags, check_faults, either
 from gpugda.execute.parameters import Parameters
-from gpugda.graph.columns import Column, ColumnKind
 from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, LabelOp
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.graph.data_graph import DataGraph
+    from gpugda.data.data_graph import DataGraph
 
 __all__ = ["constants_hold", "make_masks", "mask_query"]
 

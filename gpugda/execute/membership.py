@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda import values
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.dictionaries import StringDictionary
 from gpugda.execute.boolean_columns import NEVER, UNKNOWN, Truth, pairwise
 from gpugda.execute.compare_columns import equal, kind_of_operand
 from gpugda.execute.operands import Constant, Flags, Operand, both, inverted, validity
-from gpugda.graph.columns import Column, ColumnKind
-from gpugda.graph.dictionaries import StringDictionary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.temporal import is_stored_object, temporal_from_native
 from gpugda.errors import CypherTypeError, ParameterMissingError
-from gpugda.graph.temporal import is_stored_object, temporal_from_native
 
 if TYPE_CHECKING:
     from gpugda.types import Span
@@ -102,7 +102,7 @@ def _checked_name(key: Any) -> str:
 
 def _from_numpy(value: np.generic) -> Any:
     if isinstance(value, np.datetime64 | np.timedelta64):
-        from gpugda.graph.native import property_value
+        from gpugda.data.native import property_value
 
         return property_value(value)
     if isinstance(value, np.void | np.complexfloating):

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.operands import Constant, Flags, Operand, distinct_values, validity
-from gpugda.graph.columns import Column, ColumnKind
-from gpugda.graph.dictionaries import ObjectDictionary
 from gpugda.values import kind_of
 
 if TYPE_CHECKING:

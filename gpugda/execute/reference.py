@@ -20,8 +20,8 @@ from gpugda.query import ast
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.reference_match import Row
-    from gpugda.graph.data_graph import DataGraph
 
 __all__ = ["ReferenceRows", "run_reference"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from gpugda.graph.columns import to_values
+from gpugda.data.columns import to_values
 from gpugda.query.ast import Direction
 
 if TYPE_CHECKING:
-    from gpugda.graph.data_graph import DataGraph
+    from gpugda.data.data_graph import DataGraph
     from gpugda.values import Entity
 
 __all__ = ["PlainGraph", "plain_graph"]
@@ -70,12 +70,9 @@ class PlainGraph:
 
 def plain_graph(graph: DataGraph) -> PlainGraph:
     """The plain form of a data graph, made at its first use and dropped together with it."""
-    try:
-        plain = _plain_graphs.get(graph)
-        if plain is None:
-            plain = _plain_graphs[graph] = PlainGraph(graph)
-    except TypeError:
-        plain = PlainGraph(graph)
+    plain = _plain_graphs.get(graph)
+    if plain is None:
+        plain = _plain_graphs[graph] = PlainGraph(graph)
     return plain
 
 

@@ -6,8 +6,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from gpugda import values
+from gpugda.data.temporal import temporal_from_native
 from gpugda.errors import CypherTypeError, ParameterMissingError, UnsupportedQueryError
-from gpugda.graph.temporal import temporal_from_native
 from gpugda.query import ast
 from gpugda.values import Entity
 

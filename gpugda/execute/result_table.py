@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpugda.graph.columns import Column
+from gpugda.data.columns import Column
 
 if TYPE_CHECKING:
-    from gpugda.graph.data_graph import DataGraph
+    from gpugda.data.data_graph import DataGraph
 
 __all__ = ["ResultTable"]
 

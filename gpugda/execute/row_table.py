@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.columns import Column, ColumnKind, concatenate
+from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.execute.operands import Constant, Operand, as_column, take
-from gpugda.graph.columns import Column, ColumnKind, concatenate
-from gpugda.graph.dictionaries import ObjectDictionary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

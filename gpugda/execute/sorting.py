@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.operands import Constant, Operand, used_codes
-from gpugda.graph.columns import Column, ColumnKind
 from gpugda.values import order_key
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import CypherTypeError
 from gpugda.execute.aggregating import Aggregation
 from gpugda.execute.collecting import OutputRows, rows_of
@@ -16,13 +17,12 @@ from gpugda.execute.expressions import evaluate_operand, evaluate_truth
 from gpugda.execute.operands import Constant, as_column, check_faults
 from gpugda.execute.parameters import Parameters
 from gpugda.execute.result_table import ResultTable
-from gpugda.graph.columns import Column, ColumnKind
 from gpugda.query import ast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from gpugda.graph.data_graph import DataGraph
+    from gpugda.data.data_graph import DataGraph
     from gpugda.plan.plan import BoundQuery
     from gpugda.query.query_graph import Query
 

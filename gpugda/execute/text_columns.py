@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.dictionaries import StringDictionary, encode_strings, merge_strings
 from gpugda.execute.boolean_columns import UNKNOWN, Truth, pairwise
 from gpugda.execute.operands import Constant, Flags, Operand, both, inverted, used_codes, validity
-from gpugda.graph.columns import Column, ColumnKind
-from gpugda.graph.dictionaries import StringDictionary, encode_strings, merge_strings
 from gpugda.query.ast import BinaryOperator
 
 if TYPE_CHECKING:

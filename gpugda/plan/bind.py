@@ -14,8 +14,8 @@ from gpugda.plan.split_predicates import SplitPredicates, split_predicates
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gpugda.graph.data_graph import DataGraph
-    from gpugda.graph.identifiers import NameTable
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.data.identifiers import NameTable
     from gpugda.plan.plan import DegreeNeed
     from gpugda.query import ast
     from gpugda.query.query_graph import Query, QueryGraph

@@ -10,7 +10,7 @@ from gpugda.query import ast
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from gpugda.graph.identifiers import NameTable
+    from gpugda.data.identifiers import NameTable
 
 __all__ = ["NOTHING", "Program", "label_names", "label_program", "type_ids"]
 

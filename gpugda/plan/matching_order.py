@@ -11,7 +11,7 @@ from gpugda.query.query_parts import is_anonymous
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpugda.graph.statistics import GraphStatistics
+    from gpugda.data.statistics import GraphStatistics
     from gpugda.plan.plan import BoundQuery, RowTest
 
 __all__ = ["make_plan", "matching_order"]

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.dictionaries import StringDictionary
 from gpugda.errors import ConfigurationError
-from gpugda.graph.columns import Column, ColumnKind
-from gpugda.graph.dictionaries import StringDictionary
 from gpugda.result.arrow_values import array_of_objects
 from gpugda.result.entities import start_nodes_of, type_ids_of
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.result_table import ResultTable
-    from gpugda.graph.data_graph import DataGraph
 
 __all__ = ["MIXED", "EntityForm", "arrow_table"]
 

@@ -14,8 +14,8 @@ from gpugda.result.text import format_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gpugda.graph.columns import Column
-    from gpugda.graph.data_graph import DataGraph
+    from gpugda.data.columns import Column
+    from gpugda.data.data_graph import DataGraph
 
 __all__ = ["array_of_objects"]
 

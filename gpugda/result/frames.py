@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
+from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import ConfigurationError
-from gpugda.graph.columns import Column, ColumnKind
 
 if TYPE_CHECKING:
     import pandas as pd

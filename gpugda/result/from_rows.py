@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.columns import Column, ColumnKind, column_from_values
+from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.execute.result_table import ResultTable
-from gpugda.graph.columns import Column, ColumnKind, column_from_values
-from gpugda.graph.dictionaries import ObjectDictionary
 from gpugda.values import Entity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpugda.graph.data_graph import DataGraph
+    from gpugda.data.data_graph import DataGraph
 
 __all__ = ["column_of", "table_from_rows"]
 

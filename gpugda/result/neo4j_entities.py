@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.graph.data_graph import DataGraph
+    from gpugda.data.data_graph import DataGraph
 
 __all__ = ["Neo4jEntities"]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.columns import ColumnKind
 from gpugda.errors import ConfigurationError
-from gpugda.graph.columns import ColumnKind
 from gpugda.result.entities import PlainEntities
 from gpugda.result.rows import read_blocks
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from neo4j.graph import Graph
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.result_table import ResultTable
-    from gpugda.graph.data_graph import DataGraph
     from gpugda.result.arrow import EntityForm
     from gpugda.result.entities import EntityReader
     from gpugda.result.neo4j_entities import Neo4jEntities

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.graph.columns import Column, ColumnKind, to_values
+from gpugda.data.columns import Column, ColumnKind, to_values
 from gpugda.result.entities import fresh
 from gpugda.values import Entity
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
 from gpugda.errors import ConfigurationError
-from gpugda.graph.arrow_numbers import arrow_numbers, numpy_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

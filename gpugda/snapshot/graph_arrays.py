@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gpugda.graph.column import Column, ColumnKind
-from gpugda.graph.csr import Csr
-from gpugda.graph.data_graph import DataGraph
-from gpugda.graph.dictionaries import ObjectDictionary, StringDictionary
-from gpugda.graph.identifiers import NameTable
-from gpugda.graph.sorting import reversed_csr
-from gpugda.graph.statistics import GraphStatistics
+from gpugda.data.column import Column, ColumnKind
+from gpugda.data.csr import Csr
+from gpugda.data.data_graph import DataGraph
+from gpugda.data.dictionaries import ObjectDictionary, StringDictionary
+from gpugda.data.identifiers import NameTable
+from gpugda.data.sorting import reversed_csr
+from gpugda.data.statistics import GraphStatistics
 from gpugda.snapshot.array_files import array_of
 from gpugda.snapshot.manifest import PropertyEntry
 from gpugda.snapshot.object_text import object_from_text, object_to_text

@@ -11,7 +11,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-from gpugda.graph.temporal import (
+from gpugda.data.temporal import (
     datetime_from_ticks,
     neo4j_spatial,
     neo4j_time,

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.graph.column import Column
-    from gpugda.graph.csr import Csr
-    from gpugda.graph.data_graph import DataGraph
+    from gpugda.data.column import Column
+    from gpugda.data.csr import Csr
+    from gpugda.data.data_graph import DataGraph
 
 __all__ = ["check_ranges"]
 

@@ -25,7 +25,7 @@ from gpugda.snapshot.range_checks import check_ranges
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gpugda.graph.data_graph import DataGraph
+    from gpugda.data.data_graph import DataGraph
 
 __all__ = ["is_snapshot", "open_snapshot", "read_manifest", "save_snapshot"]
 

@@ -43,7 +43,7 @@ def measure(case: str) -> dict:
     """Builds in this process, which must be a fresh one."""
     import pyarrow as pa
 
-    from gpugda.graph.build import build_data_graph
+    from gpugda.data.build import build_data_graph
 
     before = _resident()  # with numpy and pyarrow, without the input
     batches, input_bytes = _batches(case, pa)
@@ -63,8 +63,8 @@ def measure(case: str) -> dict:
 
 
 def _batches(case: str, pa):
-    from gpugda.graph.batches import NodeBatch, RelationshipBatch
-    from gpugda.graph.columns import column_from_arrow
+    from gpugda.data.batches import NodeBatch, RelationshipBatch
+    from gpugda.data.columns import column_from_arrow
     from gpugda.ports import GraphBatches
 
     random = np.random.default_rng(1)

@@ -21,7 +21,17 @@ import pytest  # noqa: E402 - also run by hand, where the tests' folder is not o
 import gpugda  # noqa: E402
 
 SHARED = Path(os.environ.get("GPUGDA_SHARED", HERE.parents[2] / "shared"))
-STAGES = ["parse", "plan", "masks", "filter", "relationships", "join", "fetch", "tail", "materialise"]
+STAGES = [
+    "parse",
+    "plan",
+    "masks",
+    "filter",
+    "relationships",
+    "join",
+    "fetch",
+    "tail",
+    "materialise",
+]
 RUNS = 30
 
 
@@ -126,7 +136,9 @@ def test_loading_the_sample(capsys):
         gpugda.connect("sample:wordnet").close()
         times.append(time.perf_counter() - started)
     with capsys.disabled():
-        print(f"\nloading the sample: first {times[0]:.2f} s, median {statistics.median(times):.2f} s")
+        print(
+            f"\nloading the sample: first {times[0]:.2f} s, median {statistics.median(times):.2f} s"
+        )
     assert statistics.median(times) <= 1.5
 
 

@@ -39,7 +39,8 @@ from typing import Any
 import pytest
 from strategies import rows_key
 
-from gpugda import api, errors
+import gpugda
+from gpugda import errors
 
 ENGINES = ["reference", "gpu"]
 FOLDER = Path(__file__).parent / "cases"
@@ -136,7 +137,7 @@ def run_case(
 ) -> tuple[tuple[str, ...], list[list[Any]]]:
     """Columns and rows, nodes and relationships by their names in the case."""
     if id(case.graph) not in accelerators:
-        accelerators[id(case.graph)] = api.connect(source_of(case.graph))
+        accelerators[id(case.graph)] = gpugda.connect(source_of(case.graph))
     result = accelerators[id(case.graph)].run(case.query, case.parameters, engine=engine)
     columns = tuple(result.keys())
     return columns, [[_named(value) for value in record.values()] for record in result]
@@ -160,7 +161,7 @@ def source_of(graph: CaseGraph) -> Any:
         {"source": source, "target": target, "type": kind, "case_name": name, **properties}
         for name, (source, kind, target, properties) in graph.relationships.items()
     ]
-    return api.graph(nodes=_table(nodes), relationships=_table(relationships) or None)
+    return gpugda.graph(nodes=_table(nodes), relationships=_table(relationships) or None)
 
 
 def _table(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:

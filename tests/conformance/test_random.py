@@ -9,7 +9,7 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from strategies import QueryCase, assert_same_answer, multigraphs, query_texts
 
-from gpugda import api
+import gpugda
 from gpugda.errors import QueryError
 
 GRAPHS_AND_QUERIES = st.tuples(multigraphs(), st.lists(query_texts(), min_size=1, max_size=4))
@@ -18,7 +18,7 @@ GRAPHS_AND_QUERIES = st.tuples(multigraphs(), st.lists(query_texts(), min_size=1
 @given(GRAPHS_AND_QUERIES)
 def test_device_equals_reference(example: tuple[Any, list[QueryCase]]) -> None:
     (nodes, relationships), cases = example
-    with api.connect(_source(nodes, relationships)) as accelerator:
+    with gpugda.connect(_source(nodes, relationships)) as accelerator:
         for case in cases:
             expected = _answer(accelerator, case, "reference")
             found = _answer(accelerator, case, "gpu")
@@ -61,7 +61,7 @@ def _source(nodes: Any, relationships: Any) -> Any:
         {"source": source, "type": kind, "target": target, **properties}
         for source, kind, target, properties in relationships
     ]
-    return api.graph(
+    return gpugda.graph(
         nodes=_table(node_rows) or {"id": []}, relationships=_table(relationship_rows) or None
     )
 

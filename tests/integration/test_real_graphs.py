@@ -1,9 +1,10 @@
 """The main job on real graphs: the device gives the reference's rows."""
 
-import gpugda
 import pytest
-from pajek import read_pajek
 from answers import answer, comparable
+from pajek import read_pajek
+
+import gpugda
 
 DR_WHO = [
     "MATCH (a:Character)-[r:COMPANION_OF]->(b:Character) RETURN a, r, b",
@@ -41,7 +42,9 @@ def compare(accelerator, query):
     ours, right = device.values(), reference.values()
     assert answer(ours) == answer(right)
     if "ORDER BY" in query:
-        assert [list(map(comparable, row)) for row in ours] == [list(map(comparable, row)) for row in right]
+        assert [list(map(comparable, row)) for row in ours] == [
+            list(map(comparable, row)) for row in right
+        ]
     assert right, "a query that finds nothing proves little"
 
 

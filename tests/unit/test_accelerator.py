@@ -6,9 +6,10 @@ import threading
 import time
 from datetime import datetime
 
-import gpugda
 import pytest
 from graphs import small_tables
+
+import gpugda
 
 CHAIN = "MATCH (a:Person)-[:KNOWS]->(b:Person) RETURN a.name AS a, b.name AS b ORDER BY a, b"
 
@@ -45,7 +46,9 @@ def test_parameters_come_as_a_mapping_or_by_name(people):
     assert people.run(query, name="Bo").values() == [["Bo"]]
     assert people.run(query, {"name": "Ann"}, name="Bo").values() == [["Bo"]]
     # Named like an argument: only the mapping can carry it.
-    assert people.run("MATCH (a {name: $engine}) RETURN a.name", {"engine": "Cy"}).values() == [["Cy"]]
+    assert people.run("MATCH (a {name: $engine}) RETURN a.name", {"engine": "Cy"}).values() == [
+        ["Cy"]
+    ]
     with pytest.raises(gpugda.ParameterMissingError, match="name"):
         people.run(query)
     with pytest.raises(gpugda.ConfigurationError, match="mapping"):
@@ -107,7 +110,7 @@ def test_estimate(people):
     estimate = people.estimate(CHAIN)
     assert estimate.rows > 0
     assert estimate.bytes > 0
-    assert estimate.seconds > 0
+    assert estimate.seconds is None  # as long as the device is not calibrated
 
 
 def test_a_query_graph_made_in_python(people):
@@ -174,7 +177,7 @@ def test_from_several_threads(people):
             for _ in range(10):
                 answers.append(people.run(CHAIN, engine="gpu").values())
                 people.run("MATCH (a {name: $n}) RETURN a", n=f"x{number}")
-        except Exception as error:  # noqa: BLE001 - shown by the assertion
+        except Exception as error:
             errors.append(error)
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
@@ -193,7 +196,7 @@ def test_refresh_while_others_query(people):
         try:
             while not stop.is_set():
                 assert people.run(CHAIN, engine="gpu").values() == ROWS
-        except Exception as error:  # noqa: BLE001 - shown by the assertion
+        except Exception as error:
             errors.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(3)]
@@ -324,4 +327,6 @@ def test_too_little_memory_for_the_graph_is_a_memory_limit_error():
     with gpugda.connect(gpugda.graph(nodes), memory_limit=1000) as accelerator:
         with pytest.raises(gpugda.MemoryLimitError):
             accelerator.run("MATCH (a) RETURN count(*)", engine="gpu")
-        assert accelerator.run("MATCH (a) RETURN count(*)", engine="reference").values() == [[10_000]]
+        assert accelerator.run("MATCH (a) RETURN count(*)", engine="reference").values() == [
+            [10_000]
+        ]

@@ -1,4 +1,5 @@
 import pytest
+
 from gpugda.config import check_freshness, check_timeout, default_source, device_wanted, parse_bytes
 from gpugda.errors import ConfigurationError
 

@@ -8,7 +8,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_the_examples_of_the_readme():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    examples = doctest.DocTestParser().get_doctest(text.replace("```", ""), {}, "README.md", None, 0)
+    examples = doctest.DocTestParser().get_doctest(
+        text.replace("```", ""), {}, "README.md", None, 0
+    )
     assert len(examples.examples) >= 8
     flags = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
     runner = doctest.DocTestRunner(optionflags=flags)

@@ -7,9 +7,10 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 import gpugda
 import gpugda.errors
-import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = sorted((ROOT / "opencl").glob("*.cl"))
@@ -42,7 +43,7 @@ def test_public_names_survive_the_import_of_every_room():
 
 
 def test_importing_loads_nothing_heavy():
-    heavy = "pyopencl neo4j polars pandas numpy pyarrow typer rich".split()
+    heavy = ["pyopencl", "neo4j", "polars", "pandas", "numpy", "pyarrow", "typer", "rich"]
     code = f"import sys, gpugda; print([m for m in {heavy} if m in sys.modules])"
     out = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
@@ -71,7 +72,9 @@ def test_the_error_tree_drawn_is_the_error_tree():
             depth = len(match[1]) // 4
             above[depth:] = [match[2]]
             drawn[match[2]] = above[depth - 1] if depth else "Exception"
-    real = {name: getattr(gpugda.errors, name).__bases__[0].__name__ for name in gpugda.errors.__all__}
+    real = {
+        name: getattr(gpugda.errors, name).__bases__[0].__name__ for name in gpugda.errors.__all__
+    }
     assert drawn == real
 
 
@@ -90,7 +93,9 @@ def test_the_library_never_prints(path):
     calls = [
         node.lineno
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "print"
     ]
     assert not calls
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from gpugda_adapters.graphml import GraphmlSource
 
+from gpugda.data.build import build_data_graph
+from gpugda.data.columns import to_values
 from gpugda.errors import SourceError
-from gpugda.graph.build import build_data_graph
-from gpugda.graph.columns import to_values
 from gpugda.ports import GraphSource, SilentProgress
 
 SHARED = Path(os.environ.get("GPUGDA_SHARED", Path(__file__).parents[3] / "../shared")).resolve()

@@ -6,7 +6,7 @@ import pytest
 from gpugda_adapters.tables import TablesSource
 from pajek import read_pajek
 
-from gpugda.graph.build import build_data_graph
+from gpugda.data.build import build_data_graph
 from gpugda.ports import SilentProgress
 
 SHARED = Path(os.environ.get("GPUGDA_SHARED", Path(__file__).parents[3] / "../shared")).resolve()

@@ -14,9 +14,9 @@ from gpugda_adapters.read_import import ImportSource
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gpugda.data.build import build_data_graph
+from gpugda.data.columns import ColumnKind, to_values
 from gpugda.errors import ConfigurationError, SourceError
-from gpugda.graph.build import build_data_graph
-from gpugda.graph.columns import ColumnKind, to_values
 from gpugda.ports import GraphSource, SilentProgress
 
 SHARED = Path(os.environ.get("GPUGDA_SHARED", Path(__file__).parents[3] / "../shared")).resolve()

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 from gpugda_adapters.samples import SampleSource, sample_names
 
+from gpugda.data.columns import to_values
 from gpugda.errors import ConfigurationError
-from gpugda.graph.columns import to_values
 from gpugda.ports import GraphSource, SilentProgress, SnapshotFolder
 from gpugda.snapshot.store import open_snapshot
 

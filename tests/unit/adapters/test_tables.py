@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 from gpugda_adapters.tables import TablesSource
 
+from gpugda.data.build import build_data_graph
+from gpugda.data.columns import ColumnKind, to_values
 from gpugda.errors import SourceError
-from gpugda.graph.build import build_data_graph
-from gpugda.graph.columns import ColumnKind, to_values
 from gpugda.ports import GraphSource, SilentProgress
 
 NODES = {

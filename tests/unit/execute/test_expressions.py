@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from neo4j.time import Date, Duration
 
 from gpugda import values
+from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.errors import CypherTypeError, ParameterMissingError, UnsupportedQueryError
 from gpugda.execute.environment import Environment
 from gpugda.execute.expressions import evaluate, evaluate_operand, evaluate_truth
@@ -21,7 +22,6 @@ from gpugda.execute.number_columns import numbers_equal, numbers_less
 from gpugda.execute.operands import Constant, value_at
 from gpugda.execute.parameters import Parameters
 from gpugda.execute.simplify import sole_operand
-from gpugda.graph.columns import Column, ColumnKind, column_from_values
 from gpugda.query import ast
 from gpugda.query.query_graph import AggregateReference, ColumnReference, KeyReference
 from gpugda.values import Entity

@@ -4,10 +4,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.build import build_data_graph
+from gpugda.data.columns import column_from_values
 from gpugda.execute.result_table import ResultTable
-from gpugda.graph.batches import NodeBatch, RelationshipBatch
-from gpugda.graph.build import build_data_graph
-from gpugda.graph.columns import column_from_values
 from gpugda.ports import GraphBatches
 from gpugda.result.result import Result
 from gpugda.result.summary import Summary

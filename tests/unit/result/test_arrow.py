@@ -9,8 +9,8 @@ import pytest
 from neo4j.spatial import CartesianPoint
 from neo4j.time import Date, DateTime, Duration, Time
 
+from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.errors import ConfigurationError
-from gpugda.graph.columns import Column, ColumnKind, column_from_values
 from gpugda.values import Entity
 
 ANN, BOB, NOBODY = (Entity(True, index) for index in range(3))

@@ -8,7 +8,7 @@ import neo4j.exceptions
 import numpy as np
 import pytest
 
-from gpugda.graph.columns import Column, ColumnKind
+from gpugda.data.columns import Column, ColumnKind
 from gpugda.result.rows import BLOCK_ROWS
 from gpugda.values import Entity
 
@@ -184,7 +184,7 @@ def test_scalars_need_no_neo4j():
     code = """
 import sys, numpy as np
 from gpugda.execute.result_table import ResultTable
-from gpugda.graph.columns import Column, ColumnKind
+from gpugda.data.columns import Column, ColumnKind
 from gpugda.result.result import Result
 from gpugda.result.summary import Summary
 column = Column(ColumnKind.INTEGER, np.arange(3))

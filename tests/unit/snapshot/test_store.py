@@ -13,8 +13,8 @@ from graphs import design_graph, make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpugda.data.columns import to_values
 from gpugda.errors import ConfigurationError, SourceError
-from gpugda.graph.columns import to_values
 from gpugda.snapshot import store
 from gpugda.snapshot.manifest import MANIFEST
 from gpugda.snapshot.store import is_snapshot, open_snapshot, read_manifest, save_snapshot

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.graph.statistics import ANY, DegreeSummary, GraphStatistics
+from gpugda.data.statistics import ANY, DegreeSummary, GraphStatistics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from gpugda.graph.column import Column
-    from gpugda.graph.csr import Csr
+    from gpugda.data.column import Column
+    from gpugda.data.csr import Csr
 
 __all__ = ["LabelSets", "gather_statistics"]
 

@@ -8,7 +8,7 @@ from graphs import design_graph, make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.graph import labels
+from gpugda.data import labels
 
 SETS = st.lists(st.lists(st.sampled_from("ABCD"), unique=True), max_size=70)
 

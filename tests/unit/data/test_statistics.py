@@ -8,8 +8,8 @@ from graphs import design_graph, make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.graph import counting
-from gpugda.graph.statistics import GraphStatistics
+from gpugda.data import counting
+from gpugda.data.statistics import GraphStatistics
 
 LABELS = st.lists(st.sampled_from("ABC"), unique=True)
 

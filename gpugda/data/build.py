@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
+from gpugda.data.counting import LabelSets, gather_statistics
+from gpugda.data.data_graph import DataGraph
+from gpugda.data.identifiers import IdentifierMap, NameTable, Origin
+from gpugda.data.joining import join_columns
+from gpugda.data.labels import label_rows
+from gpugda.data.progress import Progress, SilentProgress
+from gpugda.data.sorting import outgoing_csr, reversed_csr
 from gpugda.errors import SourceError
-from gpugda.graph.counting import LabelSets, gather_statistics
-from gpugda.graph.data_graph import DataGraph
-from gpugda.graph.identifiers import IdentifierMap, NameTable, Origin
-from gpugda.graph.joining import join_columns
-from gpugda.graph.labels import label_rows
-from gpugda.graph.progress import Progress, SilentProgress
-from gpugda.graph.sorting import outgoing_csr, reversed_csr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Sized
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from gpugda.graph.batches import NodeBatch, RelationshipBatch
-    from gpugda.graph.column import Column
-    from gpugda.graph.csr import Csr
+    from gpugda.data.batches import NodeBatch, RelationshipBatch
+    from gpugda.data.column import Column
+    from gpugda.data.csr import Csr
 
 __all__ = ["MAX_COUNT", "Batches", "build_data_graph"]
 

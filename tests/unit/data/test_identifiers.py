@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpugda.data.identifiers import IdentifierSpace, NameTable, Origin
 from gpugda.errors import SourceError
-from gpugda.graph.identifiers import IdentifierSpace, NameTable, Origin
 
 ORIGIN = Origin("likes.csv", 2)
 COMPACT = st.sets(st.integers(-5, 40), min_size=1, max_size=20)

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gpugda.errors import SourceError
-from gpugda.graph.arrow_numbers import numpy_numbers, valid_entries
-from gpugda.graph.column import Column, ColumnKind, constant_null, to_values
-from gpugda.graph.dictionaries import ObjectDictionary, encode_objects, encode_strings
-from gpugda.graph.joining import join_columns
-from gpugda.graph.temporal import (
+from gpugda.data.arrow_numbers import numpy_numbers, valid_entries
+from gpugda.data.column import Column, ColumnKind, constant_null, to_values
+from gpugda.data.dictionaries import ObjectDictionary, encode_objects, encode_strings
+from gpugda.data.joining import join_columns
+from gpugda.data.temporal import (
     date_from_days,
     datetime_from_ticks,
     duration_from_ticks,
     time_from_ticks,
     zone_from_name,
 )
+from gpugda.errors import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.graph.column import Column, ColumnKind, constant_null, to_values
-from gpugda.graph.dictionaries import (
+from gpugda.data.column import Column, ColumnKind, constant_null, to_values
+from gpugda.data.dictionaries import (
     ObjectDictionary,
     StringDictionary,
     encode_objects,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.graph.csr import Csr
+from gpugda.data.csr import Csr
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.graph.dictionaries import (
+from gpugda.data.dictionaries import (
     ObjectDictionary,
     StringDictionary,
     encode_objects,

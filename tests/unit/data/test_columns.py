@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.errors import SourceError
-from gpugda.graph.columns import (
+from gpugda.data.columns import (
     ColumnKind,
     column_from_arrow,
     column_from_values,
@@ -21,6 +20,7 @@ from gpugda.graph.columns import (
     constant_null,
     to_values,
 )
+from gpugda.errors import SourceError
 
 PLAIN = st.one_of(
     st.none(),

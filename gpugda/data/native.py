@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from gpugda.data.arrow import convert_array
+from gpugda.data.column import Column, ColumnKind, constant_null, to_values
+from gpugda.data.dictionaries import encode_objects, encode_strings
+from gpugda.data.temporal import is_stored_object, temporal_from_native
 from gpugda.errors import SourceError
-from gpugda.graph.arrow import convert_array
-from gpugda.graph.column import Column, ColumnKind, constant_null, to_values
-from gpugda.graph.dictionaries import encode_objects, encode_strings
-from gpugda.graph.temporal import is_stored_object, temporal_from_native
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from gpugda.graph.columns import Column
+    from gpugda.data.columns import Column
 
 __all__ = ["NodeBatch", "RelationshipBatch"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gpugda.graph.arrow_numbers import arrow_numbers, numpy_numbers
-from gpugda.graph.temporal import identity_of_temporal
+from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
+from gpugda.data.temporal import identity_of_temporal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpugda.graph.arrow import convert_array
-from gpugda.graph.column import Column, ColumnKind, Dictionary, constant_null, to_values
-from gpugda.graph.joining import join_columns
-from gpugda.graph.native import convert_values
+from gpugda.data.arrow import convert_array
+from gpugda.data.column import Column, ColumnKind, Dictionary, constant_null, to_values
+from gpugda.data.joining import join_columns
+from gpugda.data.native import convert_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

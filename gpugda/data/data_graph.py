@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from gpugda.graph.labels import distinct_label_sets, label_bitmap
+from gpugda.data.labels import distinct_label_sets, label_bitmap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from gpugda.graph.column import Column
-    from gpugda.graph.csr import Csr
-    from gpugda.graph.identifiers import NameTable
-    from gpugda.graph.statistics import GraphStatistics
+    from gpugda.data.column import Column
+    from gpugda.data.csr import Csr
+    from gpugda.data.identifiers import NameTable
+    from gpugda.data.statistics import GraphStatistics
 
 __all__ = ["DataGraph"]
 
@@ -48,7 +48,7 @@ class _Derived:
         return sum(int(getattr(value, "nbytes", 0)) for value in values)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class DataGraph:
     """Nodes 0…n-1 and relationships 0…m-1 with labels, types and property columns.
 

@@ -9,10 +9,10 @@ from graphs import ListedBatches, design_graph, make_graph, node_batch, relation
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpugda.data import build, sorting
+from gpugda.data.build import build_data_graph
+from gpugda.data.columns import to_values
 from gpugda.errors import SourceError
-from gpugda.graph import build, sorting
-from gpugda.graph.build import build_data_graph
-from gpugda.graph.columns import to_values
 
 LABELS = st.lists(st.sampled_from("ABC"), max_size=3)
 PROPERTIES = st.dictionaries(st.sampled_from("pq"), st.sampled_from([1, 1.5, "x", True, None]))

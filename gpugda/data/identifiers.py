@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gpugda.data.arrow_numbers import numpy_numbers, valid_entries
 from gpugda.errors import SourceError
-from gpugda.graph.arrow_numbers import numpy_numbers, valid_entries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
