@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -68,10 +69,10 @@ def nan_identity(
         environment: Whose rows these are.
         first_row: Number of rows that came before.
     """
-    if isinstance(operand, Constant) or operand.kind is not ColumnKind.FLOAT:
+    if isinstance(operand, Constant):
         return Constant(0)
-    is_nan = np.isnan(operand.values)
-    if not is_nan.any():
+    is_nan = _nan_rows(operand)
+    if is_nan is None or not is_nan.any():
         return Constant(0)
     numbers: NDArray[Any] = np.arange(first_row, first_row + len(operand), dtype=np.int64)
     if isinstance(expression, ast.Property) and isinstance(expression.subject, ast.Variable):
@@ -79,6 +80,17 @@ def nan_identity(
     if operand.valid is not None:
         is_nan &= operand.valid
     return Column(ColumnKind.INTEGER, np.where(is_nan, numbers + 1, 0))
+
+
+def _nan_rows(column: Column) -> NDArray[np.bool_] | None:
+    """Where a column of numbers, or of mixed values, holds NaN; None where it cannot."""
+    if column.kind is ColumnKind.FLOAT:
+        return np.isnan(column.values)
+    if column.kind is not ColumnKind.OBJECT or not column.dictionary:
+        return None
+    used, places = used_codes(column.values, len(column.dictionary))
+    values = column.dictionary.values(used.astype(np.int32))
+    return np.array([isinstance(value, float) and math.isnan(value) for value in values])[places]
 
 
 # ------------------------------------------------------------------ codes
