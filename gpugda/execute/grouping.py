@@ -84,13 +84,17 @@ def nan_identity(
 
 def _nan_rows(column: Column) -> NDArray[np.bool_] | None:
     """Where a column of numbers, or of mixed values, holds NaN; None where it cannot."""
+    rows: NDArray[np.bool_]
     if column.kind is ColumnKind.FLOAT:
-        return np.isnan(column.values)
+        rows = np.isnan(column.values)
+        return rows
     if column.kind is not ColumnKind.OBJECT or not column.dictionary:
         return None
     used, places = used_codes(column.values, len(column.dictionary))
     values = column.dictionary.values(used.astype(np.int32))
-    return np.array([isinstance(value, float) and math.isnan(value) for value in values])[places]
+    is_nan = [isinstance(value, float) and math.isnan(value) for value in values]
+    rows = np.array(is_nan, dtype=np.bool_)[places]
+    return rows
 
 
 # ------------------------------------------------------------------ codes

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpugda.plan.cardinality import node_cardinality, relationship_cardinality
 from gpugda.plan.degree_needs import degree_needs
 from gpugda.plan.label_programs import NOTHING, label_names, label_program, type_ids
+from gpugda.plan.merge_nodes import merge_nodes
 from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, RowTest
 from gpugda.plan.split_predicates import SplitPredicates, split_predicates
 
@@ -31,6 +32,7 @@ def bind(query: Query, graph: DataGraph) -> BoundQuery:
     Unknown labels, types and properties are no error; where they leave nothing to find,
     ``no_rows`` says so. Parameters are not looked at.
     """
+    query = merge_nodes(query)
     asked = query.graph
     split = split_predicates(asked)
     types = _types(asked, split, graph.types)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gpugda.query.query_graph import QueryGraph
 
-__all__ = ["SplitPredicates", "split_predicates"]
+__all__ = ["SplitPredicates", "compared_variables", "split_predicates"]
 
 _EQUALITIES = (ast.ComparisonOperator.EQUAL, ast.ComparisonOperator.NOT_EQUAL)
 _NOT = ast.UnaryOperator.NOT
@@ -101,7 +101,7 @@ def _take_test(
     nodes: Mapping[str, int],
     relationships: Mapping[str, int],
 ) -> bool:
-    compared = _compared_variables(predicate)
+    compared = compared_variables(predicate)
     if compared is None:
         return False
     left, right, equal = compared
@@ -115,7 +115,7 @@ def _take_test(
     return True
 
 
-def _compared_variables(predicate: ast.Expression) -> tuple[str, str, bool] | None:
+def compared_variables(predicate: ast.Expression) -> tuple[str, str, bool] | None:
     """Both names of ``a = b`` or ``a <> b``, also behind NOT, and whether they are to be equal."""
     negated = False
     while isinstance(predicate, ast.Unary) and predicate.operator is _NOT:
