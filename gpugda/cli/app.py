@@ -274,6 +274,8 @@ def _log(verbose: int) -> None:
     level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     logger = logging.getLogger("gpugda")
     logger.setLevel(level)
+    # Why the very first query waits is worth a line, asked for or not.
+    logging.getLogger("gpugda.device").setLevel(min(level, logging.INFO))
     if not logger.handlers:
         logger.addHandler(_StandardError())
 
