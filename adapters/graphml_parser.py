@@ -50,6 +50,10 @@ def read_graphml(
     except expat.ExpatError as error:
         reason = expat.errors.messages.get(error.code, str(error))
         raise SourceError(f"{origin}, line {error.lineno}: not well-formed XML: {reason}") from None
+    except (LookupError, ValueError) as error:
+        if reader.begun:
+            raise
+        raise SourceError(f"{origin}, line 1: the declared encoding: {error}") from error
     except READ_ERRORS as error:
         raise SourceError(f"{origin}: cannot be read to its end: {error}") from error
     return reader.finish()
@@ -92,6 +96,7 @@ class _Reader:
         self._store_node_ids = store_node_ids
         self._keys: dict[str, DeclaredKey] = {}
         self._open: list[str] = []
+        self.begun = False
         self._attributes: dict[str, str] = {}
         self._data: dict[str, str] = {}
         self._data_key = ""
@@ -114,6 +119,7 @@ class _Reader:
 
     # -------------------------------------------------------------- events
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.begun = True
         name = tag.rpartition(" ")[2]
         if not self._open and name != "graphml":
             self._fail(f"the outermost element is <{name}>, not <graphml>")
@@ -242,6 +248,7 @@ class _Reader:
             properties=rows.columns(),
             origin=self._origin,
             rows=np.array(rows.lines, dtype=np.int64),
+            row_word="line",
         )
         if batch.count:
             self._node_batches.append(batch)
@@ -258,6 +265,7 @@ class _Reader:
             properties=rows.columns(),
             origin=self._origin,
             rows=np.array(rows.lines, dtype=np.int64),
+            row_word="line",
         )
         if batch.count:
             self._relationship_batches.append(batch)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import os
 import re
 import zipfile
 import zlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from gpugda.errors import SourceError
+from gpugda.errors import ConfigurationError, SourceError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
 __all__ = ["READ_ERRORS", "InputFile", "expand_files", "list_folder"]
+
+_SHOWN = 200
 
 READ_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 """What reading a damaged or compressed file may raise."""
@@ -109,19 +112,42 @@ def expand_files(
     (``part2`` before ``part10``).
 
     Raises:
+        ConfigurationError: It is none of these.
         SourceError: Nothing is there.
     """
     if not isinstance(files, str):
-        pieces = [files] if hasattr(files, "__fspath__") else list(cast("Sequence[str]", files))
-        return [file for piece in pieces for file in _expand_one(piece)]
-    if Path(files).is_file():
+        return [file for piece in _pieces(files) for file in _expand_one(piece)]
+    if _is_file(Path(files)):
         return [InputFile(Path(files))]
     return [file for piece in files.split(",") for file in _expand_one(piece.strip())]
 
 
+def _pieces(files: object) -> list[str | os.PathLike[str]]:
+    several = isinstance(files, Iterable) and not isinstance(files, bytes | os.PathLike | Mapping)
+    pieces: list[Any] = list(files) if several and isinstance(files, Iterable) else [files]
+    for piece in pieces:
+        if not isinstance(piece, str | os.PathLike) or not isinstance(os.fspath(piece), str):
+            raise ConfigurationError(
+                f"files are given as a path or a sequence of paths, not as {piece!r}"
+            )
+    return pieces
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError as error:  # a name that is too long, a folder that may not be entered
+        raise SourceError(f"{_shortened(path)}: cannot be looked up: {error.strerror}") from error
+
+
+def _shortened(path: Path) -> str:
+    text = str(path)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
 def _expand_one(piece: str | os.PathLike[str]) -> list[InputFile]:
     path = Path(piece)
-    if path.is_file():
+    if _is_file(path):
         return [InputFile(path)]
     found = _matching(path)
     if not found:

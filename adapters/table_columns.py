@@ -59,6 +59,10 @@ class TableColumns:
             return column_from_values(raw) if isinstance(raw, list) else column_from_arrow(raw)
         except SourceError as error:
             raise SourceError(f"{self.origin}, column {name!r}: {error}") from error
+        except RecursionError:
+            raise SourceError(
+                f"{self.origin}, column {name!r}: a list within lists cannot be a property"
+            ) from None
 
 
 def open_table(table: Any, origin: str) -> TableColumns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -122,10 +122,13 @@ class Accelerator:
         loaded, report = request.loaded, StrategyReport()
         with request.stage("plan"):
             plan = loaded.plan(query, strategy)
-        with request.stage("open"):
-            runner = self._session.strategy(strategy, loaded.graph)
-        started = time.perf_counter()
-        table = run_on_device(plan, loaded.graph, runner, request.values, report, request.deadline)
+        with self._said_if_closed(), ExitStack() as device:
+            with request.stage("open"):
+                runner = device.enter_context(self._session.strategy(strategy, loaded.graph))
+            started, device_name = time.perf_counter(), self._session.device_name
+            table = run_on_device(
+                plan, loaded.graph, runner, request.values, report, request.deadline
+            )
         request.timings.update(report.timings)
         request.timings["other"] = max(
             0.0, time.perf_counter() - started - sum(report.timings.values())
@@ -135,7 +138,7 @@ class Accelerator:
             engine="gpu",
             reason=reason,
             strategy=strategy,
-            device=self._session.device_name,
+            device=device_name,
             rows=table.row_count,
             warnings=plan.warnings,
             steps=tuple(report.steps),
@@ -236,9 +239,9 @@ class Accelerator:
 
     def close(self) -> None:
         """Frees the device. Results stay readable. Closing twice does nothing."""
-        if not self._closed and self._pid == os.getpid():
+        was_closed, self._closed = self._closed, True
+        if not was_closed and self._pid == os.getpid():
             self._session.close()
-        self._closed = True
 
     def __enter__(self) -> Self:
         return self
@@ -259,9 +262,21 @@ class Accelerator:
             raise ConfigurationError("The accelerator is closed; connect again.")
         if self._pid != os.getpid():
             raise DeviceError(
-                "The accelerator was made before a fork, which OpenCL does not survive; "
-                "connect in this process."
+                "The accelerator was made before a fork, which OpenCL does not survive; start "
+                "processes by spawn, and connect in each."
             )
+
+    @contextmanager
+    def _said_if_closed(self) -> Iterator[None]:
+        """What fails because `close` was called meanwhile says so."""
+        try:
+            yield
+        except DeviceError as error:
+            if not self._closed:
+                raise
+            raise ConfigurationError(
+                "The accelerator was closed while the query ran; connect again."
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)

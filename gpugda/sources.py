@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib.metadata import entry_points
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import GraphSource, Progress, SnapshotFolder
+from gpugda.snapshot.manifest import MANIFEST
 from gpugda.snapshot.store import is_snapshot
 
 __all__ = ["adapter", "resolve_source"]
 
 GROUP = "gpugda.adapters"
+_SHOWN = 200
+_IMPORT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_SNAPSHOT_FILES = ("arrays", "node_properties", "relationship_properties")
 _GRAPHML = (".graphml", ".graphml.gz", ".graphml.xz", ".xml", ".xml.gz", ".xml.xz")
 
 
@@ -69,10 +74,11 @@ def resolve_source(source: object) -> GraphSource:
         ConfigurationError: It is none of these.
         SourceError: The path does not exist or holds no graph.
     """
-    if isinstance(source, Path):
-        return _from_path(source)
     if isinstance(source, str):
         return _from_text(source)
+    if isinstance(source, PathLike) and isinstance(text := fspath(source), str):
+        _refuse_empty(text)
+        return _from_path(Path(text))
     if isinstance(source, GraphSource):
         return source
     raise ConfigurationError(
@@ -82,25 +88,66 @@ def resolve_source(source: object) -> GraphSource:
     )
 
 
+def _refuse_empty(text: str) -> None:
+    if not text.strip():
+        raise ConfigurationError(
+            "The source is an empty text. Give a folder or file, or 'sample:wordnet'; '.' is the "
+            "current folder."
+        )
+
+
 def _from_text(address: str) -> GraphSource:
+    _refuse_empty(address)
     scheme, colon, rest = address.partition(":")
     if colon and rest.startswith("//") and scheme.partition("+")[0] in ("bolt", "neo4j"):
         raise ConfigurationError(
             "This version reads embedded sources and snapshots, not a Neo4j server. Export the "
             "graph once (neo4j-admin or apoc.export.graphml.all) and open the files."
         )
-    if colon and scheme in _adapters() and not Path(address).exists():
+    if colon and scheme in _adapters() and not _is_there(address):
         made: GraphSource = adapter(scheme)(rest)
         return made
     return _from_path(Path(address))
 
 
+def _is_there(address: str) -> bool:
+    try:
+        return Path(address).exists()
+    except OSError:
+        return False
+
+
+def _looks_like_snapshot(folder: Path) -> bool:
+    """Whether parts of a snapshot are there, so that what is wrong with it can be said."""
+    if any(any(folder.glob(f"{kind}-*.arrow")) for kind in _SNAPSHOT_FILES):
+        return True
+    if not (folder / MANIFEST).is_file():
+        return False
+    # Files to import may have a manifest of their own beside them.
+    return not any(path.name.lower().endswith(_IMPORT) for path in folder.iterdir())
+
+
+def _shortened(path: Path) -> str:
+    text = str(path)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
 def _from_path(path: Path) -> GraphSource:
-    path = path.expanduser()
-    if not path.exists():
-        raise SourceError(f"There is no file or folder {str(path)!r}, and no adapter of that name.")
-    if is_snapshot(path):
-        return SnapshotSource(path)
+    try:
+        path = path.expanduser()
+        if not path.exists():
+            raise SourceError(
+                f"There is no file or folder {_shortened(path)!r}, and no adapter of that name."
+            )
+        if is_snapshot(path) or _looks_like_snapshot(path):
+            return SnapshotSource(path)
+    except OSError as error:  # a name that is too long, a folder that may not be entered
+        raise SourceError(
+            f"{_shortened(path)!r} cannot be looked up: {error.strerror}; check the path and the "
+            "permissions."
+        ) from error
+    except RuntimeError as error:  # ~name of nobody
+        raise SourceError(f"{_shortened(path)!r} cannot be looked up: {error}") from error
     if path.is_dir() or path.suffix == ".zip":
         made: GraphSource = adapter("import").from_folder(path)
         return made

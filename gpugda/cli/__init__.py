@@ -6,6 +6,8 @@ import sys
 
 __all__ = ["main"]
 
+_CANCELLED = 130  # what shells expect after Ctrl-C
+
 
 def main() -> None:
     """Runs the command line of this process and exits."""
@@ -14,6 +16,9 @@ def main() -> None:
 
         sys.stdout.write(f"gpugda {version('gpugda')}\n")  # at once: nothing else need be imported
         return
-    from gpugda.cli.app import app
+    try:
+        from gpugda.cli.app import app
 
-    app(prog_name="gpugda")
+        app(prog_name="gpugda")
+    except KeyboardInterrupt:  # Ctrl-C before a command runs, which would say "cancelled"
+        sys.exit(_CANCELLED)

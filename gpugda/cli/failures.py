@@ -33,7 +33,8 @@ EXIT_CODES: tuple[tuple[type[GpugdaError], int], ...] = (
 )
 """The first class that fits gives the code; any other error is 1."""
 
-_CANNOT_WRITE = 3
+_CANNOT_WRITE = 2
+_CANNOT_READ = 3
 _NO_MEMORY = 4
 _CANCELLED = 130  # what shells expect after Ctrl-C
 
@@ -67,9 +68,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         except MemoryError:
             say("gpugda: there is not enough memory for this")
             raise typer.Exit(_NO_MEMORY) from None
-        except OSError as error:  # a full disk behind standard output, for instance
-            say(f"gpugda: {error}")
-            raise typer.Exit(_CANNOT_WRITE) from None
+        except OSError as error:
+            raise typer.Exit(_show_system_error(error)) from None
 
     return run
 
@@ -83,9 +83,20 @@ def _show(error: GpugdaError) -> None:
     say(f"gpugda: {error}")
 
 
+def _show_system_error(error: OSError) -> int:
+    if error.filename is not None or error.errno is None:
+        say(f"gpugda: {error}")
+        return _CANNOT_READ
+    # Only open files name none, and the one that is written without further care is standard
+    # output: there may be a full disk behind it.
+    _forget_output()
+    say(f"gpugda: standard output cannot be written: {error.strerror}")
+    return _CANNOT_WRITE
+
+
 def _forget_output() -> None:
-    # Whoever read the output has gone, as `head` does. Without this, Python complains when it
-    # flushes at exit.
+    # Whoever read the output has gone, as `head` does, or it cannot be written. Without this,
+    # Python complains when it flushes at exit.
     sink = os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, sys.stdout.fileno())
     os.close(sink)

@@ -141,10 +141,10 @@ def _sink(path: str | None) -> Iterator[IO[bytes]]:
     if (
         target.exists() and not target.is_file()
     ):  # a pipe or device with a name: there is nothing to replace
-        with target.open("wb") as sink:
+        with _naming(path), target.open("wb") as sink:
             yield sink
         return
-    try:
+    with _naming(path):
         with tempfile.NamedTemporaryFile(
             dir=target.parent, prefix=f".{target.name}.", delete=False
         ) as sink:
@@ -156,6 +156,15 @@ def _sink(path: str | None) -> Iterator[IO[bytes]]:
                 raise
         temporary.chmod(0o666 & ~_umask())
         temporary.replace(target)
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Makes what goes wrong with the output an error that names it."""
+    try:
+        yield
+    except BrokenPipeError:  # the reader of a pipe with a name has gone
+        raise
     except OSError as error:
         raise ConfigurationError(
             f"--output {path!r} cannot be written: {error.strerror}."

@@ -31,6 +31,7 @@ class NodeBatch:
         origin: File or table, for error messages.
         rows: 1-based row (line) of each node in the origin, or the row of the first one, for error
             messages.
+        row_word: What a row of the origin is called there: ``row``, ``line``.
     """
 
     count: int
@@ -41,6 +42,7 @@ class NodeBatch:
     id_space: str = ""
     origin: str = "nodes"
     rows: int | NDArray[np.int64] = 1
+    row_word: str = "row"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +57,7 @@ class RelationshipBatch:
         properties: Column per property key.
         origin: File or table, for error messages.
         rows: 1-based row (line) of each relationship in the origin, or the row of the first one.
+        row_word: What a row of the origin is called there.
     """
 
     count: int
@@ -67,3 +70,4 @@ class RelationshipBatch:
     target_space: str = ""
     origin: str = "relationships"
     rows: int | NDArray[np.int64] = 1
+    row_word: str = "row"

@@ -15,6 +15,7 @@ from gpugda.data.joining import join_columns
 from gpugda.data.labels import label_rows
 from gpugda.data.progress import Progress, SilentProgress
 from gpugda.data.sorting import outgoing_csr, reversed_csr
+from gpugda.data.stored_lists import with_stored_lists
 from gpugda.errors import SourceError
 
 if TYPE_CHECKING:
@@ -116,15 +117,15 @@ class _Properties:
     counts: list[int] = field(default_factory=list[int])
     pieces: dict[str, list[Column | None]] = field(default_factory=dict[str, "list[Column | None]"])
 
-    def add(self, count: int, columns: Mapping[str, Column], origin: str) -> None:
+    def add(self, count: int, columns: Mapping[str, Column], origin: Origin) -> None:
         for key, column in columns.items():
             if len(column) != count:
                 raise SourceError(
-                    f"{origin}: the property {key!r} has {len(column)} values for {count} rows"
+                    f"{origin.name}: the property {key!r} has {len(column)} values for {count} rows"
                 )
             earlier = self.pieces.setdefault(key, [])
             earlier.extend([None] * (len(self.counts) - len(earlier)))
-            earlier.append(column)
+            earlier.append(with_stored_lists(column, key, origin))
         self.counts.append(count)
 
     def columns(self) -> dict[str, Column]:
@@ -152,12 +153,12 @@ class _Nodes:
     def add(self, batch: NodeBatch) -> None:
         _check_length(batch.label_codes, batch.count, "label codes", batch.origin)
         _check_codes(batch.label_codes, len(batch.label_sets), "label sets", batch.origin)
+        origin = _origin(batch)
         if batch.ids is not None:
             _check_length(batch.ids, batch.count, "ids", batch.origin)
-            space = self.identifiers.space(batch.id_space)
-            space.add(batch.ids, self.count, Origin(batch.origin, batch.rows))
+            self.identifiers.space(batch.id_space).add(batch.ids, self.count, origin)
         self._codes.append(self._common_sets(batch.label_sets)[batch.label_codes])
-        self.properties.add(batch.count, batch.properties, batch.origin)
+        self.properties.add(batch.count, batch.properties, origin)
         self.count += batch.count
         _check_count(self.count, "nodes")
 
@@ -198,7 +199,7 @@ class _Relationships:
         type_ids = [_number(self.types, name) for name in batch.type_names]
         NameTable(tuple(self.types))  # refuses too many before they are cut to 16 bits
         self._types.append(np.array(type_ids, dtype=np.uint16)[batch.type_codes])
-        self.properties.add(batch.count, batch.properties, batch.origin)
+        self.properties.add(batch.count, batch.properties, _origin(batch))
         self.count += batch.count
         _check_count(self.count, "relationships")
         # Looking up many ids at once is faster, but small batches must not pile up without end.
@@ -210,7 +211,7 @@ class _Relationships:
     def resolve(self) -> None:
         """Replaces the ids of the waiting batches by node indexes."""
         waiting, self._waiting, self._waiting_rows = self._waiting, [], 0
-        origins = [Origin(batch.origin, batch.rows) for batch in waiting]
+        origins = [_origin(batch) for batch in waiting]
         ids = [batch.source_ids for batch in waiting]
         self._starts += self._lookup(ids, [batch.source_space for batch in waiting], origins)
         ids = [batch.target_ids for batch in waiting]
@@ -254,6 +255,10 @@ def _joined(pieces: list[NDArray[_Number]], nothing: NDArray[_Number]) -> NDArra
 
 def _number(numbers: dict[str, int], name: str) -> int:
     return numbers.setdefault(name, len(numbers))
+
+
+def _origin(batch: NodeBatch | RelationshipBatch) -> Origin:
+    return Origin(batch.origin, batch.rows, batch.row_word)
 
 
 # ------------------------------------------------------------------ checks

@@ -68,18 +68,20 @@ class Origin:
     Args:
         name: File or table.
         rows: Row of each entry, or of the first one.
+        row_word: What a row is called there.
     """
 
-    __slots__ = ("name", "rows")
+    __slots__ = ("name", "row_word", "rows")
 
-    def __init__(self, name: str, rows: int | NDArray[np.int64]) -> None:
+    def __init__(self, name: str, rows: int | NDArray[np.int64], row_word: str = "row") -> None:
         self.name = name
         self.rows = rows
+        self.row_word = row_word
 
     def place(self, position: int) -> str:
         """Text such as ``people.csv, row 17`` for an entry of the batch."""
         row = self.rows + position if isinstance(self.rows, int) else int(self.rows[position])
-        return f"{self.name}, row {row}"
+        return f"{self.name}, {self.row_word} {row}"
 
 
 class IdentifierSpace:

@@ -85,7 +85,7 @@ class DeviceContext:
         if os.getpid() != self._process:
             raise DeviceError(
                 f"{self.info.name} was opened in process {self._process}, and OpenCL does not "
-                "survive a fork: open it after forking, or start processes by spawn"
+                "survive a fork: start processes by spawn"
             )
 
     def finish(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,8 @@ class DeviceGraph:
         self._csrs: dict[str, list[DeviceArray | None]] = {}
         self._labels: DeviceArray | None = None
         self._label_slots: dict[int, int] = {}
+        # Not the context's lock, which a long query holds for a while.
+        self._users_lock = threading.Lock()
         self._users = 0
         self._closed = False
 
@@ -53,20 +56,20 @@ class DeviceGraph:
     @contextmanager
     def use(self) -> Iterator[None]:
         """Keeps the arrays where they are, also when the graph is closed meanwhile."""
-        with self.context.lock:
+        with self._users_lock:
             if self._closed:
                 raise DeviceError("the data graph was taken from the device; run the query again")
             self._users += 1
         try:
             yield
         finally:
-            with self.context.lock:
+            with self._users_lock:
                 self._users -= 1
                 self._free_when_unused()
 
     def close(self) -> None:
         """Frees the arrays as soon as nobody uses them."""
-        with self.context.lock:
+        with self._users_lock:
             self._closed = True
             self._free_when_unused()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,11 +52,16 @@ class DeviceInfo:
 
 
 def list_devices() -> list[DeviceInfo]:
-    """All OpenCL devices; empty where there is no platform or no OpenCL at all."""
+    """All OpenCL devices; empty where there is no platform or no OpenCL at all.
+
+    Raises:
+        DeviceError: This process was forked from one that used OpenCL.
+    """
     try:
         import pyopencl as cl
     except ImportError:
         return []
+    _remember_process()
     try:
         platforms = cl.get_platforms()
     except cl.Error:
@@ -84,6 +90,26 @@ def _info(index: int, handle: Any) -> DeviceInfo:
         version=handle.version.strip(),
         handle=handle,
     )
+
+
+_first_process: int | None = None
+
+
+def _remember_process() -> None:
+    """OpenCL's threads do not come along in a fork: a child that calls it would wait forever.
+
+    Raises:
+        DeviceError: This process was forked from one that used OpenCL.
+    """
+    global _first_process  # OpenCL itself is one per process
+    if _first_process is None:
+        _first_process = os.getpid()
+    if _first_process != os.getpid():
+        raise DeviceError(
+            f"OpenCL was used in process {_first_process} before this one was forked from it, "
+            "which it does not survive: start processes by spawn "
+            "(multiprocessing.get_context('spawn'))"
+        )
 
 
 def choose_device(wanted: str | int | None = None) -> DeviceInfo:

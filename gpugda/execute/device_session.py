@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.device_graph import DeviceGraph
+from gpugda.errors import ConfigurationError
 from gpugda.execute.gpsm import GpsmStrategy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpugda.data.data_graph import DataGraph
 
 __all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "DeviceSession"]
@@ -34,6 +38,7 @@ class DeviceSession:
         self._memory_limit = memory_limit
         self._refinement = refinement
         self._lock = threading.Lock()
+        self._closed = False
         self._context: DeviceContext | None = None
         self._graph: DeviceGraph | None = None
         self._host_graph: DataGraph | None = None
@@ -49,31 +54,43 @@ class DeviceSession:
         """Bytes that the graph's copy takes on the device."""
         return 0 if self._graph is None else self._graph.nbytes
 
-    def strategy(self, name: str, graph: DataGraph) -> GpsmStrategy:
-        """The strategy of this name for a graph.
+    @contextmanager
+    def strategy(self, name: str, graph: DataGraph) -> Iterator[GpsmStrategy]:
+        """The strategy of this name for a graph, whose copy stays on the device meanwhile.
 
         Raises:
+            ConfigurationError: The session is closed.
             DeviceError: There is no such device, or it cannot be opened.
         """
-        with self._lock:
-            if self._context is None:
-                self._context = DeviceContext(choose_device(self._wanted))
-            if self._host_graph is not graph or self._graph is None:
-                self._release_graph()
-                self._graph, self._host_graph = DeviceGraph(self._context, graph), graph
-            if name not in self._strategies:
-                self._strategies[name] = STRATEGIES[name](
-                    self._graph, memory_limit=self._memory_limit, refinement=self._refinement
-                )
-            return self._strategies[name]
+        with ExitStack() as kept:
+            with self._lock:
+                strategy = self._strategy(name, graph)
+                # Under the lock, so that nobody can free the copy before it is in use.
+                kept.enter_context(strategy.graph.use())
+            yield strategy
 
     def close(self) -> None:
-        """Frees everything on the device; the next query opens it again."""
+        """Frees everything on the device, as soon as running queries have left it."""
         with self._lock:
+            self._closed = True
             self._release_graph()
             if self._context is not None:
                 self._context.close()
             self._context = None
+
+    def _strategy(self, name: str, graph: DataGraph) -> GpsmStrategy:
+        if self._closed:
+            raise ConfigurationError("The accelerator is closed; connect again.")
+        if self._context is None:
+            self._context = DeviceContext(choose_device(self._wanted))
+        if self._host_graph is not graph or self._graph is None:
+            self._release_graph()
+            self._graph, self._host_graph = DeviceGraph(self._context, graph), graph
+        if name not in self._strategies:
+            self._strategies[name] = STRATEGIES[name](
+                self._graph, memory_limit=self._memory_limit, refinement=self._refinement
+            )
+        return self._strategies[name]
 
     def _release_graph(self) -> None:
         self._strategies.clear()

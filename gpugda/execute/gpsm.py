@@ -55,7 +55,7 @@ class GpsmStrategy:
             raise ConfigurationError(f"refinement is off, once or fixpoint, not {refinement!r}")
         if memory_limit is not None and memory_limit <= 0:
             raise ConfigurationError(f"memory_limit is a number of bytes, not {memory_limit}")
-        self._graph = device_graph
+        self.graph = self._graph = device_graph
         self._context = device_graph.context
         self._rounds = _ROUNDS[refinement]
         whole = self._context.info.global_memory_bytes
@@ -90,7 +90,7 @@ class GpsmStrategy:
             return
         with self._graph.use(), self._workspace() as workspace:
             run = Run(self._kernels, self._graph, workspace, report, deadline)
-            with self._context.lock:
+            with run.locked():
                 prepared = self._prepare(run, plan.bound, masks, wanted)
             if prepared is not None:
                 yield from self._chunks(run, prepared)
@@ -104,15 +104,11 @@ class GpsmStrategy:
         if not self._can_match(plan.bound):
             return 0
         nothing = Wanted(frozenset(), frozenset())
-        with self._graph.use(), self._context.lock, self._workspace() as workspace:
+        with self._graph.use(), self._workspace() as workspace:
             run = Run(self._kernels, self._graph, workspace, report, deadline)
-            prepared = self._prepare(run, plan.bound, masks, nothing)
-            if prepared is None:
-                return 0
-            with run.stage("join"):
-                total = prepared.windows.count()
-            prepared.describe(run)
-            return total
+            with run.locked():
+                prepared = self._prepare(run, plan.bound, masks, nothing)
+            return 0 if prepared is None else _sum(run, prepared)
 
     def _can_match(self, bound: BoundQuery) -> bool:
         graph = self._graph.graph
@@ -157,11 +153,14 @@ class GpsmStrategy:
         try:
             while True:
                 # Not held while the caller looks at a chunk: others may launch meanwhile.
-                with self._context.lock:
+                with run.locked():
                     with run.stage("join"):
-                        table = next(tables, None)
+                        try:
+                            table = next(tables)
+                        except StopIteration:
+                            return
                     if table is None:
-                        return
+                        continue
                     with run.stage("fetch"):
                         chunk = _fetch(run, table, prepared.steps[-1])
                 yield chunk
@@ -177,6 +176,19 @@ class _Prepared:
 
     def describe(self, run: Run) -> None:
         describe_steps(run.report, run.graph.graph, self.bound, self.steps, self.windows)
+
+
+def _sum(run: Run, prepared: _Prepared) -> int:
+    total, counts = 0, prepared.windows.counts()
+    try:
+        while True:
+            with run.locked(), run.stage("join"):
+                part = next(counts, None)
+            if part is None:
+                return total
+            total += part
+    finally:
+        prepared.describe(run)
 
 
 def _fetch(run: Run, table: Table, last: JoinStep) -> Embeddings:

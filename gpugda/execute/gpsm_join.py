@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -23,7 +24,11 @@ __all__ = ["JoinWindows"]
 
 _FIRST_WINDOW = 1 << 18
 """Rows of the first window: who takes few rows must not wait for many."""
+_FIRST_COUNT_WINDOW = 1 << 20
 _LARGEST_WINDOW = 1 << 26
+_SMALLEST_WINDOW = 1 << 10
+_LONGEST_SECONDS = 0.2
+"""What a window may take before windows get smaller: deadlines and others wait for its end."""
 _LARGEST_LAST_WINDOW = 1 << 22
 _BYTES_TO_EXTEND = 4 + 8
 """Per row of a table that is extended: its count and its prefix sum."""
@@ -75,29 +80,36 @@ class JoinWindows:
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
 
-    def tables(self) -> Iterator[Table]:
-        """Tables of full embeddings. Each is valid until the next one is asked for."""
+    def tables(self) -> Iterator[Table | None]:
+        """Tables of full embeddings. Each is valid until the next one is asked for.
+
+        None between them only says that others may launch now.
+        """
         yield from self._extend(0, Table(None, 1, 0))
 
-    def count(self) -> int:
-        """The number of full embeddings; rows of the last step are not made."""
-        self._grown = [_LARGEST_WINDOW] * len(self._steps)
-        return self._count(0, Table(None, 1, 0))
+    def counts(self) -> Iterator[int]:
+        """Numbers of full embeddings, to be added up; rows of the last step are not made."""
+        self._grown = [min(_FIRST_COUNT_WINDOW, _LARGEST_WINDOW)] * len(self._steps)
+        yield from self._count(0, Table(None, 1, 0))
 
-    def _extend(self, number: int, table: Table) -> Iterator[Table]:
+    def _extend(self, number: int, table: Table) -> Iterator[Table | None]:
         if number == len(self._steps):
             yield table
             return
         for extended in self._windows(number, table):
+            if number + 1 < len(self._steps):
+                yield None
             yield from self._extend(number + 1, extended)
 
-    def _count(self, number: int, table: Table) -> int:
+    def _count(self, number: int, table: Table) -> Iterator[int]:
         if number < len(self._steps) - 1:
-            return sum(self._count(number + 1, each) for each in self._windows(number, table))
+            for each in self._windows(number, table):
+                yield from self._count(number + 1, each)
+            return
         extension = self._extension(number, table)
         self._run.workspace.release(extension.sums)
         self.rows[number] += extension.total
-        return extension.total
+        yield extension.total
 
     def _windows(self, number: int, table: Table) -> Iterator[Table]:
         """The rows that a step makes, in tables one at a time."""
@@ -134,6 +146,14 @@ class JoinWindows:
     # ------------------------------------------------------------------ kinds of steps
     def _extension(self, number: int, table: Table) -> _Extension:
         self._run.check_deadline()
+        started = time.perf_counter()
+        extension = self._make_extension(number, table)
+        if number and time.perf_counter() - started > _LONGEST_SECONDS:
+            # Windows of the step before double each time: this halves them.
+            self._grown[number - 1] = max(_SMALLEST_WINDOW, self._grown[number - 1] // 4)
+        return extension
+
+    def _make_extension(self, number: int, table: Table) -> _Extension:
         step, words = self._steps[number], (self._words, self._places[number])
         if step.kind in (StepKind.NODES, StepKind.RELATIONSHIPS):
             return self._product(step, words, table)

@@ -54,7 +54,8 @@ def _what(step: JoinStep, graph: DataGraph, bound: BoundQuery) -> str:
         return f"prune by {len(step.tests)} tests"
     if step.kind is StepKind.NODES:
         return f"{step.kind} {_node(bound, step.position)}"
-    tests = f" with {len(step.tests)} tests" if step.tests else ""
+    plural = "s" if len(step.tests) > 1 else ""
+    tests = f" with {len(step.tests)} test{plural}" if step.tests else ""
     return f"{step.kind} {_relationship(graph, bound, bound.relationships[step.position])}{tests}"
 
 

@@ -74,6 +74,24 @@ class Run:
             )
 
     @contextmanager
+    def locked(self) -> Iterator[None]:
+        """The device for this run alone, to launch on and read from.
+
+        Raises:
+            QueryTimeoutError: The deadline passed while others had it.
+        """
+        lock = self.graph.context.lock
+        left = -1.0 if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+        if not lock.acquire(timeout=left):
+            raise QueryTimeoutError(
+                "the query waited for others on the device until its time limit: give it more time"
+            )
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Adds the wall clock time inside to a stage."""
         started = time.perf_counter()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -96,22 +97,22 @@ def compile_steps(
 
 def _drafts(bound: BoundQuery, steps: Iterable[PlanStep], ends: Mapping[int, int]) -> list[_Draft]:
     drafts: list[_Draft] = []
-    reached: set[Variable] = set()
-    for step in steps:
-        before, added = _variables(bound, step, ends)
-        now = reached | set(added)
-        tests = tuple(
-            test
-            for test in bound.tests
-            if set(_tested(test)) <= now and not set(_tested(test)) <= reached
-        )
+    planned = [(step, *_variables(bound, step, ends)) for step in steps]
+    first_step: dict[Variable, int] = {}
+    for number, (_, _, added) in enumerate(planned):
+        for variable in added:
+            first_step.setdefault(variable, number)
+    due: dict[int, list[RowTest]] = defaultdict(list)
+    for test in bound.tests:
+        due[max(first_step[variable] for variable in _tested(test))].append(test)
+    for number, (step, before, added) in enumerate(planned):
+        tests = tuple(due[number])
         if step.kind in (StepKind.NODES, StepKind.RELATIONSHIPS):
             drafts.append(_Draft(step.kind, step.position, (), added, ()))
             if tests:
                 drafts.append(_Draft(None, step.position, (), (), tests))
         else:
             drafts.append(_Draft(step.kind, step.position, before, added, tests))
-        reached = now
     return drafts
 
 

@@ -6,6 +6,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+from gpugda.errors import QueryTimeoutError
 from gpugda.execute.masks import constants_hold, mask_query
 from gpugda.execute.tail import Tail, is_plain_count, needed
 
@@ -48,6 +49,7 @@ def run_on_device(
     started = time.perf_counter()
     masks, rest = mask_query(bound, graph, parameters)
     report.timings["masks"] = time.perf_counter() - started
+    _check(deadline)
     if is_plain_count(query, rest):
         return tail.finish_count(strategy.count(plan, masks, report, deadline))
     if rest is not bound:
@@ -59,9 +61,18 @@ def run_on_device(
             started = time.perf_counter()
             more = tail.push(chunk)
             in_tail += time.perf_counter() - started
+            _check(deadline)
             if not more:
                 break
     started = time.perf_counter()
     table = tail.finish()
     report.timings["tail"] = in_tail + time.perf_counter() - started
+    _check(deadline)
     return table
+
+
+def _check(deadline: float | None) -> None:
+    if deadline is not None and time.monotonic() > deadline:
+        raise QueryTimeoutError(
+            "the query took longer than its time limit: give it more time or ask for less"
+        )

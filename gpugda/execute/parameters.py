@@ -9,13 +9,16 @@ import numpy as np
 
 from gpugda.data.temporal import is_stored_object, temporal_from_native
 from gpugda.errors import CypherTypeError, ParameterMissingError
+from gpugda.values import kind_of
 
 if TYPE_CHECKING:
+    from gpugda.query import ast
     from gpugda.types import Span
 
 __all__ = ["Parameters"]
 
 _SMALLEST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**63 - 1
+_LARGEST_DEPTH = 100  # comparing and showing values follows their nesting, within Python's stack
 
 
 class Parameters:
@@ -44,14 +47,51 @@ class Parameters:
                     f"no value was given for the parameter ${name}: pass {name}=…", self._text, span
                 )
             try:
-                self._converted[name] = _converted(self._given[name])
+                self._converted[name] = _converted(self._given[name], 0)
             except (ValueError, OverflowError) as error:
                 message = f"the parameter ${name} cannot be used: {error}"
                 raise CypherTypeError(message, self._text, span) from error
         return self._converted[name]
 
+    def check_list(self, parameter: ast.Parameter) -> None:
+        """Refuses what Neo4j, before it runs a query, does not take right of IN.
 
-def _converted(value: Any) -> Any:
+        A float passes as the list of itself: Neo4j does not look at the type of such parameters.
+
+        Raises:
+            ParameterMissingError: No value was given.
+            CypherTypeError: The value is neither a list nor null nor a float.
+        """
+        name = parameter.name
+        value = self.get(name, parameter.span)
+        if value is None or isinstance(value, float | list):
+            return
+        message = f"Type mismatch for parameter '{name}': expected List<T> but was {_type(value)}"
+        raise CypherTypeError(message, self._text, parameter.span)
+
+
+_TYPES = {
+    "boolean": "Boolean",
+    "number": "Integer",
+    "string": "String",
+    "map": "Map",
+    "date": "Date",
+    "time": "Time",
+    "localtime": "LocalTime",
+    "datetime": "DateTime",
+    "localdatetime": "LocalDateTime",
+    "duration": "Duration",
+    "point": "Point",
+}
+
+
+def _type(value: Any) -> str:
+    return _TYPES[kind_of(value)]
+
+
+def _converted(value: Any, depth: int) -> Any:
+    if depth > _LARGEST_DEPTH:
+        raise ValueError(f"lists and maps are nested more than {_LARGEST_DEPTH} deep")
     if value is None or type(value) in (bool, float):
         return value
     if isinstance(value, float):
@@ -61,13 +101,13 @@ def _converted(value: Any) -> Any:
     if isinstance(value, str):
         return _checked_text(str(value))
     if isinstance(value, Mapping):
-        return {_checked_name(key): _converted(item) for key, item in value.items()}
+        return {_checked_name(key): _converted(item, depth + 1) for key, item in value.items()}
     if is_stored_object(value):
         return value
     if isinstance(value, np.generic):
-        return _from_numpy(value)
+        return _from_numpy(value, depth)
     if isinstance(value, list | tuple) or _is_array(value):
-        return [_converted(item) for item in _items(value)]
+        return [_converted(item, depth + 1) for item in _items(value)]
     return _from_datetime(value)
 
 
@@ -100,14 +140,14 @@ def _checked_name(key: Any) -> str:
     return _checked_text(str(key))
 
 
-def _from_numpy(value: np.generic) -> Any:
+def _from_numpy(value: np.generic, depth: int) -> Any:
     if isinstance(value, np.datetime64 | np.timedelta64):
         from gpugda.data.native import property_value
 
         return property_value(value)
     if isinstance(value, np.void | np.complexfloating):
         raise ValueError(f"{value!r} is no value of Cypher")
-    return _converted(value.item())
+    return _converted(value.item(), depth)
 
 
 def _from_datetime(value: Any) -> Any:

@@ -35,7 +35,8 @@ class Evaluator:
     def __init__(self, graph: PlainGraph, parameters: Mapping[str, Any], text: str) -> None:
         self.graph = graph
         self.text = text
-        self._parameters = {name: _normalised(value) for name, value in parameters.items()}
+        self._given = parameters
+        self._parameters: dict[str, Any] = {}
         self._methods: dict[type, Callable[[Any, Mapping[Any, Any]], Any]] = {
             ast.Property: self._property,
             ast.Unary: self._unary,
@@ -43,7 +44,7 @@ class Evaluator:
             ast.Comparison: self._comparison,
             ast.LabelPredicate: self._label_predicate,
             ast.FunctionCall: self._function,
-            ast.Parameter: lambda node, row: self._parameters[node.name],
+            ast.Parameter: lambda node, row: self._parameter(node),
             ast.Literal: lambda node, row: node.value,
             ast.ListLiteral: lambda node, row: [self.value(item, row) for item in node.items],
         }
@@ -77,11 +78,34 @@ class Evaluator:
         return CypherTypeError(message, self.text, node.span)
 
     def check_parameters(self, tree: ast.Node) -> None:
-        """A parameter without value is an error even where nothing matches."""
+        """Parameters without value, or no list where one must be, are errors even without rows."""
         for part in parts_of(tree):
-            if isinstance(part, ast.Parameter) and part.name not in self._parameters:
-                message = f"no value was given for the parameter ${part.name}"
-                raise ParameterMissingError(message, self.text, part.span)
+            if isinstance(part, ast.Binary) and part.operator is ast.BinaryOperator.IN:
+                self._check_list(part.right)
+        for part in parts_of(tree):
+            if isinstance(part, ast.Parameter):
+                self._parameter(part)
+
+    def _parameter(self, node: ast.Parameter) -> Any:
+        if node.name not in self._parameters:
+            if node.name not in self._given:
+                message = f"no value was given for the parameter ${node.name}"
+                raise ParameterMissingError(message, self.text, node.span)
+            given = self._given[node.name]
+            if _is_deep(given):
+                message = f"the parameter ${node.name} cannot be used: it is nested too deeply"
+                raise self._type_error(message, node)
+            self._parameters[node.name] = _normalised(given)
+        return self._parameters[node.name]
+
+    def _check_list(self, node: ast.Expression) -> None:
+        # Neo4j checks this when it compiles, and leaves floats alone.
+        if not isinstance(node, ast.Parameter):
+            return
+        value = self._parameter(node)
+        if value is not None and not isinstance(value, list | float):
+            message = f"Type mismatch for parameter '{node.name}': expected List<T>"
+            raise self._type_error(message, node)
 
     def _property(self, node: ast.Property, row: Mapping[Any, Any]) -> Any:
         subject = self.value(node.subject, row)
@@ -176,6 +200,8 @@ _FUNCTIONS: dict[str, Callable[[PlainGraph, Entity], Any]] = {
     "type": lambda graph, entity: graph.types[entity.index],
 }
 
+_LARGEST_DEPTH = 100
+
 _TEXT_TESTS: dict[ast.BinaryOperator, Callable[[str, str], bool]] = {
     ast.BinaryOperator.STARTS_WITH: str.startswith,
     ast.BinaryOperator.ENDS_WITH: str.endswith,
@@ -200,6 +226,22 @@ def _is_in(item: Any, items: Any) -> bool | None:
     for other in items if isinstance(items, list) else [items]:
         result = values.or_(result, values.equals(item, other))
     return result
+
+
+def _is_deep(value: Any) -> bool:
+    """Whether lists and maps are nested more than 100 deep; level by level, so without recursion.
+
+    Each container of a level is looked at once, however often it stands there.
+    """
+    level = [value]
+    for _ in range(_LARGEST_DEPTH + 1):
+        containers = {id(each): each for each in level if isinstance(each, list | tuple | dict)}
+        level = [
+            item
+            for each in containers.values()
+            for item in (each.values() if isinstance(each, dict) else each)
+        ]
+    return bool(level)
 
 
 def _normalised(value: Any) -> Any:

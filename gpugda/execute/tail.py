@@ -39,7 +39,8 @@ class Tail:
         parameters: Values by name; all that the query names must be there.
 
     Raises:
-        CypherTypeError: SKIP or LIMIT is no integer from 0, or a parameter is no value of Cypher.
+        CypherTypeError: SKIP or LIMIT is no integer from 0, or a parameter is no value of Cypher,
+            or right of IN no list.
         ParameterMissingError: A parameter has no value.
     """
 
@@ -51,6 +52,8 @@ class Tail:
         self._graph = graph
         self._parameters = Parameters(parameters, query.text)
         self._cache: dict[Any, Any] = {}
+        for parameter in query.list_parameters:
+            self._parameters.check_list(parameter)
         for parameter in _parameters_of(query):
             self._parameters.get(parameter.name, parameter.span)
         for name in sorted(query.parameters):

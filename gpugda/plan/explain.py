@@ -133,7 +133,7 @@ def _step_row(plan: Plan, number: int) -> tuple[str, ...]:
         what = _relationship(plan, step.position)
     return (
         f"{number + 1}.",
-        step.kind.value,
+        f"{plan.strategy} {step.kind.value}",
         what,
         f"{_number(step.cardinality)} rows",
         step.reason,

@@ -110,6 +110,8 @@ class RelationshipParser(AtomParser):
         if not self.is_word():
             return None
         after = self.ahead()
+        if self.kind == "WHERE" and after == "$" and self.ahead(3) not in (closing, "WHERE"):
+            return None  # a condition that begins with a parameter
         if self.kind == "WHERE" and after not in (closing, ":", "{", "$", "WHERE", "IS", "*"):
             return None
         if self.kind == "IS" and after not in (closing, ":", "{", "$", "WHERE", "IS", "*"):

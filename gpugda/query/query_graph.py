@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpugda.errors import ConfigurationError
-from gpugda.query.ast import Comparison, CountStar, Expression, Property, Variable
+from gpugda.query.ast import Comparison, CountStar, Expression, Parameter, Property, Variable
 from gpugda.query.pattern_text import (
     UnnamedNodeError,
     match_clauses,
@@ -218,6 +218,7 @@ class Query:
         skip: An expression without variables, or None.
         limit: An expression without variables, or None.
         parameters: Names of all parameters in the text.
+        list_parameters: Parameters right of IN, which must be lists.
         mode: ``EXPLAIN``, ``PROFILE`` or None.
         version: Cypher version the text asks for, or None.
     """
@@ -233,6 +234,7 @@ class Query:
     skip: Expression | None = None
     limit: Expression | None = None
     parameters: frozenset[str] = frozenset()
+    list_parameters: tuple[Parameter, ...] = ()
     mode: str | None = None
     version: int | None = None
 

@@ -249,6 +249,18 @@ class Result:
             self._position = begin  # the rows were not given to anyone
             raise
 
+    def to_eager_result(self) -> neo4j.EagerResult:
+        """The rest of the records, the summary and the keys at once; the result is consumed.
+
+        As the driver's ``execute_query`` gives it, so that it can be unpacked in this order. The
+        summary is gpugda's own.
+        """
+        from neo4j import EagerResult
+
+        records, keys = list(self), list(self.keys())
+        make: Callable[..., EagerResult] = EagerResult  # typed for the driver's summary only
+        return make(records=records, summary=self.consume(), keys=keys)
+
     def plain_blocks(self) -> Iterator[list[tuple[Any, ...]]]:
         """The rest of the rows in blocks, without neo4j's classes.
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+import platform
+import re
+import shutil
 import tempfile
+import zlib
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,8 +69,12 @@ def save_snapshot(
         folder = folder.resolve()
     try:
         _refuse_other_things(folder)
+        _remove_leftovers(folder)
         with tempfile.TemporaryDirectory(
-            prefix=f".{folder.name}.", suffix=".tmp", dir=folder.parent, ignore_cleanup_errors=True
+            prefix=f".{folder.name}.{_host()}.{os.getpid()}.",
+            suffix=".tmp",
+            dir=folder.parent,
+            ignore_cleanup_errors=True,
         ) as temporary:
             # One folder deeper, as the temporary one is its owner's only, and removes itself.
             fresh = Path(temporary) / folder.name
@@ -89,6 +97,30 @@ def _refuse_other_things(folder: Path) -> None:
     raise SourceError(
         f"{folder} is there already and is not a snapshot, so it is left alone: choose another path"
     )
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Removes what earlier saves of this snapshot left because their process was killed."""
+    pattern = re.compile(rf"\.{re.escape(folder.name)}\.{_host()}\.(\d+)\.\w+\.tmp")
+    for path in folder.parent.iterdir():
+        found = pattern.fullmatch(path.name)
+        if found and not path.is_symlink() and not _is_alive(int(found[1])):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _host() -> str:
+    # Folders may be shared: a process id says something on its own machine only.
+    return f"{zlib.crc32(platform.node().encode()):08x}"
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):  # it is another user's
+        return True
+    return True
 
 
 def _write(

@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import multiprocessing
 import os
 import sys
@@ -223,11 +224,77 @@ def test_refused_after_a_fork(people):
         except gpugda.DeviceError as error:
             writer.send(str(error))
 
-    process = multiprocessing.get_context("fork").Process(target=child)
-    process.start()
-    assert "fork" in reader.recv()
-    process.join()
+    def child_of_its_own():
+        # The parent's OpenCL does not come along: a connection made here must not hang.
+        try:
+            with gpugda.connect(gpugda.graph({"id": [1]})) as own:
+                own.run("MATCH (a) RETURN a")
+            writer.send("ran")
+        except gpugda.DeviceError as error:
+            writer.send(str(error))
+
+    for target in (child, child_of_its_own):
+        process = multiprocessing.get_context("fork").Process(target=target)
+        process.start()
+        assert reader.poll(20)
+        assert "fork" in reader.recv()
+        process.join()
     assert people.run(CHAIN).values() == ROWS
+
+
+def test_closing_while_a_query_runs(people):
+    errors = []
+
+    def work():
+        try:
+            while True:
+                people.run(CHAIN, engine="gpu")
+        except gpugda.ConfigurationError as error:
+            errors.append(str(error))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.1)
+    people.close()
+    for thread in threads:
+        thread.join()
+    assert len(errors) == 3
+    assert all("closed" in error for error in errors)
+
+
+def test_a_waiting_query_keeps_its_own_timeout():
+    nodes = {"id": list(range(400))}
+    ends = [(a, b) for a in range(400) for b in range(0, 400, 2)]
+    relationships = {
+        "source": [a for a, _ in ends],
+        "target": [b for _, b in ends],
+        "type": ["R"] * len(ends),
+    }
+    slow = "MATCH (a)-->(b)-->(c)-->(d)-->(e)-->(f) RETURN count(*)"
+    with gpugda.connect(gpugda.graph(nodes, relationships)) as dense:
+        dense.run("MATCH (a)-->(b) RETURN count(*)")
+
+        def long_one():
+            with pytest.raises(gpugda.QueryTimeoutError):
+                dense.run(slow, timeout=6)
+
+        thread = threading.Thread(target=long_one)
+        thread.start()
+        time.sleep(0.5)
+        started = time.monotonic()
+        # It gets its turn between two windows of the long one, or gives up in time.
+        with contextlib.suppress(gpugda.QueryTimeoutError):
+            dense.run("MATCH (a)-->(b) RETURN count(*)", timeout=3)
+        assert time.monotonic() - started < 5
+        thread.join()
+
+
+def test_rows_made_after_the_deadline_are_not_given():
+    nodes = {"id": list(range(1500)), "x": list(range(1500))}
+    query = "MATCH (a), (b) RETURN a.x AS a, b.x AS b ORDER BY b, a"
+    with gpugda.connect(gpugda.graph(nodes)) as many, pytest.raises(gpugda.QueryTimeoutError):
+        many.run(query, timeout=0.05)
 
 
 def test_a_timeout_gives_up_and_leaves_the_accelerator_well(people):
@@ -330,3 +397,37 @@ def test_too_little_memory_for_the_graph_is_a_memory_limit_error():
         assert accelerator.run("MATCH (a) RETURN count(*)", engine="reference").values() == [
             [10_000]
         ]
+
+
+def self_containing():
+    items = []
+    items.append(items)
+    return items
+
+
+def nested(depth):
+    value = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("engine", ["gpu", "reference"])
+@pytest.mark.parametrize("value", [self_containing(), nested(600), {"a": nested(100)}])
+def test_parameters_nested_too_deeply_are_refused(people, engine, value):
+    with pytest.raises(gpugda.CypherTypeError, match=r"\$p cannot be used.*(?s:nested)"):
+        people.run("MATCH (n) WHERE n.name = $p RETURN n", p=value, engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["gpu", "reference"])
+def test_parameters_may_be_nested_deeply(people, engine):
+    query = "MATCH (n) WHERE $p = $q RETURN DISTINCT $p AS p ORDER BY p"
+    result = people.run(query, p=nested(100), q=nested(100), engine=engine)
+    assert result.values() == [[nested(100)]]
+
+
+@pytest.mark.parametrize("kind", [datetime(2020, 1, 1), datetime(2020, 1, 1).date()])
+@pytest.mark.parametrize("engine", ["gpu", "reference"])
+def test_dates_are_no_lists(people, engine, kind):
+    with pytest.raises(gpugda.CypherTypeError, match="expected List<T>"):
+        people.run("MATCH (n) WHERE n.name IN $p RETURN n", p=kind, engine=engine)

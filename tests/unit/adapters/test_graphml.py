@@ -122,8 +122,8 @@ BAD = [
         '<graph><node id="a"/>\n<edge source="a"/></graph>',
         "line 3: <edge> has no attribute 'target'",
     ),
-    ('<graph><node id="a"/>\n<edge source="a" target="z"/></graph>', "row 3.*'z'"),
-    ('<graph><node id="a"/>\n<node id="a"/></graph>', "row 3.*'a'"),
+    ('<graph><node id="a"/>\n<edge source="a" target="z"/></graph>', "line 3.*'z'"),
+    ('<graph><node id="a"/>\n<node id="a"/></graph>', "line 3.*'a'"),
     ('<graph><node id="a"><graph/></node></graph>', "line 2: a graph within"),
     ("<graph><hyperedge/></graph>", "line 2: <hyperedge>: a hyperedge is no relationship"),
     (
@@ -187,3 +187,22 @@ def test_doctor_who():
     assert sorted(filter(None, nodes(graph)["salary"])) == [200000, 1000000]
     years = to_values(graph.relationship_properties["year"])
     assert sorted(filter(None, years))[-1] == 2010
+
+
+@pytest.mark.parametrize("encoding", ["foo", "shift_jis"])
+def test_an_encoding_that_cannot_be_read(write, encoding):
+    path = write("<graph/>", head=f'<?xml version="1.0" encoding="{encoding}"?>\n')
+    with pytest.raises(SourceError, match=r"g\.graphml, line 1: the declared encoding"):
+        load(path)
+
+
+def test_an_id_used_twice_names_both_lines(write):
+    with pytest.raises(SourceError, match=r"line 4: the id 'a' was already used in .*line 3"):
+        load(write('<graph>\n<node id="a"/>\n<node id="a"/></graph>'))
+
+
+def test_lists_that_neo4j_does_not_store_name_line_and_key(write):
+    key = '<key id="k" for="node" attr.name="k" attr.type="string" attr.list="long"/>'
+    inner = f'{key}<graph>\n<node id="a"><data key="k">[1, null]</data></node></graph>'
+    with pytest.raises(SourceError, match=r"line 3.*'k'"):
+        load(write(inner))

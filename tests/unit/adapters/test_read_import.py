@@ -493,3 +493,14 @@ def test_real_graphs(file, node_count, relationship_count, label_count, type_cou
     graph = build(ImportSource.from_folder(path))
     assert (graph.node_count, graph.relationship_count) == (node_count, relationship_count)
     assert (len(graph.labels.names), len(graph.types.names)) == (label_count, type_count)
+
+
+@pytest.mark.parametrize("files", [None, 7, [None], {"a": "b"}, b"a.csv", [b"a.csv"]])
+def test_files_that_are_no_paths(files):
+    with pytest.raises(ConfigurationError, match="a path or a sequence of paths"):
+        ImportSource(nodes={"A": files})
+
+
+def test_a_file_name_that_is_too_long():
+    with pytest.raises(SourceError, match="cannot be looked up"):
+        ImportSource(nodes={"A": "a" * 5000})

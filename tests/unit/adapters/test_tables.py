@@ -1,5 +1,6 @@
 import math
 
+import neo4j.spatial
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -175,3 +176,47 @@ BAD_RELATIONSHIPS = [
 def test_bad_relationships(table, message):
     with pytest.raises(SourceError, match=message):
         load(NODES, table)
+
+
+POINTS = [neo4j.spatial.CartesianPoint((1, 2)), neo4j.spatial.WGS84Point((1, 2))]
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ([[1]], "list of lists"),
+        ([1, None], "nulls"),
+        ([1, "a"], r"several types \(number, string\)"),
+        ([True, 1], "several types"),
+        (POINTS, "several types"),
+        ([2**53 + 1, 1.5], "9007199254740993 .* rounded"),
+    ],
+)
+@pytest.mark.parametrize("of_nodes", [True, False])
+def test_lists_that_neo4j_does_not_store(items, message, of_nodes):
+    tags = {"tags": [[1], None, items, items]}
+    nodes = {"id": [1, 2, 3, 4]}
+    ends = {"source": [1, 1, 1, 1], "target": [1, 1, 1, 1], "type": ["R"] * 4}
+    with pytest.raises(SourceError, match=rf"row 3, column 'tags': .*{message}"):
+        load({**nodes, **tags}, ends) if of_nodes else load(nodes, {**ends, **tags})
+
+
+def test_lists_of_arrow_that_neo4j_does_not_store():
+    with pytest.raises(SourceError, match=r"row 2, column 'tags': .*nulls"):
+        load(pa.table({"id": [1, 2], "tags": [[1], [None]]}))
+
+
+def test_a_list_within_itself():
+    items = []
+    items.append(items)
+    with pytest.raises(SourceError, match="column 'tags'"):
+        load({"id": [1], "tags": [items]})
+
+
+def test_integers_beside_floats_in_a_list_become_floats():
+    found = load({"id": [1, 2, 3], "tags": [[1, 1.5], [1.0, 1.5], [1, 2]]})
+    (first, second, third) = to_values(found.node_properties["tags"])
+    assert [type(item) for item in first + second + third] == [float] * 4 + [int] * 2
+    assert first == second == [1.0, 1.5]
+    codes = found.node_properties["tags"].values
+    assert codes[0] == codes[1] != codes[2]

@@ -328,3 +328,52 @@ write()
     )
     assert process.stdout == "a line that is long enough\n"
     assert process.stderr == ""
+
+
+FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
+
+
+@FULL
+def test_a_full_disk_behind_the_output_file(accelerator, gpugda_command):
+    outcome = gpugda_command(*RUN, "-o", "/dev/full", "RETURN 1")
+    assert outcome.exit_code == 2
+    assert "--output '/dev/full' cannot be written: No space left" in outcome.stderr
+
+
+@FULL
+def test_a_full_disk_behind_standard_output():
+    code = """
+import sys
+from gpugda.cli.failures import guarded
+@guarded
+def write():
+    sys.stdout.write("a line")
+try:
+    write()
+except Exception as error:
+    sys.exit(error.exit_code)
+"""
+    with open("/dev/full", "w") as full:
+        process = subprocess.run(
+            [sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert process.returncode == 2
+    assert process.stderr == (
+        "gpugda: standard output cannot be written: No space left on device\n"
+    )
+
+
+def test_ctrl_c_while_importing_is_quiet():
+    code = """
+import sys
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == "gpugda.cli.app":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupted())
+from gpugda.cli import main
+main()
+"""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert process.returncode == 130
+    assert process.stderr == ""

@@ -404,7 +404,7 @@ def test_report(context):
     assert report.candidate_relationships == {0: 4, 1: 4}
     assert report.steps == [
         "relationships (n0)-[r0:R]->(n1): 4 rows",
-        f"combine (n1)-[r1:R]->(n2) with 1 tests: {rows} rows",
+        f"combine (n1)-[r1:R]->(n2) with 1 test: {rows} rows",
     ]
 
 

@@ -27,6 +27,12 @@ def label(name):
     return ast.LabelName(S, name)
 
 
+@pytest.mark.parametrize("text", ["(WHERE $p)", "()-[WHERE $p]->()", "(WHERE $p WHERE true)"])
+def test_a_parameter_alone_is_a_map_of_a_variable_named_where(text):
+    with pytest.raises(CypherSyntaxError, match="no map of properties here"):
+        patterns(text)
+
+
 def test_a_node_with_everything():
     (found,) = elements("(n:A {x: 1} WHERE n.y)")
     x = ast.MapLiteral(S, (("x", ast.Literal(S, 1)),))
@@ -46,6 +52,10 @@ def test_a_node_with_everything():
         ("(where)", node("where")),
         ("(WHERE true)", node(None, where=ast.Literal(S, True))),
         ("(WHERE WHERE true)", node("WHERE", where=ast.Literal(S, True))),
+        (
+            "(WHERE $p IS NULL)",
+            node(None, where=ast.Unary(S, ast.UnaryOperator.IS_NULL, ast.Parameter(S, "p"))),
+        ),
         ("(`a b`:`C D`)", node("a b", label("C D"))),
         ("(match:Match)", node("match", label("Match"))),
         ("(n:A:B)", node("n", ast.LabelAnd(S, (label("A"), label("B")), True))),

@@ -193,3 +193,14 @@ assert result.values() == [[0], [1], [2]]
 assert "neo4j" not in sys.modules and "pandas" not in sys.modules and "polars" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_eager_result_is_the_drivers(three):
+    next(three)
+    found = three.to_eager_result()
+    assert isinstance(found, neo4j.EagerResult)
+    records, summary, keys = found
+    assert [record["n"] for record in records] == [2, 3]
+    assert summary is three.summary
+    assert keys == ["n", "text"]
+    assert three.closed()

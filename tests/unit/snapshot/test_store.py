@@ -350,3 +350,43 @@ def test_files_that_may_not_be_read_say_so(saved, monkeypatch):
     monkeypatch.setattr(store, "map_file", refuse)
     with pytest.raises(SourceError, match="check the permissions"):
         open_snapshot(saved)
+
+
+def leftover(tmp_path, name, process):
+    folder = tmp_path / f".{name}.{store._host()}.{process}.abc_1.tmp"
+    (folder / name).mkdir(parents=True)
+    return folder
+
+
+def test_what_a_killed_save_left_goes_with_the_next(tmp_path):
+    code = "import os; print(os.getpid())"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    dead = leftover(tmp_path, "saved", int(ended.stdout))
+    kept = [
+        leftover(tmp_path, "saved", os.getpid()),
+        leftover(tmp_path, "saved", os.getppid()),
+        leftover(tmp_path, "other", int(ended.stdout)),
+        tmp_path / f".saved.00000000.{int(ended.stdout)}.abc.tmp",  # of another machine
+        tmp_path / ".saved.mine.tmp",
+    ]
+    for folder in kept:
+        folder.mkdir(exist_ok=True)
+    save_snapshot(design_graph(), tmp_path / "saved")
+    assert not dead.exists()
+    assert all(folder.exists() for folder in kept)
+
+
+def test_a_killed_save_is_cleaned_up_after(tmp_path):
+    code = """
+import os, signal, sys
+from graphs import design_graph
+from gpugda.snapshot import store
+store._write = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)
+store.save_snapshot(design_graph(), sys.argv[1])
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    arguments = [sys.executable, "-c", code, str(tmp_path / "saved")]
+    assert subprocess.run(arguments, env=environment, check=False).returncode < 0
+    assert len(os.listdir(tmp_path)) == 1
+    save_snapshot(design_graph(), tmp_path / "saved")
+    assert os.listdir(tmp_path) == ["saved"]

@@ -1,0 +1,68 @@
+import os
+from pathlib import Path
+
+import pytest
+from graphs import design_graph
+
+import gpugda
+from gpugda.snapshot.store import save_snapshot
+from gpugda.sources import SnapshotSource, resolve_source
+
+
+class PathText(os.PathLike):
+    def __init__(self, text):
+        self.text = text
+
+    def __fspath__(self):
+        return self.text
+
+
+@pytest.mark.parametrize("empty", ["", "  ", PathText("")])
+def test_an_empty_text_is_not_the_current_folder(empty):
+    with pytest.raises(gpugda.ConfigurationError, match="empty"):
+        gpugda.connect(empty)
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, "x:" + "a" * 5000, Path("a" * 5000)])
+def test_a_name_that_is_too_long(name):
+    with pytest.raises(gpugda.SourceError, match="cannot be looked up") as raised:
+        gpugda.connect(name)
+    assert len(str(raised.value)) < 400
+
+
+def test_a_home_of_nobody():
+    with pytest.raises(gpugda.SourceError, match="cannot be looked up"):
+        gpugda.connect("~no-such-user-here/graph")
+
+
+@pytest.mark.parametrize("made", [PathText, Path, str])
+def test_paths_of_all_kinds(tmp_path, made):
+    save_snapshot(design_graph(), tmp_path / "saved")
+    assert isinstance(resolve_source(made(str(tmp_path / "saved"))), SnapshotSource)
+
+
+def test_a_snapshot_without_manifest_is_a_snapshot(tmp_path):
+    save_snapshot(design_graph(), tmp_path / "saved")
+    (tmp_path / "saved/manifest.json").unlink()
+    with pytest.raises(gpugda.SourceError, match=r"is not a snapshot: it has no manifest\.json"):
+        gpugda.connect(tmp_path / "saved")
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_manifest_of_another_format(tmp_path, keep):
+    folder = tmp_path / "saved"
+    save_snapshot(design_graph(), folder)
+    manifest = folder / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("gpugda-snapshot", "other"))
+    if not keep:
+        for path in folder.glob("*.arrow"):
+            path.unlink()
+    with pytest.raises(gpugda.SourceError, match="snapshot"):
+        gpugda.connect(folder)
+
+
+def test_files_to_import_may_have_a_manifest(tmp_path):
+    (tmp_path / "manifest.json").write_text("{}")
+    (tmp_path / "Person.csv").write_text("id:ID\na\n")
+    with gpugda.connect(tmp_path) as accelerator:
+        assert accelerator.run("MATCH (n:Person) RETURN n.id").values() == [["a"]]
