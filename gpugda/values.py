@@ -312,7 +312,7 @@ _KEYS = {
     "node": lambda value: value.index,
     "relationship": lambda value: value.index,
     "number": _number_key,
-    "point": lambda value: (value.srid, tuple(value)),
+    "point": lambda value: (value.srid, tuple(map(_number_key, value))),
     "datetime": _moment_key,
     "localdatetime": _moment_key,
     "date": lambda value: value.to_ordinal(),

@@ -10,7 +10,7 @@ import pyarrow as pa
 from gpugda.data.arrow import convert_array
 from gpugda.data.column import Column, ColumnKind, constant_null, to_values
 from gpugda.data.dictionaries import encode_objects, encode_strings
-from gpugda.data.temporal import is_stored_object, temporal_from_native
+from gpugda.data.temporal import is_stored_object, rezoned, temporal_from_native
 from gpugda.errors import SourceError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def property_value(value: Any) -> Any:
     if isinstance(value, np.generic):
         return _from_numpy(value)
     if is_stored_object(value):
-        return value
+        return _rezoned(value)
     for kind in (int, float, str):  # enumerations and the like; bool has no subclasses
         if isinstance(value, kind):
             return kind(value)
@@ -65,6 +65,13 @@ def property_value(value: Any) -> Any:
         _check_integers(items)
         return items
     return _from_datetime(value)
+
+
+def _rezoned(value: Any) -> Any:
+    try:
+        return rezoned(value)
+    except (ValueError, OverflowError) as error:
+        raise SourceError(f"a time cannot be a property: {error}") from error
 
 
 def _from_datetime(value: Any) -> Any:

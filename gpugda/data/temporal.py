@@ -21,6 +21,7 @@ __all__ = [
     "is_stored_object",
     "neo4j_spatial",
     "neo4j_time",
+    "rezoned",
     "temporal_from_native",
     "time_from_ticks",
     "zone_from_name",
@@ -146,6 +147,20 @@ def _own_zone(zone: datetime.tzinfo, offset: datetime.timedelta) -> Any:
 
 
 # ------------------------------------------------------------------ from Python's own classes
+def rezoned(value: Any) -> Any:
+    """A stored value with a zone of pytz.
+
+    Others may not know neo4j's classes: CPython's zoneinfo reads them as its own and crashes.
+
+    Raises:
+        ValueError: Its zone is not known.
+    """
+    zone = getattr(value, "tzinfo", None)
+    if zone is None or type(zone).__module__.partition(".")[0] == "pytz":
+        return value
+    return temporal_from_native(value.to_native()).replace(nanosecond=value.nanosecond)
+
+
 def temporal_from_native(value: Any) -> Any:
     """neo4j's value for one of the module ``datetime``; None for other values.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeGuard
 
@@ -213,22 +214,38 @@ class _Evaluator:
         return Evaluated(function(self.environment.graph, operand, self.cache), argument.faults)
 
     def list_literal(self, node: ast.ListLiteral) -> Evaluated:
-        return self._composed([self.value(item) for item in node.items], list)
+        return self._composed(node.items, list)
 
     def map_literal(self, node: ast.MapLiteral) -> Evaluated:
         names = [name for name, _ in node.entries]
-        items = [self.value(item) for _, item in node.entries]
+        items = [item for _, item in node.entries]
         return self._composed(items, lambda row: dict(zip(names, row, strict=True)))
 
-    def _composed(self, items: list[Evaluated], make: Callable[[Any], Any]) -> Evaluated:
+    def _composed(self, nodes: Sequence[ast.Expression], make: Callable[[Any], Any]) -> Evaluated:
+        items = [self.value(node) for node in nodes]
         faults = tuple(fault for item in items for fault in item.faults)
         operands = [item.operand for item in items]
         if all(isinstance(operand, Constant) for operand in operands):
             return Evaluated(Constant(make([value_at(operand, 0) for operand in operands])), faults)
-        columns = [_python_values(operand, self.row_count) for operand in operands]
+        columns = [self._python_values(*pair) for pair in zip(nodes, operands, strict=True)]
         dictionary = ObjectDictionary([make(row) for row in zip(*columns, strict=True)])
         codes = np.arange(self.row_count, dtype=np.int32)
         return Evaluated(Column(ColumnKind.OBJECT, codes, None, dictionary), faults)
+
+    def _python_values(self, node: ast.Expression, operand: Operand) -> list[Any]:
+        values = _python_values(operand, self.row_count)
+        if not isinstance(operand, Column) or operand.kind is not ColumnKind.FLOAT:
+            return values
+        node = sole_operand(node) or node
+        if not isinstance(node, ast.Property) or not isinstance(node.subject, ast.Variable):
+            return values
+        # Grouping tells NaNs apart by object: that of one node is one, in all rows and chunks.
+        owners = self.environment.variables[node.subject.name]
+        known = self.cache.setdefault(("nan", owners.kind, node.key), {})
+        return [
+            known.setdefault(owner, value) if value is not None and math.isnan(value) else value
+            for owner, value in zip(owners.values.tolist(), values, strict=True)
+        ]
 
     # -------------------------------------------------------------- errors
     def _type_error(self, message: str, span: Span) -> CypherTypeError:

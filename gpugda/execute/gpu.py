@@ -7,7 +7,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import QueryTimeoutError
-from gpugda.execute.masks import constants_hold, mask_query
+from gpugda.execute.constants import Verdict, judge_constants, with_constants
+from gpugda.execute.masks import mask_query
 from gpugda.execute.tail import Tail, is_plain_count, needed
 
 if TYPE_CHECKING:
@@ -44,12 +45,15 @@ def run_on_device(
     query = bound.query
     # Made first: a wrong SKIP or LIMIT is an error whatever the graph holds.
     tail = Tail(query, bound, graph, parameters)
-    if bound.no_rows is not None or not constants_hold(bound, parameters):
+    verdict = judge_constants(bound, parameters)
+    if bound.no_rows is not None or verdict is Verdict.FALSE or tail.reads_no_rows:
         return tail.finish()
     started = time.perf_counter()
-    masks, rest = mask_query(bound, graph, parameters)
+    masks, rest = mask_query(with_constants(bound, verdict), graph, parameters)
     report.timings["masks"] = time.perf_counter() - started
     _check(deadline)
+    if verdict is Verdict.NULL and rest.residuals == bound.constants:
+        return tail.finish()  # no row can pass, and no other condition can fail
     if is_plain_count(query, rest):
         return tail.finish_count(strategy.count(plan, masks, report, deadline))
     if rest is not bound:

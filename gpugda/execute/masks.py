@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["constants_hold", "make_masks", "mask_query"]
+__all__ = ["make_masks", "mask_query"]
 
 _FEW = 16
 """A label is selective when fewer than one in so many nodes has it."""
@@ -84,19 +84,6 @@ def make_masks(
         maker = _MaskMaker(graph, Parameters(parameters, bound.query.text), bound.query.text)
         maker.raise_first(bound)
     return masks
-
-
-def constants_hold(bound: BoundQuery, parameters: Mapping[str, Any]) -> bool:
-    """Do the conditions without variables hold? If not, there are no rows.
-
-    Raises:
-        CypherTypeError: One of them is no truth value.
-        ParameterMissingError: A parameter has no value.
-    """
-    text = bound.query.text
-    truth = evaluate_truth(bound.constants, Environment(1, Parameters(parameters, text), text))
-    check_faults(truth.faults, 1)
-    return bool(np.all(truth.holds))
 
 
 class _MaskMaker:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.temporal import is_stored_object, temporal_from_native
+from gpugda.data.temporal import is_stored_object, rezoned, temporal_from_native
 from gpugda.errors import CypherTypeError, ParameterMissingError
+from gpugda.query.query_graph import ExpectedType
 from gpugda.values import kind_of
 
 if TYPE_CHECKING:
-    from gpugda.query import ast
+    from gpugda.query.query_graph import TypedParameter
     from gpugda.types import Span
 
 __all__ = ["Parameters"]
@@ -53,28 +54,36 @@ class Parameters:
                 raise CypherTypeError(message, self._text, span) from error
         return self._converted[name]
 
-    def check_list(self, parameter: ast.Parameter) -> None:
-        """Refuses what Neo4j, before it runs a query, does not take right of IN.
+    def check_type(self, typed: TypedParameter) -> None:
+        """Refuses what Neo4j, before it runs a query, does not take where a parameter stands.
 
-        A float passes as the list of itself: Neo4j does not look at the type of such parameters.
+        Null and floats pass everywhere: Neo4j does not look at the type of such parameters.
 
         Raises:
             ParameterMissingError: No value was given.
-            CypherTypeError: The value is neither a list nor null nor a float.
+            CypherTypeError: The value's type is not the expected one.
         """
-        name = parameter.name
-        value = self.get(name, parameter.span)
-        if value is None or isinstance(value, float | list):
+        name, span = typed.parameter.name, typed.parameter.span
+        value = self.get(name, span)
+        if value is None or isinstance(value, float):
             return
-        message = f"Type mismatch for parameter '{name}': expected List<T> but was {_type(value)}"
-        raise CypherTypeError(message, self._text, parameter.span)
+        kind = kind_of(value)
+        if kind in _ACCEPTED[typed.expected]:
+            return
+        raise CypherTypeError(
+            f"Type mismatch for parameter '{name}': "
+            f"expected {typed.expected} but was {_TYPES[kind]}",
+            self._text,
+            span,
+        )
 
 
 _TYPES = {
     "boolean": "Boolean",
     "number": "Integer",
     "string": "String",
-    "map": "Map",
+    "list": "List<T>",
+    "map": "Map, Node or Relationship",
     "date": "Date",
     "time": "Time",
     "localtime": "LocalTime",
@@ -84,9 +93,14 @@ _TYPES = {
     "point": "Point",
 }
 
-
-def _type(value: Any) -> str:
-    return _TYPES[kind_of(value)]
+# A map may stand for an entity as long as no row asks it for one.
+_ACCEPTED = {
+    ExpectedType.TRUTH: {"boolean", "list"},
+    ExpectedType.LIST: {"list"},
+    ExpectedType.NODE: {"map"},
+    ExpectedType.RELATIONSHIP: {"map"},
+    ExpectedType.ENTITY: {"map"},
+}
 
 
 def _converted(value: Any, depth: int) -> Any:
@@ -103,7 +117,7 @@ def _converted(value: Any, depth: int) -> Any:
     if isinstance(value, Mapping):
         return {_checked_name(key): _converted(item, depth + 1) for key, item in value.items()}
     if is_stored_object(value):
-        return value
+        return rezoned(value)
     if isinstance(value, np.generic):
         return _from_numpy(value, depth)
     if isinstance(value, list | tuple) or _is_array(value):

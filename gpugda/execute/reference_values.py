@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from gpugda import values
-from gpugda.data.temporal import temporal_from_native
+from gpugda.data.temporal import is_stored_object, rezoned, temporal_from_native
 from gpugda.errors import CypherTypeError, ParameterMissingError, UnsupportedQueryError
 from gpugda.query import ast
 from gpugda.values import Entity
@@ -78,10 +78,10 @@ class Evaluator:
         return CypherTypeError(message, self.text, node.span)
 
     def check_parameters(self, tree: ast.Node) -> None:
-        """Parameters without value, or no list where one must be, are errors even without rows."""
+        """Parameters without value, or of a wrong type, are errors even without rows."""
         for part in parts_of(tree):
-            if isinstance(part, ast.Binary) and part.operator is ast.BinaryOperator.IN:
-                self._check_list(part.right)
+            for operand, expected in _typed_operands(part):
+                self._check_kind(operand, expected)
         for part in parts_of(tree):
             if isinstance(part, ast.Parameter):
                 self._parameter(part)
@@ -98,14 +98,16 @@ class Evaluator:
             self._parameters[node.name] = _normalised(given)
         return self._parameters[node.name]
 
-    def _check_list(self, node: ast.Expression) -> None:
+    def _check_kind(self, node: ast.Expression | None, expected: _Expected) -> None:
         # Neo4j checks this when it compiles, and leaves floats alone.
         if not isinstance(node, ast.Parameter):
             return
         value = self._parameter(node)
-        if value is not None and not isinstance(value, list | float):
-            message = f"Type mismatch for parameter '{node.name}': expected List<T>"
-            raise self._type_error(message, node)
+        words, kinds = expected
+        if value is None or isinstance(value, float) or values.kind_of(value) in kinds:
+            return
+        message = f"Type mismatch for parameter '{node.name}': expected {words} but was {value!r}"
+        raise self._type_error(message, node)
 
     def _property(self, node: ast.Property, row: Mapping[Any, Any]) -> Any:
         subject = self.value(node.subject, row)
@@ -119,6 +121,8 @@ class Evaluator:
 
     def _unary(self, node: ast.Unary, row: Mapping[Any, Any]) -> Any:
         if node.operator is ast.UnaryOperator.NOT:
+            if isinstance(node.operand, ast.Unary) and node.operand.operator is node.operator:
+                return self.value(node.operand.operand, row)  # NOT NOT x is x, whatever it is
             return values.not_(self._truth(node.operand, row))
         if node.operator is ast.UnaryOperator.IS_NULL:
             return self.value(node.operand, row) is None
@@ -128,6 +132,8 @@ class Evaluator:
 
     def _binary(self, node: ast.Binary, row: Mapping[Any, Any]) -> Any:
         operator = node.operator
+        if operator in _NEUTRAL and (rest := _what_counts(node)) is not None:
+            return self.value(rest, row)
         if operator is ast.BinaryOperator.AND:
             return self._connected(node, row, values.and_, decides=False)
         if operator is ast.BinaryOperator.OR:
@@ -200,6 +206,12 @@ _FUNCTIONS: dict[str, Callable[[PlainGraph, Entity], Any]] = {
     "type": lambda graph, entity: graph.types[entity.index],
 }
 
+_NEUTRAL = {
+    ast.BinaryOperator.AND: True,
+    ast.BinaryOperator.OR: False,
+    ast.BinaryOperator.XOR: False,
+}
+
 _LARGEST_DEPTH = 100
 
 _TEXT_TESTS: dict[ast.BinaryOperator, Callable[[str, str], bool]] = {
@@ -216,6 +228,57 @@ _COMPARISONS: dict[ast.ComparisonOperator, Callable[[Any, Any], bool | None]] = 
     ast.ComparisonOperator.GREATER: values.greater,
     ast.ComparisonOperator.GREATER_EQUAL: lambda a, b: values.greater(a, b, or_equal=True),
 }
+
+
+def _what_counts(node: ast.Binary) -> ast.Expression | None:
+    """``x`` of ``x AND true``, ``x OR false``, ``x XOR false``, ``x AND x``, ``x OR x``.
+
+    Neo4j takes such a condition for its operand, of whatever type, before it runs the query.
+    """
+    neutral = ("Literal", ("value", shape(_NEUTRAL[node.operator])))
+    counting: list[ast.Expression] = []
+    pending: list[ast.Expression] = [node]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ast.Binary) and part.operator is node.operator:
+            pending += [part.right, part.left]
+        elif shape(part) != neutral:
+            counting.append(part)
+    repeats = 1 if node.operator is ast.BinaryOperator.XOR else len(counting)
+    same = len({shape(part) for part in counting}) == 1
+    return counting[0] if same and len(counting) <= repeats else None
+
+
+_Expected = tuple[str, frozenset[str]]
+"""A type's name, and the kinds of value that a parameter where it is expected may have."""
+
+_TRUTH: _Expected = "Boolean", frozenset(("boolean", "list"))
+_LIST: _Expected = "List<T>", frozenset(("list",))
+_MAPS = frozenset(("map",))  # Neo4j takes them for nodes and relationships until it runs
+_ENTITIES: dict[str, _Expected] = {
+    "id": ("Node or Relationship", _MAPS),
+    "elementid": ("Node or Relationship", _MAPS),
+    "labels": ("Node", _MAPS),
+    "type": ("Relationship", _MAPS),
+}
+
+
+def _typed_operands(node: ast.Node) -> list[tuple[ast.Expression | None, _Expected]]:
+    """Operands with what a parameter in their place must be."""
+    match node:
+        case ast.Match(where=where) | ast.NodePattern(where=where):
+            return [(where, _TRUTH)]
+        case ast.RelationshipPattern(where=where):
+            return [(where, _TRUTH)]
+        case ast.Unary(operator=ast.UnaryOperator.NOT, operand=operand):
+            return [(operand, _TRUTH)]
+        case ast.Binary(operator=ast.BinaryOperator.IN, right=right):
+            return [(right, _LIST)]
+        case ast.Binary(operator=operator, left=left, right=right) if operator in _NEUTRAL:
+            return [(left, _TRUTH), (right, _TRUTH)]
+        case ast.FunctionCall(name=name, arguments=(argument,)) if name.lower() in _ENTITIES:
+            return [(argument, _ENTITIES[name.lower()])]
+    return []
 
 
 def _is_in(item: Any, items: Any) -> bool | None:
@@ -245,6 +308,8 @@ def _is_deep(value: Any) -> bool:
 
 
 def _normalised(value: Any) -> Any:
+    if is_stored_object(value):  # durations and points are tuples, but no lists
+        return rezoned(value)
     if isinstance(value, list | tuple):
         return [_normalised(item) for item in value]
     if isinstance(value, dict):

@@ -40,8 +40,11 @@ class Tail:
 
     Raises:
         CypherTypeError: SKIP or LIMIT is no integer from 0, or a parameter is no value of Cypher,
-            or right of IN no list.
+            or of a type that cannot stand where it does.
         ParameterMissingError: A parameter has no value.
+
+    Attributes:
+        reads_no_rows: The answer is empty whatever there is: LIMIT 0, and nothing before it reads.
     """
 
     def __init__(
@@ -52,8 +55,8 @@ class Tail:
         self._graph = graph
         self._parameters = Parameters(parameters, query.text)
         self._cache: dict[Any, Any] = {}
-        for parameter in query.list_parameters:
-            self._parameters.check_list(parameter)
+        for typed in query.typed_parameters:
+            self._parameters.check_type(typed)
         for parameter in _parameters_of(query):
             self._parameters.get(parameter.name, parameter.span)
         for name in sorted(query.parameters):
@@ -61,6 +64,8 @@ class Tail:
         skip = self._row_number("SKIP", query.skip)
         limit = self._row_number("LIMIT", query.limit)
         self._rows = OutputRows(query, skip or 0, limit)
+        # Sorting reads its rows all the same, and SKIP 1 LIMIT 0 reads one.
+        self.reads_no_rows = limit == 0 and not skip and not query.order_by
         self._aggregation = Aggregation(query) if query.aggregating else None
 
     def push(self, embeddings: Embeddings) -> bool:

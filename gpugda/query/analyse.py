@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
 from gpugda.query.analyse_match import QueryGraphReader
 from gpugda.query.analyse_order import OrderReader
 from gpugda.query.analyse_return import read_columns
+from gpugda.query.parameter_types import typed_parameters
 from gpugda.query.query_graph import Query
 from gpugda.query.shapes import variable_names
 from gpugda.query.static_types import Kind, TypeChecker, is_aggregate
 from gpugda.query.walk import walk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 __all__ = ["analyse"]
 
@@ -55,18 +51,10 @@ def analyse(tree: ast.Query) -> Query:
         skip=_window(projection.skip, "SKIP", tree.text),
         limit=_window(projection.limit, "LIMIT", tree.text),
         parameters=frozenset(n.name for n in walk(tree) if isinstance(n, ast.Parameter)),
-        list_parameters=tuple(_list_parameters(tree)),
+        typed_parameters=tuple(typed_parameters(tree)),
         mode=tree.mode,
         version=tree.version,
     )
-
-
-def _list_parameters(tree: ast.Query) -> Iterator[ast.Parameter]:
-    for node in walk(tree):
-        if not isinstance(node, ast.Binary) or node.operator is not ast.BinaryOperator.IN:
-            continue
-        if isinstance(node.right, ast.Parameter):
-            yield node.right
 
 
 def _window(value: ast.Expression | None, word: str, text: str) -> ast.Expression | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from gpugda.errors import ConfigurationError
 from gpugda.query.ast import Comparison, CountStar, Expression, Parameter, Property, Variable
@@ -27,6 +28,7 @@ from gpugda.types import Span
 __all__ = [
     "AggregateReference",
     "ColumnReference",
+    "ExpectedType",
     "KeyReference",
     "OutputColumn",
     "Query",
@@ -35,6 +37,7 @@ __all__ = [
     "QueryNode",
     "QueryRelationship",
     "SortKey",
+    "TypedParameter",
     "anonymous_node_name",
     "anonymous_relationship_name",
     "is_anonymous",
@@ -199,6 +202,24 @@ class SortKey:
     descending: bool
 
 
+class ExpectedType(StrEnum):
+    """What a parameter must be because of where it stands, in Neo4j's words."""
+
+    TRUTH = "Boolean"
+    LIST = "List<T>"
+    NODE = "Node"
+    RELATIONSHIP = "Relationship"
+    ENTITY = "Node or Relationship"
+
+
+@dataclass(frozen=True, slots=True)
+class TypedParameter:
+    """A parameter at a place of the query that takes only some types."""
+
+    parameter: Parameter
+    expected: ExpectedType
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """An analysed query: names resolved, rules checked.
@@ -218,7 +239,7 @@ class Query:
         skip: An expression without variables, or None.
         limit: An expression without variables, or None.
         parameters: Names of all parameters in the text.
-        list_parameters: Parameters right of IN, which must be lists.
+        typed_parameters: Parameters that stand where only some types may.
         mode: ``EXPLAIN``, ``PROFILE`` or None.
         version: Cypher version the text asks for, or None.
     """
@@ -234,7 +255,7 @@ class Query:
     skip: Expression | None = None
     limit: Expression | None = None
     parameters: frozenset[str] = frozenset()
-    list_parameters: tuple[Parameter, ...] = ()
+    typed_parameters: tuple[TypedParameter, ...] = ()
     mode: str | None = None
     version: int | None = None
 

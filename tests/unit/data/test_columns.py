@@ -6,6 +6,7 @@ import enum
 import math
 from zoneinfo import ZoneInfo
 
+import neo4j.time
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -244,3 +245,11 @@ def test_not_a_number_is_a_value():
 def test_arrow_types_that_cannot_be_properties_are_refused(array, part):
     with pytest.raises(SourceError, match=part):
         column_from_arrow(array)
+
+
+def test_zones_of_zoneinfo_become_those_of_pytz():
+    moment = neo4j.time.DateTime(2024, 10, 27, 2, 30, 0, 123456789)
+    zoned = moment.replace(tzinfo=ZoneInfo("Europe/Berlin"))
+    (found,) = to_values(column_from_values([zoned]))
+    assert found.tzinfo.zone == "Europe/Berlin"
+    assert found.iso_format() == "2024-10-27T02:30:00.123456789+02:00"

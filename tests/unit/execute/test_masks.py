@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.errors import CypherTypeError, ParameterMissingError
+from gpugda.execute.constants import Verdict, judge_constants, with_constants
 from gpugda.execute.embeddings import Embeddings
-from gpugda.execute.masks import constants_hold, make_masks, mask_query
+from gpugda.execute.masks import make_masks, mask_query
 from gpugda.execute.tail import Tail, is_plain_count
 from gpugda.plan.plan import LabelOp
 from gpugda.query import ast
@@ -136,21 +137,34 @@ def test_a_count_is_not_plain_while_errors_are_possible():
 @pytest.mark.parametrize(
     ("constants", "expected"),
     [
-        ([], True),
-        ([lit(True)], True),
-        ([lit(True), lit(None)], False),
-        ([param("p")], True),
-        ([comparison(param("p"), "=", False)], False),
-        ([param("list")], True),
+        ([], Verdict.TRUE),
+        ([lit(True)], Verdict.TRUE),
+        ([lit(True), lit(None)], Verdict.NULL),
+        ([lit(None), lit(False)], Verdict.FALSE),
+        ([param("p")], Verdict.TRUE),
+        ([comparison(param("p"), "=", False)], Verdict.FALSE),
+        ([param("list")], Verdict.TRUE),
+        ([param("float")], Verdict.ERROR),
+        ([param("float"), lit(None)], Verdict.ERROR),
+        ([param("float"), lit(False)], Verdict.FALSE),
     ],
 )
 def test_constants(constants, expected):
-    parameters = {"p": True, "list": [1]}
-    assert constants_hold(bound(ASKED, constants=constants), parameters) is expected
+    parameters = {"p": True, "list": [1], "float": 1.5}
+    assert judge_constants(bound(ASKED, constants=constants), parameters) is expected
 
 
-def test_constants_that_are_errors():
-    with pytest.raises(CypherTypeError, match="as a predicate: Double"):
-        constants_hold(bound(ASKED, constants=[param("p")]), {"p": 1.5})
+def test_constants_without_value():
     with pytest.raises(ParameterMissingError):
-        constants_hold(bound(ASKED, constants=[param("p")]), {})
+        judge_constants(bound(ASKED, constants=[param("p")]), {})
+
+
+def test_constants_that_are_errors_wait_for_rows():
+    graph = make_graph([("", {"x": number}) for number in (1, 2, None)])
+    predicates = {"n": [comparison(prop("n", "x"), "=", 2)]}
+    asked = bound(ASKED, predicates=predicates, constants=[param("p")])
+    masks, rest = mask_query(with_constants(asked, Verdict.ERROR), graph, {"p": 1.5})
+    assert bits(masks.nodes[0], 3) == [False, True, True]  # an error wins over null
+    rows = Embeddings(1, {0: np.array([2], dtype=np.uint32)}, {})
+    with pytest.raises(CypherTypeError, match="as a predicate: Double"):
+        Tail(ASKED, rest, graph, {"p": 1.5}).push(rows)
