@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.device_graph import DeviceGraph
+from gpugda.execute.extend import ExtendStrategy
 from gpugda.execute.gpsm import GpsmStrategy
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.device_strategy import DeviceStrategy
 
 __all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "DeviceSession"]
 
-STRATEGIES = {"gpsm": GpsmStrategy}
+STRATEGIES: dict[str, type[DeviceStrategy]] = {"gpsm": GpsmStrategy, "extend": ExtendStrategy}
 """Ways to join on the device, by name. A new one is one line here."""
 
 DEFAULT_STRATEGY = "gpsm"
@@ -37,7 +39,7 @@ class DeviceSession:
         self._context: DeviceContext | None = None
         self._graph: DeviceGraph | None = None
         self._host_graph: DataGraph | None = None
-        self._strategies: dict[str, GpsmStrategy] = {}
+        self._strategies: dict[str, DeviceStrategy] = {}
 
     @property
     def device_name(self) -> str:
@@ -49,7 +51,7 @@ class DeviceSession:
         """Bytes that the graph's copy takes on the device."""
         return 0 if self._graph is None else self._graph.nbytes
 
-    def strategy(self, name: str, graph: DataGraph) -> GpsmStrategy:
+    def strategy(self, name: str, graph: DataGraph) -> DeviceStrategy:
         """The strategy of this name for a graph.
 
         Raises:

@@ -1,0 +1,266 @@
+"""Extending partial embeddings step by step, depth first and in windows that fit the memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.extension import Pairs, StepArrays, extension_words
+from gpugda.device.join import Product, Table, step_words
+from gpugda.execute.extend_steps import ExtendKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpugda.device.buffers import DeviceArray
+    from gpugda.device.extension import Extension, ExtensionKernels
+    from gpugda.execute.extend_steps import ExtendStep
+    from gpugda.execute.gpsm_filter import Candidates
+    from gpugda.execute.gpsm_run import Run
+
+__all__ = ["ExtendWindows"]
+
+_FIRST_WINDOW = 1 << 18
+"""Rows of the first window: who takes few rows must not wait for many."""
+_LARGEST_WINDOW = 1 << 25
+_LARGEST_LAST_WINDOW = 1 << 22
+_BYTES_TO_EXTEND = 4 + 8 + 1
+"""Per row of a table that is extended: its length, the prefix sum, its base."""
+_PAIRS_PER_LAUNCH = {True: 1 << 22, False: 1 << 28}
+"""On a CPU and on a GPU: what takes a fraction of the time in which a query must be stopped."""
+
+
+class ExtendWindows:
+    """Runs the steps.
+
+    Args:
+        run: Of the query.
+        kernels: Of the strategy.
+        steps: What to do.
+        candidates: Of the query nodes.
+
+    Attributes:
+        rows: Rows made by each step until now.
+        windows: Tables made by each step until now.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        kernels: ExtensionKernels,
+        steps: Sequence[ExtendStep],
+        candidates: Candidates,
+    ) -> None:
+        self._run = run
+        self._kernels = kernels
+        self._steps = steps
+        self._candidates = candidates
+        self._grown = [_FIRST_WINDOW] * len(steps)
+        self._arrays: dict[int, StepArrays] = {}
+        self._plain: dict[int, tuple[DeviceArray, int]] = {}
+        self._upload_words()
+        self._appended = run.workspace.allocate(1, np.uint32, "a counter")
+        self._totals = run.workspace.allocate(kernels.group_count, np.uint64, "totals")
+        self.rows = [0] * len(steps)
+        self.windows = [0] * len(steps)
+
+    def tables(self) -> Iterator[Table]:
+        """Tables of full embeddings. Each is valid until the next one is asked for."""
+        yield from self._extend(0, Table(None, 1, 0))
+
+    def count(self) -> int:
+        """The number of full embeddings; rows of the last step are not made."""
+        self._grown = [_LARGEST_WINDOW] * len(self._steps)
+        return self._count(0, Table(None, 1, 0))
+
+    def _extend(self, number: int, table: Table) -> Iterator[Table]:
+        if number == len(self._steps):
+            yield table
+            return
+        for extended in self._windows(number, table):
+            yield from self._extend(number + 1, extended)
+
+    def _count(self, number: int, table: Table) -> int:
+        if number < len(self._steps) - 1:
+            return sum(self._count(number + 1, each) for each in self._windows(number, table))
+        total = self._count_last(number, table)
+        self.rows[number] += total
+        return total
+
+    def _windows(self, number: int, table: Table) -> Iterator[Table]:
+        """The rows that a step makes, in tables one at a time."""
+        kind = self._steps[number].kind
+        self._run.check_deadline()
+        if kind is ExtendKind.NODES:
+            made = self._products(number, table)
+        elif kind is ExtendKind.PRUNE:
+            made = self._pruned(number, table)
+        else:
+            made = self._extensions(number, table)
+        for extended in made:
+            self.rows[number] += extended.row_count
+            self.windows[number] += 1
+            yield extended
+
+    def _window(self, number: int) -> int:
+        """How many rows a step may make at once: its share of the memory, no more than grown to."""
+        is_last = number == len(self._steps) - 1
+        width = len(self._steps[number].variables)
+        share = self._run.workspace.available // (len(self._steps) - number)
+        row_bytes = 4 * width + (0 if is_last else _BYTES_TO_EXTEND)
+        longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
+        largest = _LARGEST_LAST_WINDOW if is_last else _LARGEST_WINDOW
+        grown = self._grown[number]
+        self._grown[number] = min(2 * grown, largest)
+        return max(1, min(grown, longest, share // max(row_bytes, 1)))
+
+    # ------------------------------------------------------------------ products, pruning
+    def _products(self, number: int, table: Table) -> Iterator[Table]:
+        step, candidates = self._steps[number], self._candidates
+        size, first = candidates.count(step.position), candidates.first(step.position)
+        total = table.row_count * size
+        none = self._appended  # nobody looks at relationships
+        product = Product(size, candidates.nodes, first, None, none, none, none)
+        for low, high in self._slices(number, total):
+            extended = self._table(number, high - low)
+            if extended.values is not None:
+                self._run.kernels.join.write_product(
+                    table,
+                    product,
+                    self._plain[number],
+                    (low, high),
+                    extended,
+                    (step.node_column, None, None),
+                )
+            yield extended
+            self._run.workspace.release(extended.values)
+
+    def _pruned(self, number: int, table: Table) -> Iterator[Table]:
+        sums, total = self._valid(number, table)
+        for low, high in self._slices(number, total):
+            extended = self._table(number, high - low)
+            if extended.values is not None:
+                self._run.kernels.join.write_valid(
+                    table, self._plain[number], sums, (low, high), extended
+                )
+            yield extended
+            self._run.workspace.release(extended.values)
+        self._run.workspace.release(sums)
+
+    def _valid(self, number: int, table: Table) -> tuple[DeviceArray, int]:
+        counts = self._run.workspace.allocate(table.row_count, np.uint32, "counts of rows")
+        self._run.kernels.join.count_valid(table, self._plain[number], counts)
+        return self._sums(counts)
+
+    def _slices(self, number: int, total: int) -> Iterator[tuple[int, int]]:
+        low = 0
+        while low < total:
+            self._run.check_deadline()
+            high = min(low + self._window(number), total)
+            yield low, high
+            low = high
+
+    def _table(self, number: int, capacity: int) -> Table:
+        width = len(self._steps[number].variables)
+        if width == 0:
+            return Table(None, capacity, 0)
+        values = self._run.workspace.allocate(capacity * width, np.uint32, "partial embeddings")
+        return Table(values, capacity, width)
+
+    # ------------------------------------------------------------------ extensions
+    def _extensions(self, number: int, table: Table) -> Iterator[Table]:
+        pairs = self._pairs(number, table)
+        if not self._steps[number].variables:
+            yield Table(None, self._count_pairs(number, table, pairs), 0)
+        else:
+            yield from self._appended_tables(number, table, pairs)
+        self._release(pairs)
+
+    def _appended_tables(self, number: int, table: Table, pairs: Pairs) -> Iterator[Table]:
+        """Appends to one table until the pairs left might be more rows than it has place for."""
+        low = 0
+        while low < pairs.total:
+            window = min(self._window(number), pairs.total - low)
+            extended = self._table(number, window)
+            filled = 0
+            self._run.workspace.fill(self._appended, 0)
+            while low < pairs.total and 2 * filled <= window:
+                high = min(low + window - filled, pairs.total, low + self._most_pairs())
+                self._run.check_deadline()
+                self._kernels.extend(
+                    self._arrays[number], table, pairs, (low, high), extended, self._appended
+                )
+                filled = int(self._run.workspace.download(self._appended)[0])
+                low = high
+            if filled:
+                yield Table(extended.values, filled, extended.width, window)
+            self._run.workspace.release(extended.values)
+
+    def _count_last(self, number: int, table: Table) -> int:
+        step = self._steps[number]
+        self._run.check_deadline()
+        if step.kind is ExtendKind.NODES:
+            return table.row_count * self._candidates.count(step.position)
+        if step.kind is ExtendKind.PRUNE:
+            sums, total = self._valid(number, table)
+            self._run.workspace.release(sums)
+            return total
+        pairs = self._pairs(number, table)
+        total = self._count_pairs(number, table, pairs)
+        self._release(pairs)
+        return total
+
+    def _count_pairs(self, number: int, table: Table, pairs: Pairs) -> int:
+        if self._steps[number].counts_lengths or pairs.total == 0:
+            return pairs.total
+        workspace = self._run.workspace
+        workspace.fill(self._totals, 0)
+        low = 0
+        while low < pairs.total:
+            if low:
+                self._run.graph.context.finish()
+                self._run.check_deadline()
+            high = min(low + self._most_pairs(), pairs.total)
+            arrays = self._arrays[number]
+            self._kernels.count(arrays, table, pairs, (low, high), self._totals)
+            low = high
+        return int(workspace.download(self._totals).sum(dtype=np.uint64))
+
+    def _most_pairs(self) -> int:
+        return _PAIRS_PER_LAUNCH[self._run.graph.context.is_cpu]
+
+    def _pairs(self, number: int, table: Table) -> Pairs:
+        workspace = self._run.workspace
+        lengths = workspace.allocate(table.row_count, np.uint32, "lengths of rows")
+        bases = workspace.allocate(table.row_count, np.uint8, "bases of rows")
+        self._kernels.measure(self._arrays[number], table, lengths, bases)
+        sums, total = self._sums(lengths)
+        return Pairs(sums, bases, total)
+
+    def _release(self, pairs: Pairs) -> None:
+        self._run.workspace.release(pairs.sums, pairs.bases)
+
+    def _sums(self, counts: DeviceArray) -> tuple[DeviceArray, int]:
+        workspace = self._run.workspace
+        sums = self._run.kernels.prefix_sum.run(workspace, counts, 0, counts.count)
+        workspace.release(counts)
+        return sums, int(workspace.download(sums, counts.count, 1)[0])
+
+    # ------------------------------------------------------------------ words
+    def _upload_words(self) -> None:
+        workspace = self._run.workspace
+        extended = [(n, each.extension) for n, each in enumerate(self._steps) if each.extension]
+        words, places = extension_words([extension for _, extension in extended])
+        plain = [(n, each) for n, each in enumerate(self._steps) if each.extension is None]
+        plain_places: list[int] = []
+        for _, step in plain:
+            plain_places.append(len(words))
+            tests = [(test.left, test.right, test.equal) for test in step.tests]
+            words.extend(step_words(step.kept, tests))
+        array = workspace.upload(np.array(words, dtype=np.uint32), "steps of the join")
+        filters, matrix = self._candidates.arrays, self._candidates.matrix
+        for (number, _), place in zip(extended, places, strict=True):
+            self._arrays[number] = StepArrays(filters, matrix, array, place)
+        for (number, _), place in zip(plain, plain_places, strict=True):
+            self._plain[number] = (array, place)

@@ -1,0 +1,384 @@
+"""Which columns each step of the strategy ``extend`` reads, tests, keeps and adds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gpugda.device.extension import MOST_LINKS, Extension, Link, LinkFlags, Test
+from gpugda.execute.extend_tests import is_single, type_ids, variable_tests
+from gpugda.execute.gpsm_steps import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.embeddings import Masks, Wanted
+    from gpugda.execute.extend_tests import VariableTest
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["ExtendKind", "ExtendStep", "compile_extensions"]
+
+
+class ExtendKind(StrEnum):
+    """What a step does to partial embeddings."""
+
+    NODES = "nodes"
+    """Multiply with all candidates of a query node."""
+    EXTEND = "extend"
+    """Add a query node along all query relationships to nodes that are there."""
+    CLOSE = "close"
+    """Add a query relationship between nodes that are there."""
+    PRUNE = "prune"
+    """Only test rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendStep:
+    """One step in terms of columns.
+
+    Args:
+        kind: What it does.
+        position: Query node (NODES, EXTEND, PRUNE) or query relationship (CLOSE).
+        links: Query relationships that are followed.
+        variables: What the columns of the new table hold.
+        kept: Old columns that the new table begins with.
+        tests: In terms of columns.
+        node_column: Where the added node goes.
+        extension: For the kernels, of EXTEND and CLOSE.
+        counts_lengths: Does every entry give a row?
+        searched_only: Are all links found by one search, no relationship needed?
+    """
+
+    kind: ExtendKind
+    position: int
+    links: tuple[int, ...]
+    variables: tuple[Variable, ...]
+    kept: tuple[int, ...]
+    tests: tuple[Test, ...]
+    node_column: int | None
+    extension: Extension | None = None
+    counts_lengths: bool = False
+    searched_only: bool = False
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A step in terms of variables."""
+
+    kind: ExtendKind
+    position: int
+    links: tuple[int, ...] = ()
+    bound: frozenset[int] = frozenset()
+    multiplies: frozenset[int] = frozenset()
+    tests: list[VariableTest] = field(default_factory=list)
+
+    def added(self) -> list[Variable]:
+        """Node first, then the relationships that are bound."""
+        nodes = [] if self.kind in (ExtendKind.CLOSE, ExtendKind.PRUNE) else [self.position]
+        return [
+            *(Variable(True, each) for each in nodes),
+            *(Variable(False, each) for each in self.links if each in self.bound),
+        ]
+
+
+def compile_extensions(
+    bound: BoundQuery,
+    graph: DataGraph,
+    order: Sequence[int],
+    masks: Masks,
+    wanted: Wanted,
+    rows: Mapping[int, int],
+    *,
+    counting: bool,
+) -> tuple[ExtendStep, ...]:
+    """The steps with their columns.
+
+    Args:
+        bound: The query.
+        graph: Decides which tests and relationships need no look.
+        order: Query nodes.
+        masks: What predicates leave.
+        wanted: What the last table must hold.
+        rows: Row of each query node in the matrix of candidates.
+        counting: Only the number of rows is asked for.
+    """
+    return _Compiler(bound, graph, masks, wanted, rows).steps(order, counting=counting)
+
+
+class _Compiler:
+    def __init__(
+        self,
+        bound: BoundQuery,
+        graph: DataGraph,
+        masks: Masks,
+        wanted: Wanted,
+        rows: Mapping[int, int],
+    ) -> None:
+        self._bound = bound
+        self._graph = graph
+        self._masks = masks
+        self._rows = rows
+        self._tests = variable_tests(bound, graph)
+        self._wanted = {Variable(True, each) for each in wanted.nodes}
+        self._wanted |= {Variable(False, each) for each in wanted.relationships}
+        tested = {each for test in self._tests for each in test.variables() if not each.is_node}
+        self._known = {each.position for each in self._wanted | tested if not each.is_node}
+        self._slots = {position: slot for slot, position in enumerate(masks.relationships)}
+
+    def steps(self, order: Sequence[int], *, counting: bool) -> tuple[ExtendStep, ...]:
+        drafts = self._drafts(order)
+        if counting:
+            drafts = self._folded(drafts)
+        drafts = self._with_tests(drafts)
+        needed = set(self._wanted)
+        needed_after: list[set[Variable]] = []
+        for draft in reversed(drafts):
+            needed_after.append(set(needed))
+            needed |= self._reads(draft)
+        steps: list[ExtendStep] = []
+        columns: tuple[Variable, ...] = ()
+        for draft, needs in zip(drafts, reversed(needed_after), strict=True):
+            steps.append(self._compile(draft, columns, needs))
+            columns = steps[-1].variables
+        return tuple(steps)
+
+    # ------------------------------------------------------------------ drafts
+    def _drafts(self, order: Sequence[int]) -> list[_Draft]:
+        drafts: list[_Draft] = []
+        reached: set[int] = set()
+        for node in order:
+            drafts.extend(self._node_drafts(node, reached))
+            reached.add(node)
+        return drafts
+
+    def _node_drafts(self, node: int, reached: set[int]) -> list[_Draft]:
+        links = self._links(node, reached)
+        if not links:
+            drafts = [_Draft(ExtendKind.NODES, node)]
+        elif len(links) == 1:
+            only = (links[0].position,)
+            drafts = [_Draft(ExtendKind.EXTEND, node, only, frozenset(only))]
+        else:
+            followed = tuple(each.position for each in links[:MOST_LINKS])
+            bound = frozenset(
+                each.position for each in links[:MOST_LINKS] if is_single(each, self._graph)
+            )
+            drafts = [_Draft(ExtendKind.EXTEND, node, followed, bound)]
+        left = [each.position for each in links if each.position not in drafts[0].bound]
+        loops = [
+            each.position
+            for each in self._bound.relationships
+            if each.source == each.target == node
+        ]
+        drafts += [
+            _Draft(ExtendKind.CLOSE, each, (each,), frozenset((each,))) for each in (*left, *loops)
+        ]
+        return drafts
+
+    def _links(self, node: int, reached: set[int]) -> list[BoundRelationship]:
+        """To nodes that are there; first those that one search finds."""
+        links = [
+            each
+            for each in self._bound.relationships
+            if (each.source == node and each.target in reached)
+            or (each.target == node and each.source in reached)
+        ]
+        return sorted(links, key=lambda each: not is_single(each, self._graph))
+
+    def _folded(self, drafts: list[_Draft]) -> list[_Draft]:
+        """The last steps only multiply where nobody looks at the relationships they add."""
+        last = len(drafts)
+        while drafts[last - 1].kind is ExtendKind.CLOSE:
+            last -= 1
+        closed = {draft.position for draft in drafts[last:]}
+        extend = drafts[last - 1]
+        if not closed or extend.kind is not ExtendKind.EXTEND:
+            return drafts
+        if closed & self._known or not closed <= set(extend.links):
+            return drafts
+        return [*drafts[: last - 1], replace(extend, multiplies=frozenset(closed))]
+
+    def _with_tests(self, drafts: list[_Draft]) -> list[_Draft]:
+        """Each test goes where the last of its variables is bound."""
+        left = list(self._tests)
+        variables: set[Variable] = set()
+        joined: set[int] = set()
+        result: list[_Draft] = []
+        for draft in drafts:
+            variables.update(draft.added())
+            joined |= draft.bound
+            now = [test for test in left if test.variables() <= variables and test.after <= joined]
+            left = [test for test in left if test not in now]
+            result.append(draft)
+            if draft.kind is not ExtendKind.NODES:
+                draft.tests = now
+            elif now:
+                result.append(_Draft(ExtendKind.PRUNE, draft.position, tests=now))
+        if left:
+            raise AssertionError(f"tests that no step makes: {left}")
+        return result
+
+    def _reads(self, draft: _Draft) -> set[Variable]:
+        """Variables that must be bound before or by this step."""
+        reads = {each for test in draft.tests for each in test.variables()}
+        for position in draft.links:
+            each = self._bound.relationships[position]
+            reads |= {Variable(True, each.source), Variable(True, each.target)}
+        return reads
+
+    # ------------------------------------------------------------------ columns
+    def _compile(
+        self, draft: _Draft, old: tuple[Variable, ...], needed: set[Variable]
+    ) -> ExtendStep:
+        kept = tuple(number for number, variable in enumerate(old) if variable in needed)
+        variables = [old[number] for number in kept]
+        added: dict[Variable, int] = {}
+        for variable in draft.added():
+            if variable in needed:
+                added[variable] = len(variables)
+                variables.append(variable)
+        tests = self._columns_of(draft, old)
+        node_column = added.get(Variable(True, draft.position))
+        extension = None
+        if draft.links:
+            extension = self._extension(draft, old, kept, added, tests)
+        return ExtendStep(
+            draft.kind,
+            draft.position,
+            draft.links,
+            tuple(variables),
+            kept,
+            tests,
+            None if draft.kind is ExtendKind.CLOSE else node_column,
+            extension,
+            self._counts_lengths(draft),
+            self._searched_only(draft),
+        )
+
+    def _columns_of(self, draft: _Draft, old: tuple[Variable, ...]) -> tuple[Test, ...]:
+        place = {variable: number for number, variable in enumerate(old)}
+        if draft.kind is ExtendKind.EXTEND:
+            place[Variable(True, draft.position)] = len(old)
+        for number, position in enumerate(draft.links):
+            if position in draft.bound:
+                place[Variable(False, position)] = len(old) + 1 + number
+        return tuple(
+            Test(
+                place[test.left],
+                place[test.right],
+                test.equal,
+                None if test.second is None else (place[test.second[0]], place[test.second[1]]),
+            )
+            for test in draft.tests
+        )
+
+    def _extension(
+        self,
+        draft: _Draft,
+        old: tuple[Variable, ...],
+        kept: tuple[int, ...],
+        added: Mapping[Variable, int],
+        tests: tuple[Test, ...],
+    ) -> Extension:
+        column = {variable: number for number, variable in enumerate(old)}
+        is_close = draft.kind is ExtendKind.CLOSE
+        links = []
+        for position in draft.links:
+            each = self._bound.relationships[position]
+            start = each.source
+            if not is_close and each.source == draft.position:
+                start = each.target
+            links.append(self._link(draft, each, start, column, added))
+        other = self._bound.relationships[draft.position].target if is_close else None
+        fits_all = is_close or self._fits_all(draft)
+        return Extension(
+            candidate_row=None if fits_all else self._rows[draft.position],
+            node_column=None if is_close else added.get(Variable(True, draft.position)),
+            bound_column=None if other is None else column[Variable(True, other)],
+            kept=kept,
+            tests=tests,
+            links=tuple(links),
+        )
+
+    def _link(
+        self,
+        draft: _Draft,
+        each: BoundRelationship,
+        start: int,
+        column: Mapping[Variable, int],
+        added: Mapping[Variable, int],
+    ) -> Link:
+        is_loop = each.source == each.target
+        starts = each.source == start
+        flags = 0
+        if each.position in self._slots or each.position in self._known:
+            flags |= LinkFlags.NEEDS_RELATIONSHIP
+        if each.position not in draft.bound:
+            flags |= LinkFlags.DISTINCT
+        if each.position in draft.multiplies:
+            flags |= LinkFlags.MULTIPLIES
+        if len(self._graph.types) <= 1:
+            flags |= LinkFlags.SORTED_ROWS
+        return Link(
+            column=column[Variable(True, start)],
+            # A loop of the data graph is in both rows of its node: the outgoing one is enough.
+            outgoing=is_loop or starts or not each.directed,
+            incoming=not is_loop and (not starts or not each.directed),
+            types=each.types,
+            mask_slot=self._slots.get(each.position),
+            relationship_column=added.get(Variable(False, each.position)),
+            flags=flags,
+        )
+
+    # ------------------------------------------------------------------ what needs no look
+    def _fits_all(self, draft: _Draft) -> bool:
+        """Is every neighbour a candidate, for nothing else is asked of it?"""
+        node = self._bound.nodes[draft.position]
+        adjacent = [
+            each
+            for each in self._bound.relationships
+            if node.position in (each.source, each.target)
+        ]
+        return (
+            len(adjacent) == 1
+            and not node.labels
+            and node.position not in self._masks.nodes
+            and all(need.at_least <= 1 for need in node.degree_needs)
+        )
+
+    def _counts_lengths(self, draft: _Draft) -> bool:
+        if draft.tests or len(draft.links) != 1 or draft.multiplies:
+            return False
+        if draft.kind is ExtendKind.CLOSE:
+            return True  # lengths of closing are counted by relationships that fit
+        each = self._bound.relationships[draft.links[0]]
+        return self._fits_all(draft) and each.directed and each.position not in self._slots
+
+    def _searched_only(self, draft: _Draft) -> bool:
+        """Can rows be intersected as plain sorted lists?"""
+        if draft.kind is not ExtendKind.EXTEND or draft.multiplies:
+            return False
+        relationships = [self._bound.relationships[each] for each in draft.links]
+        return all(
+            each.directed
+            and len(type_ids(each, self._graph)) == 1
+            and (len(relationships) == 1 or is_single(each, self._graph))
+            and each.position not in self._slots
+            and each.position not in self._known
+            for each in relationships
+        ) and all(_excludes_nodes(test, draft.position) for test in draft.tests)
+
+
+def _excludes_nodes(test: VariableTest, added: int) -> bool:
+    """Does it only say that the added node is not one of the row, perhaps on a condition?"""
+    node = Variable(True, added)
+    pairs = [(test.left, test.right), *([] if test.second is None else [test.second])]
+    with_node = [pair for pair in pairs if node in pair]
+    return (
+        not test.equal
+        and all(each.is_node for each in test.variables())
+        and bool(with_node)
+        and all(pair[0] != pair[1] for pair in with_node)
+    )
