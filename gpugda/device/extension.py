@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gpugda.device.join import Table
 
 __all__ = [
+    "STEP_PARAMETERS",
     "MOST_LINKS",
     "Extension",
     "ExtensionKernels",
@@ -32,7 +33,7 @@ MOST_LINKS = 8
 """Links that a kernel takes in one step."""
 
 _FILE = "extend.cl"
-_STEP = f"{GRAPH}bIbIbIbQI"
+STEP_PARAMETERS = f"{GRAPH}bIbIbIbQI"
 _MOST_TILES = 32
 _CPU_PIECE = 4096
 
@@ -187,9 +188,9 @@ class ExtensionKernels:
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
-        self._measure = get_kernel(context, _FILE, "measure_extensions", f"{_STEP}Qbb")
-        self._extend = get_kernel(context, _FILE, "extend_pairs", f"{_STEP}QbbQQIbQb")
-        self._count = get_kernel(context, _FILE, "count_pairs", f"{_STEP}QbbQQIb")
+        self._measure = get_kernel(context, _FILE, "measure_extensions", f"{STEP_PARAMETERS}Qbb")
+        self._extend = get_kernel(context, _FILE, "extend_pairs", f"{STEP_PARAMETERS}QbbQQIbQb")
+        self._count = get_kernel(context, _FILE, "count_pairs", f"{STEP_PARAMETERS}QbbQQIb")
 
     @property
     def group_count(self) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from gpugda.device.extension import ExtensionKernels
+from gpugda.device.extension_rows import RowKernels
 from gpugda.execute.device_strategy import DeviceStrategy
 from gpugda.execute.extend_join import ExtendWindows
 from gpugda.execute.extend_order import node_order
@@ -42,6 +43,7 @@ class ExtendStrategy(DeviceStrategy):
     ) -> None:
         super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
         self._extensions = ExtensionKernels(self._context)
+        self._rows = RowKernels(self._context)
 
     def _prepare(
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
@@ -55,7 +57,7 @@ class ExtendStrategy(DeviceStrategy):
         steps = compile_extensions(
             bound, self._graph.graph, order, masks, wanted, candidates.rows, counting=counting
         )
-        windows = ExtendWindows(run, self._extensions, steps, candidates)
+        windows = ExtendWindows(run, self._extensions, self._rows, steps, candidates)
         return _Prepared(bound, steps, windows)
 
 

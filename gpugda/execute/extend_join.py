@@ -8,13 +8,15 @@ import numpy as np
 
 from gpugda.device.extension import Pairs, StepArrays, extension_words
 from gpugda.device.join import Product, Table, step_words
+from gpugda.execute.extend_rows import RowExtensions
 from gpugda.execute.extend_steps import ExtendKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gpugda.device.buffers import DeviceArray
-    from gpugda.device.extension import Extension, ExtensionKernels
+    from gpugda.device.extension import ExtensionKernels
+    from gpugda.device.extension_rows import RowKernels
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
@@ -36,7 +38,8 @@ class ExtendWindows:
 
     Args:
         run: Of the query.
-        kernels: Of the strategy.
+        kernels: For pairs.
+        row_kernels: For whole rows.
         steps: What to do.
         candidates: Of the query nodes.
 
@@ -49,6 +52,7 @@ class ExtendWindows:
         self,
         run: Run,
         kernels: ExtensionKernels,
+        row_kernels: RowKernels,
         steps: Sequence[ExtendStep],
         candidates: Candidates,
     ) -> None:
@@ -60,6 +64,7 @@ class ExtendWindows:
         self._arrays: dict[int, StepArrays] = {}
         self._plain: dict[int, tuple[DeviceArray, int]] = {}
         self._upload_words()
+        self._rowwise = RowExtensions(run, row_kernels, steps, candidates, self._arrays)
         self._appended = run.workspace.allocate(1, np.uint32, "a counter")
         self._totals = run.workspace.allocate(kernels.group_count, np.uint64, "totals")
         self.rows = [0] * len(steps)
@@ -186,16 +191,55 @@ class ExtendWindows:
             filled = 0
             self._run.workspace.fill(self._appended, 0)
             while low < pairs.total and 2 * filled <= window:
-                high = min(low + window - filled, pairs.total, low + self._most_pairs())
+                high = min(low + window - filled, pairs.total)
                 self._run.check_deadline()
-                self._kernels.extend(
-                    self._arrays[number], table, pairs, (low, high), extended, self._appended
-                )
+                high = self._append(number, table, pairs, (low, high), extended)
                 filled = int(self._run.workspace.download(self._appended)[0])
                 low = high
             if filled:
                 yield Table(extended.values, filled, extended.width, window)
             self._run.workspace.release(extended.values)
+
+    def _append(
+        self, number: int, table: Table, pairs: Pairs, window: tuple[int, int], extended: Table
+    ) -> int:
+        """Appends the rows of pairs from the first one on; returns up to which."""
+        low, high = window
+        if self._rowwise.intersects(number):
+            first, last = self._whole_rows(pairs, window)
+            end = int(self._run.workspace.download(pairs.sums, last, 1)[0])
+            if last > first and end > low:
+                self._rowwise.append(
+                    number, table, (first, last), extended, self._appended, self._totals
+                )
+                return end
+        high = min(high, low + self._most_pairs())
+        arrays = self._arrays[number]
+        self._kernels.extend(arrays, table, pairs, (low, high), extended, self._appended)
+        return high
+
+    def _whole_rows(self, pairs: Pairs, window: tuple[int, int]) -> tuple[int, int]:
+        """The rows all of whose pairs are in a window; none where it begins within a row."""
+        low, high = window
+        rows = pairs.sums.count - 1
+        if low == 0 and high == pairs.total:
+            return 0, rows
+        first = self._place(pairs, low, 0)
+        if int(self._run.workspace.download(pairs.sums, first, 1)[0]) != low:
+            return first, first
+        last = self._place(pairs, high + 1, first) - 1
+        return first, last
+
+    def _place(self, pairs: Pairs, wanted: int, first: int) -> int:
+        """The first place whose sum is at least ``wanted``, else one past the last."""
+        last = pairs.sums.count
+        while first < last:
+            middle = (first + last) // 2
+            if int(self._run.workspace.download(pairs.sums, middle, 1)[0]) < wanted:
+                first = middle + 1
+            else:
+                last = middle
+        return first
 
     def _count_last(self, number: int, table: Table) -> int:
         step = self._steps[number]
@@ -206,6 +250,11 @@ class ExtendWindows:
             sums, total = self._valid(number, table)
             self._run.workspace.release(sums)
             return total
+        if not step.counts_lengths:
+            if self._rowwise.counts_leaves(number, table):
+                return self._rowwise.count_leaves(number, table, self._totals)
+            if self._rowwise.intersects(number):
+                return self._rowwise.count(number, table, self._totals)
         pairs = self._pairs(number, table)
         total = self._count_pairs(number, table, pairs)
         self._release(pairs)

@@ -42,6 +42,7 @@ class ExtendStep:
         kind: What it does.
         position: Query node (NODES, EXTEND, PRUNE) or query relationship (CLOSE).
         links: Query relationships that are followed.
+        bound_ends: Query node at the bound end of each.
         variables: What the columns of the new table hold.
         kept: Old columns that the new table begins with.
         tests: In terms of columns.
@@ -54,6 +55,7 @@ class ExtendStep:
     kind: ExtendKind
     position: int
     links: tuple[int, ...]
+    bound_ends: tuple[int, ...]
     variables: tuple[Variable, ...]
     kept: tuple[int, ...]
     tests: tuple[Test, ...]
@@ -61,6 +63,16 @@ class ExtendStep:
     extension: Extension | None = None
     counts_lengths: bool = False
     searched_only: bool = False
+
+    @property
+    def candidate_row(self) -> int | None:
+        """Row of the added node in the matrix of candidates; None where all fit."""
+        return None if self.extension is None else self.extension.candidate_row
+
+    @property
+    def device_links(self) -> tuple[Link, ...]:
+        """The links as kernels see them."""
+        return () if self.extension is None else self.extension.links
 
 
 @dataclass(slots=True)
@@ -147,13 +159,13 @@ class _Compiler:
     # ------------------------------------------------------------------ drafts
     def _drafts(self, order: Sequence[int]) -> list[_Draft]:
         drafts: list[_Draft] = []
-        reached: set[int] = set()
-        for node in order:
+        reached: dict[int, int] = {}
+        for number, node in enumerate(order):
             drafts.extend(self._node_drafts(node, reached))
-            reached.add(node)
+            reached[node] = number
         return drafts
 
-    def _node_drafts(self, node: int, reached: set[int]) -> list[_Draft]:
+    def _node_drafts(self, node: int, reached: Mapping[int, int]) -> list[_Draft]:
         links = self._links(node, reached)
         if not links:
             drafts = [_Draft(ExtendKind.NODES, node)]
@@ -177,15 +189,21 @@ class _Compiler:
         ]
         return drafts
 
-    def _links(self, node: int, reached: set[int]) -> list[BoundRelationship]:
-        """To nodes that are there; first those that one search finds."""
+    def _links(self, node: int, reached: Mapping[int, int]) -> list[BoundRelationship]:
+        """To nodes that are there; first those that one search finds, as their nodes were bound."""
         links = [
             each
             for each in self._bound.relationships
             if (each.source == node and each.target in reached)
             or (each.target == node and each.source in reached)
         ]
-        return sorted(links, key=lambda each: not is_single(each, self._graph))
+        return sorted(
+            links,
+            key=lambda each: (
+                not is_single(each, self._graph),
+                reached[each.source if each.target == node else each.target],
+            ),
+        )
 
     def _folded(self, drafts: list[_Draft]) -> list[_Draft]:
         """The last steps only multiply where nobody looks at the relationships they add."""
@@ -248,6 +266,7 @@ class _Compiler:
             draft.kind,
             draft.position,
             draft.links,
+            tuple(self._bound_end(draft, each) for each in draft.links),
             tuple(variables),
             kept,
             tests,
@@ -287,9 +306,7 @@ class _Compiler:
         links = []
         for position in draft.links:
             each = self._bound.relationships[position]
-            start = each.source
-            if not is_close and each.source == draft.position:
-                start = each.target
+            start = self._bound_end(draft, position)
             links.append(self._link(draft, each, start, column, added))
         other = self._bound.relationships[draft.position].target if is_close else None
         fits_all = is_close or self._fits_all(draft)
@@ -301,6 +318,12 @@ class _Compiler:
             tests=tests,
             links=tuple(links),
         )
+
+    def _bound_end(self, draft: _Draft, position: int) -> int:
+        each = self._bound.relationships[position]
+        if draft.kind is ExtendKind.EXTEND and each.source == draft.position:
+            return each.target
+        return each.source
 
     def _link(
         self,

@@ -292,26 +292,22 @@ def test_any_query_with_hardly_any_memory(context, case):
     expected = projected(all_embeddings(graph, plan, masks), wanted)
     roomy = strategy_for(context, graph)
     assert found_by(roomy, plan, masks, wanted) == expected
-    tight = tight_strategy(roomy._graph, plan, masks)
-    try:
-        rows = found_by(tight, plan, masks, wanted)
-    except MemoryLimitError:
-        return
-    assert rows == expected
+    tight = tight_strategy(roomy._graph, plan, masks, wanted)
+    assert found_by(tight, plan, masks, wanted) == expected
 
 
-def tight_strategy(device_graph, plan, masks):
-    """One that has a few hundred bytes more than its first two stages need."""
+def tight_strategy(device_graph, plan, masks, wanted=None):
+    """One that has hardly more than it needs."""
     low, high = 0, 1 << 20
     while high - low > 64:
         middle = (low + high) // 2
         try:
             strategy = ExtendStrategy(device_graph, memory_limit=max(middle, 1))
-            count(strategy, plan, masks)
+            found_by(strategy, plan, masks, wanted)
             high = middle
         except MemoryLimitError:
             low = middle
-    return ExtendStrategy(device_graph, memory_limit=high + 256)
+    return ExtendStrategy(device_graph, memory_limit=high + 64)
 
 
 # ------------------------------------------------------------------ windows, memory, time

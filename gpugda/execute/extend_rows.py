@@ -1,0 +1,161 @@
+"""Steps whose links are plain sorted lists, row by row: leaves by formula, intersections on a CPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.extension_rows import MOST_EXCLUDED, Tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.device.buffers import DeviceArray
+    from gpugda.device.extension import StepArrays
+    from gpugda.device.extension_rows import RowKernels
+    from gpugda.device.join import Table
+    from gpugda.execute.extend_steps import ExtendStep
+    from gpugda.execute.gpsm_filter import Candidates
+    from gpugda.execute.gpsm_run import Run
+
+__all__ = ["RowExtensions"]
+
+_WORK_PER_LAUNCH = 1 << 25
+"""Neighbours per work item and launch: some ten milliseconds."""
+_SHARE_FOR_SCRATCH = 0.25
+
+
+class RowExtensions:
+    """Counts and appends where pairs need not be looked at one by one.
+
+    Args:
+        run: Of the query.
+        kernels: Of the strategy.
+        steps: What to do.
+        candidates: Of the query nodes.
+        arrays: Of the steps that extend.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        kernels: RowKernels,
+        steps: Sequence[ExtendStep],
+        candidates: Candidates,
+        arrays: dict[int, StepArrays],
+    ) -> None:
+        self._run = run
+        self._kernels = kernels
+        self._steps = steps
+        self._candidates = candidates
+        self._arrays = arrays
+        self._fitting: dict[int, DeviceArray] = {}
+        self._scratch: dict[int, tuple[DeviceArray, int]] = {}
+
+    # ------------------------------------------------------------------ leaves
+    def counts_leaves(self, number: int, table: Table) -> bool:
+        """Is the last step one whose rows a formula counts?"""
+        step = self._steps[number]
+        if not step.searched_only or len(step.links) != 1 or len(step.tests) > MOST_EXCLUDED:
+            return False
+        if self._steps[number].candidate_row is None or number in self._fitting:
+            return True
+        needed = 4 * self._run.graph.graph.node_count
+        many = table.row_count >= self._candidates.count(step.bound_ends[0])
+        return many and needed < self._run.workspace.available // 4
+
+    def count_leaves(self, number: int, table: Table, totals: DeviceArray) -> int:
+        """The number of new rows of the last step."""
+        workspace = self._run.workspace
+        fitting = None
+        if self._steps[number].candidate_row is not None:
+            fitting = self._fitting_of(number, table)
+        workspace.fill(totals, 0)
+        self._kernels.count_leaves(self._arrays[number], table, fitting, totals, totals.count)
+        return int(workspace.download(totals).sum(dtype=np.uint64))
+
+    def _fitting_of(self, number: int, table: Table) -> DeviceArray:
+        if number not in self._fitting:
+            end, candidates = self._steps[number].bound_ends[0], self._candidates
+            nodes = self._run.graph.graph.node_count
+            fitting = self._run.workspace.allocate(nodes, np.uint32, "counts of neighbours")
+            places = (candidates.nodes, candidates.first(end), candidates.count(end))
+            self._kernels.count_fitting(self._arrays[number], table, places, fitting)
+            self._fitting[number] = fitting
+        return self._fitting[number]
+
+    # ------------------------------------------------------------------ intersections
+    def intersects(self, number: int) -> bool:
+        """Is it a step for a CPU's items that go row by row?"""
+        step = self._steps[number]
+        if not self._run.graph.context.is_cpu or not step.searched_only:
+            return False
+        if len(step.tests) > MOST_EXCLUDED:
+            return False
+        needed = 4 * self._words(number) * self._kernels.item_count
+        free = self._run.workspace.available
+        return number in self._scratch or needed < free * _SHARE_FOR_SCRATCH
+
+    def count(self, number: int, table: Table, totals: DeviceArray) -> int:
+        """The number of new rows, none of which is made."""
+        self._run.workspace.fill(totals, 0)
+        self._work(number, table, (0, table.row_count), None, None, totals)
+        return int(self._run.workspace.download(totals).sum(dtype=np.uint64))
+
+    def append(
+        self,
+        number: int,
+        table: Table,
+        rows: tuple[int, int],
+        extended: Table,
+        appended: DeviceArray,
+        totals: DeviceArray,
+    ) -> None:
+        """Appends the new rows of some rows; there must be place for the shortest lists."""
+        self._work(number, table, rows, extended, appended, totals)
+
+    def _work(
+        self,
+        number: int,
+        table: Table,
+        rows: tuple[int, int],
+        extended: Table | None,
+        appended: DeviceArray | None,
+        totals: DeviceArray,
+    ) -> None:
+        workspace = self._run.workspace
+        scratch, words = self._scratch_of(number)
+        counter = workspace.allocate(1, np.uint32, "a counter")
+        workspace.fill(counter, 0)
+        tasks = Tasks(rows, counter, scratch, words, _WORK_PER_LAUNCH, totals)
+        count = -(-(rows[1] - rows[0]) // self._kernels.task_rows(rows[1] - rows[0]))
+        while True:
+            self._kernels.intersect(self._arrays[number], table, tasks, extended, appended)
+            if int(workspace.download(counter)[0]) >= count:
+                break
+            self._run.check_deadline()
+        workspace.release(counter)
+
+    def _scratch_of(self, number: int) -> tuple[DeviceArray, int]:
+        if number not in self._scratch:
+            words = self._words(number)
+            size = words * self._kernels.item_count
+            scratch = self._run.workspace.allocate(size, np.uint32, "bitmaps of neighbours")
+            self._run.workspace.fill(scratch, 0)
+            self._scratch[number] = (scratch, words)
+        return self._scratch[number]
+
+    def _words(self, number: int) -> int:
+        """Bitmap and list of what an item intersects; the list is no longer than the shortest."""
+        links = self._steps[number].device_links
+        if len(links) == 1:
+            return 1
+        statistics = self._run.graph.graph.statistics
+        longest = min(
+            statistics.degrees(
+                None if link.types is None else link.types[0], outgoing=link.outgoing
+            ).largest
+            for link in links[:-1]
+        )
+        return self._run.graph.words + longest
