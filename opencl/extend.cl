@@ -61,18 +61,34 @@ static inline void found_row(
     if (++found->count == WAITING) append(step, found, extended, extended_stride, appended);
 }
 
-/* The pairs offset … last-1 of one row: as how many rows they count; they are appended if there is `extended`. */
-static ulong extend_row(
-    const Step *step, ulong row, uint base, uint offset, uint last, Found *found,
-    global uint *extended, ulong extended_stride, volatile global uint *appended
+typedef struct {
+    Found *found;
+    global uint *extended;
+    ulong stride;
+    volatile global uint *appended;
+} Output;
+
+/* Counts the combinations that pass; appends them if there is an output. */
+static ulong take(
+    const Step *step, ulong row, uint node, const uint *counts, ulong product, uint *relationships, const Output *output
 ) {
-    ulong total = 0, weight;
-    uint node, relationships[MOST_LINKS];
+    if (!output->extended || product == 0) return passing(step, row, node, counts, product, relationships);
+    for (ulong which = 0; which < product; ++which) {
+        if (product > 1) take_combination(step, row, node, counts, which, relationships);
+        if (!passes_tests(step, row, node, relationships)) continue;
+        found_row(step, output->found, row, node, relationships, output->extended, output->stride, output->appended);
+    }
+    return 0;
+}
+
+/* The pairs offset … last-1 of one row. */
+static ulong extend_row(const Step *step, ulong row, uint base, uint offset, uint last, const Output *output) {
+    ulong total = 0;
+    uint node, counts[MOST_LINKS], relationships[MOST_LINKS];
     if (step->bound_column != NONE) {
         for (; offset < last; ++offset) {
-            if (!(weight = nth_extends(step, row, base, offset, &node, relationships))) continue;
-            total += weight;
-            if (extended) found_row(step, found, row, node, relationships, extended, extended_stride, appended);
+            ulong product = nth_combinations(step, row, base, offset, &node, counts, relationships);
+            total += take(step, row, node, counts, product, relationships, output);
         }
         return total;
     }
@@ -84,10 +100,9 @@ static ulong extend_row(
         uint end = segments.begin + min(length, last - passed);
         for (uint entry = segments.begin + (offset > passed ? min(offset - passed, length) : 0); entry < end; ++entry) {
             node = neighbours[entry];
-            weight = extends(step, row, base, from, segments.is_incoming, entry, node, relationships);
-            total += weight;
-            if (!weight || !extended) continue;
-            found_row(step, found, row, node, relationships, extended, extended_stride, appended);
+            ulong product = combinations(
+                step, row, base, from, segments.is_incoming, entry, node, counts, relationships);
+            if (product) total += take(step, row, node, counts, product, relationships, output);
         }
         passed += length;
     }
@@ -100,13 +115,13 @@ static ulong extend_share(
 ) {
     Found found;
     found.count = 0;
+    const Output output = {&found, extended, extended_stride, appended};
     ulong pair = low + share_begin(high - low), last = low + share_end(high - low), total = 0;
     ulong row = pair < last ? first_sum_above(sums, 0, row_count + 1, pair) - 1 : 0;
     for (; pair < last; ++row) {
         ulong end = min(sums[row + 1], last);
         if (pair >= end) continue;
-        total += extend_row(step, row, bases[row], (uint)(pair - sums[row]), (uint)(end - sums[row]), &found,
-                            extended, extended_stride, appended);
+        total += extend_row(step, row, bases[row], (uint)(pair - sums[row]), (uint)(end - sums[row]), &output);
         pair = end;
     }
     if (extended) append(step, &found, extended, extended_stride, appended);
@@ -140,8 +155,9 @@ kernel void extend_pairs(
     const Step step = STEP_ARGUMENTS;
     local ulong rows[2];
     local uint found_count, first_place;
-    uint item = get_local_id(0), size = get_local_size(0), node = 0, place = 0, relationships[MOST_LINKS];
-    ulong piece = (ulong)size * tiles, row = 0, weight = 0;
+    uint item = get_local_id(0), size = get_local_size(0), node = 0, place = 0;
+    uint counts[MOST_LINKS], relationships[MOST_LINKS];
+    ulong piece = (ulong)size * tiles, row = 0, product = 0, weight = 0;
     PIECES(begin) {
         ulong end = min(begin + piece, high);
         if (item < 2) rows[item] = first_sum_above(sums, 0, row_count + 1, item ? end - 1 : begin);
@@ -152,15 +168,22 @@ kernel void extend_pairs(
             if (item == 0) found_count = 0;
             if (pair < end) {
                 row = first_sum_above(sums, rows[0] - 1, rows[1], pair) - 1;
-                weight = nth_extends(&step, row, bases[row], (uint)(pair - sums[row]), &node, relationships);
+                product = nth_combinations(&step, row, bases[row], (uint)(pair - sums[row]), &node, counts, relationships);
+                weight = passing(&step, row, node, counts, product, relationships);
             }
             barrier(CLK_LOCAL_MEM_FENCE);
-            if (weight) place = atomic_inc(&found_count);
+            if (weight) place = atomic_add(&found_count, (uint)weight);
             barrier(CLK_LOCAL_MEM_FENCE);
             if (item == 0) first_place = found_count ? atomic_add(appended, found_count) : 0;
             barrier(CLK_LOCAL_MEM_FENCE);
             if (weight) {
-                write_row(&step, row, node, relationships, extended, extended_stride, (ulong)first_place + place);
+                for (ulong which = 0; which < product; ++which) {
+                    if (product > 1) {
+                        take_combination(&step, row, node, counts, which, relationships);
+                        if (!passes_tests(&step, row, node, relationships)) continue;
+                    }
+                    write_row(&step, row, node, relationships, extended, extended_stride, (ulong)first_place + place++);
+                }
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -173,7 +196,7 @@ kernel void count_pairs(
 ) {
     const Step step = STEP_ARGUMENTS;
     local ulong rows[2], scratch[256];
-    uint item = get_local_id(0), size = get_local_size(0), node, relationships[MOST_LINKS];
+    uint item = get_local_id(0), size = get_local_size(0), node, counts[MOST_LINKS], relationships[MOST_LINKS];
     ulong piece = (ulong)size * tiles, total = 0;
     PIECES(begin) {
         ulong end = min(begin + piece, high);
@@ -181,7 +204,9 @@ kernel void count_pairs(
         barrier(CLK_LOCAL_MEM_FENCE);
         for (ulong pair = begin + item; pair < end; pair += size) {
             ulong row = first_sum_above(sums, rows[0] - 1, rows[1], pair) - 1;
-            total += nth_extends(&step, row, bases[row], (uint)(pair - sums[row]), &node, relationships);
+            ulong product = nth_combinations(
+                &step, row, bases[row], (uint)(pair - sums[row]), &node, counts, relationships);
+            total += passing(&step, row, node, counts, product, relationships);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -30,8 +30,8 @@
 #define NEEDS_RELATIONSHIP 1u
 /* As the base, a neighbour counts once however many relationships lead to it; they are bound by a later step. */
 #define DISTINCT 2u
-/* Of no other interest than how many relationships there are: their number multiplies. */
-#define MULTIPLIES 4u
+/* Several relationships may lead to one node: all are wanted. */
+#define SEVERAL 4u
 /* Rows of the data graph are sorted by neighbour even where any type fits. */
 #define SORTED_ROWS 8u
 
@@ -205,15 +205,17 @@ static inline bool passes_tests(const Step *step, ulong row, uint node, const ui
     return true;
 }
 
-/* As how many rows does an entry of the base count? More than one only where links multiply. */
-static inline ulong extends(
+/* In how many ways do the links lead to a node? Fills in how many relationships each link has, and one of them.
+   `base` has one: the entry. */
+static inline ulong combinations(
     const Step *step, ulong row, uint base, uint from, bool is_incoming, uint entry, uint node,
-    uint *relationships
+    uint *counts, uint *relationships
 ) {
-    ulong weight = 1;
+    ulong product = 1;
     if (step->row_bits && !has_bit(step->row_bits, node)) return 0;
     for (uint number = 0; number < step->link_count; ++number) {
         uint link = link_at(step, number), flags = step->words[link + LINK_FLAGS];
+        counts[number] = 1;
         if (number == base && !(flags & DISTINCT)) {
             if (is_second_side(step->words[link + LINK_DIRECTIONS], is_incoming, from, node)) return 0;
             if (!take_relationship(step, link, is_incoming, entry, &relationships[number])) return 0;
@@ -222,26 +224,54 @@ static inline ulong extends(
         uint end = from;
         if (number == base) {
             if (is_repeated(step, link, from, is_incoming, entry, node)) return 0;
-            if (!(flags & (NEEDS_RELATIONSHIP | MULTIPLIES))) continue;
+            if (!(flags & (NEEDS_RELATIONSHIP | SEVERAL))) continue;
         } else {
             end = old_value(step, row, step->words[link]);
         }
-        uint count = matches(step, link, end, node, flags & MULTIPLIES ? EVERY_ONE : 1, &relationships[number]);
+        uint count = matches(step, link, end, node, flags & SEVERAL ? EVERY_ONE : 1, &relationships[number]);
         if (count == 0) return 0;
-        weight *= count;
+        counts[number] = count;
+        product *= count;
     }
-    return passes_tests(step, row, node, relationships) ? weight : 0;
+    return product;
 }
 
-/* The same for the offset-th entry of a row's base. */
-static inline ulong nth_extends(
-    const Step *step, ulong row, uint base, uint offset, uint *node, uint *relationships
+/* Takes one of the combinations. */
+static inline void take_combination(
+    const Step *step, ulong row, uint node, const uint *counts, ulong which, uint *relationships
+) {
+    for (uint number = 0; number < step->link_count; ++number) {
+        if (counts[number] == 1) continue;
+        uint link = link_at(step, number), nth = (uint)(which % counts[number]);
+        which /= counts[number];
+        matches(step, link, old_value(step, row, step->words[link]), node, nth + 1, &relationships[number]);
+    }
+}
+
+/* How many of the combinations pass the tests? */
+static inline ulong passing(
+    const Step *step, ulong row, uint node, const uint *counts, ulong product, uint *relationships
+) {
+    if (product == 0 || step->tests == step->tests_end) return product;
+    if (product == 1) return passes_tests(step, row, node, relationships);
+    ulong found = 0;
+    for (ulong which = 0; which < product; ++which) {
+        take_combination(step, row, node, counts, which, relationships);
+        found += passes_tests(step, row, node, relationships);
+    }
+    return found;
+}
+
+/* The offset-th entry of a row's base: the node it leads to, and the number of combinations. */
+static inline ulong nth_combinations(
+    const Step *step, ulong row, uint base, uint offset, uint *node, uint *counts, uint *relationships
 ) {
     uint link = link_at(step, base), from = old_value(step, row, step->words[link]);
     if (step->bound_column != NONE) {
         *node = old_value(step, row, step->bound_column);
         matches(step, link, from, *node, offset + 1, relationships);
-        return passes_tests(step, row, *node, relationships);
+        counts[0] = 1;
+        return 1;
     }
     Segments segments = all_segments(step->words, link, false);
     while (next_segment(&segments, step, from) && offset >= segments.end - segments.begin) {
@@ -249,7 +279,7 @@ static inline ulong nth_extends(
     }
     uint entry = segments.begin + offset;
     *node = neighbours_of(step, segments.is_incoming)[entry];
-    return extends(step, row, base, from, segments.is_incoming, entry, *node, relationships);
+    return combinations(step, row, base, from, segments.is_incoming, entry, *node, counts, relationships);
 }
 
 static inline void write_row(

@@ -43,7 +43,7 @@ class LinkFlags:
 
     NEEDS_RELATIONSHIP = 1
     DISTINCT = 2
-    MULTIPLIES = 4
+    SEVERAL = 4
     SORTED_ROWS = 8
 
 

@@ -59,7 +59,7 @@ class RowKernels:
     @property
     def item_count(self) -> int:
         """Work items that intersect."""
-        return self._context.info.compute_units
+        return self._context.info.compute_units * 2
 
     def count_fitting(
         self,

@@ -186,12 +186,13 @@ class ExtendWindows:
         """Appends to one table until the pairs left might be more rows than it has place for."""
         low = 0
         while low < pairs.total:
-            window = min(self._window(number), pairs.total - low)
+            most = self._steps[number].most_rows
+            window = max(min(self._window(number), (pairs.total - low) * most), most)
             extended = self._table(number, window)
             filled = 0
             self._run.workspace.fill(self._appended, 0)
-            while low < pairs.total and 2 * filled <= window:
-                high = min(low + window - filled, pairs.total)
+            while low < pairs.total and filled + max(most, window // 2) <= window:
+                high = min(low + (window - filled) // most, pairs.total)
                 self._run.check_deadline()
                 high = self._append(number, table, pairs, (low, high), extended)
                 filled = int(self._run.workspace.download(self._appended)[0])

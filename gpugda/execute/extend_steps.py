@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpugda.device.extension import MOST_LINKS, Extension, Link, LinkFlags, Test
-from gpugda.execute.extend_tests import is_single, type_ids, variable_tests
+from gpugda.execute.extend_tests import is_single, most_parallel, type_ids, variable_tests
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = ["ExtendKind", "ExtendStep", "compile_extensions"]
+
+_MOST_ROWS_OF_PAIR = 64
+"""More parallel relationships than these are bound by steps of their own."""
+_MANY = 1 << 30
 
 
 class ExtendKind(StrEnum):
@@ -50,6 +54,7 @@ class ExtendStep:
         extension: For the kernels, of EXTEND and CLOSE.
         counts_lengths: Does every entry give a row?
         searched_only: Are all links found by one search, no relationship needed?
+        most_rows: So many rows come of one pair at most.
     """
 
     kind: ExtendKind
@@ -63,6 +68,7 @@ class ExtendStep:
     extension: Extension | None = None
     counts_lengths: bool = False
     searched_only: bool = False
+    most_rows: int = 1
 
     @property
     def candidate_row(self) -> int | None:
@@ -84,6 +90,7 @@ class _Draft:
     links: tuple[int, ...] = ()
     bound: frozenset[int] = frozenset()
     multiplies: frozenset[int] = frozenset()
+    most_rows: int = 1
     tests: list[VariableTest] = field(default_factory=list)
 
     def added(self) -> list[Variable]:
@@ -174,10 +181,8 @@ class _Compiler:
             drafts = [_Draft(ExtendKind.EXTEND, node, only, frozenset(only))]
         else:
             followed = tuple(each.position for each in links[:MOST_LINKS])
-            bound = frozenset(
-                each.position for each in links[:MOST_LINKS] if is_single(each, self._graph)
-            )
-            drafts = [_Draft(ExtendKind.EXTEND, node, followed, bound)]
+            bound, rows = self._bound_at_once(links[:MOST_LINKS])
+            drafts = [_Draft(ExtendKind.EXTEND, node, followed, bound, most_rows=rows)]
         left = [each.position for each in links if each.position not in drafts[0].bound]
         loops = [
             each.position
@@ -188,6 +193,17 @@ class _Compiler:
             _Draft(ExtendKind.CLOSE, each, (each,), frozenset((each,))) for each in (*left, *loops)
         ]
         return drafts
+
+    def _bound_at_once(self, links: Sequence[BoundRelationship]) -> tuple[frozenset[int], int]:
+        """The relationships that one step binds: so many rows may come of one pair at most."""
+        bound: list[int] = []
+        rows = 1
+        for each in links:
+            parallel = most_parallel(each, self._graph)
+            if parallel is not None and rows * parallel <= _MOST_ROWS_OF_PAIR:
+                bound.append(each.position)
+                rows *= parallel
+        return frozenset(bound), rows
 
     def _links(self, node: int, reached: Mapping[int, int]) -> list[BoundRelationship]:
         """To nodes that are there; first those that one search finds, as their nodes were bound."""
@@ -200,7 +216,7 @@ class _Compiler:
         return sorted(
             links,
             key=lambda each: (
-                not is_single(each, self._graph),
+                most_parallel(each, self._graph) or _MANY,
                 reached[each.source if each.target == node else each.target],
             ),
         )
@@ -274,6 +290,7 @@ class _Compiler:
             extension,
             self._counts_lengths(draft),
             self._searched_only(draft),
+            draft.most_rows,
         )
 
     def _columns_of(self, draft: _Draft, old: tuple[Variable, ...]) -> tuple[Test, ...]:
@@ -340,8 +357,12 @@ class _Compiler:
             flags |= LinkFlags.NEEDS_RELATIONSHIP
         if each.position not in draft.bound:
             flags |= LinkFlags.DISTINCT
-        if each.position in draft.multiplies:
-            flags |= LinkFlags.MULTIPLIES
+        if each.position in draft.multiplies or (
+            len(draft.links) > 1
+            and each.position in draft.bound
+            and not is_single(each, self._graph)
+        ):
+            flags |= LinkFlags.SEVERAL
         if len(self._graph.types) <= 1:
             flags |= LinkFlags.SORTED_ROWS
         return Link(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
-__all__ = ["VariableTest", "is_single", "type_ids", "variable_tests"]
+__all__ = ["VariableTest", "is_single", "most_parallel", "type_ids", "variable_tests"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,17 @@ def type_ids(each: BoundRelationship, graph: DataGraph) -> frozenset[int]:
     return frozenset(range(len(graph.types)) if each.types is None else each.types)
 
 
+def most_parallel(each: BoundRelationship, graph: DataGraph) -> int | None:
+    """How many relationships may fit between two given nodes; None for any number."""
+    types = type_ids(each, graph)
+    if any(graph.statistics.parallel_types[kind] for kind in types):
+        return None
+    return len(types) * (1 if each.directed else 2)
+
+
 def is_single(each: BoundRelationship, graph: DataGraph) -> bool:
     """Does at most one relationship fit between two given nodes, and is it found by one search?"""
-    types = type_ids(each, graph)
-    return (
-        each.directed
-        and len(types) == 1
-        and not graph.statistics.parallel_types[next(iter(types))]
-    )
+    return most_parallel(each, graph) == 1
 
 
 def variable_tests(bound: BoundQuery, graph: DataGraph) -> list[VariableTest]:
