@@ -101,7 +101,7 @@ static ulong extend_row(const Step *step, ulong row, uint base, uint offset, uin
         for (uint entry = segments.begin + (offset > passed ? min(offset - passed, length) : 0); entry < end; ++entry) {
             node = neighbours[entry];
             ulong product = combinations(
-                step, row, base, from, segments.is_incoming, entry, node, counts, relationships);
+                step, row, base, from, segments.is_incoming, segments.begin, entry, node, counts, relationships);
             if (product) total += take(step, row, node, counts, product, relationships, output);
         }
         passed += length;

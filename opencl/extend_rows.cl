@@ -40,9 +40,7 @@ static uint excluded_nodes(const Step *step, ulong row, uint *excluded) {
 
 /* The entries of a link that is one sorted list. */
 static inline uint2 list_of(const Step *step, uint link, uint from) {
-    bool any_type = step->words[link + LINK_TYPE_COUNT] == NONE;
-    const Csr *csr = step->words[link + LINK_DIRECTIONS] & INCOMING ? &step->incoming : &step->outgoing;
-    return run_of(csr, from, any_type ? NONE : step->words[step->words[link + LINK_TYPES]]);
+    return plain_list(step, link, step->words[link + LINK_DIRECTIONS] & INCOMING, from);
 }
 
 static inline global const uint *list_neighbours(const Step *step, uint link) {

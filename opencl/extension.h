@@ -35,6 +35,9 @@
 /* Rows of the data graph are sorted by neighbour even where any type fits. */
 #define SORTED_ROWS 8u
 
+/* One type, or any type where there is only one: at most one sorted list per direction. */
+#define PLAIN 16u
+
 #define EVERY_ONE 0xFFFFFFFFu
 
 typedef struct {
@@ -127,9 +130,24 @@ static inline global const uint *neighbours_of(const Step *step, bool is_incomin
     return is_incoming ? step->incoming.neighbours : step->outgoing.neighbours;
 }
 
+/* The list of a plain link in one direction. */
+static inline uint2 plain_list(const Step *step, uint link, bool is_incoming, uint from) {
+    bool any_type = step->words[link + LINK_TYPE_COUNT] == NONE;
+    return run_of(is_incoming ? &step->incoming : &step->outgoing, from,
+                  any_type ? NONE : step->words[step->words[link + LINK_TYPES]]);
+}
+
 /* Number of entries of a link, fitting or not. */
 static inline uint entry_count(const Step *step, uint link, uint from) {
-    uint count = 0;
+    uint count = 0, directions = step->words[link + LINK_DIRECTIONS];
+    if (step->words[link + LINK_FLAGS] & PLAIN) {
+        for (uint incoming = 0; incoming < 2; ++incoming) {
+            if (!(directions & (incoming ? INCOMING : OUTGOING))) continue;
+            uint2 list = plain_list(step, link, incoming, from);
+            count += list.y - list.x;
+        }
+        return count;
+    }
     Segments segments = all_segments(step->words, link, false);
     while (next_segment(&segments, step, from)) count += segments.end - segments.begin;
     return count;
@@ -151,33 +169,52 @@ static inline bool take_relationship(
     return mask == NONE || has_bit(step->masks + (ulong)mask * step->mask_words, found);
 }
 
-/* How many fitting relationships of a link lead to a node, counted up to `most`; and the last one of these. */
-static inline uint matches(
-    const Step *step, uint link, uint from, uint node, uint most, uint *relationship
+/* How many fitting relationships of a sorted list lead to a node, counted up to `most`; and the last one of these. */
+static inline uint matches_in(
+    const Step *step, uint link, bool is_incoming, uint begin, uint end, uint node, uint most, uint *relationship
 ) {
-    uint count = 0, directions = step->words[link + LINK_DIRECTIONS];
-    Segments segments = all_segments(step->words, link, true);
-    while (count < most && next_segment(&segments, step, from)) {
-        if (is_second_side(directions, segments.is_incoming, from, node)) continue;
-        global const uint *neighbours = neighbours_of(step, segments.is_incoming);
-        uint entry = first_place_from(neighbours, segments.begin, segments.end, node);
-        for (; entry < segments.end && neighbours[entry] == node && count < most; ++entry) {
-            count += take_relationship(step, link, segments.is_incoming, entry, relationship);
-        }
+    global const uint *neighbours = neighbours_of(step, is_incoming);
+    uint count = 0, entry = first_place_from(neighbours, begin, end, node);
+    for (; entry < end && neighbours[entry] == node && count < most; ++entry) {
+        count += take_relationship(step, link, is_incoming, entry, relationship);
     }
     return count;
 }
 
-/* Does an earlier entry of the link lead to the same node? */
-static inline bool is_repeated(
-    const Step *step, uint link, uint from, bool is_incoming, uint entry, uint node
+/* The same of a link. */
+static inline uint matches(
+    const Step *step, uint link, uint from, uint node, uint most, uint *relationship
 ) {
+    uint count = 0, directions = step->words[link + LINK_DIRECTIONS];
+    if (step->words[link + LINK_FLAGS] & PLAIN) {
+        for (uint incoming = 0; incoming < 2; ++incoming) {
+            if (!(directions & (incoming ? INCOMING : OUTGOING)) || count == most) continue;
+            if (is_second_side(directions, incoming, from, node)) continue;
+            uint2 list = plain_list(step, link, incoming, from);
+            count += matches_in(step, link, incoming, list.x, list.y, node, most - count, relationship);
+        }
+        return count;
+    }
+    Segments segments = all_segments(step->words, link, true);
+    while (count < most && next_segment(&segments, step, from)) {
+        if (is_second_side(directions, segments.is_incoming, from, node)) continue;
+        count += matches_in(
+            step, link, segments.is_incoming, segments.begin, segments.end, node, most - count, relationship);
+    }
+    return count;
+}
+
+/* Does an earlier entry of the link lead to the same node? `begin` is the first one of the entry's row or run. */
+static inline bool is_repeated(
+    const Step *step, uint link, uint from, bool is_incoming, uint begin, uint entry, uint node
+) {
+    uint directions = step->words[link + LINK_DIRECTIONS];
+    if (entry > begin && neighbours_of(step, is_incoming)[entry - 1] == node) return true;
+    if ((step->words[link + LINK_FLAGS] & PLAIN) && directions != (INCOMING | OUTGOING)) return false;
     Segments segments = all_segments(step->words, link, true);
     while (next_segment(&segments, step, from)) {
+        if (segments.is_incoming == is_incoming && entry >= segments.begin && entry < segments.end) return false;
         global const uint *neighbours = neighbours_of(step, segments.is_incoming);
-        if (segments.is_incoming == is_incoming && entry >= segments.begin && entry < segments.end) {
-            return entry > segments.begin && neighbours[entry - 1] == node;
-        }
         uint other = first_place_from(neighbours, segments.begin, segments.end, node);
         if (other < segments.end && neighbours[other] == node) return true;
     }
@@ -208,7 +245,7 @@ static inline bool passes_tests(const Step *step, ulong row, uint node, const ui
 /* In how many ways do the links lead to a node? Fills in how many relationships each link has, and one of them.
    `base` has one: the entry. */
 static inline ulong combinations(
-    const Step *step, ulong row, uint base, uint from, bool is_incoming, uint entry, uint node,
+    const Step *step, ulong row, uint base, uint from, bool is_incoming, uint begin, uint entry, uint node,
     uint *counts, uint *relationships
 ) {
     ulong product = 1;
@@ -223,7 +260,7 @@ static inline ulong combinations(
         }
         uint end = from;
         if (number == base) {
-            if (is_repeated(step, link, from, is_incoming, entry, node)) return 0;
+            if (is_repeated(step, link, from, is_incoming, begin, entry, node)) return 0;
             if (!(flags & (NEEDS_RELATIONSHIP | SEVERAL))) continue;
         } else {
             end = old_value(step, row, step->words[link]);
@@ -279,7 +316,8 @@ static inline ulong nth_combinations(
     }
     uint entry = segments.begin + offset;
     *node = neighbours_of(step, segments.is_incoming)[entry];
-    return combinations(step, row, base, from, segments.is_incoming, entry, *node, counts, relationships);
+    return combinations(step, row, base, from, segments.is_incoming, segments.begin, entry, *node, counts,
+                        relationships);
 }
 
 static inline void write_row(

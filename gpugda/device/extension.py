@@ -45,6 +45,7 @@ class LinkFlags:
     DISTINCT = 2
     SEVERAL = 4
     SORTED_ROWS = 8
+    PLAIN = 16
 
 
 @dataclass(frozen=True, slots=True)

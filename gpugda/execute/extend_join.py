@@ -25,6 +25,7 @@ __all__ = ["ExtendWindows"]
 
 _FIRST_WINDOW = 1 << 18
 """Rows of the first window: who takes few rows must not wait for many."""
+_FEW = 1 << 16
 _LARGEST_WINDOW = 1 << 25
 _LARGEST_LAST_WINDOW = 1 << 22
 _BYTES_TO_EXTEND = 4 + 8 + 1
@@ -175,12 +176,32 @@ class ExtendWindows:
 
     # ------------------------------------------------------------------ extensions
     def _extensions(self, number: int, table: Table) -> Iterator[Table]:
+        if self._few(number, table):
+            yield from self._appended_few(number, table)
+            return
         pairs = self._pairs(number, table)
         if not self._steps[number].variables:
             yield Table(None, self._count_pairs(number, table, pairs), 0)
         else:
             yield from self._appended_tables(number, table, pairs)
         self._release(pairs)
+
+    def _few(self, number: int, table: Table) -> bool:
+        """Are there so few new rows that they need not be measured before?"""
+        if not self._steps[number].variables or not self._rowwise.intersects(number):
+            return False
+        return self._rowwise.most_rows(number, table) <= min(_FEW, self._window(number))
+
+    def _appended_few(self, number: int, table: Table) -> Iterator[Table]:
+        capacity = max(1, self._rowwise.most_rows(number, table))
+        extended = self._table(number, capacity)
+        self._run.workspace.fill(self._appended, 0)
+        rows = (0, table.row_count)
+        self._rowwise.append(number, table, rows, extended, self._appended, self._totals)
+        filled = int(self._run.workspace.download(self._appended)[0])
+        if filled:
+            yield Table(extended.values, filled, extended.width, capacity)
+        self._run.workspace.release(extended.values)
 
     def _appended_tables(self, number: int, table: Table, pairs: Pairs) -> Iterator[Table]:
         """Appends to one table until the pairs left might be more rows than it has place for."""

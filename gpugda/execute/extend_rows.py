@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpugda.device.buffers import DeviceArray
-    from gpugda.device.extension import StepArrays
+    from gpugda.device.extension import Link, StepArrays
     from gpugda.device.extension_rows import RowKernels
     from gpugda.device.join import Table
     from gpugda.execute.extend_steps import ExtendStep
@@ -103,6 +103,10 @@ class RowExtensions:
         self._work(number, table, (0, table.row_count), None, None, totals)
         return int(self._run.workspace.download(totals).sum(dtype=np.uint64))
 
+    def most_rows(self, number: int, table: Table) -> int:
+        """As many new rows, at most, come of a table."""
+        return table.row_count * self._shortest(self._steps[number].device_links)
+
     def append(
         self,
         number: int,
@@ -151,11 +155,14 @@ class RowExtensions:
         links = self._steps[number].device_links
         if len(links) == 1:
             return 1
+        return self._run.graph.words + self._shortest(links[:-1])
+
+    def _shortest(self, links: Sequence[Link]) -> int:
+        """The shortest of some lists is no longer than this, whichever nodes they belong to."""
         statistics = self._run.graph.graph.statistics
-        longest = min(
+        return min(
             statistics.degrees(
                 None if link.types is None else link.types[0], outgoing=link.outgoing
             ).largest
-            for link in links[:-1]
+            for link in links
         )
-        return self._run.graph.words + longest

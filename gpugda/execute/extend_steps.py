@@ -365,6 +365,8 @@ class _Compiler:
             flags |= LinkFlags.SEVERAL
         if len(self._graph.types) <= 1:
             flags |= LinkFlags.SORTED_ROWS
+        if len(type_ids(each, self._graph)) == 1:
+            flags |= LinkFlags.PLAIN
         return Link(
             column=column[Variable(True, start)],
             # A loop of the data graph is in both rows of its node: the outgoing one is enough.
