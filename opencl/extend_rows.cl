@@ -4,6 +4,7 @@
        count_leaves      one item per row: counts its new rows from that, less what the tests exclude
        intersect_rows    a few items that take rows from a counter: intersects lists by a bitmap of the slowly changing ones
 
+   counters[0] counts rows that were appended, counters[1] tasks that were taken.
    Links are in the order in which their nodes were bound: the last one changes fastest from row to row.
 */
 #include "work_split.h"
@@ -231,16 +232,16 @@ static ulong intersect_row(const Step *step, ulong row, Prefix *prefix, const Ou
 
 /* Items stop taking tasks when they looked at `most_work` entries: the host starts them again until all tasks are done. */
 kernel void intersect_rows(
-    STEP_PARAMETERS, ulong first_row, ulong last_row, uint task_rows, volatile global uint *next_task, ulong most_work,
+    STEP_PARAMETERS, ulong first_row, ulong last_row, uint task_rows, ulong most_work,
     global uint *scratch, ulong scratch_words,
-    global uint *extended, ulong extended_stride, volatile global uint *appended, global ulong *totals
+    global uint *extended, ulong extended_stride, volatile global uint *counters, global ulong *totals
 ) {
     const Step step = STEP_ARGUMENTS;
-    const Output output = {extended, extended_stride, appended};
+    const Output output = {extended, extended_stride, counters};
     Prefix prefix = {scratch + get_global_id(0) * scratch_words, scratch + get_global_id(0) * scratch_words + node_words, 0, false};
     ulong total = 0, work = 0;
     while (work < most_work) {
-        ulong row = first_row + (ulong)atomic_inc(next_task) * task_rows, end = min(row + task_rows, last_row);
+        ulong row = first_row + (ulong)atomic_inc(&counters[1]) * task_rows, end = min(row + task_rows, last_row);
         if (row >= last_row) break;
         for (ulong begin = row; row < end; ++row) {
             if (step.link_count > 1 && (row == begin || !same_prefix(&step, row, row - 1))) {

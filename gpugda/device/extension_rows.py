@@ -29,7 +29,7 @@ class Tasks:
 
     Args:
         rows: First row and the one after the last.
-        counter: ``uint32[1]``, tasks that were taken.
+        counters: ``uint32[2]``, rows that were appended and tasks that were taken.
         scratch: ``uint32[items * words]``, zero before and after.
         words: Of each item.
         most_work: Neighbours at which an item may look in one launch.
@@ -37,7 +37,7 @@ class Tasks:
     """
 
     rows: tuple[int, int]
-    counter: DeviceArray
+    counters: DeviceArray
     scratch: DeviceArray
     words: int
     most_work: int
@@ -53,7 +53,7 @@ class RowKernels:
         self._leaves = get_kernel(context, _FILE, "count_leaves", f"{STEP_PARAMETERS}Qbb")
         if context.is_cpu:
             self._intersect = get_kernel(
-                context, _FILE, "intersect_rows", f"{STEP_PARAMETERS}QQIbQbQbQbb"
+                context, _FILE, "intersect_rows", f"{STEP_PARAMETERS}QQIQbQbQbb"
             )
 
     @property
@@ -101,7 +101,6 @@ class RowKernels:
         table: Table,
         tasks: Tasks,
         extended: Table | None,
-        appended: DeviceArray | None,
     ) -> None:
         """Takes tasks; appends rows, or without ``extended`` counts them into ``totals``."""
         self._intersect.launch_groups(
@@ -109,12 +108,11 @@ class RowKernels:
             *arrays.arguments(table),
             *tasks.rows,
             self.task_rows(tasks.rows[1] - tasks.rows[0]),
-            tasks.counter,
             tasks.most_work,
             tasks.scratch,
             tasks.words,
             None if extended is None else extended.values,
             0 if extended is None else extended.column_stride,
-            appended,
+            tasks.counters,
             tasks.totals,
         )

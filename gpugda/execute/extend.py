@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ExtendStrategy"]
 
+_MOST_COMPILED = 64
+
 
 class ExtendStrategy(DeviceStrategy):
     """Candidates, and a join node by node that intersects the rows of the data graph itself."""
@@ -44,6 +46,7 @@ class ExtendStrategy(DeviceStrategy):
         super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
         self._extensions = ExtensionKernels(self._context)
         self._rows = RowKernels(self._context)
+        self._compiled: dict[object, tuple[BoundQuery, tuple[ExtendStep, ...]]] = {}
 
     def _prepare(
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
@@ -54,11 +57,35 @@ class ExtendStrategy(DeviceStrategy):
             return None
         describe_candidates(run.report, bound, candidates, None)
         order = node_order(bound, candidates.count, _Growth(bound, candidates))
-        steps = compile_extensions(
-            bound, self._graph.graph, order, masks, wanted, candidates.rows, counting=counting
-        )
+        steps = self._steps(bound, order, masks, wanted, candidates, counting=counting)
         windows = ExtendWindows(run, self._extensions, self._rows, steps, candidates)
         return _Prepared(bound, steps, windows)
+
+
+    def _steps(
+        self,
+        bound: BoundQuery,
+        order: Sequence[int],
+        masks: Masks,
+        wanted: Wanted,
+        candidates: Candidates,
+        *,
+        counting: bool,
+    ) -> tuple[ExtendStep, ...]:
+        """Compiled once for a query that comes again with the same order."""
+        masked = (tuple(masks.nodes), tuple(masks.relationships))
+        key = (id(bound), tuple(order), masked, wanted, counting)
+        known = self._compiled.get(key)
+        # Kept with its query: else another one could have come to lie at the same place.
+        if known is None or known[0] is not bound:
+            steps = compile_extensions(
+                bound, self._graph.graph, order, masks, wanted, candidates.rows, counting=counting
+            )
+            known = (bound, steps)
+            if len(self._compiled) >= _MOST_COMPILED:
+                self._compiled.clear()
+            self._compiled[key] = known
+        return known[1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ __all__ = ["ExtendWindows"]
 _FIRST_WINDOW = 1 << 18
 """Rows of the first window: who takes few rows must not wait for many."""
 _FEW = 1 << 16
+"""So many new rows, at most, are made without measuring how many there could be."""
+_NONE_YET = np.zeros(2, dtype=np.uint32)
 _LARGEST_WINDOW = 1 << 25
 _LARGEST_LAST_WINDOW = 1 << 22
 _BYTES_TO_EXTEND = 4 + 8 + 1
@@ -65,8 +67,10 @@ class ExtendWindows:
         self._arrays: dict[int, StepArrays] = {}
         self._plain: dict[int, tuple[DeviceArray, int]] = {}
         self._upload_words()
-        self._rowwise = RowExtensions(run, row_kernels, steps, candidates, self._arrays)
-        self._appended = run.workspace.allocate(1, np.uint32, "a counter")
+        self._counters = run.workspace.allocate(2, np.uint32, "counters")
+        self._rowwise = RowExtensions(
+            run, row_kernels, steps, candidates, self._arrays, self._counters
+        )
         self._totals = run.workspace.allocate(kernels.group_count, np.uint64, "totals")
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
@@ -126,7 +130,7 @@ class ExtendWindows:
         step, candidates = self._steps[number], self._candidates
         size, first = candidates.count(step.position), candidates.first(step.position)
         total = table.row_count * size
-        none = self._appended  # nobody looks at relationships
+        none = self._counters  # nobody looks at relationships
         product = Product(size, candidates.nodes, first, None, none, none, none)
         for low, high in self._slices(number, total):
             extended = self._table(number, high - low)
@@ -195,10 +199,9 @@ class ExtendWindows:
     def _appended_few(self, number: int, table: Table) -> Iterator[Table]:
         capacity = max(1, self._rowwise.most_rows(number, table))
         extended = self._table(number, capacity)
-        self._run.workspace.fill(self._appended, 0)
+        self._run.workspace.write(self._counters, _NONE_YET)
         rows = (0, table.row_count)
-        self._rowwise.append(number, table, rows, extended, self._appended, self._totals)
-        filled = int(self._run.workspace.download(self._appended)[0])
+        filled = self._rowwise.append(number, table, rows, extended, self._totals)
         if filled:
             yield Table(extended.values, filled, extended.width, capacity)
         self._run.workspace.release(extended.values)
@@ -211,34 +214,33 @@ class ExtendWindows:
             window = max(min(self._window(number), (pairs.total - low) * most), most)
             extended = self._table(number, window)
             filled = 0
-            self._run.workspace.fill(self._appended, 0)
+            self._run.workspace.write(self._counters, _NONE_YET)
             while low < pairs.total and filled + max(most, window // 2) <= window:
                 high = min(low + (window - filled) // most, pairs.total)
                 self._run.check_deadline()
-                high = self._append(number, table, pairs, (low, high), extended)
-                filled = int(self._run.workspace.download(self._appended)[0])
-                low = high
+                low, filled = self._append(number, table, pairs, (low, high), extended)
             if filled:
                 yield Table(extended.values, filled, extended.width, window)
             self._run.workspace.release(extended.values)
 
     def _append(
         self, number: int, table: Table, pairs: Pairs, window: tuple[int, int], extended: Table
-    ) -> int:
-        """Appends the rows of pairs from the first one on; returns up to which."""
+    ) -> tuple[int, int]:
+        """Appends the rows of pairs from the first one on.
+
+        Returns up to which, and how many rows there are now.
+        """
         low, high = window
         if self._rowwise.intersects(number):
             first, last = self._whole_rows(pairs, window)
             end = int(self._run.workspace.download(pairs.sums, last, 1)[0])
             if last > first and end > low:
-                self._rowwise.append(
-                    number, table, (first, last), extended, self._appended, self._totals
-                )
-                return end
+                rows = (first, last)
+                return end, self._rowwise.append(number, table, rows, extended, self._totals)
         high = min(high, low + self._most_pairs())
         arrays = self._arrays[number]
-        self._kernels.extend(arrays, table, pairs, (low, high), extended, self._appended)
-        return high
+        self._kernels.extend(arrays, table, pairs, (low, high), extended, self._counters)
+        return high, int(self._run.workspace.download(self._counters, 0, 1)[0])
 
     def _whole_rows(self, pairs: Pairs, window: tuple[int, int]) -> tuple[int, int]:
         """The rows all of whose pairs are in a window; none where it begins within a row."""

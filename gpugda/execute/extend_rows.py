@@ -24,6 +24,7 @@ __all__ = ["RowExtensions"]
 _WORK_PER_LAUNCH = 1 << 25
 """Neighbours per work item and launch: some ten milliseconds."""
 _SHARE_FOR_SCRATCH = 0.25
+_ZERO = np.zeros(1, dtype=np.uint32)
 
 
 class RowExtensions:
@@ -35,6 +36,7 @@ class RowExtensions:
         steps: What to do.
         candidates: Of the query nodes.
         arrays: Of the steps that extend.
+        counters: ``uint32[2]``, rows that were appended and tasks that were taken.
     """
 
     def __init__(
@@ -44,12 +46,14 @@ class RowExtensions:
         steps: Sequence[ExtendStep],
         candidates: Candidates,
         arrays: dict[int, StepArrays],
+        counters: DeviceArray,
     ) -> None:
         self._run = run
         self._kernels = kernels
         self._steps = steps
         self._candidates = candidates
         self._arrays = arrays
+        self._counters = counters
         self._fitting: dict[int, DeviceArray] = {}
         self._scratch: dict[int, tuple[DeviceArray, int]] = {}
 
@@ -100,7 +104,7 @@ class RowExtensions:
     def count(self, number: int, table: Table, totals: DeviceArray) -> int:
         """The number of new rows, none of which is made."""
         self._run.workspace.fill(totals, 0)
-        self._work(number, table, (0, table.row_count), None, None, totals)
+        self._work(number, table, (0, table.row_count), None, totals)
         return int(self._run.workspace.download(totals).sum(dtype=np.uint64))
 
     def most_rows(self, number: int, table: Table) -> int:
@@ -113,11 +117,13 @@ class RowExtensions:
         table: Table,
         rows: tuple[int, int],
         extended: Table,
-        appended: DeviceArray,
         totals: DeviceArray,
-    ) -> None:
-        """Appends the new rows of some rows; there must be place for the shortest lists."""
-        self._work(number, table, rows, extended, appended, totals)
+    ) -> int:
+        """Appends the new rows of some rows; there must be place for the shortest lists.
+
+        Returns how many rows there are now.
+        """
+        return self._work(number, table, rows, extended, totals)
 
     def _work(
         self,
@@ -125,21 +131,18 @@ class RowExtensions:
         table: Table,
         rows: tuple[int, int],
         extended: Table | None,
-        appended: DeviceArray | None,
         totals: DeviceArray,
-    ) -> None:
-        workspace = self._run.workspace
+    ) -> int:
         scratch, words = self._scratch_of(number)
-        counter = workspace.allocate(1, np.uint32, "a counter")
-        workspace.fill(counter, 0)
-        tasks = Tasks(rows, counter, scratch, words, _WORK_PER_LAUNCH, totals)
+        self._run.workspace.write(self._counters, _ZERO, start=1)
+        tasks = Tasks(rows, self._counters, scratch, words, _WORK_PER_LAUNCH, totals)
         count = -(-(rows[1] - rows[0]) // self._kernels.task_rows(rows[1] - rows[0]))
         while True:
-            self._kernels.intersect(self._arrays[number], table, tasks, extended, appended)
-            if int(workspace.download(counter)[0]) >= count:
-                break
+            self._kernels.intersect(self._arrays[number], table, tasks, extended)
+            appended, taken = self._run.workspace.download(self._counters).tolist()
+            if taken >= count:
+                return int(appended)
             self._run.check_deadline()
-        workspace.release(counter)
 
     def _scratch_of(self, number: int) -> tuple[DeviceArray, int]:
         if number not in self._scratch:
