@@ -22,7 +22,6 @@ __all__ = ["ExtendKind", "ExtendStep", "compile_extensions"]
 
 _MOST_ROWS_OF_PAIR = 64
 """More parallel relationships than these are bound by steps of their own."""
-_MANY = 1 << 30
 
 
 class ExtendKind(StrEnum):
@@ -200,7 +199,7 @@ class _Compiler:
         rows = 1
         for each in links:
             parallel = most_parallel(each, self._graph)
-            if parallel is not None and rows * parallel <= _MOST_ROWS_OF_PAIR:
+            if rows * parallel <= _MOST_ROWS_OF_PAIR:
                 bound.append(each.position)
                 rows *= parallel
         return frozenset(bound), rows
@@ -216,7 +215,7 @@ class _Compiler:
         return sorted(
             links,
             key=lambda each: (
-                most_parallel(each, self._graph) or _MANY,
+                most_parallel(each, self._graph),
                 reached[each.source if each.target == node else each.target],
             ),
         )

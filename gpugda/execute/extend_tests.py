@@ -39,12 +39,10 @@ def type_ids(each: BoundRelationship, graph: DataGraph) -> frozenset[int]:
     return frozenset(range(len(graph.types)) if each.types is None else each.types)
 
 
-def most_parallel(each: BoundRelationship, graph: DataGraph) -> int | None:
-    """How many relationships may fit between two given nodes; None for any number."""
-    types = type_ids(each, graph)
-    if any(graph.statistics.parallel_types[kind] for kind in types):
-        return None
-    return len(types) * (1 if each.directed else 2)
+def most_parallel(each: BoundRelationship, graph: DataGraph) -> int:
+    """How many relationships, at most, fit between two given nodes."""
+    counts = graph.parallel_counts()
+    return sum(counts[kind] for kind in type_ids(each, graph)) * (1 if each.directed else 2)
 
 
 def is_single(each: BoundRelationship, graph: DataGraph) -> bool:
