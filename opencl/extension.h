@@ -158,15 +158,16 @@ static inline bool is_second_side(uint directions, bool is_incoming, uint from, 
     return is_incoming && (directions & OUTGOING) && from == node;
 }
 
-/* Does the relationship of an entry pass the link's mask? Fetches it where it must be known. */
+/* Does the relationship of an entry pass the link's mask? Gives it where it must be known, and passes. */
 static inline bool take_relationship(
     const Step *step, uint link, bool is_incoming, uint entry, uint *relationship
 ) {
     if (!(step->words[link + LINK_FLAGS] & NEEDS_RELATIONSHIP)) return true;
     uint found = is_incoming ? step->incoming_relationship_indexes[entry] : entry;
     uint mask = step->words[link + LINK_MASK];
+    if (mask != NONE && !has_bit(step->masks + (ulong)mask * step->mask_words, found)) return false;
     *relationship = found;
-    return mask == NONE || has_bit(step->masks + (ulong)mask * step->mask_words, found);
+    return true;
 }
 
 /* How many fitting relationships of a sorted list lead to a node, counted up to `most`; and the last one of these. */

@@ -286,6 +286,73 @@ def test_any_query_on_any_graph(context, case, refinement):
     assert count(strategy, plan, masks) == expected.total()
 
 
+OTHER_WAYS = {
+    "measured": {"extend_join._FEW": 0},
+    "tiny windows": {
+        "extend_join._FEW": 0,
+        "extend_join._FIRST_WINDOW": 3,
+        "extend_join._LARGEST_WINDOW": 3,
+        "extend_join._LARGEST_LAST_WINDOW": 2,
+    },
+    "tiny launches": {
+        "extend_join._FEW": 0,
+        "extend_join._PAIRS_PER_LAUNCH": {True: 3, False: 3},
+        "extend_rows._WORK_PER_LAUNCH": 1,
+    },
+    "relationships closed one by one": {"extend_steps._MOST_ROWS_OF_PAIR": 1},
+    "one link a step": {"extend_steps.MOST_LINKS": 1},
+    "two links a step": {"extend_steps.MOST_LINKS": 2, "extend_steps._MOST_ROWS_OF_PAIR": 2},
+    "no rows, only pairs": {"extend_rows.MOST_EXCLUDED": -1},
+}
+
+
+@pytest.mark.parametrize("way", OTHER_WAYS)
+@given(case=cases())
+def test_any_query_by_other_ways(context, way, case):
+    graph, plan, masks, wanted = case
+    expected = all_embeddings(graph, plan, masks)
+    with pytest.MonkeyPatch.context() as patch:
+        for place, value in OTHER_WAYS[way].items():
+            patch.setattr(f"gpugda.execute.{place}", value)
+        strategy = strategy_for(context, graph)
+        assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+        assert count(strategy, plan, masks) == expected.total()
+
+
+@st.composite
+def cyclic_cases(draw):
+    """Query graphs with many cycles over one or two types, with and without parallel ones."""
+    node_count = draw(st.integers(2, 7))
+    node = st.integers(0, node_count - 1)
+    one = st.tuples(node, st.sampled_from(draw(st.sampled_from(["R", "RS"]))), node)
+    rows = draw(st.lists(one, min_size=4, max_size=16, unique=draw(st.booleans())))
+    if draw(st.booleans()):
+        rows = [row for row in rows if row[0] != row[2]]
+    graph = make_graph([("", {})] * node_count, [(*row, {}) for row in rows])
+    size = draw(st.integers(2, 4))
+    position = st.integers(0, size - 1)
+    types = st.just((0,)) | st.none()
+    directed = draw(st.sampled_from([st.just(True), st.booleans()]))
+    relationship = st.builds(Relationship, position, position, types, directed, st.just(0))
+    relationships = draw(st.lists(relationship, min_size=2, max_size=4))
+    relationships = [each for each in relationships if each.source != each.target]
+    if not graph.types:
+        relationships = []
+    nodes = [Node(cardinality=draw(st.sampled_from([1.0, 2.0, 3.0]))) for _ in range(size)]
+    return graph, make_plan(nodes, relationships)
+
+
+@given(case=cyclic_cases())
+def test_any_cycles(context, case):
+    graph, plan = case
+    expected = all_embeddings(graph, plan)
+    strategy = strategy_for(context, graph)
+    assert found_by(strategy, plan) == expected
+    assert count(strategy, plan) == expected.total()
+    some = Wanted(frozenset((0, 1)), frozenset())
+    assert found_by(strategy, plan, wanted=some) == projected(expected, some)
+
+
 @given(case=cases())
 def test_any_query_with_hardly_any_memory(context, case):
     graph, plan, masks, wanted = case
@@ -459,3 +526,12 @@ def test_interruption_frees_everything(context, monkeypatch, launch):
     assert found_by(strategy, plan).total() == 210
     strategy._graph.close()
     assert strategy._graph.nbytes == 0
+
+
+def test_a_mask_leaves_one_of_two_parallel_relationships(context):
+    """The one it takes away comes last, and must not stand for the other."""
+    graph = make_graph([("", {})], [(0, "R", 0, {}), (0, "S", 0, {})])
+    links = [Relationship(0, 1, (R,), directed=False), Relationship(0, 1, directed=False)]
+    for bits, rows in ((1, 0), (2, 1), (3, 1)):
+        masks = Masks({}, {1: np.array([bits], dtype=np.uint32)})
+        assert check(context, graph, make_plan([Node()] * 2, links), masks) == rows
