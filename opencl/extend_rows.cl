@@ -2,7 +2,7 @@
 
        count_fitting     one item per candidate of the bound end: how many of its neighbours are candidates
        count_leaves      one item per row: counts its new rows from that, less what the tests exclude
-       intersect_rows    a few items that take rows from a counter: intersects lists by a bitmap of the slowly changing ones
+       intersect_rows    a few items that take rows from a counter: intersects lists by marks for the slowly changing ones
 
    counters[0] counts rows that were appended, counters[1] tasks that were taken.
    Links are in the order in which their nodes were bound: the last one changes fastest from row to row.
@@ -97,7 +97,10 @@ kernel void count_leaves(STEP_PARAMETERS, ulong row_count, global const uint *fi
 /* ------------------------------------------------------------------ intersections */
 #ifdef ON_CPU
 typedef struct {
-    global uint *bits, *list; /* of the prefix: what all links but the last have in common, and are candidates */
+    /* What all links but the last have in common, and are candidates: a byte per node, and a list. A byte is found faster
+       than a bit, and most lists are looked at many times. */
+    global uchar *marks;
+    global uint *list;
     uint size;
     bool is_built;
 } Prefix;
@@ -122,7 +125,7 @@ static inline bool same_prefix(const Step *step, ulong row, ulong other) {
 }
 
 static void clear(Prefix *prefix) {
-    for (uint i = 0; i < prefix->size; ++i) prefix->bits[prefix->list[i] >> 5] = 0;
+    for (uint i = 0; i < prefix->size; ++i) prefix->marks[prefix->list[i]] = 0;
     prefix->size = 0;
     prefix->is_built = false;
 }
@@ -153,7 +156,7 @@ static ulong build(const Step *step, ulong row, Prefix *prefix) {
     ulong work = 0;
     clear(prefix);
     COMMON_OF(step, row, step->link_count - 1, node, {
-        prefix->bits[node >> 5] |= 1u << (node & 31);
+        prefix->marks[node] = 1;
         prefix->list[prefix->size++] = node;
     })
     prefix->is_built = true;
@@ -183,22 +186,14 @@ static void write_found(const Step *step, ulong row, const uint *found, uint cou
         } \
     }
 
-/* How many entries of a list have their bit set. Eight at once: the loads hang on nothing but the list. */
-static uint count_bits_at(global const uint *restrict bits, global const uint *restrict neighbours, uint2 list) {
-    uint8 hits = 0;
-    uint entry = list.x;
-    for (; entry + 8 <= list.y; entry += 8) {
-        uint8 n = vload8(0, neighbours + entry), w = n >> 5;
-        uint8 words = (uint8)(bits[w.s0], bits[w.s1], bits[w.s2], bits[w.s3], bits[w.s4], bits[w.s5], bits[w.s6], bits[w.s7]);
-        hits += (words >> (n & 31)) & 1;
-    }
-    uint rest = hits.s0 + hits.s1 + hits.s2 + hits.s3 + hits.s4 + hits.s5 + hits.s6 + hits.s7;
-    for (; entry < list.y; ++entry) rest += has_bit(bits, neighbours[entry]);
-    return rest;
+static uint count_marked(global const uchar *restrict marks, global const uint *restrict neighbours, uint2 list) {
+    uint marked = 0;
+    for (uint entry = list.x, end = list.y; entry < end; ++entry) marked += marks[neighbours[entry]];
+    return marked;
 }
 
 /* A search costs about as much as looking at so many neighbours. */
-#define SEARCH_COST 12
+#define SEARCH_COST 64
 
 static ulong intersect_row(const Step *step, ulong row, Prefix *prefix, const Output *output, ulong *all_work) {
     uint excluded[MOST_EXCLUDED], found[FOUND], found_count = 0;
@@ -206,7 +201,6 @@ static ulong intersect_row(const Step *step, ulong row, Prefix *prefix, const Ou
     ulong total = 0, work = 0;
     global const uint *neighbours = list_neighbours(step, last);
     uint2 list = list_of(step, last, old_value(step, row, step->words[last]));
-    global const uint *bits = prefix->is_built ? (global const uint *)prefix->bits : step->row_bits;
     if (step->link_count > 1 && !prefix->is_built) {
         COMMON_OF(step, row, step->link_count, node, TAKE(node))
     } else if (prefix->is_built && (ulong)prefix->size * SEARCH_COST < list.y - list.x) {
@@ -215,15 +209,18 @@ static ulong intersect_row(const Step *step, ulong row, Prefix *prefix, const Ou
             if (is_in(neighbours, list, node)) TAKE(node)
         }
         work = prefix->size;
-    } else if (bits && !output->extended && excluded_count == 0) {
-        total = count_bits_at(bits, neighbours, list);
-        work = list.y - list.x;
     } else {
-        for (uint entry = list.x; entry < list.y; ++entry) {
-            uint node = neighbours[entry];
-            if (!bits || has_bit(bits, node)) TAKE(node)
-        }
         work = list.y - list.x;
+        if (prefix->is_built && !output->extended && excluded_count == 0) {
+            total = count_marked(prefix->marks, neighbours, list);
+            work /= 4;
+        } else {
+            for (uint entry = list.x; entry < list.y; ++entry) {
+                uint node = neighbours[entry];
+                if (prefix->is_built ? !prefix->marks[node] : step->row_bits && !has_bit(step->row_bits, node)) continue;
+                TAKE(node)
+            }
+        }
     }
     if (found_count) write_found(step, row, found, found_count, output);
     *all_work += work;
@@ -238,7 +235,8 @@ kernel void intersect_rows(
 ) {
     const Step step = STEP_ARGUMENTS;
     const Output output = {extended, extended_stride, counters};
-    Prefix prefix = {scratch + get_global_id(0) * scratch_words, scratch + get_global_id(0) * scratch_words + node_words, 0, false};
+    global uint *own = scratch + get_global_id(0) * scratch_words;
+    Prefix prefix = {(global uchar *)own, own + node_words * 8, 0, false};
     ulong total = 0, work = 0;
     while (work < most_work) {
         ulong row = first_row + (ulong)atomic_inc(&counters[1]) * task_rows, end = min(row + task_rows, last_row);

@@ -148,17 +148,17 @@ class RowExtensions:
         if number not in self._scratch:
             words = self._words(number)
             size = words * self._kernels.item_count
-            scratch = self._run.workspace.allocate(size, np.uint32, "bitmaps of neighbours")
+            scratch = self._run.workspace.allocate(size, np.uint32, "marks of neighbours")
             self._run.workspace.fill(scratch, 0)
             self._scratch[number] = (scratch, words)
         return self._scratch[number]
 
     def _words(self, number: int) -> int:
-        """Bitmap and list of what an item intersects; the list is no longer than the shortest."""
+        """A byte per node, and the list of what an item intersects."""
         links = self._steps[number].device_links
         if len(links) == 1:
             return 1
-        return self._run.graph.words + self._shortest(links[:-1])
+        return 8 * self._run.graph.words + self._shortest(links[:-1])
 
     def _shortest(self, links: Sequence[Link]) -> int:
         """The shortest of some lists is no longer than this, whichever nodes they belong to."""
