@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from gpugda.device.join import Table
 
 __all__ = [
-    "STEP_PARAMETERS",
     "MOST_LINKS",
+    "STEP_PARAMETERS",
     "Extension",
     "ExtensionKernels",
     "Link",

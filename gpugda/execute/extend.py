@@ -61,7 +61,6 @@ class ExtendStrategy(DeviceStrategy):
         windows = ExtendWindows(run, self._extensions, self._rows, steps, candidates)
         return _Prepared(bound, steps, windows)
 
-
     def _steps(
         self,
         bound: BoundQuery,

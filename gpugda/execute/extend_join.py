@@ -8,8 +8,8 @@ import numpy as np
 
 from gpugda.device.extension import Pairs, StepArrays, extension_words
 from gpugda.device.join import Product, Table, step_words
+from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_rows import RowExtensions
-from gpugda.execute.extend_steps import ExtendKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.execute.extend_steps import ExtendKind
+from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.gpsm_report import node_text, relationship_text
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Steps whose links are plain sorted lists, row by row: leaves by formula, intersections on a CPU."""
+"""Steps with plain sorted lists: leaves by formula, on a CPU intersections row by row."""
 
 from __future__ import annotations
 

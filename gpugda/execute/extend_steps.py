@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpugda.device.extension import MOST_LINKS, Extension, Link, LinkFlags, Test
-from gpugda.execute.extend_tests import is_single, most_parallel, type_ids, variable_tests
+from gpugda.device.extension import Extension, Link, LinkFlags, Test
+from gpugda.execute.extend_drafts import Draft, ExtendKind, make_drafts
+from gpugda.execute.extend_tests import is_single, type_ids, variable_tests
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
@@ -18,23 +18,7 @@ if TYPE_CHECKING:
     from gpugda.execute.extend_tests import VariableTest
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["ExtendKind", "ExtendStep", "compile_extensions"]
-
-_MOST_ROWS_OF_PAIR = 64
-"""More parallel relationships than these are bound by steps of their own."""
-
-
-class ExtendKind(StrEnum):
-    """What a step does to partial embeddings."""
-
-    NODES = "nodes"
-    """Multiply with all candidates of a query node."""
-    EXTEND = "extend"
-    """Add a query node along all query relationships to nodes that are there."""
-    CLOSE = "close"
-    """Add a query relationship between nodes that are there."""
-    PRUNE = "prune"
-    """Only test rows."""
+__all__ = ["ExtendStep", "compile_extensions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,27 +62,6 @@ class ExtendStep:
     def device_links(self) -> tuple[Link, ...]:
         """The links as kernels see them."""
         return () if self.extension is None else self.extension.links
-
-
-@dataclass(slots=True)
-class _Draft:
-    """A step in terms of variables."""
-
-    kind: ExtendKind
-    position: int
-    links: tuple[int, ...] = ()
-    bound: frozenset[int] = frozenset()
-    multiplies: frozenset[int] = frozenset()
-    most_rows: int = 1
-    tests: list[VariableTest] = field(default_factory=list)
-
-    def added(self) -> list[Variable]:
-        """Node first, then the relationships that are bound."""
-        nodes = [] if self.kind in (ExtendKind.CLOSE, ExtendKind.PRUNE) else [self.position]
-        return [
-            *(Variable(True, each) for each in nodes),
-            *(Variable(False, each) for each in self.links if each in self.bound),
-        ]
 
 
 def compile_extensions(
@@ -146,10 +109,9 @@ class _Compiler:
         self._slots = {position: slot for slot, position in enumerate(masks.relationships)}
 
     def steps(self, order: Sequence[int], *, counting: bool) -> tuple[ExtendStep, ...]:
-        drafts = self._drafts(order)
-        if counting:
-            drafts = self._folded(drafts)
-        drafts = self._with_tests(drafts)
+        drafts = make_drafts(
+            self._bound, self._graph, order, self._tests, self._known, counting=counting
+        )
         needed = set(self._wanted)
         needed_after: list[set[Variable]] = []
         for draft in reversed(drafts):
@@ -162,98 +124,7 @@ class _Compiler:
             columns = steps[-1].variables
         return tuple(steps)
 
-    # ------------------------------------------------------------------ drafts
-    def _drafts(self, order: Sequence[int]) -> list[_Draft]:
-        drafts: list[_Draft] = []
-        reached: dict[int, int] = {}
-        for number, node in enumerate(order):
-            drafts.extend(self._node_drafts(node, reached))
-            reached[node] = number
-        return drafts
-
-    def _node_drafts(self, node: int, reached: Mapping[int, int]) -> list[_Draft]:
-        links = self._links(node, reached)
-        if not links:
-            drafts = [_Draft(ExtendKind.NODES, node)]
-        elif len(links) == 1:
-            only = (links[0].position,)
-            drafts = [_Draft(ExtendKind.EXTEND, node, only, frozenset(only))]
-        else:
-            followed = tuple(each.position for each in links[:MOST_LINKS])
-            bound, rows = self._bound_at_once(links[:MOST_LINKS])
-            drafts = [_Draft(ExtendKind.EXTEND, node, followed, bound, most_rows=rows)]
-        left = [each.position for each in links if each.position not in drafts[0].bound]
-        loops = [
-            each.position
-            for each in self._bound.relationships
-            if each.source == each.target == node
-        ]
-        drafts += [
-            _Draft(ExtendKind.CLOSE, each, (each,), frozenset((each,))) for each in (*left, *loops)
-        ]
-        return drafts
-
-    def _bound_at_once(self, links: Sequence[BoundRelationship]) -> tuple[frozenset[int], int]:
-        """The relationships that one step binds: so many rows may come of one pair at most."""
-        bound: list[int] = []
-        rows = 1
-        for each in links:
-            parallel = most_parallel(each, self._graph)
-            if rows * parallel <= _MOST_ROWS_OF_PAIR:
-                bound.append(each.position)
-                rows *= parallel
-        return frozenset(bound), rows
-
-    def _links(self, node: int, reached: Mapping[int, int]) -> list[BoundRelationship]:
-        """To nodes that are there; first those that one search finds, as their nodes were bound."""
-        links = [
-            each
-            for each in self._bound.relationships
-            if (each.source == node and each.target in reached)
-            or (each.target == node and each.source in reached)
-        ]
-        return sorted(
-            links,
-            key=lambda each: (
-                most_parallel(each, self._graph),
-                reached[each.source if each.target == node else each.target],
-            ),
-        )
-
-    def _folded(self, drafts: list[_Draft]) -> list[_Draft]:
-        """The last steps only multiply where nobody looks at the relationships they add."""
-        last = len(drafts)
-        while drafts[last - 1].kind is ExtendKind.CLOSE:
-            last -= 1
-        closed = {draft.position for draft in drafts[last:]}
-        extend = drafts[last - 1]
-        if not closed or extend.kind is not ExtendKind.EXTEND:
-            return drafts
-        if closed & self._known or not closed <= set(extend.links):
-            return drafts
-        return [*drafts[: last - 1], replace(extend, multiplies=frozenset(closed))]
-
-    def _with_tests(self, drafts: list[_Draft]) -> list[_Draft]:
-        """Each test goes where the last of its variables is bound."""
-        left = list(self._tests)
-        variables: set[Variable] = set()
-        joined: set[int] = set()
-        result: list[_Draft] = []
-        for draft in drafts:
-            variables.update(draft.added())
-            joined |= draft.bound
-            now = [test for test in left if test.variables() <= variables and test.after <= joined]
-            left = [test for test in left if test not in now]
-            result.append(draft)
-            if draft.kind is not ExtendKind.NODES:
-                draft.tests = now
-            elif now:
-                result.append(_Draft(ExtendKind.PRUNE, draft.position, tests=now))
-        if left:
-            raise AssertionError(f"tests that no step makes: {left}")
-        return result
-
-    def _reads(self, draft: _Draft) -> set[Variable]:
+    def _reads(self, draft: Draft) -> set[Variable]:
         """Variables that must be bound before or by this step."""
         reads = {each for test in draft.tests for each in test.variables()}
         for position in draft.links:
@@ -263,7 +134,7 @@ class _Compiler:
 
     # ------------------------------------------------------------------ columns
     def _compile(
-        self, draft: _Draft, old: tuple[Variable, ...], needed: set[Variable]
+        self, draft: Draft, old: tuple[Variable, ...], needed: set[Variable]
     ) -> ExtendStep:
         kept = tuple(number for number, variable in enumerate(old) if variable in needed)
         variables = [old[number] for number in kept]
@@ -292,7 +163,7 @@ class _Compiler:
             draft.most_rows,
         )
 
-    def _columns_of(self, draft: _Draft, old: tuple[Variable, ...]) -> tuple[Test, ...]:
+    def _columns_of(self, draft: Draft, old: tuple[Variable, ...]) -> tuple[Test, ...]:
         place = {variable: number for number, variable in enumerate(old)}
         if draft.kind is ExtendKind.EXTEND:
             place[Variable(True, draft.position)] = len(old)
@@ -311,7 +182,7 @@ class _Compiler:
 
     def _extension(
         self,
-        draft: _Draft,
+        draft: Draft,
         old: tuple[Variable, ...],
         kept: tuple[int, ...],
         added: Mapping[Variable, int],
@@ -335,7 +206,7 @@ class _Compiler:
             links=tuple(links),
         )
 
-    def _bound_end(self, draft: _Draft, position: int) -> int:
+    def _bound_end(self, draft: Draft, position: int) -> int:
         each = self._bound.relationships[position]
         if draft.kind is ExtendKind.EXTEND and each.source == draft.position:
             return each.target
@@ -343,7 +214,7 @@ class _Compiler:
 
     def _link(
         self,
-        draft: _Draft,
+        draft: Draft,
         each: BoundRelationship,
         start: int,
         column: Mapping[Variable, int],
@@ -378,7 +249,7 @@ class _Compiler:
         )
 
     # ------------------------------------------------------------------ what needs no look
-    def _fits_all(self, draft: _Draft) -> bool:
+    def _fits_all(self, draft: Draft) -> bool:
         """Is every neighbour a candidate, for nothing else is asked of it?"""
         node = self._bound.nodes[draft.position]
         adjacent = [
@@ -393,7 +264,7 @@ class _Compiler:
             and all(need.at_least <= 1 for need in node.degree_needs)
         )
 
-    def _counts_lengths(self, draft: _Draft) -> bool:
+    def _counts_lengths(self, draft: Draft) -> bool:
         if draft.tests or len(draft.links) != 1 or draft.multiplies:
             return False
         if draft.kind is ExtendKind.CLOSE:
@@ -401,7 +272,7 @@ class _Compiler:
         each = self._bound.relationships[draft.links[0]]
         return self._fits_all(draft) and each.directed and each.position not in self._slots
 
-    def _searched_only(self, draft: _Draft) -> bool:
+    def _searched_only(self, draft: Draft) -> bool:
         """Can rows be intersected as plain sorted lists?"""
         if draft.kind is not ExtendKind.EXTEND or draft.multiplies:
             return False

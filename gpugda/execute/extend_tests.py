@@ -59,9 +59,7 @@ def variable_tests(bound: BoundQuery, graph: DataGraph) -> list[VariableTest]:
     """
     tests: list[VariableTest] = []
     for test in bound.tests:
-        if test.on_nodes:
-            tests.append(_test(test))
-        elif test.equal or test.left == test.right:
+        if test.on_nodes or test.equal or test.left == test.right:
             tests.append(_test(test))
         else:
             a, b = bound.relationships[test.left], bound.relationships[test.right]
@@ -103,9 +101,7 @@ def _can_meet(
     return any(_is_possible(bound, graph, way) for way in ways)
 
 
-def _is_possible(
-    bound: BoundQuery, graph: DataGraph, same: Iterable[tuple[int, int]]
-) -> bool:
+def _is_possible(bound: BoundQuery, graph: DataGraph, same: Iterable[tuple[int, int]]) -> bool:
     """Could these query nodes be the same data nodes? Not if a relationship became a loop."""
     groups = _groups(len(bound.nodes), same)
     if any(

@@ -55,7 +55,9 @@ def _what(step: JoinStep, graph: DataGraph, bound: BoundQuery) -> str:
     if step.kind is StepKind.NODES:
         return f"{step.kind} {node_text(bound, step.position)}"
     tests = f" with {len(step.tests)} tests" if step.tests else ""
-    return f"{step.kind} {relationship_text(graph, bound, bound.relationships[step.position])}{tests}"
+    return (
+        f"{step.kind} {relationship_text(graph, bound, bound.relationships[step.position])}{tests}"
+    )
 
 
 def relationship_text(graph: DataGraph, bound: BoundQuery, each: BoundRelationship) -> str:

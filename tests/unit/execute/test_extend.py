@@ -299,9 +299,9 @@ OTHER_WAYS = {
         "extend_join._PAIRS_PER_LAUNCH": {True: 3, False: 3},
         "extend_rows._WORK_PER_LAUNCH": 1,
     },
-    "relationships closed one by one": {"extend_steps._MOST_ROWS_OF_PAIR": 1},
-    "one link a step": {"extend_steps.MOST_LINKS": 1},
-    "two links a step": {"extend_steps.MOST_LINKS": 2, "extend_steps._MOST_ROWS_OF_PAIR": 2},
+    "relationships closed one by one": {"extend_drafts._MOST_ROWS_OF_PAIR": 1},
+    "one link a step": {"extend_drafts.MOST_LINKS": 1},
+    "two links a step": {"extend_drafts.MOST_LINKS": 2, "extend_drafts._MOST_ROWS_OF_PAIR": 2},
     "no rows, only pairs": {"extend_rows.MOST_EXCLUDED": -1},
 }
 
@@ -465,9 +465,7 @@ def test_report(context):
     rows = sum(each.row_count for each in strategy.embeddings(plan, NO_MASKS, NOTHING, report))
     assert set(report.timings) == {"filter", "join", "fetch"}
     assert report.candidates.keys() == {0, 1, 2}
-    assert report.steps[-1] == (
-        f"extend by (n2) along (n1)-[r1:R]->(n2) with 1 tests: {rows} rows"
-    )
+    assert report.steps[-1] == (f"extend by (n2) along (n1)-[r1:R]->(n2) with 1 tests: {rows} rows")
 
 
 def test_settings_that_make_no_sense(context):
