@@ -19,7 +19,7 @@ __all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "DeviceSession"]
 STRATEGIES: dict[str, type[DeviceStrategy]] = {"gpsm": GpsmStrategy, "extend": ExtendStrategy}
 """Ways to join on the device, by name. A new one is one line here."""
 
-DEFAULT_STRATEGY = "gpsm"
+DEFAULT_STRATEGY = "extend"
 
 
 class DeviceSession:

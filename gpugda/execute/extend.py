@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from gpugda.device.extension import ExtensionKernels
-from gpugda.device.extension_rows import RowKernels
+from gpugda.device.extend import ExtensionKernels
+from gpugda.device.extend_rows import RowKernels
 from gpugda.execute.device_strategy import DeviceStrategy
 from gpugda.execute.extend_join import ExtendWindows
 from gpugda.execute.extend_order import node_order

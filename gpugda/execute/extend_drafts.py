@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gpugda.device.extension import MOST_LINKS
+from gpugda.device.extend import MOST_LINKS
 from gpugda.execute.extend_tests import most_parallel
 from gpugda.execute.gpsm_steps import Variable
 

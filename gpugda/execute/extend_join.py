@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.extension import Pairs, StepArrays, extension_words
+from gpugda.device.extend import Pairs, StepArrays, extension_words
 from gpugda.device.join import Product, Table, step_words
 from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_rows import RowExtensions
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gpugda.device.buffers import DeviceArray
-    from gpugda.device.extension import ExtensionKernels
-    from gpugda.device.extension_rows import RowKernels
+    from gpugda.device.extend import ExtensionKernels
+    from gpugda.device.extend_rows import RowKernels
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.extension_rows import MOST_EXCLUDED, Tasks
+from gpugda.device.extend_rows import MOST_EXCLUDED, Tasks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpugda.device.buffers import DeviceArray
-    from gpugda.device.extension import Link, StepArrays
-    from gpugda.device.extension_rows import RowKernels
+    from gpugda.device.extend import Link, StepArrays
+    from gpugda.device.extend_rows import RowKernels
     from gpugda.device.join import Table
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.execute.gpsm_filter import Candidates

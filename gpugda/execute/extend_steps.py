@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpugda.device.extension import Extension, Link, LinkFlags, Test
+from gpugda.device.extend import Extension, Link, LinkFlags, Test
 from gpugda.execute.extend_drafts import Draft, ExtendKind, make_drafts
 from gpugda.execute.extend_tests import is_single, type_ids, variable_tests
 from gpugda.execute.gpsm_steps import Variable

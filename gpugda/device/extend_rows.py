@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpugda.device.extension import STEP_PARAMETERS
+from gpugda.device.extend import STEP_PARAMETERS
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray
     from gpugda.device.context import DeviceContext
-    from gpugda.device.extension import StepArrays
+    from gpugda.device.extend import StepArrays
     from gpugda.device.join import Table
 
 __all__ = ["MOST_EXCLUDED", "RowKernels", "Tasks"]
