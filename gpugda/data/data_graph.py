@@ -103,6 +103,12 @@ class DataGraph:
         """``uint16[m]``: type id of each relationship."""
         return self._derived.get("relationship types", self.outgoing.entry_types)
 
+    def parallel_counts(self) -> tuple[int, ...]:
+        """Per type id, the most relationships of the type that have the same start and end."""
+        if not any(self.statistics.parallel_types):
+            return (1,) * len(self.types)
+        return self._derived.get("parallel counts", self._parallel_counts)
+
     def node_labels(self, node: int) -> tuple[str, ...]:
         """Label names of one node."""
         start, end = int(self.label_offsets[node]), int(self.label_offsets[node + 1])
@@ -130,6 +136,18 @@ class DataGraph:
             + sum(int(getattr(each, "nbytes", 0)) for each in dictionaries.values())
             + self._derived.nbytes()
         )
+
+    def _parallel_counts(self) -> tuple[int, ...]:
+        csr = self.outgoing
+        is_first = np.ones(csr.relationship_count, dtype=np.bool_)
+        np.not_equal(csr.neighbours[1:], csr.neighbours[:-1], out=is_first[1:])
+        is_first[csr.run_starts[:-1]] = True
+        firsts = np.flatnonzero(is_first)
+        lengths = np.diff(firsts, append=csr.relationship_count)
+        counts = np.ones(len(self.types), dtype=np.int64)
+        several = lengths > 1
+        np.maximum.at(counts, self.relationship_types()[firsts[several]], lengths[several])
+        return tuple(counts.tolist())
 
     def _label_codes(self) -> NDArray[np.int32]:
         return distinct_label_sets(self.label_offsets, self.label_ids, len(self.labels))

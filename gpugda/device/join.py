@@ -22,17 +22,24 @@ _COMBINATION = "bQQIIIIbQbQbbbbI"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Partial embeddings: column c of row i at ``c * row_count + i``.
+    """Partial embeddings: column c of row i at ``c * column_stride + i``.
 
     Args:
         values: ``uint32``; None where there are no columns.
         row_count: Number of rows.
         width: Number of columns.
+        capacity: Rows for which there is place; 0 for no more than there are.
     """
 
     values: DeviceArray | None
     row_count: int
     width: int
+    capacity: int = 0
+
+    @property
+    def column_stride(self) -> int:
+        """Elements from one column to the next."""
+        return self.capacity or self.row_count
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,7 +187,7 @@ class Join:
         self._write_product(
             window[1] - window[0],
             table.values,
-            table.row_count,
+            table.column_stride,
             *words,
             product.size,
             *window,
@@ -204,7 +211,7 @@ class Join:
         self._count_valid(
             table.row_count,
             table.values,
-            table.row_count,
+            table.column_stride,
             table.row_count,
             table.width,
             *words,
@@ -223,7 +230,7 @@ class Join:
         self._write_valid(
             table.row_count,
             table.values,
-            table.row_count,
+            table.column_stride,
             table.row_count,
             *words,
             sums,
@@ -242,7 +249,7 @@ def _combination(
 ) -> tuple[Any, ...]:
     return (
         table.values,
-        table.row_count,
+        table.column_stride,
         table.row_count,
         table.width,
         bound_column,

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.device_graph import DeviceGraph
 from gpugda.errors import ConfigurationError
+from gpugda.execute.extend import ExtendStrategy
 from gpugda.execute.gpsm import GpsmStrategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.device_strategy import DeviceStrategy
 
 __all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "DeviceSession"]
 
-STRATEGIES = {"gpsm": GpsmStrategy}
+STRATEGIES: dict[str, type[DeviceStrategy]] = {"gpsm": GpsmStrategy, "extend": ExtendStrategy}
 """Ways to join on the device, by name. A new one is one line here."""
 
-DEFAULT_STRATEGY = "gpsm"
+DEFAULT_STRATEGY = "extend"
 
 
 class DeviceSession:
@@ -42,7 +44,7 @@ class DeviceSession:
         self._context: DeviceContext | None = None
         self._graph: DeviceGraph | None = None
         self._host_graph: DataGraph | None = None
-        self._strategies: dict[str, GpsmStrategy] = {}
+        self._strategies: dict[str, DeviceStrategy] = {}
 
     @property
     def device_name(self) -> str:
@@ -55,7 +57,7 @@ class DeviceSession:
         return 0 if self._graph is None else self._graph.nbytes
 
     @contextmanager
-    def strategy(self, name: str, graph: DataGraph) -> Iterator[GpsmStrategy]:
+    def strategy(self, name: str, graph: DataGraph) -> Iterator[DeviceStrategy]:
         """The strategy of this name for a graph, whose copy stays on the device meanwhile.
 
         Raises:
@@ -78,7 +80,7 @@ class DeviceSession:
                 self._context.close()
             self._context = None
 
-    def _strategy(self, name: str, graph: DataGraph) -> GpsmStrategy:
+    def _strategy(self, name: str, graph: DataGraph) -> DeviceStrategy:
         if self._closed:
             raise ConfigurationError("The accelerator is closed; connect again.")
         if self._context is None:

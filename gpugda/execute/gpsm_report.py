@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpugda.execute.gpsm_steps import JoinStep
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["describe_candidates", "describe_steps"]
+__all__ = ["describe_candidates", "describe_steps", "node_text", "relationship_text"]
 
 
 def describe_candidates(
@@ -53,22 +53,26 @@ def _what(step: JoinStep, graph: DataGraph, bound: BoundQuery) -> str:
     if step.kind is None:
         return f"prune by {len(step.tests)} tests"
     if step.kind is StepKind.NODES:
-        return f"{step.kind} {_node(bound, step.position)}"
+        return f"{step.kind} {node_text(bound, step.position)}"
     plural = "s" if len(step.tests) > 1 else ""
     tests = f" with {len(step.tests)} test{plural}" if step.tests else ""
-    return f"{step.kind} {_relationship(graph, bound, bound.relationships[step.position])}{tests}"
+    return (
+        f"{step.kind} {relationship_text(graph, bound, bound.relationships[step.position])}{tests}"
+    )
 
 
-def _relationship(graph: DataGraph, bound: BoundQuery, each: BoundRelationship) -> str:
+def relationship_text(graph: DataGraph, bound: BoundQuery, each: BoundRelationship) -> str:
+    """A query relationship as Cypher writes it."""
     types = ""
     if each.types is not None:
         types = ":" + "|".join(graph.types.names[number] for number in each.types)
     inside = f"[{_name(each.name)}{types}]"
     arrow = f"-{inside}->" if each.directed else f"-{inside}-"
-    return f"{_node(bound, each.source)}{arrow}{_node(bound, each.target)}"
+    return f"{node_text(bound, each.source)}{arrow}{node_text(bound, each.target)}"
 
 
-def _node(bound: BoundQuery, position: int) -> str:
+def node_text(bound: BoundQuery, position: int) -> str:
+    """A query node as Cypher writes it."""
     return f"({_name(bound.nodes[position].name)})"
 
 

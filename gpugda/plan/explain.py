@@ -24,6 +24,7 @@ _PAIRS_SHOWN: Final = 6
 _ANONYMOUS: Final = re.compile("`\\0[nr][0-9]+`")
 
 _STRATEGIES: Final = {
+    "extend": "filters candidates, then adds node after node by intersecting neighbours",
     "gpsm": "filters candidates, then joins candidate relationships one after the other",
 }
 

@@ -41,8 +41,10 @@ from strategies import rows_key
 
 import gpugda
 from gpugda import errors
+from gpugda.execute.device_session import STRATEGIES
 
-ENGINES = ["reference", "gpu"]
+ENGINES = ["reference", *STRATEGIES]
+"""The reference, and the device with each strategy."""
 FOLDER = Path(__file__).parent / "cases"
 
 
@@ -138,7 +140,8 @@ def run_case(
     """Columns and rows, nodes and relationships by their names in the case."""
     if id(case.graph) not in accelerators:
         accelerators[id(case.graph)] = gpugda.connect(source_of(case.graph))
-    result = accelerators[id(case.graph)].run(case.query, case.parameters, engine=engine)
+    how = {"engine": "gpu", "strategy": engine} if engine in STRATEGIES else {"engine": engine}
+    result = accelerators[id(case.graph)].run(case.query, case.parameters, **how)
     columns = tuple(result.keys())
     return columns, [[_named(value) for value in record.values()] for record in result]
 

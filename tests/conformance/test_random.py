@@ -11,6 +11,7 @@ from strategies import QueryCase, assert_same_answer, multigraphs, query_texts
 
 import gpugda
 from gpugda.errors import QueryError
+from gpugda.execute.device_session import STRATEGIES
 
 GRAPHS_AND_QUERIES = st.tuples(multigraphs(), st.lists(query_texts(), min_size=1, max_size=4))
 
@@ -20,23 +21,26 @@ def test_device_equals_reference(example: tuple[Any, list[QueryCase]]) -> None:
     (nodes, relationships), cases = example
     with gpugda.connect(_source(nodes, relationships)) as accelerator:
         for case in cases:
-            expected = _answer(accelerator, case, "reference")
-            found = _answer(accelerator, case, "gpu")
-            if isinstance(expected, type) or isinstance(found, type):
-                assert found is expected, case.text
-                event(f"both raise {expected}")
-                continue
-            assert found[0] == expected[0], case.text
-            event("rows" if expected[1] else "no rows")
-            assert_same_answer(
-                case, found[1], expected[1], partial(_rows, accelerator, case, "reference")
-            )
+            expected = _answer(accelerator, case, engine="reference")
+            for strategy in STRATEGIES:
+                found = _answer(accelerator, case, engine="gpu", strategy=strategy)
+                _compare(accelerator, case, found, expected)
 
 
-def _answer(accelerator: Any, case: QueryCase, engine: str) -> Any:
+def _compare(accelerator: Any, case: QueryCase, found: Any, expected: Any) -> None:
+    if isinstance(expected, type) or isinstance(found, type):
+        assert found is expected, case.text
+        event(f"both raise {expected}")
+        return
+    assert found[0] == expected[0], case.text
+    event("rows" if expected[1] else "no rows")
+    assert_same_answer(case, found[1], expected[1], partial(_rows, accelerator, case, "reference"))
+
+
+def _answer(accelerator: Any, case: QueryCase, **how: str) -> Any:
     """Columns and rows, or the class of the error."""
     try:
-        result = accelerator.run(case.text, case.parameters, engine=engine)
+        result = accelerator.run(case.text, case.parameters, **how)
     except QueryError as error:
         return type(error)
     rows = [[_plain(value) for value in record.values()] for record in result]

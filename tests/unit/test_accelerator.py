@@ -36,7 +36,7 @@ def test_every_engine_gives_the_rows_and_says_what_it_did(people, engine):
     assert summary.timings["total"] > 0
     assert "loaded 20" in summary.snapshot
     if summary.engine == "gpu":
-        assert summary.strategy == "gpsm"
+        assert summary.strategy == "extend"
         assert summary.device
         assert summary.steps
 
@@ -92,12 +92,12 @@ def test_unknown_names_are_no_error(people):
 
 def test_explain_runs_nothing(people):
     text = str(people.explain(CHAIN))
-    assert "gpsm" in text
+    assert "strategy extend: " in text
     assert "KNOWS" in text
     explained = people.run("EXPLAIN " + CHAIN)
     assert explained.keys() == ("a", "b")
     assert explained.values() == []
-    assert "gpsm" in "\n".join(explained.summary.steps)
+    assert "extend" in "\n".join(explained.summary.steps)
     assert people.status()["device"] == ""
 
 
@@ -323,7 +323,7 @@ def test_awaited():
             first, second = await asyncio.gather(
                 accelerator.run(CHAIN), accelerator.run(CHAIN, engine="reference")
             )
-            assert "gpsm" in str(await accelerator.explain(CHAIN))
+            assert "extend" in str(await accelerator.explain(CHAIN))
             await accelerator.refresh()
             return first.values(), second.values()
 
@@ -339,7 +339,7 @@ def test_the_default_accelerator_comes_from_the_environment(people, tmp_path, mo
         gpugda.run(CHAIN)
     monkeypatch.setenv("GPUGDA_SOURCE", str(folder))
     assert gpugda.run(CHAIN).values() == ROWS
-    assert "gpsm" in str(gpugda.explain(CHAIN))
+    assert "extend" in str(gpugda.explain(CHAIN))
     monkeypatch.setenv("GPUGDA_SOURCE", "bolt://localhost:7687")
     with pytest.raises(gpugda.ConfigurationError, match="Neo4j server"):
         gpugda.run(CHAIN)

@@ -61,3 +61,15 @@ def test_bytes_count_properties_and_what_was_derived():
     graph.start_nodes()
     assert graph.nbytes == before + 5 * 4
     assert before > graph.outgoing.nbytes + graph.incoming.nbytes
+
+
+def test_parallel_counts_are_per_type_and_direction():
+    rows = [(0, "R", 1), (0, "R", 1), (0, "R", 1), (1, "R", 0), (0, "S", 1), (1, "S", 1)]
+    rows += [(1, "T", 1), (1, "T", 1), (0, "R", 2), (1, "R", 2)]
+    graph = make_graph([("", {})] * 3, [(a, kind, b, {}) for a, kind, b in rows])
+    assert dict(zip(graph.types.names, graph.parallel_counts(), strict=True)) == {
+        "R": 3,
+        "S": 1,
+        "T": 2,
+    }
+    assert make_graph([("", {})]).parallel_counts() == ()

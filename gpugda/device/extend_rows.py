@@ -1,0 +1,118 @@
+"""Extending partial embeddings row by row; launcher of ``extend_rows.cl``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpugda.device.extend import STEP_PARAMETERS
+from gpugda.device.program import get_kernel
+
+if TYPE_CHECKING:
+    from gpugda.device.buffers import DeviceArray
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.extend import StepArrays
+    from gpugda.device.join import Table
+
+__all__ = ["MOST_EXCLUDED", "RowKernels", "Tasks"]
+
+MOST_EXCLUDED = 16
+"""Tests that kernels take in one step."""
+
+_FILE = "extend_rows.cl"
+_MOST_TASK_ROWS = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tasks:
+    """Rows that work items take from a counter, and what they need for it.
+
+    Args:
+        rows: First row and the one after the last.
+        counters: ``uint32[2]``, rows that were appended and tasks that were taken.
+        scratch: ``uint32[items * words]``, zero before and after.
+        words: Of each item.
+        most_work: Neighbours at which an item may look in one launch.
+        totals: ``uint64``, at least as long as there are items.
+    """
+
+    rows: tuple[int, int]
+    counters: DeviceArray
+    scratch: DeviceArray
+    words: int
+    most_work: int
+    totals: DeviceArray
+
+
+class RowKernels:
+    """Counts leaves, and intersects lists on a CPU."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._fitting = get_kernel(context, _FILE, "count_fitting", f"{STEP_PARAMETERS}bQQb")
+        self._leaves = get_kernel(context, _FILE, "count_leaves", f"{STEP_PARAMETERS}Qbb")
+        if context.is_cpu:
+            self._intersect = get_kernel(
+                context, _FILE, "intersect_rows", f"{STEP_PARAMETERS}QQIQbQbQbb"
+            )
+
+    @property
+    def item_count(self) -> int:
+        """Work items that intersect."""
+        return self._context.info.compute_units * 2
+
+    def count_fitting(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        nodes: tuple[DeviceArray, int, int],
+        fitting: DeviceArray,
+    ) -> None:
+        """Writes per node how many of its neighbours along the step's link are candidates.
+
+        Args:
+            arrays: Of the step.
+            table: Any table of the step.
+            nodes: The collected candidates, the first one in question, and how many.
+            fitting: ``uint32``, one per data node.
+        """
+        self._fitting(nodes[2], *arrays.arguments(table), *nodes, fitting)
+
+    def count_leaves(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        fitting: DeviceArray | None,
+        totals: DeviceArray,
+        groups: int,
+    ) -> None:
+        """Counts the rows of a step with one link into ``totals``, ``uint64[groups]``."""
+        self._leaves.launch_groups(
+            groups, *arrays.arguments(table), table.row_count, fitting, totals
+        )
+
+    def task_rows(self, rows: int) -> int:
+        """Rows of a task: few enough that all items have something to do until the end."""
+        return max(1, min(_MOST_TASK_ROWS, rows // (16 * self.item_count)))
+
+    def intersect(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        tasks: Tasks,
+        extended: Table | None,
+    ) -> None:
+        """Takes tasks; appends rows, or without ``extended`` counts them into ``totals``."""
+        self._intersect.launch_groups(
+            self.item_count,
+            *arrays.arguments(table),
+            *tasks.rows,
+            self.task_rows(tasks.rows[1] - tasks.rows[0]),
+            tasks.most_work,
+            tasks.scratch,
+            tasks.words,
+            None if extended is None else extended.values,
+            0 if extended is None else extended.column_stride,
+            tasks.counters,
+            tasks.totals,
+        )

@@ -1,0 +1,199 @@
+"""What all strategies on the device have in common: limits, stages, chunks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Literal, Protocol
+
+from gpugda.device.buffers import MemoryBudget, Workspace
+from gpugda.errors import ConfigurationError
+from gpugda.execute.embeddings import Embeddings, Wanted
+from gpugda.execute.gpsm_run import Kernels, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+
+    from gpugda.device.device_graph import DeviceGraph
+    from gpugda.device.join import Table
+    from gpugda.execute.embeddings import Masks, StrategyReport
+    from gpugda.execute.gpsm_steps import Variable
+    from gpugda.plan.plan import BoundQuery, Plan
+
+__all__ = ["DeviceStrategy", "PreparedJoin"]
+
+_ROUNDS: dict[str, int | None] = {"off": 0, "once": 1, "fixpoint": None}
+_SHARE_OF_DEVICE = 0.8
+
+
+class PreparedJoin(Protocol):
+    """A query of which only the join is still to be done."""
+
+    @property
+    def variables(self) -> Sequence[Variable]:
+        """What the columns of the last table hold."""
+
+    def tables(self) -> Iterator[Table | None]:
+        """Tables of full embeddings. Each is valid until the next one is asked for.
+
+        None between them only says that others may launch now.
+        """
+
+    def counts(self) -> Iterator[int]:
+        """Numbers of full embeddings, to be added up; between them others may launch."""
+
+    def describe(self, run: Run) -> None:
+        """Adds to the report what was done."""
+
+
+class DeviceStrategy(ABC):
+    """A strategy that filters candidates and joins on the device.
+
+    Args:
+        device_graph: The data graph on its device.
+        memory_limit: Bytes that graph and query may take there; by default 80 % of its memory.
+        refinement: How often candidates are refined: ``off``, ``once``, or to a ``fixpoint``.
+
+    Raises:
+        ConfigurationError: An argument makes no sense.
+        DeviceError: The kernels do not build.
+    """
+
+    name = ""
+
+    def __init__(
+        self,
+        device_graph: DeviceGraph,
+        *,
+        memory_limit: int | None = None,
+        refinement: Literal["off", "once", "fixpoint"] | str = "once",
+    ) -> None:
+        if refinement not in _ROUNDS:
+            raise ConfigurationError(f"refinement is off, once or fixpoint, not {refinement!r}")
+        if memory_limit is not None and memory_limit <= 0:
+            raise ConfigurationError(f"memory_limit is a number of bytes, not {memory_limit}")
+        self.graph = self._graph = device_graph
+        self._context = device_graph.context
+        self._rounds = _ROUNDS[refinement]
+        whole = self._context.info.global_memory_bytes
+        self._limit = int(whole * _SHARE_OF_DEVICE) if memory_limit is None else memory_limit
+        self._kernels = Kernels.of(self._context)
+
+    @abstractmethod
+    def _prepare(
+        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
+    ) -> PreparedJoin | None:
+        """Everything before the join; None where there are no embeddings.
+
+        With ``counting`` nobody asks for tables.
+        """
+
+    def embeddings(
+        self,
+        plan: Plan,
+        masks: Masks,
+        wanted: Wanted,
+        report: StrategyReport,
+        deadline: float | None = None,
+    ) -> Generator[Embeddings]:
+        """All embeddings, in chunks. Leaving the iteration early frees everything.
+
+        Args:
+            plan: What to find. Its steps are estimates: the order comes from counted candidates.
+            masks: What predicates leave.
+            wanted: Columns to fetch.
+            report: Filled while running.
+            deadline: ``time.monotonic()`` at which to give up.
+
+        Raises:
+            MemoryLimitError: Not possible within the memory limit.
+            DeviceError: The device failed.
+            QueryTimeoutError: The deadline passed.
+        """
+        if not plan.bound.nodes and plan.bound.no_rows is None:
+            yield Embeddings(1, {}, {})
+        if not self._can_match(plan.bound):
+            return
+        with self._graph.use(), self._workspace() as workspace:
+            run = Run(self._kernels, self._graph, workspace, report, deadline)
+            with run.locked():
+                prepared = self._prepare(run, plan.bound, masks, wanted, counting=False)
+            if prepared is not None:
+                yield from self._chunks(run, prepared)
+
+    def count(
+        self, plan: Plan, masks: Masks, report: StrategyReport, deadline: float | None = None
+    ) -> int:
+        """The number of embeddings, without making the last step's rows. Raises as `embeddings`."""
+        if not plan.bound.nodes and plan.bound.no_rows is None:
+            return 1
+        if not self._can_match(plan.bound):
+            return 0
+        nothing = Wanted(frozenset(), frozenset())
+        with self._graph.use(), self._workspace() as workspace:
+            run = Run(self._kernels, self._graph, workspace, report, deadline)
+            with run.locked():
+                prepared = self._prepare(run, plan.bound, masks, nothing, counting=True)
+            return 0 if prepared is None else _sum(run, prepared)
+
+    def _can_match(self, bound: BoundQuery) -> bool:
+        graph = self._graph.graph
+        return (
+            bound.no_rows is None
+            and bool(bound.nodes)
+            and graph.node_count > 0
+            and (not bound.relationships or graph.relationship_count > 0)
+        )
+
+    def _workspace(self) -> Workspace:
+        budget = MemoryBudget(self._limit)
+        budget.reserve(self._graph.nbytes, "the data graph")
+        return Workspace(self._context, budget)
+
+    def _chunks(self, run: Run, prepared: PreparedJoin) -> Iterator[Embeddings]:
+        tables = prepared.tables()
+        try:
+            while True:
+                # Not held while the caller looks at a chunk: others may launch meanwhile.
+                with run.locked():
+                    with run.stage("join"):
+                        try:
+                            table = next(tables)
+                        except StopIteration:
+                            return
+                    if table is None:
+                        continue
+                    with run.stage("fetch"):
+                        chunk = _fetch(run, table, prepared.variables)
+                yield chunk
+        finally:
+            prepared.describe(run)
+
+
+def _sum(run: Run, prepared: PreparedJoin) -> int:
+    total, counts = 0, prepared.counts()
+    try:
+        while True:
+            with run.locked(), run.stage("join"):
+                part = next(counts, None)
+            if part is None:
+                return total
+            total += part
+    finally:
+        prepared.describe(run)
+
+
+def _fetch(run: Run, table: Table, variables: Sequence[Variable]) -> Embeddings:
+    if table.values is None:
+        return Embeddings(table.row_count, {}, {})
+    stride, rows = table.column_stride, table.row_count
+    if stride == rows:
+        values = list(run.workspace.download(table.values).reshape(table.width, rows))
+    else:
+        firsts = range(0, table.width * stride, stride)
+        values = [run.workspace.download(table.values, first, rows) for first in firsts]
+    columns = dict(zip(variables, values, strict=True))
+    return Embeddings(
+        rows,
+        {each.position: column for each, column in columns.items() if each.is_node},
+        {each.position: column for each, column in columns.items() if not each.is_node},
+    )

@@ -1,0 +1,124 @@
+"""The strategy ``extend``: filter candidates, then add query node after query node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from gpugda.device.extend import ExtensionKernels
+from gpugda.device.extend_rows import RowKernels
+from gpugda.execute.device_strategy import DeviceStrategy
+from gpugda.execute.extend_join import ExtendWindows
+from gpugda.execute.extend_order import node_order
+from gpugda.execute.extend_report import describe_extensions
+from gpugda.execute.extend_steps import ExtendStep, compile_extensions
+from gpugda.execute.gpsm_filter import filter_candidates
+from gpugda.execute.gpsm_report import describe_candidates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpugda.device.device_graph import DeviceGraph
+    from gpugda.device.join import Table
+    from gpugda.execute.embeddings import Masks, Wanted
+    from gpugda.execute.gpsm_filter import Candidates
+    from gpugda.execute.gpsm_run import Run
+    from gpugda.execute.gpsm_steps import Variable
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["ExtendStrategy"]
+
+_MOST_COMPILED = 64
+
+
+class ExtendStrategy(DeviceStrategy):
+    """Candidates, and a join node by node that intersects the rows of the data graph itself."""
+
+    name = "extend"
+
+    def __init__(
+        self,
+        device_graph: DeviceGraph,
+        *,
+        memory_limit: int | None = None,
+        refinement: Literal["off", "once", "fixpoint"] | str = "once",
+    ) -> None:
+        super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
+        self._extensions = ExtensionKernels(self._context)
+        self._rows = RowKernels(self._context)
+        self._compiled: dict[object, tuple[BoundQuery, tuple[ExtendStep, ...]]] = {}
+
+    def _prepare(
+        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
+    ) -> _Prepared | None:
+        with run.stage("filter"):
+            candidates = filter_candidates(run, bound, masks, self._rounds)
+        if candidates is None:
+            return None
+        describe_candidates(run.report, bound, candidates, None)
+        order = node_order(bound, candidates.count, _Growth(bound, candidates))
+        steps = self._steps(bound, order, masks, wanted, candidates, counting=counting)
+        windows = ExtendWindows(run, self._extensions, self._rows, steps, candidates)
+        return _Prepared(bound, steps, windows)
+
+    def _steps(
+        self,
+        bound: BoundQuery,
+        order: Sequence[int],
+        masks: Masks,
+        wanted: Wanted,
+        candidates: Candidates,
+        *,
+        counting: bool,
+    ) -> tuple[ExtendStep, ...]:
+        """Compiled once for a query that comes again with the same order."""
+        masked = (tuple(masks.nodes), tuple(masks.relationships))
+        key = (id(bound), tuple(order), masked, wanted, counting)
+        known = self._compiled.get(key)
+        # Kept with its query: else another one could have come to lie at the same place.
+        if known is None or known[0] is not bound:
+            steps = compile_extensions(
+                bound, self._graph.graph, order, masks, wanted, candidates.rows, counting=counting
+            )
+            known = (bound, steps)
+            if len(self._compiled) >= _MOST_COMPILED:
+                self._compiled.clear()
+            self._compiled[key] = known
+        return known[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Growth:
+    """The estimate for the whole graph, in proportion to the candidates that are left."""
+
+    bound: BoundQuery
+    candidates: Candidates
+
+    def __call__(self, position: int, end: int) -> float:
+        each = self.bound.relationships[position]
+        other = each.target if end == each.source else each.source
+        return each.cardinality * self._left(other) / max(self.bound.nodes[end].cardinality, 1.0)
+
+    def _left(self, position: int) -> float:
+        before = max(self.bound.nodes[position].cardinality, 1.0)
+        return min(1.0, self.candidates.count(position) / before)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Prepared:
+    bound: BoundQuery
+    steps: tuple[ExtendStep, ...]
+    windows: ExtendWindows
+
+    @property
+    def variables(self) -> Sequence[Variable]:
+        return self.steps[-1].variables
+
+    def tables(self) -> Iterator[Table | None]:
+        return self.windows.tables()
+
+    def counts(self) -> Iterator[int]:
+        return self.windows.counts()
+
+    def describe(self, run: Run) -> None:
+        describe_extensions(run.report, run.graph.graph, self.bound, self.steps, self.windows)

@@ -1,0 +1,190 @@
+"""Steps of the strategy ``extend`` in terms of variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gpugda.device.extend import MOST_LINKS
+from gpugda.execute.extend_tests import most_parallel
+from gpugda.execute.gpsm_steps import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence, Set
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.extend_tests import VariableTest
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["Draft", "ExtendKind", "make_drafts"]
+
+_MOST_ROWS_OF_PAIR = 64
+"""More parallel relationships than these are bound by steps of their own."""
+
+
+class ExtendKind(StrEnum):
+    """What a step does to partial embeddings."""
+
+    NODES = "nodes"
+    """Multiply with all candidates of a query node."""
+    EXTEND = "extend"
+    """Add a query node along all query relationships to nodes that are there."""
+    CLOSE = "close"
+    """Add a query relationship between nodes that are there."""
+    PRUNE = "prune"
+    """Only test rows."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """One step.
+
+    Args:
+        kind: What it does.
+        position: Query node, or for CLOSE the query relationship.
+        links: Query relationships that are followed.
+        bound: Those of them that are bound by it; others are only known to be there.
+        multiplies: Those of which nobody wants to know more than how many there are.
+        most_rows: So many rows come of one pair at most.
+        tests: What can be tested now.
+    """
+
+    kind: ExtendKind
+    position: int
+    links: tuple[int, ...] = ()
+    bound: frozenset[int] = frozenset()
+    multiplies: frozenset[int] = frozenset()
+    most_rows: int = 1
+    tests: list[VariableTest] = field(default_factory=list)
+
+    def added(self) -> list[Variable]:
+        """Node first, then the relationships that are bound."""
+        nodes = [] if self.kind in (ExtendKind.CLOSE, ExtendKind.PRUNE) else [self.position]
+        return [
+            *(Variable(True, each) for each in nodes),
+            *(Variable(False, each) for each in self.links if each in self.bound),
+        ]
+
+
+def make_drafts(
+    bound: BoundQuery,
+    graph: DataGraph,
+    order: Sequence[int],
+    tests: Sequence[VariableTest],
+    known: Set[int],
+    *,
+    counting: bool,
+) -> list[Draft]:
+    """The steps.
+
+    Args:
+        bound: The query.
+        graph: Says how many parallel relationships there are.
+        order: Query nodes.
+        tests: What rows must pass.
+        known: Query relationships that somebody looks at.
+        counting: Only the number of rows is asked for.
+    """
+    drafts = _Drafts(bound, graph).of(order)
+    if counting:
+        drafts = _folded(drafts, known)
+    return _with_tests(drafts, tests)
+
+
+class _Drafts:
+    def __init__(self, bound: BoundQuery, graph: DataGraph) -> None:
+        self._bound = bound
+        self._graph = graph
+
+    def of(self, order: Sequence[int]) -> list[Draft]:
+        drafts: list[Draft] = []
+        reached: dict[int, int] = {}
+        for number, node in enumerate(order):
+            drafts.extend(self._node_drafts(node, reached))
+            reached[node] = number
+        return drafts
+
+    def _node_drafts(self, node: int, reached: Mapping[int, int]) -> list[Draft]:
+        links = self._links(node, reached)
+        if not links:
+            drafts = [Draft(ExtendKind.NODES, node)]
+        elif len(links) == 1:
+            only = (links[0].position,)
+            drafts = [Draft(ExtendKind.EXTEND, node, only, frozenset(only))]
+        else:
+            followed = tuple(each.position for each in links[:MOST_LINKS])
+            bound, rows = self._bound_at_once(links[:MOST_LINKS])
+            drafts = [Draft(ExtendKind.EXTEND, node, followed, bound, most_rows=rows)]
+        left = [each.position for each in links if each.position not in drafts[0].bound]
+        loops = [
+            each.position
+            for each in self._bound.relationships
+            if each.source == each.target == node
+        ]
+        drafts += [
+            Draft(ExtendKind.CLOSE, each, (each,), frozenset((each,))) for each in (*left, *loops)
+        ]
+        return drafts
+
+    def _bound_at_once(self, links: Sequence[BoundRelationship]) -> tuple[frozenset[int], int]:
+        """The relationships that one step binds: so many rows may come of one pair at most."""
+        bound: list[int] = []
+        rows = 1
+        for each in links:
+            parallel = most_parallel(each, self._graph)
+            if rows * parallel <= _MOST_ROWS_OF_PAIR:
+                bound.append(each.position)
+                rows *= parallel
+        return frozenset(bound), rows
+
+    def _links(self, node: int, reached: Mapping[int, int]) -> list[BoundRelationship]:
+        """To nodes that are there; first those that one search finds, as their nodes were bound."""
+        links = [
+            each
+            for each in self._bound.relationships
+            if (each.source == node and each.target in reached)
+            or (each.target == node and each.source in reached)
+        ]
+        return sorted(
+            links,
+            key=lambda each: (
+                most_parallel(each, self._graph),
+                reached[each.source if each.target == node else each.target],
+            ),
+        )
+
+
+def _folded(drafts: list[Draft], known: Set[int]) -> list[Draft]:
+    """The last steps only multiply where nobody looks at the relationships they add."""
+    last = len(drafts)
+    while drafts[last - 1].kind is ExtendKind.CLOSE:
+        last -= 1
+    closed = {draft.position for draft in drafts[last:]}
+    extend = drafts[last - 1]
+    if not closed or extend.kind is not ExtendKind.EXTEND:
+        return drafts
+    if closed & known or not closed <= set(extend.links):
+        return drafts
+    return [*drafts[: last - 1], replace(extend, multiplies=frozenset(closed))]
+
+
+def _with_tests(drafts: list[Draft], tests: Sequence[VariableTest]) -> list[Draft]:
+    """Each test goes where the last of its variables is bound."""
+    left = list(tests)
+    variables: set[Variable] = set()
+    joined: set[int] = set()
+    result: list[Draft] = []
+    for draft in drafts:
+        variables.update(draft.added())
+        joined |= draft.bound
+        now = [test for test in left if test.variables() <= variables and test.after <= joined]
+        left = [test for test in left if test not in now]
+        result.append(draft)
+        if draft.kind is not ExtendKind.NODES:
+            draft.tests = now
+        elif now:
+            result.append(Draft(ExtendKind.PRUNE, draft.position, tests=now))
+    if left:
+        raise AssertionError(f"tests that no step makes: {left}")
+    return result

@@ -1,0 +1,355 @@
+"""Extending partial embeddings step by step, depth first and in windows that fit the memory."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.extend import Pairs, StepArrays, extension_words
+from gpugda.device.join import Product, Table, step_words
+from gpugda.execute.extend_drafts import ExtendKind
+from gpugda.execute.extend_rows import RowExtensions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpugda.device.buffers import DeviceArray
+    from gpugda.device.extend import ExtensionKernels
+    from gpugda.device.extend_rows import RowKernels
+    from gpugda.execute.extend_steps import ExtendStep
+    from gpugda.execute.gpsm_filter import Candidates
+    from gpugda.execute.gpsm_run import Run
+
+__all__ = ["ExtendWindows"]
+
+_FIRST_WINDOW = 1 << 18
+"""Rows of the first window: who takes few rows must not wait for many."""
+_FEW = 1 << 16
+"""So many new rows, at most, are made without measuring how many there could be."""
+_NONE_YET = np.zeros(2, dtype=np.uint32)
+_FIRST_COUNT_WINDOW = 1 << 20
+_LARGEST_WINDOW = 1 << 25
+_SMALLEST_WINDOW = 1 << 12
+_LONGEST_SECONDS = 0.5
+"""What the end of a window may take before windows get smaller: others wait for it."""
+_LARGEST_LAST_WINDOW = 1 << 22
+_BYTES_TO_EXTEND = 4 + 8 + 1
+"""Per row of a table that is extended: its length, the prefix sum, its base."""
+_PAIRS_PER_LAUNCH = {True: 1 << 22, False: 1 << 28}
+"""On a CPU and on a GPU: what takes a fraction of the time in which a query must be stopped."""
+
+
+class ExtendWindows:
+    """Runs the steps.
+
+    Args:
+        run: Of the query.
+        kernels: For pairs.
+        row_kernels: For whole rows.
+        steps: What to do.
+        candidates: Of the query nodes.
+
+    Attributes:
+        rows: Rows made by each step until now.
+        windows: Tables made by each step until now.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        kernels: ExtensionKernels,
+        row_kernels: RowKernels,
+        steps: Sequence[ExtendStep],
+        candidates: Candidates,
+    ) -> None:
+        self._run = run
+        self._kernels = kernels
+        self._steps = steps
+        self._candidates = candidates
+        self._grown = [_FIRST_WINDOW] * len(steps)
+        self._arrays: dict[int, StepArrays] = {}
+        self._plain: dict[int, tuple[DeviceArray, int]] = {}
+        self._upload_words()
+        self._counters = run.workspace.allocate(2, np.uint32, "counters")
+        self._rowwise = RowExtensions(
+            run, row_kernels, steps, candidates, self._arrays, self._counters
+        )
+        self._totals = run.workspace.allocate(kernels.group_count, np.uint64, "totals")
+        self.rows = [0] * len(steps)
+        self.windows = [0] * len(steps)
+
+    def tables(self) -> Iterator[Table | None]:
+        """Tables of full embeddings. Each is valid until the next one is asked for.
+
+        None between them only says that others may launch now.
+        """
+        yield from self._extend(0, Table(None, 1, 0))
+
+    def counts(self) -> Iterator[int]:
+        """Numbers of full embeddings, to be added up; rows of the last step are not made."""
+        self._grown = [min(_FIRST_COUNT_WINDOW, _LARGEST_WINDOW)] * len(self._steps)
+        yield from self._count(0, Table(None, 1, 0))
+
+    def _extend(self, number: int, table: Table) -> Iterator[Table | None]:
+        if number == len(self._steps):
+            yield table
+            return
+        for extended in self._windows(number, table):
+            if number + 1 < len(self._steps):
+                yield None
+            yield from self._extend(number + 1, extended)
+
+    def _count(self, number: int, table: Table) -> Iterator[int]:
+        if number < len(self._steps) - 1:
+            for each in self._windows(number, table):
+                yield from self._count(number + 1, each)
+            return
+        started = time.perf_counter()
+        total = self._count_last(number, table)
+        self.rows[number] += total
+        if number and time.perf_counter() - started > _LONGEST_SECONDS:
+            # Windows of the step before double each time: this halves them.
+            self._grown[number - 1] = max(_SMALLEST_WINDOW, self._grown[number - 1] // 4)
+        yield total
+
+    def _windows(self, number: int, table: Table) -> Iterator[Table]:
+        """The rows that a step makes, in tables one at a time."""
+        kind = self._steps[number].kind
+        self._run.check_deadline()
+        if kind is ExtendKind.NODES:
+            made = self._products(number, table)
+        elif kind is ExtendKind.PRUNE:
+            made = self._pruned(number, table)
+        else:
+            made = self._extensions(number, table)
+        for extended in made:
+            self.rows[number] += extended.row_count
+            self.windows[number] += 1
+            yield extended
+
+    def _window(self, number: int) -> int:
+        """How many rows a step may make at once: its share of the memory, no more than grown to."""
+        is_last = number == len(self._steps) - 1
+        width = len(self._steps[number].variables)
+        share = self._run.workspace.available // (len(self._steps) - number)
+        row_bytes = 4 * width + (0 if is_last else _BYTES_TO_EXTEND)
+        longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
+        largest = _LARGEST_LAST_WINDOW if is_last else _LARGEST_WINDOW
+        grown = self._grown[number]
+        self._grown[number] = min(2 * grown, largest)
+        return max(1, min(grown, longest, share // max(row_bytes, 1)))
+
+    # ------------------------------------------------------------------ products, pruning
+    def _products(self, number: int, table: Table) -> Iterator[Table]:
+        step, candidates = self._steps[number], self._candidates
+        size, first = candidates.count(step.position), candidates.first(step.position)
+        total = table.row_count * size
+        none = self._counters  # nobody looks at relationships
+        product = Product(size, candidates.nodes, first, None, none, none, none)
+        for low, high in self._slices(number, total):
+            extended = self._table(number, high - low)
+            if extended.values is not None:
+                self._run.kernels.join.write_product(
+                    table,
+                    product,
+                    self._plain[number],
+                    (low, high),
+                    extended,
+                    (step.node_column, None, None),
+                )
+            yield extended
+            self._run.workspace.release(extended.values)
+
+    def _pruned(self, number: int, table: Table) -> Iterator[Table]:
+        sums, total = self._valid(number, table)
+        for low, high in self._slices(number, total):
+            extended = self._table(number, high - low)
+            if extended.values is not None:
+                self._run.kernels.join.write_valid(
+                    table, self._plain[number], sums, (low, high), extended
+                )
+            yield extended
+            self._run.workspace.release(extended.values)
+        self._run.workspace.release(sums)
+
+    def _valid(self, number: int, table: Table) -> tuple[DeviceArray, int]:
+        counts = self._run.workspace.allocate(table.row_count, np.uint32, "counts of rows")
+        self._run.kernels.join.count_valid(table, self._plain[number], counts)
+        return self._sums(counts)
+
+    def _slices(self, number: int, total: int) -> Iterator[tuple[int, int]]:
+        low = 0
+        while low < total:
+            self._run.check_deadline()
+            high = min(low + self._window(number), total)
+            yield low, high
+            low = high
+
+    def _table(self, number: int, capacity: int) -> Table:
+        width = len(self._steps[number].variables)
+        if width == 0:
+            return Table(None, capacity, 0)
+        values = self._run.workspace.allocate(capacity * width, np.uint32, "partial embeddings")
+        return Table(values, capacity, width)
+
+    # ------------------------------------------------------------------ extensions
+    def _extensions(self, number: int, table: Table) -> Iterator[Table]:
+        if self._few(number, table):
+            yield from self._appended_few(number, table)
+            return
+        pairs = self._pairs(number, table)
+        if not self._steps[number].variables:
+            yield Table(None, self._count_pairs(number, table, pairs), 0)
+        else:
+            yield from self._appended_tables(number, table, pairs)
+        self._release(pairs)
+
+    def _few(self, number: int, table: Table) -> bool:
+        """Are there so few new rows that they need not be measured before?"""
+        if not self._steps[number].variables or not self._rowwise.intersects(number):
+            return False
+        return self._rowwise.most_rows(number, table) <= min(_FEW, self._window(number))
+
+    def _appended_few(self, number: int, table: Table) -> Iterator[Table]:
+        capacity = max(1, self._rowwise.most_rows(number, table))
+        extended = self._table(number, capacity)
+        self._run.workspace.write(self._counters, _NONE_YET)
+        rows = (0, table.row_count)
+        filled = self._rowwise.append(number, table, rows, extended, self._totals)
+        if filled:
+            yield Table(extended.values, filled, extended.width, capacity)
+        self._run.workspace.release(extended.values)
+
+    def _appended_tables(self, number: int, table: Table, pairs: Pairs) -> Iterator[Table]:
+        """Appends to one table until the pairs left might be more rows than it has place for."""
+        low = 0
+        while low < pairs.total:
+            most = self._steps[number].most_rows
+            window = max(min(self._window(number), (pairs.total - low) * most), most)
+            extended = self._table(number, window)
+            filled = 0
+            self._run.workspace.write(self._counters, _NONE_YET)
+            while low < pairs.total and filled + max(most, window // 2) <= window:
+                high = min(low + (window - filled) // most, pairs.total)
+                self._run.check_deadline()
+                low, filled = self._append(number, table, pairs, (low, high), extended)
+            if filled:
+                yield Table(extended.values, filled, extended.width, window)
+            self._run.workspace.release(extended.values)
+
+    def _append(
+        self, number: int, table: Table, pairs: Pairs, window: tuple[int, int], extended: Table
+    ) -> tuple[int, int]:
+        """Appends the rows of pairs from the first one on.
+
+        Returns up to which, and how many rows there are now.
+        """
+        low, high = window
+        if self._rowwise.intersects(number):
+            first, last = self._whole_rows(pairs, window)
+            end = int(self._run.workspace.download(pairs.sums, last, 1)[0])
+            if last > first and end > low:
+                rows = (first, last)
+                return end, self._rowwise.append(number, table, rows, extended, self._totals)
+        high = min(high, low + self._most_pairs())
+        arrays = self._arrays[number]
+        self._kernels.extend(arrays, table, pairs, (low, high), extended, self._counters)
+        return high, int(self._run.workspace.download(self._counters, 0, 1)[0])
+
+    def _whole_rows(self, pairs: Pairs, window: tuple[int, int]) -> tuple[int, int]:
+        """The rows all of whose pairs are in a window; none where it begins within a row."""
+        low, high = window
+        rows = pairs.sums.count - 1
+        if low == 0 and high == pairs.total:
+            return 0, rows
+        first = self._place(pairs, low, 0)
+        if int(self._run.workspace.download(pairs.sums, first, 1)[0]) != low:
+            return first, first
+        last = self._place(pairs, high + 1, first) - 1
+        return first, last
+
+    def _place(self, pairs: Pairs, wanted: int, first: int) -> int:
+        """The first place whose sum is at least ``wanted``, else one past the last."""
+        last = pairs.sums.count
+        while first < last:
+            middle = (first + last) // 2
+            if int(self._run.workspace.download(pairs.sums, middle, 1)[0]) < wanted:
+                first = middle + 1
+            else:
+                last = middle
+        return first
+
+    def _count_last(self, number: int, table: Table) -> int:
+        step = self._steps[number]
+        self._run.check_deadline()
+        if step.kind is ExtendKind.NODES:
+            return table.row_count * self._candidates.count(step.position)
+        if step.kind is ExtendKind.PRUNE:
+            sums, total = self._valid(number, table)
+            self._run.workspace.release(sums)
+            return total
+        if not step.counts_lengths:
+            if self._rowwise.counts_leaves(number, table):
+                return self._rowwise.count_leaves(number, table, self._totals)
+            if self._rowwise.intersects(number):
+                return self._rowwise.count(number, table, self._totals)
+        pairs = self._pairs(number, table)
+        total = self._count_pairs(number, table, pairs)
+        self._release(pairs)
+        return total
+
+    def _count_pairs(self, number: int, table: Table, pairs: Pairs) -> int:
+        if self._steps[number].counts_lengths or pairs.total == 0:
+            return pairs.total
+        workspace = self._run.workspace
+        workspace.fill(self._totals, 0)
+        low = 0
+        while low < pairs.total:
+            if low:
+                self._run.graph.context.finish()
+                self._run.check_deadline()
+            high = min(low + self._most_pairs(), pairs.total)
+            arrays = self._arrays[number]
+            self._kernels.count(arrays, table, pairs, (low, high), self._totals)
+            low = high
+        return int(workspace.download(self._totals).sum(dtype=np.uint64))
+
+    def _most_pairs(self) -> int:
+        return _PAIRS_PER_LAUNCH[self._run.graph.context.is_cpu]
+
+    def _pairs(self, number: int, table: Table) -> Pairs:
+        workspace = self._run.workspace
+        lengths = workspace.allocate(table.row_count, np.uint32, "lengths of rows")
+        bases = workspace.allocate(table.row_count, np.uint8, "bases of rows")
+        self._kernels.measure(self._arrays[number], table, lengths, bases)
+        sums, total = self._sums(lengths)
+        return Pairs(sums, bases, total)
+
+    def _release(self, pairs: Pairs) -> None:
+        self._run.workspace.release(pairs.sums, pairs.bases)
+
+    def _sums(self, counts: DeviceArray) -> tuple[DeviceArray, int]:
+        workspace = self._run.workspace
+        sums = self._run.kernels.prefix_sum.run(workspace, counts, 0, counts.count)
+        workspace.release(counts)
+        return sums, int(workspace.download(sums, counts.count, 1)[0])
+
+    # ------------------------------------------------------------------ words
+    def _upload_words(self) -> None:
+        workspace = self._run.workspace
+        extended = [(n, each.extension) for n, each in enumerate(self._steps) if each.extension]
+        words, places = extension_words([extension for _, extension in extended])
+        plain = [(n, each) for n, each in enumerate(self._steps) if each.extension is None]
+        plain_places: list[int] = []
+        for _, step in plain:
+            plain_places.append(len(words))
+            tests = [(test.left, test.right, test.equal) for test in step.tests]
+            words.extend(step_words(step.kept, tests))
+        array = workspace.upload(np.array(words, dtype=np.uint32), "steps of the join")
+        filters, matrix = self._candidates.arrays, self._candidates.matrix
+        for (number, _), place in zip(extended, places, strict=True):
+            self._arrays[number] = StepArrays(filters, matrix, array, place)
+        for (number, _), place in zip(plain, plain_places, strict=True):
+            self._plain[number] = (array, place)

@@ -1,0 +1,47 @@
+"""What the strategy ``extend`` did, in lines for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.execute.extend_drafts import ExtendKind
+from gpugda.execute.gpsm_report import node_text, relationship_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.embeddings import StrategyReport
+    from gpugda.execute.extend_join import ExtendWindows
+    from gpugda.execute.extend_steps import ExtendStep
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["describe_extensions"]
+
+
+def describe_extensions(
+    report: StrategyReport,
+    graph: DataGraph,
+    bound: BoundQuery,
+    steps: Sequence[ExtendStep],
+    windows: ExtendWindows,
+) -> None:
+    """One line per step: what was done, and how many rows came of it."""
+    for number, step in enumerate(steps):
+        rows, chunks = windows.rows[number], windows.windows[number]
+        line = f"{_what(step, graph, bound)}: {rows:,} rows"
+        report.steps.append(line if chunks <= 1 else f"{line} in {chunks:,} chunks")
+
+
+def _what(step: ExtendStep, graph: DataGraph, bound: BoundQuery) -> str:
+    tests = f" with {len(step.tests)} tests" if step.tests else ""
+    if step.kind is ExtendKind.PRUNE:
+        return f"prune by {len(step.tests)} tests"
+    if step.kind is ExtendKind.NODES:
+        return f"{step.kind} {node_text(bound, step.position)}"
+    along = ", ".join(
+        relationship_text(graph, bound, bound.relationships[each]) for each in step.links
+    )
+    if step.kind is ExtendKind.CLOSE:
+        return f"close {along}{tests}"
+    return f"extend by {node_text(bound, step.position)} along {along}{tests}"

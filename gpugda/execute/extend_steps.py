@@ -1,0 +1,300 @@
+"""Which columns each step of the strategy ``extend`` reads, tests, keeps and adds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpugda.device.extend import Extension, Link, LinkFlags, Test
+from gpugda.execute.extend_drafts import Draft, ExtendKind, make_drafts
+from gpugda.execute.extend_tests import is_single, type_ids, variable_tests
+from gpugda.execute.gpsm_steps import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.embeddings import Masks, Wanted
+    from gpugda.execute.extend_tests import VariableTest
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["ExtendStep", "compile_extensions"]
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendStep:
+    """One step in terms of columns.
+
+    Args:
+        kind: What it does.
+        position: Query node (NODES, EXTEND, PRUNE) or query relationship (CLOSE).
+        links: Query relationships that are followed.
+        bound_ends: Query node at the bound end of each.
+        variables: What the columns of the new table hold.
+        kept: Old columns that the new table begins with.
+        tests: In terms of columns.
+        node_column: Where the added node goes.
+        extension: For the kernels, of EXTEND and CLOSE.
+        counts_lengths: Does every entry give a row?
+        searched_only: Are all links found by one search, no relationship needed?
+        most_rows: So many rows come of one pair at most.
+    """
+
+    kind: ExtendKind
+    position: int
+    links: tuple[int, ...]
+    bound_ends: tuple[int, ...]
+    variables: tuple[Variable, ...]
+    kept: tuple[int, ...]
+    tests: tuple[Test, ...]
+    node_column: int | None
+    extension: Extension | None = None
+    counts_lengths: bool = False
+    searched_only: bool = False
+    most_rows: int = 1
+
+    @property
+    def candidate_row(self) -> int | None:
+        """Row of the added node in the matrix of candidates; None where all fit."""
+        return None if self.extension is None else self.extension.candidate_row
+
+    @property
+    def device_links(self) -> tuple[Link, ...]:
+        """The links as kernels see them."""
+        return () if self.extension is None else self.extension.links
+
+
+def compile_extensions(
+    bound: BoundQuery,
+    graph: DataGraph,
+    order: Sequence[int],
+    masks: Masks,
+    wanted: Wanted,
+    rows: Mapping[int, int],
+    *,
+    counting: bool,
+) -> tuple[ExtendStep, ...]:
+    """The steps with their columns.
+
+    Args:
+        bound: The query.
+        graph: Decides which tests and relationships need no look.
+        order: Query nodes.
+        masks: What predicates leave.
+        wanted: What the last table must hold.
+        rows: Row of each query node in the matrix of candidates.
+        counting: Only the number of rows is asked for.
+    """
+    return _Compiler(bound, graph, masks, wanted, rows).steps(order, counting=counting)
+
+
+class _Compiler:
+    def __init__(
+        self,
+        bound: BoundQuery,
+        graph: DataGraph,
+        masks: Masks,
+        wanted: Wanted,
+        rows: Mapping[int, int],
+    ) -> None:
+        self._bound = bound
+        self._graph = graph
+        self._masks = masks
+        self._rows = rows
+        self._tests = variable_tests(bound, graph)
+        self._wanted = {Variable(True, each) for each in wanted.nodes}
+        self._wanted |= {Variable(False, each) for each in wanted.relationships}
+        tested = {each for test in self._tests for each in test.variables() if not each.is_node}
+        self._known = {each.position for each in self._wanted | tested if not each.is_node}
+        self._slots = {position: slot for slot, position in enumerate(masks.relationships)}
+
+    def steps(self, order: Sequence[int], *, counting: bool) -> tuple[ExtendStep, ...]:
+        drafts = make_drafts(
+            self._bound, self._graph, order, self._tests, self._known, counting=counting
+        )
+        needed = set(self._wanted)
+        needed_after: list[set[Variable]] = []
+        for draft in reversed(drafts):
+            needed_after.append(set(needed))
+            needed |= self._reads(draft)
+        steps: list[ExtendStep] = []
+        columns: tuple[Variable, ...] = ()
+        for draft, needs in zip(drafts, reversed(needed_after), strict=True):
+            steps.append(self._compile(draft, columns, needs))
+            columns = steps[-1].variables
+        return tuple(steps)
+
+    def _reads(self, draft: Draft) -> set[Variable]:
+        """Variables that must be bound before or by this step."""
+        reads = {each for test in draft.tests for each in test.variables()}
+        for position in draft.links:
+            each = self._bound.relationships[position]
+            reads |= {Variable(True, each.source), Variable(True, each.target)}
+        return reads
+
+    # ------------------------------------------------------------------ columns
+    def _compile(
+        self, draft: Draft, old: tuple[Variable, ...], needed: set[Variable]
+    ) -> ExtendStep:
+        kept = tuple(number for number, variable in enumerate(old) if variable in needed)
+        variables = [old[number] for number in kept]
+        added: dict[Variable, int] = {}
+        for variable in draft.added():
+            if variable in needed:
+                added[variable] = len(variables)
+                variables.append(variable)
+        tests = self._columns_of(draft, old)
+        node_column = added.get(Variable(True, draft.position))
+        extension = None
+        if draft.links:
+            extension = self._extension(draft, old, kept, added, tests)
+        return ExtendStep(
+            draft.kind,
+            draft.position,
+            draft.links,
+            tuple(self._bound_end(draft, each) for each in draft.links),
+            tuple(variables),
+            kept,
+            tests,
+            None if draft.kind is ExtendKind.CLOSE else node_column,
+            extension,
+            self._counts_lengths(draft),
+            self._searched_only(draft),
+            draft.most_rows,
+        )
+
+    def _columns_of(self, draft: Draft, old: tuple[Variable, ...]) -> tuple[Test, ...]:
+        place = {variable: number for number, variable in enumerate(old)}
+        if draft.kind is ExtendKind.EXTEND:
+            place[Variable(True, draft.position)] = len(old)
+        for number, position in enumerate(draft.links):
+            if position in draft.bound:
+                place[Variable(False, position)] = len(old) + 1 + number
+        return tuple(
+            Test(
+                place[test.left],
+                place[test.right],
+                test.equal,
+                None if test.second is None else (place[test.second[0]], place[test.second[1]]),
+            )
+            for test in draft.tests
+        )
+
+    def _extension(
+        self,
+        draft: Draft,
+        old: tuple[Variable, ...],
+        kept: tuple[int, ...],
+        added: Mapping[Variable, int],
+        tests: tuple[Test, ...],
+    ) -> Extension:
+        column = {variable: number for number, variable in enumerate(old)}
+        is_close = draft.kind is ExtendKind.CLOSE
+        links = []
+        for position in draft.links:
+            each = self._bound.relationships[position]
+            start = self._bound_end(draft, position)
+            links.append(self._link(draft, each, start, column, added))
+        other = self._bound.relationships[draft.position].target if is_close else None
+        fits_all = is_close or self._fits_all(draft)
+        return Extension(
+            candidate_row=None if fits_all else self._rows[draft.position],
+            node_column=None if is_close else added.get(Variable(True, draft.position)),
+            bound_column=None if other is None else column[Variable(True, other)],
+            kept=kept,
+            tests=tests,
+            links=tuple(links),
+        )
+
+    def _bound_end(self, draft: Draft, position: int) -> int:
+        each = self._bound.relationships[position]
+        if draft.kind is ExtendKind.EXTEND and each.source == draft.position:
+            return each.target
+        return each.source
+
+    def _link(
+        self,
+        draft: Draft,
+        each: BoundRelationship,
+        start: int,
+        column: Mapping[Variable, int],
+        added: Mapping[Variable, int],
+    ) -> Link:
+        is_loop = each.source == each.target
+        starts = each.source == start
+        flags = 0
+        if each.position in self._slots or each.position in self._known:
+            flags |= LinkFlags.NEEDS_RELATIONSHIP
+        if each.position not in draft.bound:
+            flags |= LinkFlags.DISTINCT
+        if each.position in draft.multiplies or (
+            len(draft.links) > 1
+            and each.position in draft.bound
+            and not is_single(each, self._graph)
+        ):
+            flags |= LinkFlags.SEVERAL
+        if len(self._graph.types) <= 1:
+            flags |= LinkFlags.SORTED_ROWS
+        if len(type_ids(each, self._graph)) == 1:
+            flags |= LinkFlags.PLAIN
+        return Link(
+            column=column[Variable(True, start)],
+            # A loop of the data graph is in both rows of its node: the outgoing one is enough.
+            outgoing=is_loop or starts or not each.directed,
+            incoming=not is_loop and (not starts or not each.directed),
+            types=each.types,
+            mask_slot=self._slots.get(each.position),
+            relationship_column=added.get(Variable(False, each.position)),
+            flags=flags,
+        )
+
+    # ------------------------------------------------------------------ what needs no look
+    def _fits_all(self, draft: Draft) -> bool:
+        """Is every neighbour a candidate, for nothing else is asked of it?"""
+        node = self._bound.nodes[draft.position]
+        adjacent = [
+            each
+            for each in self._bound.relationships
+            if node.position in (each.source, each.target)
+        ]
+        return (
+            len(adjacent) == 1
+            and not node.labels
+            and node.position not in self._masks.nodes
+            and all(need.at_least <= 1 for need in node.degree_needs)
+        )
+
+    def _counts_lengths(self, draft: Draft) -> bool:
+        if draft.tests or len(draft.links) != 1 or draft.multiplies:
+            return False
+        if draft.kind is ExtendKind.CLOSE:
+            return True  # lengths of closing are counted by relationships that fit
+        each = self._bound.relationships[draft.links[0]]
+        return self._fits_all(draft) and each.directed and each.position not in self._slots
+
+    def _searched_only(self, draft: Draft) -> bool:
+        """Can rows be intersected as plain sorted lists?"""
+        if draft.kind is not ExtendKind.EXTEND or draft.multiplies:
+            return False
+        relationships = [self._bound.relationships[each] for each in draft.links]
+        return all(
+            each.directed
+            and len(type_ids(each, self._graph)) == 1
+            and (len(relationships) == 1 or is_single(each, self._graph))
+            and each.position not in self._slots
+            and each.position not in self._known
+            for each in relationships
+        ) and all(_excludes_nodes(test, draft.position) for test in draft.tests)
+
+
+def _excludes_nodes(test: VariableTest, added: int) -> bool:
+    """Does it only say that the added node is not one of the row, perhaps on a condition?"""
+    node = Variable(True, added)
+    pairs = [(test.left, test.right), *([] if test.second is None else [test.second])]
+    with_node = [pair for pair in pairs if node in pair]
+    return (
+        not test.equal
+        and all(each.is_node for each in test.variables())
+        and bool(with_node)
+        and all(pair[0] != pair[1] for pair in with_node)
+    )

@@ -1,0 +1,222 @@
+/* Extending partial embeddings by one query node, one (partial row, neighbour) pair at a time (see extension.h).
+
+       measure_extensions   one item per row: its link with the fewest entries, the base, and how many these are
+       extend_pairs         one item per pair: tests the neighbour, appends a row
+       count_pairs          one item per pair: counts what would be appended, in totals[group]
+
+   `sums` are the prefix sums of the lengths: pair p belongs to the row with sums[row] <= p < sums[row + 1]. Rows are appended at
+   `appended`, in any order. On a CPU an item takes a share of pairs and goes through it row by row.
+*/
+#include "work_split.h"
+#include "search.h"
+#include "csr.h"
+#include "query_graph.h"
+#include "extension.h"
+
+kernel void measure_extensions(STEP_PARAMETERS, ulong row_count, global uint *lengths, global uchar *bases) {
+    const Step step = STEP_ARGUMENTS;
+    FOR_EACH(row, row_count) {
+        uint shortest = NONE, base = 0, relationship;
+        for (uint number = 0; number < step.link_count && shortest > 0; ++number) {
+            uint link = link_at(&step, number), from = old_value(&step, row, words[link]);
+            uint length = step.bound_column == NONE
+                ? entry_count(&step, link, from)
+                : matches(&step, link, from, old_value(&step, row, step.bound_column), EVERY_ONE, &relationship);
+            if (length < shortest) {
+                shortest = length;
+                base = number;
+            }
+        }
+        lengths[row] = shortest;
+        bases[row] = (uchar)base;
+    }
+}
+
+#ifdef ON_CPU
+/* Found rows, before they are appended together: one atomic for many. */
+#define WAITING 32
+typedef struct {
+    uint count;
+    uint rows[WAITING], nodes[WAITING], relationships[WAITING][MOST_LINKS];
+} Found;
+
+static void append(
+    const Step *step, Found *found, global uint *extended, ulong extended_stride, volatile global uint *appended
+) {
+    if (found->count == 0) return;
+    ulong place = atomic_add(appended, found->count);
+    for (uint i = 0; i < found->count; ++i) {
+        write_row(step, found->rows[i], found->nodes[i], found->relationships[i], extended, extended_stride, place + i);
+    }
+    found->count = 0;
+}
+
+static inline void found_row(
+    const Step *step, Found *found, ulong row, uint node, const uint *relationships,
+    global uint *extended, ulong extended_stride, volatile global uint *appended
+) {
+    found->rows[found->count] = (uint)row;
+    found->nodes[found->count] = node;
+    for (uint i = 0; i < step->link_count; ++i) found->relationships[found->count][i] = relationships[i];
+    if (++found->count == WAITING) append(step, found, extended, extended_stride, appended);
+}
+
+typedef struct {
+    Found *found;
+    global uint *extended;
+    ulong stride;
+    volatile global uint *appended;
+} Output;
+
+/* Counts the combinations that pass; appends them if there is an output. */
+static ulong take(
+    const Step *step, ulong row, uint node, const uint *counts, ulong product, uint *relationships, const Output *output
+) {
+    if (!output->extended || product == 0) return passing(step, row, node, counts, product, relationships);
+    for (ulong which = 0; which < product; ++which) {
+        if (product > 1) take_combination(step, row, node, counts, which, relationships);
+        if (!passes_tests(step, row, node, relationships)) continue;
+        found_row(step, output->found, row, node, relationships, output->extended, output->stride, output->appended);
+    }
+    return 0;
+}
+
+/* The pairs offset … last-1 of one row. */
+static ulong extend_row(const Step *step, ulong row, uint base, uint offset, uint last, const Output *output) {
+    ulong total = 0;
+    uint node, counts[MOST_LINKS], relationships[MOST_LINKS];
+    if (step->bound_column != NONE) {
+        for (; offset < last; ++offset) {
+            ulong product = nth_combinations(step, row, base, offset, &node, counts, relationships);
+            total += take(step, row, node, counts, product, relationships, output);
+        }
+        return total;
+    }
+    uint link = link_at(step, base), from = old_value(step, row, step->words[link]), passed = 0;
+    Segments segments = all_segments(step->words, link, false);
+    while (passed < last && next_segment(&segments, step, from)) {
+        uint length = segments.end - segments.begin;
+        global const uint *neighbours = neighbours_of(step, segments.is_incoming);
+        uint end = segments.begin + min(length, last - passed);
+        for (uint entry = segments.begin + (offset > passed ? min(offset - passed, length) : 0); entry < end; ++entry) {
+            node = neighbours[entry];
+            ulong product = combinations(
+                step, row, base, from, segments.is_incoming, segments.begin, entry, node, counts, relationships);
+            if (product) total += take(step, row, node, counts, product, relationships, output);
+        }
+        passed += length;
+    }
+    return total;
+}
+
+static ulong extend_share(
+    const Step *step, ulong row_count, global const ulong *sums, global const uchar *bases, ulong low, ulong high,
+    global uint *extended, ulong extended_stride, volatile global uint *appended
+) {
+    Found found;
+    found.count = 0;
+    const Output output = {&found, extended, extended_stride, appended};
+    ulong pair = low + share_begin(high - low), last = low + share_end(high - low), total = 0;
+    ulong row = pair < last ? first_sum_above(sums, 0, row_count + 1, pair) - 1 : 0;
+    for (; pair < last; ++row) {
+        ulong end = min(sums[row + 1], last);
+        if (pair >= end) continue;
+        total += extend_row(step, row, bases[row], (uint)(pair - sums[row]), (uint)(end - sums[row]), &output);
+        pair = end;
+    }
+    if (extended) append(step, &found, extended, extended_stride, appended);
+    return total;
+}
+
+kernel void extend_pairs(
+    STEP_PARAMETERS, ulong row_count, global const ulong *sums, global const uchar *bases, ulong low, ulong high, uint tiles,
+    global uint *extended, ulong extended_stride, volatile global uint *appended
+) {
+    const Step step = STEP_ARGUMENTS;
+    extend_share(&step, row_count, sums, bases, low, high, extended, extended_stride, appended);
+}
+
+kernel void count_pairs(
+    STEP_PARAMETERS, ulong row_count, global const ulong *sums, global const uchar *bases, ulong low, ulong high, uint tiles,
+    global ulong *totals
+) {
+    const Step step = STEP_ARGUMENTS;
+    totals[get_group_id(0)] += extend_share(&step, row_count, sums, bases, low, high, 0, 0, 0);
+}
+#else
+/* Each group takes `tiles` times its size of pairs, finds their rows once, and goes on with the next such piece. */
+#define PIECES(begin) \
+    for (ulong begin = low + get_group_id(0) * piece; begin < high; begin += get_num_groups(0) * piece)
+
+kernel void extend_pairs(
+    STEP_PARAMETERS, ulong row_count, global const ulong *sums, global const uchar *bases, ulong low, ulong high, uint tiles,
+    global uint *extended, ulong extended_stride, volatile global uint *appended
+) {
+    const Step step = STEP_ARGUMENTS;
+    local ulong rows[2];
+    local uint found_count, first_place;
+    uint item = get_local_id(0), size = get_local_size(0), node = 0, place = 0;
+    uint counts[MOST_LINKS], relationships[MOST_LINKS];
+    ulong piece = (ulong)size * tiles, row = 0, product = 0, weight = 0;
+    PIECES(begin) {
+        ulong end = min(begin + piece, high);
+        if (item < 2) rows[item] = first_sum_above(sums, 0, row_count + 1, item ? end - 1 : begin);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (ulong tile = begin; tile < end; tile += size) {
+            ulong pair = tile + item;
+            weight = 0;
+            if (item == 0) found_count = 0;
+            if (pair < end) {
+                row = first_sum_above(sums, rows[0] - 1, rows[1], pair) - 1;
+                product = nth_combinations(&step, row, bases[row], (uint)(pair - sums[row]), &node, counts, relationships);
+                weight = passing(&step, row, node, counts, product, relationships);
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (weight) place = atomic_add(&found_count, (uint)weight);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (item == 0) first_place = found_count ? atomic_add(appended, found_count) : 0;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (weight) {
+                for (ulong which = 0; which < product; ++which) {
+                    if (product > 1) {
+                        take_combination(&step, row, node, counts, which, relationships);
+                        if (!passes_tests(&step, row, node, relationships)) continue;
+                    }
+                    write_row(&step, row, node, relationships, extended, extended_stride, (ulong)first_place + place++);
+                }
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+kernel void count_pairs(
+    STEP_PARAMETERS, ulong row_count, global const ulong *sums, global const uchar *bases, ulong low, ulong high, uint tiles,
+    global ulong *totals
+) {
+    const Step step = STEP_ARGUMENTS;
+    local ulong rows[2], scratch[256];
+    uint item = get_local_id(0), size = get_local_size(0), node, counts[MOST_LINKS], relationships[MOST_LINKS];
+    ulong piece = (ulong)size * tiles, total = 0;
+    PIECES(begin) {
+        ulong end = min(begin + piece, high);
+        if (item < 2) rows[item] = first_sum_above(sums, 0, row_count + 1, item ? end - 1 : begin);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (ulong pair = begin + item; pair < end; pair += size) {
+            ulong row = first_sum_above(sums, rows[0] - 1, rows[1], pair) - 1;
+            ulong product = nth_combinations(
+                &step, row, bases[row], (uint)(pair - sums[row]), &node, counts, relationships);
+            total += passing(&step, row, node, counts, product, relationships);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    /* A tree in local memory: 64 bit atomics are an extension that not every device has. */
+    scratch[item] = total;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint reach = size / 2; reach > 0; reach /= 2) {
+        if (item < reach) scratch[item] += scratch[item + reach];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (item == 0) totals[get_group_id(0)] += scratch[0];
+}
+#endif

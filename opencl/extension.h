@@ -1,0 +1,336 @@
+/* One step of the strategy that goes node by node, as words written by gpugda/device/extend.py.
+
+   A step adds one query node to partial embeddings (or, with a bound column, one query relationship between two nodes that are
+   there). A link is a query relationship between the added node and a node of the row, seen from the latter.
+
+   words[at + …]
+   0 number of old columns that are kept      1 number of tests      2 number of links
+   3 row of the added node in the matrix of candidates, NONE where every neighbour fits
+   4 its column in the new table or NONE      5 bound column: the other end of the only link, NONE where a node is added
+   then the kept columns, the tests, the links
+
+   test   left, right, equal, left2, right2: (left == right) must be `equal`; with a second pair, not both pairs may be equal
+   link   column of the bound end, directions, first type, number of types, mask slot, relationship column or NONE, flags
+
+   A test names an old column (0 … width-1), the added node (width) or the relationship of link l (width + 1 + l).
+*/
+#define STEP_KEPT_AT 6
+#define TEST_WORDS 5
+#define LINK_WORDS 7
+#define MOST_LINKS 8
+
+#define LINK_DIRECTIONS 1
+#define LINK_TYPES 2
+#define LINK_TYPE_COUNT 3
+#define LINK_MASK 4
+#define LINK_RELATIONSHIP_COLUMN 5
+#define LINK_FLAGS 6
+
+/* The relationship is tested, masked or kept: it must be known. */
+#define NEEDS_RELATIONSHIP 1u
+/* As the base, a neighbour counts once however many relationships lead to it; they are bound by a later step. */
+#define DISTINCT 2u
+/* Several relationships may lead to one node: all are wanted. */
+#define SEVERAL 4u
+/* Rows of the data graph are sorted by neighbour even where any type fits. */
+#define SORTED_ROWS 8u
+
+/* One type, or any type where there is only one: at most one sorted list per direction. */
+#define PLAIN 16u
+
+#define EVERY_ONE 0xFFFFFFFFu
+
+typedef struct {
+    Csr outgoing, incoming;
+    global const uint *incoming_relationship_indexes, *words, *masks, *row_bits, *table;
+    uint mask_words, kept, kept_count, tests, tests_end, links, link_count, node_column, bound_column, width;
+    ulong stride;
+} Step;
+
+#define STEP_PARAMETERS \
+    GRAPH_PARAMETERS, global const uint *words, uint at, global const uint *masks, uint mask_words, \
+    global const uint *candidates, uint node_words, global const uint *table, ulong stride, uint width
+
+#define STEP_ARGUMENTS {OUTGOING_CSR, INCOMING_CSR, incoming_relationship_indexes, words, masks, \
+    words[at + 3] == NONE ? (global const uint *)0 : candidates + (ulong)words[at + 3] * node_words, table, \
+    mask_words, at + STEP_KEPT_AT, words[at], at + STEP_KEPT_AT + words[at], \
+    at + STEP_KEPT_AT + words[at] + words[at + 1] * TEST_WORDS, \
+    at + STEP_KEPT_AT + words[at] + words[at + 1] * TEST_WORDS, words[at + 2], \
+    words[at + 4], words[at + 5], width, stride}
+
+static inline uint old_value(const Step *step, ulong row, uint column) {
+    return step->table[column * step->stride + row];
+}
+
+static inline uint link_at(const Step *step, uint number) {
+    return step->links + number * LINK_WORDS;
+}
+
+static inline uint first_place_from(global const uint *values, uint first, uint last, uint wanted) {
+    while (first < last) {
+        uint middle = first + (last - first) / 2;
+        if (values[middle] < wanted) first = middle + 1;
+        else last = middle;
+    }
+    return first;
+}
+
+static inline bool has_bit(global const uint *bits, uint place) {
+    return (bits[place >> 5] >> (place & 31)) & 1;
+}
+
+/* ------------------------------------------------------------------ segments */
+/* Walks over the segments of a node's entries that a link allows: whole rows or runs of one type. With `sorted` each segment is
+   sorted by neighbour. */
+typedef struct {
+    uint directions, types_at, per_direction, turn, run, last_run;
+    bool any_type, whole_rows, is_incoming;
+    uint begin, end;
+} Segments;
+
+static inline Segments all_segments(global const uint *words, uint link, bool sorted) {
+    Segments segments;
+    segments.directions = words[link + LINK_DIRECTIONS];
+    segments.types_at = words[link + LINK_TYPES];
+    segments.any_type = words[link + LINK_TYPE_COUNT] == NONE;
+    segments.per_direction = segments.any_type ? 1 : words[link + LINK_TYPE_COUNT];
+    segments.whole_rows = !sorted || (words[link + LINK_FLAGS] & SORTED_ROWS);
+    segments.turn = segments.run = segments.last_run = 0;
+    segments.is_incoming = false;
+    return segments;
+}
+
+static inline bool next_segment(Segments *segments, const Step *step, uint node) {
+    for (;;) {
+        if (segments->run < segments->last_run) {
+            const Csr *csr = segments->is_incoming ? &step->incoming : &step->outgoing;
+            segments->begin = csr->run_starts[segments->run];
+            segments->end = csr->run_starts[++segments->run];
+            return true;
+        }
+        if (segments->turn == 2 * segments->per_direction) return false;
+        uint turn = segments->turn++;
+        segments->is_incoming = turn >= segments->per_direction;
+        if (!(segments->directions & (segments->is_incoming ? INCOMING : OUTGOING))) continue;
+        const Csr *csr = segments->is_incoming ? &step->incoming : &step->outgoing;
+        if (segments->any_type && !segments->whole_rows) {
+            segments->run = csr->run_offsets[node];
+            segments->last_run = csr->run_offsets[node + 1];
+            continue;
+        }
+        uint place = segments->is_incoming ? turn - segments->per_direction : turn;
+        uint2 run = run_of(csr, node, segments->any_type ? NONE : step->words[segments->types_at + place]);
+        segments->begin = run.x;
+        segments->end = run.y;
+        if (run.x < run.y) return true;
+    }
+}
+
+static inline global const uint *neighbours_of(const Step *step, bool is_incoming) {
+    return is_incoming ? step->incoming.neighbours : step->outgoing.neighbours;
+}
+
+/* The list of a plain link in one direction. */
+static inline uint2 plain_list(const Step *step, uint link, bool is_incoming, uint from) {
+    bool any_type = step->words[link + LINK_TYPE_COUNT] == NONE;
+    return run_of(is_incoming ? &step->incoming : &step->outgoing, from,
+                  any_type ? NONE : step->words[step->words[link + LINK_TYPES]]);
+}
+
+/* Number of entries of a link, fitting or not. */
+static inline uint entry_count(const Step *step, uint link, uint from) {
+    uint count = 0, directions = step->words[link + LINK_DIRECTIONS];
+    if (step->words[link + LINK_FLAGS] & PLAIN) {
+        for (uint incoming = 0; incoming < 2; ++incoming) {
+            if (!(directions & (incoming ? INCOMING : OUTGOING))) continue;
+            uint2 list = plain_list(step, link, incoming, from);
+            count += list.y - list.x;
+        }
+        return count;
+    }
+    Segments segments = all_segments(step->words, link, false);
+    while (next_segment(&segments, step, from)) count += segments.end - segments.begin;
+    return count;
+}
+
+/* A loop of the data graph is in both rows of its node: an undirected link takes it from the outgoing one. */
+static inline bool is_second_side(uint directions, bool is_incoming, uint from, uint node) {
+    return is_incoming && (directions & OUTGOING) && from == node;
+}
+
+/* Does the relationship of an entry pass the link's mask? Gives it where it must be known, and passes. */
+static inline bool take_relationship(
+    const Step *step, uint link, bool is_incoming, uint entry, uint *relationship
+) {
+    if (!(step->words[link + LINK_FLAGS] & NEEDS_RELATIONSHIP)) return true;
+    uint found = is_incoming ? step->incoming_relationship_indexes[entry] : entry;
+    uint mask = step->words[link + LINK_MASK];
+    if (mask != NONE && !has_bit(step->masks + (ulong)mask * step->mask_words, found)) return false;
+    *relationship = found;
+    return true;
+}
+
+/* How many fitting relationships of a sorted list lead to a node, counted up to `most`; and the last one of these. */
+static inline uint matches_in(
+    const Step *step, uint link, bool is_incoming, uint begin, uint end, uint node, uint most, uint *relationship
+) {
+    global const uint *neighbours = neighbours_of(step, is_incoming);
+    uint count = 0, entry = first_place_from(neighbours, begin, end, node);
+    for (; entry < end && neighbours[entry] == node && count < most; ++entry) {
+        count += take_relationship(step, link, is_incoming, entry, relationship);
+    }
+    return count;
+}
+
+/* The same of a link. */
+static inline uint matches(
+    const Step *step, uint link, uint from, uint node, uint most, uint *relationship
+) {
+    uint count = 0, directions = step->words[link + LINK_DIRECTIONS];
+    if (step->words[link + LINK_FLAGS] & PLAIN) {
+        for (uint incoming = 0; incoming < 2; ++incoming) {
+            if (!(directions & (incoming ? INCOMING : OUTGOING)) || count == most) continue;
+            if (is_second_side(directions, incoming, from, node)) continue;
+            uint2 list = plain_list(step, link, incoming, from);
+            count += matches_in(step, link, incoming, list.x, list.y, node, most - count, relationship);
+        }
+        return count;
+    }
+    Segments segments = all_segments(step->words, link, true);
+    while (count < most && next_segment(&segments, step, from)) {
+        if (is_second_side(directions, segments.is_incoming, from, node)) continue;
+        count += matches_in(
+            step, link, segments.is_incoming, segments.begin, segments.end, node, most - count, relationship);
+    }
+    return count;
+}
+
+/* Does an earlier entry of the link lead to the same node? `begin` is the first one of the entry's row or run. */
+static inline bool is_repeated(
+    const Step *step, uint link, uint from, bool is_incoming, uint begin, uint entry, uint node
+) {
+    uint directions = step->words[link + LINK_DIRECTIONS];
+    if (entry > begin && neighbours_of(step, is_incoming)[entry - 1] == node) return true;
+    if ((step->words[link + LINK_FLAGS] & PLAIN) && directions != (INCOMING | OUTGOING)) return false;
+    Segments segments = all_segments(step->words, link, true);
+    while (next_segment(&segments, step, from)) {
+        if (segments.is_incoming == is_incoming && entry >= segments.begin && entry < segments.end) return false;
+        global const uint *neighbours = neighbours_of(step, segments.is_incoming);
+        uint other = first_place_from(neighbours, segments.begin, segments.end, node);
+        if (other < segments.end && neighbours[other] == node) return true;
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------ rows */
+static inline uint tested_value(
+    const Step *step, ulong row, uint node, const uint *relationships, uint column
+) {
+    if (column < step->width) return old_value(step, row, column);
+    return column == step->width ? node : relationships[column - step->width - 1];
+}
+
+static inline bool passes_tests(const Step *step, ulong row, uint node, const uint *relationships) {
+    for (uint test = step->tests; test < step->tests_end; test += TEST_WORDS) {
+        bool equal = tested_value(step, row, node, relationships, step->words[test])
+            == tested_value(step, row, node, relationships, step->words[test + 1]);
+        if (step->words[test + 3] != NONE && equal) {
+            equal = tested_value(step, row, node, relationships, step->words[test + 3])
+                == tested_value(step, row, node, relationships, step->words[test + 4]);
+        }
+        if (equal != (bool)step->words[test + 2]) return false;
+    }
+    return true;
+}
+
+/* In how many ways do the links lead to a node? Fills in how many relationships each link has, and one of them.
+   `base` has one: the entry. */
+static inline ulong combinations(
+    const Step *step, ulong row, uint base, uint from, bool is_incoming, uint begin, uint entry, uint node,
+    uint *counts, uint *relationships
+) {
+    ulong product = 1;
+    if (step->row_bits && !has_bit(step->row_bits, node)) return 0;
+    for (uint number = 0; number < step->link_count; ++number) {
+        uint link = link_at(step, number), flags = step->words[link + LINK_FLAGS];
+        counts[number] = 1;
+        if (number == base && !(flags & DISTINCT)) {
+            if (is_second_side(step->words[link + LINK_DIRECTIONS], is_incoming, from, node)) return 0;
+            if (!take_relationship(step, link, is_incoming, entry, &relationships[number])) return 0;
+            continue;
+        }
+        uint end = from;
+        if (number == base) {
+            if (is_repeated(step, link, from, is_incoming, begin, entry, node)) return 0;
+            if (!(flags & (NEEDS_RELATIONSHIP | SEVERAL))) continue;
+        } else {
+            end = old_value(step, row, step->words[link]);
+        }
+        uint count = matches(step, link, end, node, flags & SEVERAL ? EVERY_ONE : 1, &relationships[number]);
+        if (count == 0) return 0;
+        counts[number] = count;
+        product *= count;
+    }
+    return product;
+}
+
+/* Takes one of the combinations. */
+static inline void take_combination(
+    const Step *step, ulong row, uint node, const uint *counts, ulong which, uint *relationships
+) {
+    for (uint number = 0; number < step->link_count; ++number) {
+        if (counts[number] == 1) continue;
+        uint link = link_at(step, number), nth = (uint)(which % counts[number]);
+        which /= counts[number];
+        matches(step, link, old_value(step, row, step->words[link]), node, nth + 1, &relationships[number]);
+    }
+}
+
+/* How many of the combinations pass the tests? */
+static inline ulong passing(
+    const Step *step, ulong row, uint node, const uint *counts, ulong product, uint *relationships
+) {
+    if (product == 0 || step->tests == step->tests_end) return product;
+    if (product == 1) return passes_tests(step, row, node, relationships);
+    ulong found = 0;
+    for (ulong which = 0; which < product; ++which) {
+        take_combination(step, row, node, counts, which, relationships);
+        found += passes_tests(step, row, node, relationships);
+    }
+    return found;
+}
+
+/* The offset-th entry of a row's base: the node it leads to, and the number of combinations. */
+static inline ulong nth_combinations(
+    const Step *step, ulong row, uint base, uint offset, uint *node, uint *counts, uint *relationships
+) {
+    uint link = link_at(step, base), from = old_value(step, row, step->words[link]);
+    if (step->bound_column != NONE) {
+        *node = old_value(step, row, step->bound_column);
+        matches(step, link, from, *node, offset + 1, relationships);
+        counts[0] = 1;
+        return 1;
+    }
+    Segments segments = all_segments(step->words, link, false);
+    while (next_segment(&segments, step, from) && offset >= segments.end - segments.begin) {
+        offset -= segments.end - segments.begin;
+    }
+    uint entry = segments.begin + offset;
+    *node = neighbours_of(step, segments.is_incoming)[entry];
+    return combinations(step, row, base, from, segments.is_incoming, segments.begin, entry, *node, counts,
+                        relationships);
+}
+
+static inline void write_row(
+    const Step *step, ulong row, uint node, const uint *relationships,
+    global uint *extended, ulong extended_stride, ulong place
+) {
+    for (uint column = 0; column < step->kept_count; ++column) {
+        extended[column * extended_stride + place] = old_value(step, row, step->words[step->kept + column]);
+    }
+    if (step->node_column != NONE) extended[step->node_column * extended_stride + place] = node;
+    for (uint number = 0; number < step->link_count; ++number) {
+        uint column = step->words[link_at(step, number) + LINK_RELATIONSHIP_COLUMN];
+        if (column != NONE) extended[column * extended_stride + place] = relationships[number];
+    }
+}

@@ -1,0 +1,174 @@
+"""The strategies side by side on graphs with heavy hubs; every count is checked, a wrong one fails.
+
+As a test: `make bench`. By hand, on any device:
+
+    python tests/benchmarks/test_strategies.py [--device DEVICE] [--scales 16,20] [--slow]
+
+R-MAT graphs (a=0.57, b=c=0.19) are made here; their triangles are known. Of the real graphs that
+lie beside the checkout the strategies must agree. `--slow` runs gpsm on everything, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+import os
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import numpy as np  # noqa: E402 - also run by hand, where the tests' folder is not on the path yet
+import pytest  # noqa: E402
+
+import gpugda  # noqa: E402
+from gpugda.ports import GraphSource  # noqa: E402
+
+SNAP = Path(os.environ.get("GPUGDA_SHARED", HERE.parents[2] / "shared")) / "data" / "snap"
+TRIANGLES = "MATCH (a)-->(b)-->(c), (a)-->(c) RETURN count(*)"
+RMAT = {
+    # scale: (edges drawn, relationships left, triangles)
+    16: (1_000_000, 913_473, 21_341_738),
+    20: (16_000_000, 15_361_413, 514_254_981),
+    22: (None, None, 2_715_559_002),
+}
+QUERIES = {
+    "triangles": TRIANGLES,
+    "cycles of 3": "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)",
+    "diamonds": "MATCH (a)-->(b)-->(d), (a)-->(c)-->(d), (b)-->(c) RETURN count(*)",
+    "squares": "MATCH (a)-->(b)-->(c)-->(d)-->(a) RETURN count(*)",
+    "4-cliques": (
+        "MATCH (a)-->(b), (a)-->(c), (a)-->(d), (b)-->(c), (b)-->(d), (c)-->(d) RETURN count(*)"
+    ),
+    "paths of 2": "MATCH (a)-->(b)-->(c) RETURN count(*)",
+    "paths of 3": "MATCH (a)-->(b)-->(c)-->(d) RETURN count(*)",
+}
+COUNTS = {
+    "wiki-Vote.csv.xz": (746555, 131925, 9062521, 5072288, 3660704, 4542782, 202692874),
+    "email-Enron.txt.xz": (
+        4362264,
+        4362264,
+        150475368,
+        None,
+        56199336,
+        51501448,
+        4733063120,
+    ),
+}
+SLOW_FOR_GPSM = {"email-Enron.txt.xz": {"diamonds", "squares", "4-cliques"}}
+REPEATS = 5
+
+
+def rmat(scale: int) -> GraphSource:
+    drawn = RMAT[scale][0] or 16 << scale
+    random, nodes = np.random.default_rng(1), 1 << scale
+    source, target = np.zeros(drawn, np.int64), np.zeros(drawn, np.int64)
+    for _ in range(scale):
+        quadrant = random.random(drawn)
+        source = 2 * source + (quadrant >= 0.76)
+        target = 2 * target + (((quadrant >= 0.57) & (quadrant < 0.76)) | (quadrant >= 0.95))
+    pairs = np.unique(source * nodes + target)
+    pairs = pairs[pairs // nodes != pairs % nodes]
+    assert RMAT[scale][1] in (None, len(pairs)), f"{len(pairs)} relationships: another generator"
+    return as_graph(pairs // nodes, pairs % nodes, nodes)
+
+
+def snap(name: str) -> GraphSource | None:
+    if not (SNAP / name).exists():
+        return None
+    with lzma.open(SNAP / name, "rt") as lines:
+        text = [line.replace(",", " ").split()[:2] for line in lines if line[0].isdigit()]
+    pairs = np.array(text, dtype=np.int64)
+    nodes, ends = np.unique(pairs, return_inverse=True)
+    ends = ends.reshape(pairs.shape)
+    return as_graph(ends[:, 0], ends[:, 1], len(nodes))
+
+
+def as_graph(source: np.ndarray, target: np.ndarray, nodes: int) -> GraphSource:
+    types = np.full(len(source), "R", dtype=object)
+    return gpugda.graph(
+        {"id": np.arange(nodes)}, {"source": source, "target": target, "type": types}
+    )
+
+
+def milliseconds(
+    accelerator: gpugda.Accelerator, query: str, strategy: str, expected: int | None
+) -> tuple[float, int]:
+    """The best of some runs, and the count, which must be the expected one in each."""
+    times = []
+    for _ in range(REPEATS):
+        started = time.perf_counter()
+        answer = accelerator.run(query, engine="gpu", strategy=strategy).values()[0][0]
+        times.append((time.perf_counter() - started) * 1e3)
+        expected = answer if expected is None else expected
+        assert answer == expected, f"{query}: {strategy} counts {answer}, expected {expected}"
+        if times[-1] > 2000:
+            break
+    return min(times), answer
+
+
+def compare(
+    name: str, accelerator: gpugda.Accelerator, *, slow: bool
+) -> dict[str, dict[str, float]]:
+    figures = {}
+    for (motif, query), expected in zip(QUERIES.items(), COUNTS[name], strict=True):
+        strategies = ["extend", "gpsm"]
+        if motif in SLOW_FOR_GPSM.get(name, ()) and not slow:
+            strategies.remove("gpsm")
+        times, count = {}, expected
+        for strategy in strategies:
+            times[strategy], count = milliseconds(accelerator, query, strategy, count)
+        figures[motif] = times
+        text = ", ".join(f"{strategy} {each:.1f} ms" for strategy, each in times.items())
+        ratio = f", {times['gpsm'] / times['extend']:.1f} times" if "gpsm" in times else ""
+        print(f"{name}: {motif}: {count:,} rows; {text}{ratio}", flush=True)
+    return figures
+
+
+def triangles(scale: int, device: str | None) -> float:
+    with gpugda.connect(rmat(scale), device=device) as accelerator:
+        found, count = milliseconds(accelerator, TRIANGLES, "extend", RMAT[scale][2])
+        device = accelerator.status()["device"]
+        print(f"R-MAT {scale}: {count:,} triangles; extend {found:.2f} ms; {device}", flush=True)
+        return found
+
+
+@pytest.mark.perf
+@pytest.mark.parametrize("name", COUNTS)
+def test_extend_is_faster(name, capsys):
+    source = snap(name)
+    if source is None:
+        pytest.skip(f"{name} is not beside the checkout (set GPUGDA_SHARED)")
+    with capsys.disabled(), gpugda.connect(source) as accelerator:
+        print()
+        for motif, times in compare(name, accelerator, slow=False).items():
+            assert times["extend"] <= times.get("gpsm", times["extend"]), motif
+
+
+@pytest.mark.perf
+def test_triangles(capsys):
+    with capsys.disabled():
+        triangles(16, None)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device")
+    parser.add_argument("--scales", default="16")
+    parser.add_argument("--slow", action="store_true")
+    asked = parser.parse_args()
+    for scale in asked.scales.split(","):
+        triangles(int(scale), asked.device)
+    for name in COUNTS:
+        source = snap(name)
+        if source is None:
+            print(f"{name}: absent")
+            continue
+        with gpugda.connect(source, device=asked.device) as accelerator:
+            compare(name, accelerator, slow=asked.slow)
+
+
+if __name__ == "__main__":
+    main()

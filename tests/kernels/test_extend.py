@@ -1,0 +1,173 @@
+"""Extending by one node against Python: what fits is found by looking at every relationship."""
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+from kernels.kernel_graphs import pack, random_graph, wrong
+from kernels.test_join import upload_table
+
+from gpugda.device.buffers import MemoryBudget
+from gpugda.device.candidate_filter import FilterArrays
+from gpugda.device.device_graph import DeviceGraph
+from gpugda.device.extend import (
+    Extension,
+    ExtensionKernels,
+    Link,
+    LinkFlags,
+    Pairs,
+    StepArrays,
+    Test,
+    extension_words,
+)
+from gpugda.device.join import Table
+from gpugda.device.prefix_sum import PrefixSum
+
+NODES = 90
+KNOWN, SEVERAL = LinkFlags.NEEDS_RELATIONSHIP, LinkFlags.SEVERAL
+
+
+class Step:
+    """A step on a random graph, its arrays on the device, and the rows that must come of it."""
+
+    def __init__(self, context, workspace, extension, rows=300, mask=None, graph=None):
+        seed = 1
+        self.graph = graph or random_graph(NODES, seed)
+        random = np.random.default_rng(seed)
+        self.extension, self.mask = extension, mask
+        self.candidates = random.random(NODES) < 0.7
+        self.columns = random.integers(0, NODES, (2, rows)).astype(np.uint32)
+        self.columns[0].sort()
+        self.table = upload_table(workspace, self.columns)
+        device_graph = DeviceGraph(context, self.graph)
+        masks = None if mask is None else workspace.upload(pack(mask))
+        arrays = FilterArrays(
+            device_graph.csr_arguments(MemoryBudget(1 << 40)),
+            workspace.upload(np.zeros(1, dtype=np.uint32)),
+            None,
+            None,
+            masks,
+            device_graph.words,
+            device_graph.relationship_words,
+            NODES,
+        )
+        matrix = np.concatenate([pack(np.ones(NODES, bool)), pack(self.candidates)])
+        words, places = extension_words([extension, extension])
+        self.arrays = StepArrays(
+            arrays,
+            workspace.upload(matrix),
+            workspace.upload(np.array(words, dtype=np.uint32)),
+            places[1],
+        )
+        self.totals = workspace.upload(np.zeros(1024, dtype=np.uint64))
+
+    def expected(self):
+        found = Counter()
+        for row in self.columns.T.tolist():
+            choices = [self.fitting(link, row[link.column]) for link in self.extension.links]
+            for chosen in product(*choices):
+                nodes = {node for node, _ in chosen}
+                if len(nodes) == 1 and (
+                    self.extension.candidate_row is None or self.candidates[chosen[0][0]]
+                ):
+                    self.add(found, row, chosen)
+        return found
+
+    def add(self, found, row, chosen):
+        values = [*row, chosen[0][0], *(relationship for _, relationship in chosen)]
+        for test in self.extension.tests:
+            equal = values[test.left] == values[test.right]
+            if test.second:
+                equal = equal and values[test.second[0]] == values[test.second[1]]
+            if equal != test.equal:
+                return
+        known = [
+            relationship
+            for (_, relationship), link in zip(chosen, self.extension.links, strict=True)
+            if link.relationship_column is not None
+        ]
+        found[(*(row[at] for at in self.extension.kept), chosen[0][0], *known)] += 1
+
+    def fitting(self, link, node):
+        starts, ends = self.graph.start_nodes().tolist(), self.graph.outgoing.neighbours.tolist()
+        types = self.graph.relationship_types().tolist()
+        for index, (start, end) in enumerate(zip(starts, ends, strict=True)):
+            if link.types is not None and types[index] not in link.types:
+                continue
+            if link.mask_slot is not None and not self.mask[index]:
+                continue
+            if link.outgoing and start == node:
+                yield end, index
+            if link.incoming and end == node and not (link.outgoing and start == end):
+                yield start, index
+
+
+def link(column, outgoing=True, incoming=False, types=None, to=None, flags=0, mask_slot=None):
+    if types is not None and len(types) == 1:
+        flags |= LinkFlags.PLAIN
+    if to is not None or mask_slot is not None:
+        flags |= KNOWN
+    return Link(column, outgoing, incoming, types, mask_slot, to, flags)
+
+
+def extension(*links, tests=(), kept=(1, 0), candidate_row=1):
+    return Extension(candidate_row, len(kept), None, kept, tuple(tests), links)
+
+
+STEPS = {
+    "one type": extension(link(0, types=(0,), to=3)),
+    "incoming": extension(link(1, False, True, types=(2,), to=3)),
+    "undirected, any type": extension(link(0, True, True, to=3)),
+    "two types": extension(link(0, types=(0, 2), to=3)),
+    "all fit": extension(link(0, types=(1,)), candidate_row=None),
+    "two lists": extension(
+        link(0, types=(0,), to=3, flags=SEVERAL), link(1, False, True, to=4, flags=SEVERAL)
+    ),
+    "three lists, a test": extension(
+        link(0, True, True, flags=SEVERAL | KNOWN),
+        link(1, True, True, to=3, flags=SEVERAL),
+        link(0, types=(0, 1), flags=SEVERAL | KNOWN),
+        tests=[Test(3, 5, False), Test(0, 2, False, (1, 2))],
+    ),
+    "a mask": extension(
+        link(0, True, True, mask_slot=0, to=3, flags=SEVERAL), link(1, flags=SEVERAL)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("rows", [1, 255, 700])
+def test_pairs(context, workspace, name, rows):
+    mask = np.random.default_rng(5).random(3 * NODES) < 0.5
+    step = Step(context, workspace, STEPS[name], rows, mask)
+    expected = step.expected()
+    kernels = ExtensionKernels(context)
+    pairs = measured(context, workspace, kernels, step)
+    width, capacity = len(step.extension.kept) + 3, expected.total() + 5
+    extended = Table(wrong(workspace, capacity * width), 0, width, capacity)
+    counters = workspace.upload(np.zeros(2, dtype=np.uint32))
+    for low in range(0, pairs.total, 1000):
+        window = (low, min(low + 1000, pairs.total))
+        kernels.extend(step.arrays, step.table, pairs, window, extended, counters)
+        kernels.count(step.arrays, step.table, pairs, window, step.totals)
+    assert int(workspace.download(counters)[0]) == expected.total()
+    assert int(workspace.download(step.totals).sum()) == expected.total()
+    assert appended(workspace, extended, expected) == expected
+
+
+def measured(context, workspace, kernels, step):
+    rows = step.table.row_count
+    lengths, bases = wrong(workspace, rows), workspace.allocate(rows, np.uint8)
+    kernels.measure(step.arrays, step.table, lengths, bases)
+    sums = PrefixSum(context).run(workspace, lengths, 0, rows)
+    return Pairs(sums, bases, int(workspace.download(sums)[-1]))
+
+
+def appended(workspace, extended, expected):
+    """The rows, without the columns that nobody wrote."""
+    values = workspace.download(extended.values).reshape(extended.width, -1)
+    values = values[:, : expected.total()]
+    used = len(next(iter(expected), ()))
+    assert (values[used:] == 0xFFFFFFFF).all()
+    return Counter(map(tuple, values[:used].T.tolist()))
