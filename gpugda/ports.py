@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from gpugda.data.batches import NodeBatch, RelationshipBatch
+    import numpy as np
+    from numpy.typing import NDArray
 
-__all__ = ["GraphBatches", "GraphSource", "Progress", "SilentProgress", "SnapshotFolder"]
+    from gpugda.data.batches import NodeBatch, RelationshipBatch
+    from gpugda.data.column import Column
+
+__all__ = [
+    "DatabaseServer",
+    "DatabaseVersion",
+    "GraphBatches",
+    "GraphSource",
+    "IdentifierPrefixes",
+    "NativeAnswer",
+    "Progress",
+    "ServerFacts",
+    "SilentProgress",
+    "SnapshotFolder",
+]
 
 
 class Progress(Protocol):
@@ -36,11 +51,47 @@ class SilentProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class DatabaseVersion:
+    """A state of a database: its newest committed transaction.
+
+    Args:
+        database_id: The database's uuid. A re-created or restored database has another one.
+        transaction: Number of the newest committed transaction; rises with every commit.
+        bookmark: What the driver is given to read at this state or a later one.
+    """
+
+    database_id: str
+    transaction: int
+    bookmark: str = field(default="", compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IdentifierPrefixes:
+    """What stands before a node's or relationship's numeric id in its element id."""
+
+    node: str
+    relationship: str
+
+
+@dataclass(frozen=True, slots=True)
 class GraphBatches:
-    """A graph in columns: all node batches are read before the first relationship batch."""
+    """A graph in columns: all node batches are read before the first relationship batch.
+
+    Args:
+        nodes: Rising ids where the source is a server, so that index order is id order.
+        relationships: With ids where the source is a server.
+        version: The state that is read, if it still is the newest when all has been read; None
+            where the source does not change or cannot tell.
+        element_ids: Given by servers, whose ids the data graph then keeps.
+        properties_complete: Whether the batches hold all properties; else they are read when a
+            query asks for them.
+    """
 
     nodes: Iterable[NodeBatch]
     relationships: Iterable[RelationshipBatch]
+    version: DatabaseVersion | None = None
+    element_ids: IdentifierPrefixes | None = None
+    properties_complete: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +115,135 @@ class GraphSource(Protocol):
         Raises:
             SourceError: What was wrong, in which file or table, at which row.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What a database server is, as found when connecting.
+
+    Args:
+        address: Scheme, host and port, without credentials.
+        product: ``Neo4j``, or what another Bolt server calls itself.
+        version: Such as ``5.26.0`` or ``2026.08.1``.
+        edition: ``community``, ``enterprise`` or what the server says.
+        database: The database's name.
+        database_id: Its uuid, empty if it cannot be told.
+        default_cypher: Cypher version of texts without a prefix: 5 or 25.
+        user: Who is asked as, empty without authentication.
+        impersonated_user: As whom the user acts, or empty.
+        has_bookmarks: Whether `DatabaseServer.probe` can tell the version.
+        clustered: Whether several members may answer.
+        sees_everything: Whether the user may read all nodes, relationships and properties.
+        restriction: Where not: a sentence for people.
+    """
+
+    address: str
+    product: str
+    version: str
+    edition: str
+    database: str
+    database_id: str
+    default_cypher: int
+    user: str
+    impersonated_user: str
+    has_bookmarks: bool
+    clustered: bool
+    sees_everything: bool
+    restriction: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NativeAnswer:
+    """The server's own answer to a query.
+
+    Args:
+        keys: Column names.
+        records: ``neo4j.Record`` each, in order.
+        summary: The driver's ``neo4j.ResultSummary``.
+        version: State in which, or after which, it was answered, if the server tells.
+    """
+
+    keys: tuple[str, ...]
+    records: list[Any]
+    summary: Any
+    version: DatabaseVersion | None
+
+
+@runtime_checkable
+class DatabaseServer(GraphSource, Protocol):
+    """A source that is a live database: it changes, and answers queries itself.
+
+    All methods may be called from several threads. Errors of the server (``neo4j.exceptions``) pass
+    unchanged from `run_native`; elsewhere they become `SourceError` with what to do.
+    """
+
+    @property
+    def facts(self) -> ServerFacts:
+        """What was found when connecting."""
+
+    def probe(self, timeout: float | None = None) -> DatabaseVersion | None:
+        """The newest committed state, one round trip; None if the server cannot tell.
+
+        Raises:
+            SourceError: The server cannot be reached, or refuses.
+        """
+
+    def read_properties(
+        self,
+        keys: Sequence[str] | None,
+        ids: NDArray[np.int64],
+        version: DatabaseVersion | None,
+        *,
+        of_nodes: bool,
+        progress: Progress | None = None,
+    ) -> Mapping[str, Column]:
+        """Property columns of all nodes or relationships, read at the version or a later one.
+
+        Args:
+            keys: Which; None for all that there are.
+            ids: Numeric ids, none twice: the nodes' rise, the relationships' may be in any order.
+            version: The state of the snapshot: the caller probes afterwards whether it still holds.
+            of_nodes: Of nodes, else of relationships.
+            progress: Told how far it has come.
+
+        Returns:
+            A column of ``len(ids)`` values per key; a key that nothing has may be left out.
+
+        Raises:
+            StaleSnapshotError: An id is of nothing any more.
+        """
+
+    def read_entities(
+        self, ids: NDArray[np.int64], version: DatabaseVersion | None, *, of_nodes: bool
+    ) -> list[dict[str, Any]]:
+        """All properties of some nodes or relationships, in the order of ``ids``.
+
+        Raises:
+            StaleSnapshotError: An id is of nothing any more.
+        """
+
+    def run_native(
+        self,
+        text: str,
+        parameters: Mapping[str, Any],
+        *,
+        timeout: float | None = None,
+        read_only: bool = False,
+        progress: Progress | None = None,
+    ) -> NativeAnswer:
+        """The query, unchanged, in a transaction of its own.
+
+        Args:
+            text: Cypher.
+            parameters: Values by name.
+            timeout: Seconds, enforced by the server and, if it does not answer, here.
+            read_only: In read access mode; else writes are allowed.
+            progress: Told of the rows that came.
+
+        Raises:
+            QueryTimeoutError: The timeout passed.
+            neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError: As the driver raises them.
+        """
+
+    def close(self) -> None:
+        """Closes what it opened: a driver that was given by the user stays open."""

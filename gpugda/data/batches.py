@@ -58,6 +58,7 @@ class RelationshipBatch:
         origin: File or table, for error messages.
         rows: 1-based row (line) of each relationship in the origin, or the row of the first one.
         row_word: What a row of the origin is called there.
+        relationship_ids: ``int64`` ids of their own, where the source is a server.
     """
 
     count: int
@@ -71,3 +72,4 @@ class RelationshipBatch:
     origin: str = "relationships"
     rows: int | NDArray[np.int64] = 1
     row_word: str = "row"
+    relationship_ids: NDArray[np.int64] | None = None
