@@ -1,38 +1,51 @@
-"""The accelerator: one source, its data graph, one device, and the way of a query on one page."""
+"""The accelerator: one source, its data graph, and one device, behind the public methods."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from gpugda.config import check_timeout, device_wanted, parse_bytes
+from gpugda.answer.embedded import EmbeddedAnswers
+from gpugda.answer.request import Request
+from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
 from gpugda.errors import ConfigurationError, DeviceError
 from gpugda.execute.device_session import DEFAULT_STRATEGY, STRATEGIES, DeviceSession
-from gpugda.execute.embeddings import StrategyReport
-from gpugda.execute.gpu import run_on_device
-from gpugda.execute.reference import run_reference
-from gpugda.loading import LoadedGraph, load
-from gpugda.plan.explain import Estimate, Explanation, explain_text
-from gpugda.ports import GraphSource, Progress, SilentProgress
-from gpugda.query.parser import parse
-from gpugda.query.prepare import prepare
-from gpugda.query.query_graph import Query, QueryGraph, query_of
-from gpugda.result.result import Result
-from gpugda.result.summary import Summary
+from gpugda.plan.explain import Estimate, Explanation
+from gpugda.ports import DatabaseServer, GraphSource, Progress, SilentProgress
 from gpugda.snapshot.store import save_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from gpugda.answer.declined import Declined
+    from gpugda.loading import LoadedGraph
+    from gpugda.plan.plan import Plan
+    from gpugda.query.query_graph import QueryGraph
+    from gpugda.result.result import Result
 __all__ = ["Accelerator"]
 
 ENGINES = ("auto", "gpu", "native", "reference")
 REFINEMENTS = ("off", "once", "fixpoint")
+
+
+class _Answers(Protocol):
+    """Where answers come from: an embedded graph, or a live database and its snapshot."""
+
+    @property
+    def loaded(self) -> LoadedGraph | None: ...
+    def run(self, request: Request, engine: str) -> Result: ...
+    def try_device(self, request: Request) -> Result | Declined: ...
+    def plan(self, request: Request) -> Plan: ...
+    def route(self, request: Request) -> tuple[str, ...]: ...
+    def refresh(self) -> None: ...
+    def complete(self) -> LoadedGraph: ...
+    def status(self) -> dict[str, Any]: ...
+    def close(self) -> None: ...
 
 
 class Accelerator:
@@ -55,18 +68,36 @@ class Accelerator:
         device: str | int | None = None,
         memory_limit: int | str | None = None,
         refinement: str = "once",
+        freshness: str = "strict",
+        planner: str = "cost",
+        load: str = "now",
+        cache: bool = True,
         progress: Progress | None = None,
     ) -> None:
         if refinement not in REFINEMENTS:
             raise ConfigurationError(
                 f"refinement is {refinement!r}; it can be {', '.join(map(repr, REFINEMENTS))}."
             )
-        self._source = source
-        self._progress = progress or SilentProgress()
-        self._session = DeviceSession(device_wanted(device), parse_bytes(memory_limit), refinement)
+        policy = parse_freshness(freshness)
         self._pid = os.getpid()
         self._closed = False
-        self._loaded = load(source, self._progress)
+        self._session = DeviceSession(device_wanted(device), parse_bytes(memory_limit), refinement)
+        watched = progress or SilentProgress()
+        self._answers: _Answers
+        if isinstance(source, DatabaseServer):
+            from gpugda.answer.opening import open_server
+
+            self._answers = open_server(
+                source,
+                self._session,
+                policy,
+                planner=planner,
+                when=load,
+                cache=cache,
+                progress=watched,
+            )
+        else:
+            self._answers = EmbeddedAnswers(source, self._session, watched)
 
     # ------------------------------------------------------------------ queries
     def run(
@@ -85,7 +116,8 @@ class Accelerator:
             query: Cypher text, or a query graph (then all its named variables are returned).
             parameters: Values of the query's parameters; those named like an argument here must
                 come this way.
-            engine: ``"auto"``; ``"gpu"``, the OpenCL device, which may be a CPU; ``"reference"``,
+            engine: ``"auto"``, the faster of the device and the database; ``"gpu"``, the OpenCL
+                device, which may be a CPU; ``"native"``, the database itself; ``"reference"``,
                 plain Python, slow and obviously right. An engine asked for by name is used or
                 raises: nothing falls back.
             strategy: How the device joins; default the fastest.
@@ -102,78 +134,47 @@ class Accelerator:
             DeviceError: There is no OpenCL device, or it failed.
             MemoryLimitError: Not possible within the memory limit.
             QueryTimeoutError: The timeout passed.
+            StaleSnapshotError: The engine asked for could not get a fresh snapshot.
+            neo4j.exceptions.Neo4jError: As the database answers the query.
         """
-        self._check_usable()
-        request = _Request(
-            values=_merged(parameters, kwparameters),
-            deadline=_deadline(check_timeout(timeout)),
-            loaded=self._loaded,
-        )
-        chosen, reason = _route(engine)
-        with request.stage("parse"):
-            prepared = _prepared(query)
-        if prepared.mode == "EXPLAIN":
-            return self._run_explain(prepared, request, chosen, _strategy(strategy))
-        if chosen == "reference":
-            return self._run_reference(prepared, request, reason)
-        return self._run_gpu(prepared, request, reason, _strategy(strategy))
-
-    def _run_gpu(self, query: Query, request: _Request, reason: str, strategy: str) -> Result:
-        loaded, report = request.loaded, StrategyReport()
-        with request.stage("plan"):
-            plan = loaded.plan(query, strategy)
-        with self._said_if_closed(), ExitStack() as device:
-            with request.stage("open"):
-                runner = device.enter_context(self._session.strategy(strategy, loaded.graph))
-            started, device_name = time.perf_counter(), self._session.device_name
-            table = run_on_device(
-                plan, loaded.graph, runner, request.values, report, request.deadline
+        request = self._request(query, parameters, kwparameters, strategy, timeout)
+        if engine not in ENGINES:
+            raise ConfigurationError(
+                f"engine is {engine!r}; it can be {', '.join(map(repr, ENGINES))}."
             )
-        request.timings.update(report.timings)
-        request.timings["other"] = max(
-            0.0, time.perf_counter() - started - sum(report.timings.values())
-        )
-        summary = request.summary(
-            query,
-            engine="gpu",
-            reason=reason,
-            strategy=strategy,
-            device=device_name,
-            rows=table.row_count,
-            warnings=plan.warnings,
-            steps=tuple(report.steps),
-        )
-        return Result(table, summary)
+        with self._said_if_closed():
+            return self._answers.run(request, engine)
 
-    def _run_reference(self, query: Query, request: _Request, reason: str) -> Result:
-        with request.stage("join"):
-            found = run_reference(
-                parse(query.text), request.loaded.graph, request.values, deadline=request.deadline
-            )
-        summary = request.summary(query, engine="reference", reason=reason, rows=len(found.rows))
-        return Result.from_rows(found.names, found.rows, request.loaded.graph, summary)
+    def try_device(
+        self,
+        query: str | QueryGraph,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> Result | Declined:
+        """The device's answer where that is right and worth it, else why not.
 
-    def _run_explain(self, query: Query, request: _Request, engine: str, strategy: str) -> Result:
-        with request.stage("plan"):
-            text = explain_text(request.loaded.plan(query, strategy))
-        names = tuple(column.name for column in query.columns)
-        summary = request.summary(
-            query,
-            engine=engine,
-            reason="EXPLAIN asks for the plan and runs nothing",
-            strategy=strategy,
-            steps=tuple(text.splitlines()),
-        )
-        return Result.from_rows(names, [], request.loaded.graph, summary)
+        For callers that have a connection of their own to ask instead: nothing but a probe and
+        reads of properties was sent to the server.
+
+        Raises:
+            ConfigurationError: An argument makes no sense, or the accelerator is closed.
+            QueryTimeoutError: The timeout passed.
+        """
+        request = self._request(query, parameters, {}, None, timeout)
+        with self._said_if_closed():
+            return self._answers.try_device(request)
 
     def explain(self, query: str | QueryGraph, *, strategy: str | None = None) -> Explanation:
-        """How a query would be answered; runs nothing. Print it.
+        """How a query would be answered, by which engine and why; runs nothing. Print it.
 
         Raises:
             QueryError: As `run` does for the text.
+            SourceError: There is no snapshot yet, and none can be read.
         """
-        self._check_usable()
-        return Explanation(self._loaded.plan(_prepared(query), _strategy(strategy)))
+        request = self._request(query, None, {}, strategy, None)
+        plan = self._answers.plan(request)
+        return Explanation(plan, self._answers.route(request))
 
     def estimate(self, query: str | QueryGraph) -> Estimate:
         """Rows, bytes on the device and seconds, estimated from statistics; runs nothing.
@@ -187,11 +188,14 @@ class Accelerator:
     def refresh(self) -> None:
         """Reads the source again. Results already given keep the graph they came from.
 
+        A database that has not changed since the snapshot is not read again.
+
         Raises:
             SourceError: It cannot be read; the accelerator keeps what it had.
+            StaleSnapshotError: It changed during each of several attempts.
         """
         self._check_usable()
-        self._loaded = load(self._source, self._progress)
+        self._answers.refresh()
 
     def save(self, path: str | os.PathLike[str], *, compression: str | None = None) -> None:
         """Saves the data graph as a folder for `gpugda.connect`; replaces an older snapshot there.
@@ -204,32 +208,16 @@ class Accelerator:
             SourceError: It cannot be written, or something else lies there.
         """
         self._check_usable()
+        loaded = self._answers.complete()
         save_snapshot(
-            self._loaded.graph,
-            Path(path),
-            compression=compression,
-            source_name=self._loaded.source_name,
+            loaded.graph, Path(path), compression=compression, source_name=loaded.source_name
         )
 
     def status(self) -> dict[str, Any]:
-        """What is loaded, since when, how large, and on which device."""
+        """What is loaded, since when, how large, on which device, and how fresh it is."""
         self._check_usable()
-        loaded = self._loaded
-        age = datetime.now(UTC) - loaded.loaded_at
-        return {
-            "source": loaded.source_name,
-            "nodes": loaded.graph.node_count,
-            "relationships": loaded.graph.relationship_count,
-            "labels": len(loaded.graph.labels),
-            "types": len(loaded.graph.types),
-            "loaded_at": loaded.loaded_at.isoformat(timespec="seconds"),
-            "age_seconds": age.total_seconds(),
-            "load_seconds": loaded.seconds,
-            "host_bytes": loaded.graph.nbytes,
-            "device": self._session.device_name,
-            "device_bytes": self._session.bytes_used,
-            "plans_cached": len(loaded.plans),
-        }
+        device = {"device": self._session.device_name, "device_bytes": self._session.bytes_used}
+        return {**_graph_status(self._answers.loaded), **device, **self._answers.status()}
 
     # ------------------------------------------------------------------ life
     @property
@@ -241,6 +229,7 @@ class Accelerator:
         """Frees the device. Results stay readable. Closing twice does nothing."""
         was_closed, self._closed = self._closed, True
         if not was_closed and self._pid == os.getpid():
+            self._answers.close()
             self._session.close()
 
     def __enter__(self) -> Self:
@@ -250,11 +239,30 @@ class Accelerator:
         self.close()
 
     def __repr__(self) -> str:
-        graph = self._loaded.graph
         state = "closed" if self._closed else (self._session.device_name or "no device opened yet")
+        loaded = self._answers.loaded
+        if loaded is None:
+            return f"<Accelerator: no snapshot yet; {state}>"
+        graph = loaded.graph
         return (
-            f"<Accelerator {self._loaded.source_name}: {graph.node_count:,} nodes, "
+            f"<Accelerator {loaded.source_name}: {graph.node_count:,} nodes, "
             f"{graph.relationship_count:,} relationships; {state}>"
+        )
+
+    def _request(
+        self,
+        query: str | QueryGraph,
+        parameters: Mapping[str, Any] | None,
+        kwparameters: Mapping[str, Any],
+        strategy: str | None,
+        timeout: float | None,
+    ) -> Request:
+        self._check_usable()
+        return Request(
+            query,
+            _merged(parameters, kwparameters),
+            _strategy(strategy),
+            _deadline(check_timeout(timeout)),
         )
 
     def _check_usable(self) -> None:
@@ -279,32 +287,23 @@ class Accelerator:
             ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """What belongs to one run."""
-
-    values: Mapping[str, Any]
-    deadline: float | None
-    loaded: LoadedGraph
-    timings: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Adds the time of a block to a stage."""
-        started = time.perf_counter()
-        yield
-        self.timings[name] = self.timings.get(name, 0.0) + time.perf_counter() - started
-
-    def summary(self, query: Query, **facts: Any) -> Summary:
-        """The summary of this run; the total is what was timed so far."""
-        self.timings["total"] = sum(self.timings.values())
-        return Summary(
-            query=query.text,
-            parameters=self.values,
-            timings=self.timings,
-            snapshot=self.loaded.described,
-            **facts,
-        )
+def _graph_status(loaded: LoadedGraph | None) -> dict[str, Any]:
+    if loaded is None:
+        return {"source": "no snapshot yet"}
+    age = datetime.now(UTC) - loaded.loaded_at
+    return {
+        "source": loaded.source_name,
+        "transaction": None if loaded.version is None else loaded.version.transaction,
+        "nodes": loaded.graph.node_count,
+        "relationships": loaded.graph.relationship_count,
+        "labels": len(loaded.graph.labels),
+        "types": len(loaded.graph.types),
+        "loaded_at": loaded.loaded_at.isoformat(timespec="seconds"),
+        "age_seconds": age.total_seconds(),
+        "load_seconds": loaded.seconds,
+        "host_bytes": loaded.graph.nbytes,
+        "plans_cached": len(loaded.plans),
+    }
 
 
 def _merged(
@@ -319,31 +318,6 @@ def _merged(
 
 def _deadline(seconds: float | None) -> float | None:
     return None if seconds is None else time.monotonic() + seconds
-
-
-def _prepared(query: str | QueryGraph) -> Query:
-    if isinstance(query, str):
-        return prepare(query)
-    if isinstance(query, QueryGraph):
-        return query_of(query)
-    raise ConfigurationError(
-        f"A query is Cypher text or a QueryGraph, not a {type(query).__name__}."
-    )
-
-
-def _route(engine: str) -> tuple[str, str]:
-    """The engine to use and the reason."""
-    if engine not in ENGINES:
-        raise ConfigurationError(
-            f"engine is {engine!r}; it can be {', '.join(map(repr, ENGINES))}."
-        )
-    if engine == "native":
-        raise ConfigurationError(
-            "engine='native' needs a Neo4j server as source; this source is an embedded graph."
-        )
-    if engine == "auto":
-        return "gpu", "an embedded source has no native engine, and the device answers this query"
-    return engine, f"engine={engine!r} was asked for"
 
 
 def _strategy(name: str | None) -> str:

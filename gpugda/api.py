@@ -13,7 +13,7 @@ from gpugda.config import default_source
 from gpugda.sources import adapter, resolve_source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from gpugda.plan.explain import Explanation
     from gpugda.ports import GraphSource, Progress
@@ -26,33 +26,67 @@ __all__ = ["AsyncAccelerator", "connect", "explain", "graph", "read_import", "ru
 def connect(
     source: object,
     *,
+    auth: Any = None,
+    database: str | None = None,
+    impersonated_user: str | None = None,
+    labels: Sequence[str] | None = None,
+    types: Sequence[str] | None = None,
     device: str | int | None = None,
     memory_limit: int | str | None = None,
     refinement: str = "once",
+    freshness: str = "strict",
+    planner: str = "cost",
+    load: str = "now",
+    cache: bool = True,
     progress: Progress | None = None,
 ) -> Accelerator:
-    """Reads a source and gives an `Accelerator` for it.
+    """Opens a source and gives an `Accelerator` for it.
 
     Args:
-        source: A saved snapshot's folder, a GraphML file, a folder or zip of import CSV,
-            ``"sample:wordnet"``, or what `graph` and `read_import` return.
+        source: A ``bolt://`` or ``neo4j://`` address (also ``+s`` and ``+ssc``) or a
+            ``neo4j.Driver``; or a saved snapshot, a GraphML file, a folder or zip of import
+            CSV, ``"sample:wordnet"``, or what `graph` and `read_import` return.
+        auth: ``(user, password)`` or what the driver takes; default ``NEO4J_USERNAME`` and
+            ``NEO4J_PASSWORD``.
+        database: Name; default ``NEO4J_DATABASE``, else the user's home database.
+        impersonated_user: As whom to read and ask.
+        labels: Read only nodes with one of these labels; queries that this could change go to the
+            database.
+        types: Read only relationships of these types, likewise.
         device: ``"gpu"``, ``"cpu"``, a part of the platform's or device's name, or a number as
             ``gpugda devices`` shows it; default ``GPUGDA_DEVICE``, else the GPU with most memory,
             else any.
         memory_limit: Bytes on the device (``512 * 2**20`` or ``"512MiB"``); default 80 % of its
             memory.
         refinement: How often candidates are refined: ``"off"``, ``"once"`` or ``"fixpoint"``.
+        freshness: How old an accelerated answer may be: ``"strict"``, not at all; ``"max_age=5s"``;
+            ``"manual"``, as of the last `Accelerator.refresh`.
+        planner: Who judges which engine is faster: ``"cost"`` or ``"density"``.
+        load: When a database is read first: ``"now"``, or in the ``"background"`` while queries go
+            to it.
+        cache: Keep snapshots of databases on disk, in ``GPUGDA_CACHE_DIR``.
         progress: Told how far loading has come.
 
     Raises:
         ConfigurationError: An argument makes no sense.
         SourceError: The source cannot be read, or contradicts itself.
     """
+    server: dict[str, Any] = {
+        "auth": auth,
+        "database": database,
+        "impersonated_user": impersonated_user,
+        "labels": labels,
+        "types": types,
+    }
     return Accelerator(
-        resolve_source(source),
+        resolve_source(source, **{name: each for name, each in server.items() if each is not None}),
         device=device,
         memory_limit=memory_limit,
         refinement=refinement,
+        freshness=freshness,
+        planner=planner,
+        load=load,
+        cache=cache,
         progress=progress,
     )
 
@@ -162,7 +196,7 @@ def run(
     timeout: float | None = None,
     **kwparameters: Any,
 ) -> Result:
-    """Runs a query on the source named by ``GPUGDA_SOURCE``; see `Accelerator.run`.
+    """Runs a query on the source that ``GPUGDA_SOURCE`` or ``NEO4J_URI`` names: `Accelerator.run`.
 
     Raises:
         ConfigurationError: No source is configured.
@@ -174,7 +208,7 @@ def run(
 
 
 def explain(query: str | QueryGraph) -> Explanation:
-    """How a query would be answered on the source named by ``GPUGDA_SOURCE``.
+    """How a query would be answered on the source named by ``GPUGDA_SOURCE`` or ``NEO4J_URI``.
 
     Raises:
         ConfigurationError: No source is configured.

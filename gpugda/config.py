@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.errors import ConfigurationError
@@ -11,9 +12,17 @@ from gpugda.errors import ConfigurationError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["check_freshness", "check_timeout", "default_source", "device_wanted", "parse_bytes"]
+__all__ = [
+    "Freshness",
+    "check_timeout",
+    "default_source",
+    "device_wanted",
+    "parse_bytes",
+    "parse_freshness",
+]
 
 _UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
@@ -55,20 +64,38 @@ def check_timeout(timeout: float | None) -> float | None:
     return float(timeout)
 
 
-def check_freshness(freshness: str) -> str:
-    """``strict``, ``manual`` or ``max_age=…``.
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """How old an accelerated answer may be.
+
+    Args:
+        policy: ``strict``: it shows the database as it was when `run` was called, or later;
+            ``max_age``: at most ``seconds`` before that; ``manual``: as of the last refresh.
+        seconds: For ``max_age``.
+    """
+
+    policy: str
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        return f"max_age={self.seconds:g}s" if self.policy == "max_age" else self.policy
+
+
+def parse_freshness(text: str) -> Freshness:
+    """The policy of ``strict``, ``manual`` or ``max_age=5s`` (units ms, s, m, h).
 
     Raises:
         ConfigurationError: Anything else.
     """
-    if freshness in ("strict", "manual") or re.fullmatch(
-        r"max_age=\d+(\.\d+)?(ms|s|m|h)", freshness
-    ):
-        return freshness
-    raise ConfigurationError(
-        f"freshness is {freshness!r}; it can be 'strict', 'manual', or 'max_age=' with a "
-        "duration such as 5s."
-    )
+    if text in ("strict", "manual"):
+        return Freshness(text)
+    match = re.fullmatch(r"max_age=(\d+(?:\.\d+)?)(ms|s|m|h)", str(text))
+    if match is None:
+        raise ConfigurationError(
+            f"freshness is {text!r}; it can be 'strict', 'manual', or 'max_age=' with a "
+            "duration such as 5s."
+        )
+    return Freshness("max_age", float(match[1]) * _SECONDS[match[2]])
 
 
 def device_wanted(
@@ -92,7 +119,8 @@ def default_source(environment: Mapping[str, str] | None = None) -> str:
         if address := variables.get(name, "").strip():
             return address
     raise ConfigurationError(
-        "No data source is configured. Set GPUGDA_SOURCE to a snapshot folder, a GraphML file, a "
-        "folder of import CSV, or 'sample:wordnet'; or open one yourself: "
+        "No data source is configured. Set NEO4J_URI (with NEO4J_USERNAME, NEO4J_PASSWORD and, if "
+        "needed, NEO4J_DATABASE), or GPUGDA_SOURCE to a snapshot folder, a GraphML file, a folder "
+        "of import CSV, or 'sample:wordnet'; or open one yourself: "
         "gpugda.connect(source).run(query)."
     )

@@ -18,6 +18,7 @@ from gpugda.snapshot.store import open_snapshot
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.plan import Plan
+    from gpugda.ports import DatabaseVersion
     from gpugda.query.query_graph import Query
 
 __all__ = ["LoadedGraph", "load"]
@@ -32,12 +33,21 @@ class LoadedGraph:
     """A data graph and the plans made for it.
 
     A refresh makes a new one; results keep the one they came from.
+
+    Args:
+        graph: The data graph.
+        source_name: For people.
+        seconds: What reading and building took.
+        loaded_at: When.
+        version: The state of the database that it is, None for sources that do not change.
+        plans: By query text and strategy.
     """
 
     graph: DataGraph
     source_name: str
     seconds: float
     loaded_at: datetime
+    version: DatabaseVersion | None = None
     plans: LruCache[tuple[str, str], Plan] = field(default_factory=lambda: LruCache(PLANS_KEPT))
 
     def plan(self, query: Query, strategy: str) -> Plan:
@@ -50,8 +60,9 @@ class LoadedGraph:
 
     @property
     def described(self) -> str:
-        """Name and time, for summaries."""
-        return f"{self.source_name}, loaded {self.loaded_at.isoformat(timespec='seconds')}"
+        """Name, state and time, for summaries."""
+        at = "" if self.version is None else f" at transaction {self.version.transaction}"
+        return f"{self.source_name}{at}, loaded {self.loaded_at.isoformat(timespec='seconds')}"
 
 
 def load(source: GraphSource, progress: Progress) -> LoadedGraph:
@@ -61,11 +72,13 @@ def load(source: GraphSource, progress: Progress) -> LoadedGraph:
         SourceError: It cannot be read, or contradicts itself.
     """
     started = time.perf_counter()
+    version = None
     with source.read(progress) as content:
         if isinstance(content, SnapshotFolder):
             graph = open_snapshot(content.path)
         else:
             graph = build_data_graph(content, progress)
+            version = content.version
     seconds = time.perf_counter() - started
     logger.info(
         "%s: %d nodes, %d relationships in %.2f s",
@@ -74,4 +87,4 @@ def load(source: GraphSource, progress: Progress) -> LoadedGraph:
         graph.relationship_count,
         seconds,
     )
-    return LoadedGraph(graph, source.name, seconds, datetime.now(UTC))
+    return LoadedGraph(graph, source.name, seconds, datetime.now(UTC), version)

@@ -24,6 +24,7 @@ __all__ = [
     "IdentifierPrefixes",
     "NativeAnswer",
     "Progress",
+    "Projection",
     "ServerFacts",
     "SilentProgress",
     "SnapshotFolder",
@@ -71,6 +72,19 @@ class IdentifierPrefixes:
 
     node: str
     relationship: str
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """The part of a database that is read.
+
+    Args:
+        labels: Nodes with one of these labels, None for all nodes.
+        types: Relationships of these types between such nodes, None for all.
+    """
+
+    labels: tuple[str, ...] | None = None
+    types: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +194,10 @@ class DatabaseServer(GraphSource, Protocol):
     @property
     def facts(self) -> ServerFacts:
         """What was found when connecting."""
+
+    @property
+    def projection(self) -> Projection:
+        """The part of the database that `read` gives."""
 
     def probe(self, timeout: float | None = None) -> DatabaseVersion | None:
         """The newest committed state, one round trip; None if the server cannot tell.

@@ -67,13 +67,25 @@ class _Ready:
         return None
 
 
-def resolve_source(source: object) -> GraphSource:
-    """The source behind a `GraphSource`, a path, or an address ``adapter:rest``.
+def resolve_source(source: object, **server_options: Any) -> GraphSource:
+    """The source behind a `GraphSource`, a path, an address ``adapter:rest``, or a driver.
+
+    Args:
+        source: What the user gave.
+        server_options: Of a database server only: ``auth``, ``database`` and so on.
 
     Raises:
-        ConfigurationError: It is none of these.
-        SourceError: The path does not exist or holds no graph.
+        ConfigurationError: It is none of these, or has no such options.
+        SourceError: The path does not exist or holds no graph, or the server cannot be reached.
     """
+    if _is_server(source):
+        made: GraphSource = adapter("bolt")(source, **server_options)
+        return made
+    if server_options:
+        raise ConfigurationError(
+            f"{', '.join(sorted(server_options))}: only for a source that is a database server "
+            "(bolt://… or neo4j://…, or a driver)."
+        )
     if isinstance(source, str):
         return _from_text(source)
     if isinstance(source, PathLike) and isinstance(text := fspath(source), str):
@@ -82,10 +94,18 @@ def resolve_source(source: object) -> GraphSource:
     if isinstance(source, GraphSource):
         return source
     raise ConfigurationError(
-        f"A source cannot be a {type(source).__name__}. Give a snapshot folder, a GraphML "
-        "file, a folder of import CSV, 'sample:wordnet', or what gpugda.graph(...) and "
-        "gpugda.read_import(...) return."
+        f"A source cannot be a {type(source).__name__}. Give bolt://… or neo4j://…, a neo4j "
+        "driver, a snapshot folder, a GraphML file, a folder of import CSV, 'sample:wordnet', or "
+        "what gpugda.graph(...) and gpugda.read_import(...) return."
     )
+
+
+def _is_server(source: object) -> bool:
+    if isinstance(source, str):
+        scheme, _, rest = source.strip().partition(":")
+        return rest.startswith("//") and scheme.partition("+")[0].lower() in ("bolt", "neo4j")
+    # By the shape of a driver, so that the driver's package is imported only by who uses it.
+    return all(hasattr(source, name) for name in ("session", "verify_connectivity", "encrypted"))
 
 
 def _refuse_empty(text: str) -> None:
@@ -99,11 +119,6 @@ def _refuse_empty(text: str) -> None:
 def _from_text(address: str) -> GraphSource:
     _refuse_empty(address)
     scheme, colon, rest = address.partition(":")
-    if colon and rest.startswith("//") and scheme.partition("+")[0] in ("bolt", "neo4j"):
-        raise ConfigurationError(
-            "This version reads embedded sources and snapshots, not a Neo4j server. Export the "
-            "graph once (neo4j-admin or apoc.export.graphml.all) and open the files."
-        )
     if colon and scheme in _adapters() and not _is_there(address):
         made: GraphSource = adapter(scheme)(rest)
         return made

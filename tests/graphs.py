@@ -13,6 +13,7 @@ from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import column_from_values
 from gpugda.data.data_graph import DataGraph
+from gpugda.ports import IdentifierPrefixes
 
 NodeSpec = tuple[str | Sequence[str], Mapping[str, Any]]
 RelationshipSpec = tuple[int, str, int, Mapping[str, Any]]
@@ -24,6 +25,8 @@ class ListedBatches:
 
     nodes: Iterable[NodeBatch]
     relationships: Iterable[RelationshipBatch]
+    element_ids: IdentifierPrefixes | None = None
+    properties_complete: bool = True
 
 
 def make_graph(

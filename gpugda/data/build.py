@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
+from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.data_graph import DataGraph
+from gpugda.data.external_ids import ExternalIds
 from gpugda.data.identifiers import IdentifierMap, NameTable, Origin
 from gpugda.data.joining import join_columns
 from gpugda.data.labels import label_rows
 from gpugda.data.progress import Progress, SilentProgress
+from gpugda.data.property_store import PropertyStore
 from gpugda.data.sorting import outgoing_csr, reversed_csr
+from gpugda.data.statistics import PendingCounts
 from gpugda.data.stored_lists import with_stored_lists
 from gpugda.errors import SourceError
 
@@ -39,8 +43,28 @@ _Number = TypeVar("_Number", np.uint16, np.uint32)
 _ROWS_BEFORE_LOOKUP = 1 << 21
 
 
+class Prefixes(Protocol):
+    """What stands before numeric ids in element ids."""
+
+    @property
+    def node(self) -> str:
+        """Of nodes."""
+
+    @property
+    def relationship(self) -> str:
+        """Of relationships."""
+
+
 class Batches(Protocol):
     """A graph in columns: all node batches are read before the first relationship batch."""
+
+    @property
+    def element_ids(self) -> Prefixes | None:
+        """Where given, the ids of the source are kept."""
+
+    @property
+    def properties_complete(self) -> bool:
+        """Whether the batches hold all properties."""
 
     @property
     def nodes(self) -> Iterable[NodeBatch]:
@@ -67,30 +91,49 @@ def build_data_graph(
     progress = progress or SilentProgress()
     progress.phase("reading nodes")
     nodes = _Nodes()
+    keeps_ids = batches.element_ids is not None
     for node_batch in batches.nodes:
         nodes.add(node_batch)
         progress.advance(node_batch.count)
+        if keeps_ids:
+            nodes.keep_ids(node_batch)
     nodes.identifiers.freeze()
     progress.phase("reading relationships")
-    relationships = _Relationships(nodes.identifiers)
+    relationships = _Relationships(nodes.identifiers, keeps_ids=keeps_ids)
     for batch in batches.relationships:
         relationships.add(batch)
         progress.advance(batch.count)
     relationships.resolve()
     nodes.identifiers = IdentifierMap()  # its memory is needed for sorting
     progress.phase("sorting relationships", relationships.count)
-    graph = _assemble(nodes, relationships, element_id_prefix)
+    graph = _assemble(nodes, relationships, batches, element_id_prefix)
     logger.info("built %d nodes, %d relationships", graph.node_count, graph.relationship_count)
     return graph
 
 
-def _assemble(nodes: _Nodes, relationships: _Relationships, prefix: str) -> DataGraph:
+def _assemble(
+    nodes: _Nodes, relationships: _Relationships, batches: Batches, prefix: str
+) -> DataGraph:
     label_sets = nodes.label_sets()
     labels, types = NameTable(tuple(nodes.labels)), NameTable(tuple(relationships.types))
-    outgoing, relationship_properties = relationships.sorted(nodes.count)
+    outgoing, relationship_properties, relationship_ids = relationships.sorted(nodes.count)
     incoming = reversed_csr(outgoing, len(types))
     node_properties = nodes.properties.columns()
     label_offsets, label_ids = label_rows(label_sets.codes, label_sets.sets)
+    statistics = gather_statistics(
+        label_sets, len(types), outgoing, incoming, node_properties, relationship_properties
+    )
+    complete = batches.properties_complete
+    if not complete:
+        statistics = replace(
+            statistics,
+            distinct_counts=PendingCounts(statistics.distinct_counts),
+            relationship_distinct_counts=PendingCounts(statistics.relationship_distinct_counts),
+        )
+    ids = None
+    if batches.element_ids is not None:
+        prefixes = batches.element_ids
+        ids = ExternalIds(nodes.kept_ids(), relationship_ids, prefixes.node, prefixes.relationship)
     return DataGraph(
         node_count=nodes.count,
         relationship_count=relationships.count,
@@ -100,12 +143,11 @@ def _assemble(nodes: _Nodes, relationships: _Relationships, prefix: str) -> Data
         label_ids=label_ids,
         outgoing=outgoing,
         incoming=incoming,
-        node_properties=node_properties,
-        relationship_properties=relationship_properties,
-        statistics=gather_statistics(
-            label_sets, len(types), outgoing, incoming, node_properties, relationship_properties
-        ),
+        node_properties=PropertyStore(node_properties, complete=complete),
+        relationship_properties=PropertyStore(relationship_properties, complete=complete),
+        statistics=statistics,
         element_id_prefix=prefix,
+        external_ids=ids,
     )
 
 
@@ -149,6 +191,7 @@ class _Nodes:
         self.identifiers = IdentifierMap()
         self._sets: dict[tuple[int, ...], int] = {}
         self._codes: list[NDArray[np.int32]] = []
+        self._ids: list[NDArray[np.int64]] = []
 
     def add(self, batch: NodeBatch) -> None:
         _check_length(batch.label_codes, batch.count, "label codes", batch.origin)
@@ -161,6 +204,23 @@ class _Nodes:
         self.properties.add(batch.count, batch.properties, origin)
         self.count += batch.count
         _check_count(self.count, "nodes")
+
+    def keep_ids(self, batch: NodeBatch) -> None:
+        """Remembers the ids themselves, of sources whose ids the graph keeps."""
+        if batch.ids is None:
+            raise SourceError(f"{batch.origin}: the nodes have no ids")
+        self._ids.append(numpy_numbers(batch.ids).astype(np.int64, copy=False))
+
+    def kept_ids(self) -> NDArray[np.int64]:
+        """``int64`` ids by node index, rising.
+
+        Raises:
+            SourceError: They do not rise.
+        """
+        ids = np.concatenate([np.empty(0, dtype=np.int64), *self._ids])
+        if not bool((ids[1:] > ids[:-1]).all()):
+            raise SourceError("the ids of the nodes do not rise from one node to the next")
+        return ids
 
     def label_sets(self) -> LabelSets:
         codes = np.concatenate([np.empty(0, dtype=np.int32), *self._codes])
@@ -180,8 +240,10 @@ class _Nodes:
 class _Relationships:
     """The relationships of all batches, with node indexes in place of ids."""
 
-    def __init__(self, identifiers: IdentifierMap) -> None:
+    def __init__(self, identifiers: IdentifierMap, *, keeps_ids: bool) -> None:
         self.count = 0
+        self._keeps_ids = keeps_ids
+        self._ids: list[NDArray[np.int64]] = []
         self.types: dict[str, int] = {}
         self.properties = _Properties()
         self._identifiers = identifiers
@@ -200,6 +262,11 @@ class _Relationships:
         NameTable(tuple(self.types))  # refuses too many before they are cut to 16 bits
         self._types.append(np.array(type_ids, dtype=np.uint16)[batch.type_codes])
         self.properties.add(batch.count, batch.properties, _origin(batch))
+        if self._keeps_ids:
+            if batch.relationship_ids is None:
+                raise SourceError(f"{batch.origin}: the relationships have no ids")
+            _check_length(batch.relationship_ids, batch.count, "relationship ids", batch.origin)
+            self._ids.append(batch.relationship_ids)
         self.count += batch.count
         _check_count(self.count, "relationships")
         # Looking up many ids at once is faster, but small batches must not pile up without end.
@@ -217,20 +284,28 @@ class _Relationships:
         ids = [batch.target_ids for batch in waiting]
         self._ends += self._lookup(ids, [batch.target_space for batch in waiting], origins)
 
-    def sorted(self, node_count: int) -> tuple[Csr, dict[str, Column]]:
-        """Rows by start node, and properties by relationship index; the batches are given up."""
+    def sorted(self, node_count: int) -> tuple[Csr, dict[str, Column], NDArray[np.int64]]:
+        """Rows by start node, properties and ids by relationship index; the batches are given up.
+
+        The ids are empty where they are not kept.
+        """
         starts = _joined(self._starts, np.empty(0, dtype=np.uint32))
         types = _joined(self._types, np.empty(0, dtype=np.uint16))
         ends = _joined(self._ends, np.empty(0, dtype=np.uint32))
         self._starts, self._types, self._ends = [], [], []
         columns = self.properties.columns()
+        ids = np.concatenate([np.empty(0, dtype=np.int64), *self._ids])
+        self._ids = []
+        with_order = bool(columns) or self._keeps_ids
         outgoing, order = outgoing_csr(
-            node_count, len(self.types), starts, types, ends, with_order=bool(columns)
+            node_count, len(self.types), starts, types, ends, with_order=with_order
         )
         if order is not None:
             for key in columns:
                 columns[key] = columns[key].take(order)
-        return outgoing, columns
+            if self._keeps_ids:
+                ids = ids[order]
+        return outgoing, columns, ids
 
     def _lookup(
         self, ids: Sequence[pa.Array], spaces: Sequence[str], origins: Sequence[Origin]

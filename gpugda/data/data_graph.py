@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from gpugda.data.labels import distinct_label_sets, label_bitmap
+from gpugda.data.property_store import PropertyStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from numpy.typing import NDArray
 
     from gpugda.data.column import Column
     from gpugda.data.csr import Csr
+    from gpugda.data.external_ids import ExternalIds
     from gpugda.data.identifiers import NameTable
     from gpugda.data.statistics import GraphStatistics
 
@@ -63,10 +65,12 @@ class DataGraph:
             one node.
         outgoing: By start node. Position in its arrays = relationship index.
         incoming: By end node, with the relationship index of each entry.
-        node_properties: Column of n values per property key.
+        node_properties: Column of n values per property key; a plain mapping given here becomes a
+            complete `PropertyStore`.
         relationship_properties: Column of m values per property key, by relationship index.
         statistics: What the planner may look at.
         element_id_prefix: Text before ``n<index>`` and ``r<index>`` in element ids.
+        external_ids: Of a database server; None where ids are the indexes.
     """
 
     node_count: int
@@ -77,11 +81,32 @@ class DataGraph:
     label_ids: NDArray[np.uint16]
     outgoing: Csr
     incoming: Csr
-    node_properties: Mapping[str, Column]
-    relationship_properties: Mapping[str, Column]
+    node_properties: PropertyStore
+    relationship_properties: PropertyStore
     statistics: GraphStatistics
     element_id_prefix: str = ""
+    external_ids: ExternalIds | None = None
     _derived: _Derived = field(default_factory=_Derived, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("node_properties", "relationship_properties"):
+            columns: Any = getattr(self, name)
+            if not isinstance(columns, PropertyStore):
+                object.__setattr__(self, name, PropertyStore(columns))
+
+    def add_properties(
+        self, columns: Mapping[str, Column], read: Collection[str] | None, *, of_nodes: bool
+    ) -> None:
+        """Takes property columns that were read later; see `PropertyStore.add`."""
+        counts: Any
+        if of_nodes:
+            store, counts = self.node_properties, self.statistics.distinct_counts
+        else:
+            store = self.relationship_properties
+            counts = self.statistics.relationship_distinct_counts
+        store.add(columns, read)
+        for key, column in columns.items():
+            counts[key] = None if column.dictionary is None else len(column.dictionary)
 
     def label_bits(self, label_id: int) -> NDArray[np.uint32]:
         """``uint32[ceil(n/32)]``: bit ``v % 32`` of word ``v // 32`` is set if v has the label."""
@@ -116,16 +141,46 @@ class DataGraph:
 
     def element_id_of_node(self, node: int) -> str:
         """Stable text that names the node: the answer of ``elementId()``."""
+        if self.external_ids is not None:
+            return f"{self.external_ids.node_prefix}{self.external_ids.nodes[node]}"
         return f"{self.element_id_prefix}n{node}"
 
     def element_id_of_relationship(self, relationship: int) -> str:
         """Stable text that names the relationship: the answer of ``elementId()``."""
+        if self.external_ids is not None:
+            ids = self.external_ids
+            return f"{ids.relationship_prefix}{ids.relationships[relationship]}"
         return f"{self.element_id_prefix}r{relationship}"
+
+    def ids_of(self, indexes: NDArray[np.uint32], *, of_nodes: bool) -> NDArray[np.int64]:
+        """``int64`` per index: the answer of ``id()``."""
+        if self.external_ids is None:
+            return indexes.astype(np.int64)
+        ids = self.external_ids
+        found: NDArray[np.int64] = (ids.nodes if of_nodes else ids.relationships)[indexes]
+        return found
+
+    def index_of_element_id(self, text: str, *, of_nodes: bool) -> int:
+        """The node or relationship that the text names, -1 if there is none."""
+        ids, kind = self.external_ids, "n" if of_nodes else "r"
+        if ids is None:
+            prefix = f"{self.element_id_prefix}{kind}"
+        else:
+            prefix = ids.node_prefix if of_nodes else ids.relationship_prefix
+        digits = text.removeprefix(prefix)
+        if not text.startswith(prefix) or not _is_number(digits):
+            return -1
+        if ids is not None:
+            number = int(digits)
+            return ids.node_index(number) if of_nodes else ids.relationship_index(number)
+        count = self.node_count if of_nodes else self.relationship_count
+        return int(digits) if int(digits) < count else -1
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, property columns and what was derived from them until now."""
-        columns = [*self.node_properties.values(), *self.relationship_properties.values()]
+        stores = (self.node_properties, self.relationship_properties)
+        columns = [column for store in stores for column in store.columns.values()]
         dictionaries = {id(column.dictionary): column.dictionary for column in columns}
         return (
             self.label_offsets.nbytes
@@ -135,6 +190,7 @@ class DataGraph:
             + sum(column.nbytes for column in columns)
             + sum(int(getattr(each, "nbytes", 0)) for each in dictionaries.values())
             + self._derived.nbytes()
+            + (0 if self.external_ids is None else self.external_ids.nbytes)
         )
 
     def _parallel_counts(self) -> tuple[int, ...]:
@@ -156,3 +212,14 @@ class DataGraph:
         codes = self._derived.get("label codes", self._label_codes)
         examples = np.unique(codes, return_index=True)[1].tolist()
         return tuple(self.node_labels(node) for node in examples)
+
+
+def _is_number(digits: str) -> bool:
+    # As numbers are written: no sign, no zero in front, and within 64 bits.
+    return (
+        0 < len(digits) <= 19
+        and digits.isascii()
+        and digits.isdigit()
+        and (digits[0] != "0" or digits == "0")
+        and int(digits) < 2**63
+    )

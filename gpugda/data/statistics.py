@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ANY", "DegreeSummary", "GraphStatistics"]
+__all__ = ["ANY", "DegreeSummary", "GraphStatistics", "PendingCounts"]
 
 ANY = -1
 """In place of a label or type id: any."""
+
+
+class PendingCounts(dict[str, int | None]):
+    """Distinct values per property where not all properties were read: others are not known."""
+
+    def __missing__(self, key: str) -> None:
+        return None
+
+    def __contains__(self, key: object) -> bool:
+        return True
 
 
 @dataclass(frozen=True, slots=True)

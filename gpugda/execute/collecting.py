@@ -11,7 +11,7 @@ from gpugda.execute.expressions import evaluate_operand
 from gpugda.execute.grouping import group_rows, nan_identity
 from gpugda.execute.operands import take
 from gpugda.execute.row_table import RowTable, stacked
-from gpugda.execute.sorting import sorted_rows
+from gpugda.execute.sorting import in_order, sorted_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +85,10 @@ class OutputRows:
                 for each, operand in zip(query.columns, outputs, strict=True)
             )
         after = replace(environment, outputs=outputs)
-        columns += tuple(evaluate_operand(key.expression, after) for key in query.order_by)
+        columns += tuple(
+            in_order(evaluate_operand(key.expression, after), environment.graph)
+            for key in query.order_by
+        )
         return RowTable(environment.row_count, columns)
 
     def _should_merge(self) -> bool:

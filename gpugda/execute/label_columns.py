@@ -56,7 +56,13 @@ def _holds(labels: ast.LabelExpression, names: Sequence[str]) -> bool:
 
 # ------------------------------------------------------------------ functions
 def _id(graph: DataGraph, column: Column, cache: Cache) -> Column:
-    return Column(ColumnKind.INTEGER, column.values.astype(np.int64), column.valid)
+    is_node = column.kind is ColumnKind.NODE
+    if column.valid is None:
+        return Column(ColumnKind.INTEGER, graph.ids_of(column.values, of_nodes=is_node))
+    # What stands in a null's place is no index.
+    numbers = np.zeros(len(column), dtype=np.int64)
+    numbers[column.valid] = graph.ids_of(column.values[column.valid], of_nodes=is_node)
+    return Column(ColumnKind.INTEGER, numbers, column.valid)
 
 
 def _element_id(graph: DataGraph, column: Column, cache: Cache) -> Column:
@@ -112,9 +118,4 @@ def index_of_element_id(graph: DataGraph, kind: ColumnKind, text: Any) -> Any:
         return [index_of_element_id(graph, kind, item) for item in text]
     if not isinstance(text, str):
         return -1
-    digits = text[len(text.rstrip("0123456789")) :]
-    count = graph.node_count if kind is ColumnKind.NODE else graph.relationship_count
-    if not digits.isascii() or not 0 < len(digits) <= 10 or int(digits) >= count:
-        return -1
-    index = int(digits)
-    return index if _element_id_maker(graph, kind)(index) == text else -1
+    return graph.index_of_element_id(text, of_nodes=kind is ColumnKind.NODE)

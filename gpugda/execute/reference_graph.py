@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.data.columns import to_values
 from gpugda.query.ast import Direction
+from gpugda.values import Entity
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
-    from gpugda.values import Entity
 
 __all__ = ["PlainGraph", "plain_graph"]
 
@@ -30,7 +30,9 @@ class PlainGraph:
     def __init__(self, graph: DataGraph) -> None:
         self._columns = {True: graph.node_properties, False: graph.relationship_properties}
         self._values: dict[tuple[bool, str], list[Any]] = {}
-        self._element_id_prefix = graph.element_id_prefix
+        self._element_ids = (graph.element_id_of_relationship, graph.element_id_of_node)
+        ids = graph.external_ids
+        self._ids = None if ids is None else (ids.relationships, ids.nodes)
         self.labels = [tuple(graph.node_labels(node)) for node in range(graph.node_count)]
         self.sources: list[int] = graph.start_nodes().tolist()
         self.targets: list[int] = graph.outgoing.neighbours.tolist()
@@ -65,7 +67,21 @@ class PlainGraph:
 
     def element_id(self, entity: Entity) -> str:
         """The stable text that names a node or relationship."""
-        return f"{self._element_id_prefix}{'n' if entity.is_node else 'r'}{entity.index}"
+        return self._element_ids[entity.is_node](entity.index)
+
+    def id(self, entity: Entity) -> int:
+        """The number that names a node or relationship."""
+        return entity.index if self._ids is None else int(self._ids[entity.is_node][entity.index])
+
+    def in_order(self, value: Any) -> Any:
+        """The value as ORDER BY takes it: nodes and relationships by their ids."""
+        if self._ids is None:
+            return value
+        if isinstance(value, Entity):
+            return Entity(value.is_node, self.id(value))
+        if isinstance(value, list):
+            return [self.in_order(item) for item in value]
+        return value
 
 
 def plain_graph(graph: DataGraph) -> PlainGraph:

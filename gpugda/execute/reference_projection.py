@@ -81,7 +81,8 @@ def _ordered(
 ) -> Projected:
     rows = list(projected)
     for item in reversed(tuple(order_by)):  # sorting is stable, so the first item sorts last
-        keys = [values.order_key(evaluator.value(item.expression, scope)) for _, scope in rows]
+        found = (evaluator.value(item.expression, scope) for _, scope in rows)
+        keys = [values.order_key(evaluator.graph.in_order(value)) for value in found]
         order = sorted(range(len(rows)), key=keys.__getitem__, reverse=item.descending)
         rows = [rows[place] for place in order]
     return iter(rows)

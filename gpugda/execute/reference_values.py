@@ -200,7 +200,7 @@ class Evaluator:
 
 
 _FUNCTIONS: dict[str, Callable[[PlainGraph, Entity], Any]] = {
-    "id": lambda graph, entity: entity.index,
+    "id": lambda graph, entity: graph.id(entity),
     "elementid": lambda graph, entity: graph.element_id(entity),
     "labels": lambda graph, entity: list(graph.labels[entity.index]),
     "type": lambda graph, entity: graph.types[entity.index],

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpugda.data.columns import Column
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.entity_properties import EntityProperties
 
 __all__ = ["ResultTable"]
 
@@ -23,19 +24,22 @@ class ResultTable:
             into ``graph``; an OBJECT column's lists and maps may hold ``values.Entity``.
         row_count: Number of rows; counts also where there are no columns.
         graph: What the indexes refer to.
+        entity_properties: Of the nodes and relationships in the rows, where the graph does not have
+            all properties.
     """
 
     names: tuple[str, ...]
     columns: tuple[Column, ...]
     row_count: int
     graph: DataGraph
+    entity_properties: EntityProperties | None = None
 
     def slice(self, start: int, stop: int) -> ResultTable:
         """The rows ``start … stop-1``, or those of them that there are; no data is copied."""
         start = min(max(start, 0), self.row_count)
         stop = min(max(stop, start), self.row_count)
         columns = tuple(_slice(column, start, stop) for column in self.columns)
-        return ResultTable(self.names, columns, stop - start, self.graph)
+        return replace(self, columns=columns, row_count=stop - start)
 
 
 def _slice(column: Column, start: int, stop: int) -> Column:

@@ -68,14 +68,17 @@ class Explanation:
     Attributes:
         plan: The plan itself.
         estimate: Rows and bytes expected.
+        route: Which engine each rule of the planner would choose and why, a line each; empty where
+            there is only one engine.
     """
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, route: Sequence[str] = ()) -> None:
         self.plan = plan
         self.estimate = estimate(plan)
+        self.route = tuple(route)
 
     def __str__(self) -> str:
-        return explain_text(self.plan)
+        return "\n".join([explain_text(self.plan), *self.route])
 
     __repr__ = __str__
 

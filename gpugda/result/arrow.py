@@ -14,21 +14,20 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import pyarrow as pa
 
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.data.dictionaries import StringDictionary
 from gpugda.errors import ConfigurationError
 from gpugda.result.arrow_values import array_of_objects
-from gpugda.result.entities import start_nodes_of, type_ids_of
+from gpugda.result.entities import PlainEntities, properties_of, start_nodes_of, type_ids_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.entity_properties import EntityProperties
     from gpugda.execute.result_table import ResultTable
 
-__all__ = ["MIXED", "EntityForm", "arrow_table"]
+__all__ = ["MIXED", "EntityForm", "arrow_table", "check_form"]
 
 EntityForm = Literal["struct", "index", "id"]
 
@@ -44,10 +43,8 @@ def arrow_table(
     Raises:
         ConfigurationError: There is no such form.
     """
-    if form not in get_args(EntityForm):
-        known = ", ".join(map(repr, get_args(EntityForm)))
-        raise ConfigurationError(f"nodes is {form!r}; it can be {known}.")
-    maker = _ArrayMaker(table.graph, form, dictionary_strings)
+    check_form(form)
+    maker = _ArrayMaker(table.graph, table.entity_properties, form, dictionary_strings)
     fields, arrays = [], []
     for name, column in zip(table.names, table.columns, strict=True):
         valid = None if column.valid is None else column.valid[start:]
@@ -58,11 +55,29 @@ def arrow_table(
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
+def check_form(form: str) -> None:
+    """Refuses what is no form of nodes.
+
+    Raises:
+        ConfigurationError: It is none.
+    """
+    if form not in get_args(EntityForm):
+        known = ", ".join(map(repr, get_args(EntityForm)))
+        raise ConfigurationError(f"nodes is {form!r}; it can be {known}.")
+
+
 class _ArrayMaker:
     """Arrays for the columns of one table."""
 
-    def __init__(self, graph: DataGraph, form: EntityForm, dictionary_strings: bool) -> None:
+    def __init__(
+        self,
+        graph: DataGraph,
+        read_later: EntityProperties | None,
+        form: EntityForm,
+        dictionary_strings: bool,
+    ) -> None:
         self._graph = graph
+        self._read_later = read_later
         self._form = form
         self._dictionary_strings = dictionary_strings
 
@@ -72,7 +87,7 @@ class _ArrayMaker:
         if kind is ColumnKind.STRING:
             return self._strings(column), False
         if kind is ColumnKind.OBJECT:
-            return array_of_objects(column, self._graph)
+            return array_of_objects(column, PlainEntities(self._graph, self._read_later))
         if kind is ColumnKind.NODE or kind is ColumnKind.RELATIONSHIP:
             return self._entities(column, kind is ColumnKind.NODE), False
         return _numbers(column), False
@@ -120,7 +135,7 @@ class _ArrayMaker:
             [
                 self._element_ids(nodes, is_node=True),
                 pa.array(labels, pa.list_(pa.large_string())),
-                self._properties(self._graph.node_properties, nodes),
+                self._properties(nodes, of_nodes=True),
             ],
             names=["element_id", "labels", "properties"],
         )
@@ -134,22 +149,31 @@ class _ArrayMaker:
                 type_names.take(pa.array(type_ids_of(graph, relationships))),
                 self._element_ids(start_nodes_of(graph, relationships), is_node=True),
                 self._element_ids(graph.outgoing.neighbours[relationships], is_node=True),
-                self._properties(graph.relationship_properties, relationships),
+                self._properties(relationships, of_nodes=False),
             ],
             names=["element_id", "type", "start", "end", "properties"],
         )
 
-    def _properties(
-        self, columns: Mapping[str, Column], indexes: NDArray[np.uint32]
-    ) -> pa.StructArray:
+    def _properties(self, indexes: NDArray[np.uint32], *, of_nodes: bool) -> pa.StructArray:
+        columns = self._property_columns(indexes, of_nodes=of_nodes)
         if not columns:
             return pa.array([{}] * len(indexes), pa.struct([]))
         fields, arrays = [], []
         for key, column in columns.items():
-            array, mixed = self.array(column.take(indexes))
+            array, mixed = self.array(column)
             fields.append(pa.field(key, array.type, metadata=MIXED if mixed else None))
             arrays.append(array)
         return pa.StructArray.from_arrays(arrays, fields=fields)
+
+    def _property_columns(
+        self, indexes: NDArray[np.uint32], *, of_nodes: bool
+    ) -> dict[str, Column]:
+        store = self._graph.node_properties if of_nodes else self._graph.relationship_properties
+        if store.complete:
+            return {key: column.take(indexes) for key, column in store.items()}
+        rows = properties_of(self._graph, self._read_later, indexes, of_nodes=of_nodes)
+        keys = dict.fromkeys(key for row in rows for key in row)
+        return {key: column_from_values([row.get(key) for row in rows]) for key in keys}
 
 
 def _numbers(column: Column) -> pa.Array:

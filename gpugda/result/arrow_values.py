@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gpugda.result.entities import PlainEntities
 from gpugda.result.rows import column_values
 from gpugda.result.text import format_value
 
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from gpugda.data.columns import Column
-    from gpugda.data.data_graph import DataGraph
+    from gpugda.result.entities import EntityReader
 
 __all__ = ["array_of_objects"]
 
@@ -27,9 +26,9 @@ _DAY_NS = 86_400 * 10**9
 _EPOCH_ORDINAL = 719_163  # of 1970-01-01
 
 
-def array_of_objects(column: Column, graph: DataGraph) -> tuple[pa.Array, bool]:
+def array_of_objects(column: Column, entities: EntityReader) -> tuple[pa.Array, bool]:
     """The array of an OBJECT column, and whether its values had to become texts."""
-    values = column_values(column, PlainEntities(graph), 0, len(column))
+    values = column_values(column, entities, 0, len(column))
     try:
         return _typed_array(values), False
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):

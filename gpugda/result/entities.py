@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.entity_properties import EntityProperties
 
 __all__ = [
     "EntityReader",
@@ -68,9 +69,30 @@ def fresh(value: Any) -> Any:
 
 
 def properties_of(
+    graph: DataGraph,
+    read_later: EntityProperties | None,
+    indexes: NDArray[np.uint32],
+    *,
+    of_nodes: bool,
+) -> list[dict[str, Any]]:
+    """The properties of each index, without those that are null.
+
+    Args:
+        graph: Whose columns hold them, if they hold all.
+        read_later: Else, the properties that the result came with.
+        indexes: Of nodes, or of relationships.
+        of_nodes: Which of the two.
+    """
+    store = graph.node_properties if of_nodes else graph.relationship_properties
+    if store.complete or read_later is None:
+        return _from_columns(store, indexes)
+    rows = read_later.nodes if of_nodes else read_later.relationships
+    return [fresh(rows[index]) for index in indexes.tolist()]
+
+
+def _from_columns(
     columns: Mapping[str, Column], indexes: NDArray[np.uint32]
 ) -> list[dict[str, Any]]:
-    """The properties of each index, without those that are null."""
     found: list[dict[str, Any]] = [{} for _ in range(len(indexes))]
     for key, column in columns.items():
         if column.valid is None:
@@ -108,8 +130,9 @@ class PlainEntities:
     Labels come in the order in which the source gave them.
     """
 
-    def __init__(self, graph: DataGraph) -> None:
+    def __init__(self, graph: DataGraph, read_later: EntityProperties | None = None) -> None:
         self._graph = graph
+        self._read_later = read_later
 
     def nodes(self, indexes: NDArray[np.uint32]) -> Sequence[NodeValue]:
         """See `EntityReader`."""
@@ -118,7 +141,9 @@ class PlainEntities:
         made = [
             NodeValue(graph.element_id_of_node(node), graph.node_labels(node), properties)
             for node, properties in zip(
-                distinct.tolist(), properties_of(graph.node_properties, distinct), strict=True
+                distinct.tolist(),
+                properties_of(graph, self._read_later, distinct, of_nodes=True),
+                strict=True,
             )
         ]
         return [made[place] for place in places.reshape(-1).tolist()]
@@ -130,7 +155,7 @@ class PlainEntities:
         types = type_ids_of(graph, distinct).tolist()
         starts = start_nodes_of(graph, distinct).tolist()
         ends = graph.outgoing.neighbours[distinct].tolist()
-        found = properties_of(graph.relationship_properties, distinct)
+        found = properties_of(graph, self._read_later, distinct, of_nodes=False)
         made = [
             RelationshipValue(
                 graph.element_id_of_relationship(relationship),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["column_of", "table_from_rows"]
+__all__ = ["column_of", "object_column", "table_from_rows"]
 
 
 def table_from_rows(
@@ -43,7 +43,7 @@ def column_of(values: Sequence[Any]) -> Column:
         if len(is_node) == 1:
             return _entity_column(values, is_node.pop())
     if kinds & {Entity, list, dict}:
-        return _object_column(values)
+        return object_column(values)
     return column_from_values(values)
 
 
@@ -56,7 +56,8 @@ def _entity_column(values: Sequence[Any], is_node: bool) -> Column:
     )
 
 
-def _object_column(values: Sequence[Any]) -> Column:
+def object_column(values: Sequence[Any]) -> Column:
+    """The values as they are, one entry of the dictionary each."""
     # One entry a row: maps and entities are not hashed by the values they hold.
     codes = np.arange(len(values), dtype=np.int32)
     return Column(ColumnKind.OBJECT, codes, _validity(values), ObjectDictionary(values))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.entity_properties import EntityProperties
 
 __all__ = ["Neo4jEntities"]
 
@@ -27,8 +28,9 @@ class Neo4jEntities:
     labels nor properties until it is returned itself.
     """
 
-    def __init__(self, data_graph: DataGraph) -> None:
+    def __init__(self, data_graph: DataGraph, read_later: EntityProperties | None = None) -> None:
         self._data_graph = data_graph
+        self._read_later = read_later
         self.graph = Graph()
         self._nodes: dict[int, Node] = {}
         self._relationships: dict[int, Relationship] = {}
@@ -55,7 +57,7 @@ class Neo4jEntities:
 
     def _add_nodes(self, indexes: list[int]) -> None:
         array = np.array(indexes, dtype=np.uint32)
-        found = properties_of(self._data_graph.node_properties, array)
+        found = properties_of(self._data_graph, self._read_later, array, of_nodes=True)
         for index, properties in zip(indexes, found, strict=True):
             names = self._data_graph.node_labels(index)
             labels = self._label_sets.get(names)
@@ -71,9 +73,10 @@ class Neo4jEntities:
 
     def _new_node(self, index: int, labels: frozenset[str], properties: dict[str, Any]) -> Node:
         element_id = self._data_graph.element_id_of_node(index)
-        node = Node(self.graph, element_id, index, labels, properties)
+        number = self._number(index, of_nodes=True)
+        node = Node(self.graph, element_id, number, labels, properties)
         self.graph._nodes[element_id] = node
-        self._legacy("_legacy_nodes", index, node)
+        self._legacy("_legacy_nodes", number, node)
         return node
 
     def _end(self, index: int) -> Node:
@@ -88,21 +91,28 @@ class Neo4jEntities:
         types = type_ids_of(data_graph, array).tolist()
         starts = start_nodes_of(data_graph, array).tolist()
         ends = data_graph.outgoing.neighbours[array].tolist()
-        found = properties_of(data_graph.relationship_properties, array)
+        found = properties_of(data_graph, self._read_later, array, of_nodes=False)
         classes = {
             type_id: self.graph.relationship_type(data_graph.types.names[type_id])
             for type_id in set(types)
         }
         for place, index in enumerate(indexes):
             element_id = data_graph.element_id_of_relationship(index)
-            made = classes[types[place]](self.graph, element_id, index, found[place])
+            number = self._number(index, of_nodes=False)
+            made = classes[types[place]](self.graph, element_id, number, found[place])
             made._start_node = self._end(starts[place])
             made._end_node = self._end(ends[place])
             self._relationships[index] = self.graph._relationships[element_id] = made
-            self._legacy("_legacy_relationships", index, made)
+            self._legacy("_legacy_relationships", number, made)
 
-    def _legacy(self, table: str, index: int, entity: Any) -> None:
+    def _number(self, index: int, *, of_nodes: bool) -> int:
+        ids = self._data_graph.external_ids
+        if ids is None:
+            return index
+        return int((ids.nodes if of_nodes else ids.relationships)[index])
+
+    def _legacy(self, table: str, number: int, entity: Any) -> None:
         # Version 5 of the driver also finds entities by their old numeric id.
         by_id = getattr(self.graph, table, None)
         if by_id is not None:
-            by_id[str(index)] = entity
+            by_id[str(number)] = entity

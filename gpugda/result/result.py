@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.result_table import ResultTable
+    from gpugda.ports import NativeAnswer
     from gpugda.result.arrow import EntityForm
     from gpugda.result.entities import EntityReader
     from gpugda.result.neo4j_entities import Neo4jEntities
@@ -42,12 +43,23 @@ class Result:
     of one result belong to one ``neo4j.graph.Graph``. For use by one thread at a time.
 
     Args:
-        table: The rows.
+        table: The rows; None where a subclass holds them in another form.
         summary: What is known about the run.
+        names: Of the columns, where there is no table.
+        row_count: Likewise.
     """
 
-    def __init__(self, table: ResultTable, summary: Summary) -> None:
+    def __init__(
+        self,
+        table: ResultTable | None,
+        summary: Summary,
+        *,
+        names: Sequence[str] = (),
+        row_count: int = 0,
+    ) -> None:
         self._table = table
+        self._names = tuple(names) if table is None else table.names
+        self._row_count = row_count if table is None else table.row_count
         self._summary = summary
         self._entities: Neo4jEntities | None = None
         self._block: Sequence[tuple[Any, ...]] = ()
@@ -68,6 +80,13 @@ class Result:
 
         return cls(table_from_rows(names, rows, graph), summary)
 
+    @staticmethod
+    def from_native(answer: NativeAnswer, summary: Summary) -> Result:
+        """A result of records that the database answered itself."""
+        from gpugda.result.native import NativeResult
+
+        return NativeResult(answer, summary)
+
     # -------------------------------------------------------------- about the result
     @property
     def summary(self) -> Summary:
@@ -77,11 +96,12 @@ class Result:
     @property
     def table(self) -> ResultTable:
         """All rows as columns, whatever was read already."""
+        assert self._table is not None
         return self._table
 
     def keys(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return self._table.names
+        return self._names
 
     def closed(self) -> bool:
         """Whether ``consume`` was called, so that no more rows can be read."""
@@ -90,7 +110,7 @@ class Result:
     def consume(self) -> Summary:
         """Drops the rows that were not read, and gives the summary."""
         self._consumed = True
-        self._position = self._table.row_count
+        self._position = self._row_count
         self._block = ()
         return self._summary
 
@@ -131,9 +151,9 @@ class Result:
             neo4j.exceptions.ResultNotSingleError: With ``strict``, there is none or more than one.
         """
         self._check_open()
-        left = self._table.row_count - self._position
+        left = self._row_count - self._position
         found = self.fetch(1)
-        self._position = self._table.row_count
+        self._position = self._row_count
         if left == 1:
             return found[0]
         if strict:
@@ -180,7 +200,7 @@ class Result:
         self._check_open()
         with self._timed():
             entities = self._hydration()
-            for column in self._table.columns:
+            for column in self.table.columns:
                 if column.kind in (ColumnKind.NODE, ColumnKind.RELATIONSHIP):
                     is_node = column.kind is ColumnKind.NODE
                     some = column.values if column.valid is None else column.values[column.valid]
@@ -210,7 +230,7 @@ class Result:
         self._check_open()
         start = self._take_rest()
         with self._timed():
-            return arrow_table(self._table, start, nodes, dictionary_strings)
+            return arrow_table(self.table, start, nodes, dictionary_strings)
 
     def to_polars(self, nodes: EntityForm = "struct") -> pl.DataFrame:
         """The rest of the rows as a Polars data frame; see `to_arrow`.
@@ -244,7 +264,7 @@ class Result:
         self._check_open()
         begin = self._position
         try:
-            return data_frame(self._table, self.values(), expand=expand, parse_dates=parse_dates)
+            return data_frame(self.table, self.values(), expand=expand, parse_dates=parse_dates)
         except ConfigurationError:
             self._position = begin  # the rows were not given to anyone
             raise
@@ -267,7 +287,9 @@ class Result:
         Nodes are `NodeValue`, relationships `RelationshipValue`: what text and JSON are made from.
         """
         self._check_open()
-        blocks = read_blocks(self._table, PlainEntities(self._table.graph), self._take_rest())
+        table = self.table
+        plain = PlainEntities(table.graph, table.entity_properties)
+        blocks = read_blocks(table, plain, self._take_rest())
         while True:
             with self._timed():
                 block = next(blocks, None)
@@ -277,7 +299,7 @@ class Result:
 
     # -------------------------------------------------------------- for notebooks
     def __repr__(self) -> str:
-        count = self._table.row_count
+        count = self._row_count
         unit = "row" if count == 1 else "rows"
         state = "consumed" if self._consumed else f"{count - self._position:,} unread"
         return (
@@ -286,15 +308,21 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        from gpugda.result.html import html_table
+        from gpugda.result.html import SHOWN_ROWS, html_table
 
-        return html_table(self._table, self._summary)
+        rows = self._plain_rows(0, SHOWN_ROWS)
+        return html_table(self._names, rows, self._row_count, self._summary)
 
     # -------------------------------------------------------------- inside
+    def _plain_rows(self, start: int, stop: int) -> list[tuple[Any, ...]]:
+        table = self.table
+        plain = PlainEntities(table.graph, table.entity_properties)
+        return [row for block in read_blocks(table, plain, start, stop) for row in block]
+
     def _next_row(self) -> tuple[Any, ...] | None:
         place = self._position - self._block_start
         if not 0 <= place < len(self._block):
-            if self._position >= self._table.row_count:
+            if self._position >= self._row_count:
                 return None
             self._read_block()
             place = 0
@@ -303,13 +331,13 @@ class Result:
 
     def _read_block(self) -> None:
         with self._timed():
-            blocks = read_blocks(self._table, self._reader(), self._position)
+            blocks = read_blocks(self.table, self._reader(), self._position)
             self._block = next(blocks)
         self._block_start = self._position
 
     def _blocks(self, limit: int | None = None) -> Iterator[Sequence[tuple[Any, ...]]]:
-        end = self._table.row_count if limit is None else self._position + limit
-        end = min(end, self._table.row_count)
+        end = self._row_count if limit is None else self._position + limit
+        end = min(end, self._row_count)
         while self._position < end:
             place = self._position - self._block_start
             if not 0 <= place < len(self._block):
@@ -321,29 +349,30 @@ class Result:
 
     def _take_rest(self) -> int:
         start = self._position
-        self._position = self._table.row_count
+        self._position = self._row_count
         return start
 
     def _reader(self) -> EntityReader:
-        kinds = {column.kind for column in self._table.columns}
+        kinds = {column.kind for column in self.table.columns}
         if kinds & {ColumnKind.NODE, ColumnKind.RELATIONSHIP, ColumnKind.OBJECT}:
             return self._hydration()
-        return PlainEntities(self._table.graph)  # never asked for any: neo4j need not be imported
+        return PlainEntities(self.table.graph)  # never asked for any: neo4j need not be imported
 
     def _hydration(self) -> Neo4jEntities:
         if self._entities is None:
             from gpugda.result.neo4j_entities import Neo4jEntities
 
-            self._entities = Neo4jEntities(self._table.graph)
+            table = self.table
+            self._entities = Neo4jEntities(table.graph, table.entity_properties)
         return self._entities
 
     def _record_maker(self) -> Callable[[tuple[Any, ...]], neo4j.Record]:
         from gpugda.result.records import record_maker
 
-        return record_maker(self._table.names)
+        return record_maker(self._names)
 
     def _place(self, key: int | str) -> int | None:
-        names = self._table.names
+        names = self._names
         if isinstance(key, str):
             return names.index(key) if key in names else None
         if not isinstance(key, int):

@@ -1,6 +1,13 @@
 import pytest
 
-from gpugda.config import check_freshness, check_timeout, default_source, device_wanted, parse_bytes
+from gpugda.config import (
+    Freshness,
+    check_timeout,
+    default_source,
+    device_wanted,
+    parse_bytes,
+    parse_freshness,
+)
 from gpugda.errors import ConfigurationError
 
 
@@ -38,11 +45,14 @@ def test_timeouts():
 
 
 def test_freshness():
-    for good in ("strict", "manual", "max_age=5s", "max_age=0.5h"):
-        assert check_freshness(good) == good
-    for bad in ("fresh", "max_age", "max_age=5", ""):
+    assert parse_freshness("strict") == Freshness("strict")
+    assert parse_freshness("manual") == Freshness("manual")
+    for text, seconds in (("5s", 5), ("0.5h", 1800), ("250ms", 0.25), ("2m", 120)):
+        assert parse_freshness(f"max_age={text}") == Freshness("max_age", seconds)
+    assert str(parse_freshness("max_age=0.5h")) == "max_age=1800s"
+    for bad in ("fresh", "max_age", "max_age=5", "max_age=-1s", "", None):
         with pytest.raises(ConfigurationError, match="freshness"):
-            check_freshness(bad)
+            parse_freshness(bad)
 
 
 def test_the_device_comes_from_the_argument_then_the_environment():

@@ -1,0 +1,88 @@
+"""Answers of an accelerator whose source is an embedded graph: there is no other engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
+from gpugda.errors import ConfigurationError
+from gpugda.loading import LoadedGraph, load
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gpugda.answer.request import Request
+    from gpugda.execute.device_session import DeviceSession
+    from gpugda.plan.plan import Plan
+    from gpugda.ports import GraphSource, Progress
+    from gpugda.result.result import Result
+
+__all__ = ["EmbeddedAnswers"]
+
+
+class EmbeddedAnswers:
+    """One embedded graph and one device.
+
+    Args:
+        source: Read at once.
+        session: The device.
+        progress: Told how far reading has come.
+
+    Raises:
+        SourceError: The source cannot be read.
+    """
+
+    def __init__(self, source: GraphSource, session: DeviceSession, progress: Progress) -> None:
+        self._source = source
+        self._session = session
+        self._progress = progress
+        self._loaded = load(source, progress)
+
+    @property
+    def loaded(self) -> LoadedGraph:
+        """The graph."""
+        return self._loaded
+
+    def run(self, request: Request, engine: str) -> Result:
+        """See `Accelerator.run`."""
+        if engine == "native":
+            raise ConfigurationError(
+                "engine='native' needs a Neo4j server as source; this source is an embedded graph."
+            )
+        loaded, reason = self._loaded, f"engine={engine!r} was asked for"
+        if engine == "auto":
+            engine = "gpu"
+            reason = "an embedded source has no native engine, and the device answers this query"
+        if request.prepared().mode == "EXPLAIN":
+            return explained(request, loaded, engine).result(request)
+        if engine == "reference":
+            return answer_by_reference(request, loaded).result(request, reason=reason)
+        found = answer_on_device(request, loaded, self._session, request.deadline)
+        return found.result(request, reason=reason)
+
+    def try_device(self, request: Request) -> Result:
+        """As `run` on the device: there is nobody else to leave it to."""
+        return self.run(request, "gpu")
+
+    def plan(self, request: Request) -> Plan:
+        """The plan of a query."""
+        return self._loaded.plan(request.prepared(), request.strategy)
+
+    def route(self, request: Request) -> tuple[str, ...]:
+        """Why which engine would answer: there is only one."""
+        return ()
+
+    def refresh(self) -> None:
+        """Reads the source again."""
+        self._loaded = load(self._source, self._progress)
+
+    def complete(self) -> LoadedGraph:
+        """The graph with all its properties."""
+        return self._loaded
+
+    def status(self) -> dict[str, Any]:
+        """What is known besides the graph."""
+        return {}
+
+    def close(self) -> None:
+        """Nothing is open."""

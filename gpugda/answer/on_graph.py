@@ -1,0 +1,113 @@
+"""Answers from a loaded graph: on the device, by the reference, or the plan alone."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpugda.execute.embeddings import StrategyReport
+from gpugda.execute.gpu import run_on_device
+from gpugda.execute.reference import run_reference
+from gpugda.plan.explain import explain_text
+from gpugda.query.parser import parse
+from gpugda.result.from_rows import table_from_rows
+from gpugda.result.result import Result
+
+if TYPE_CHECKING:
+    from gpugda.answer.request import Request
+    from gpugda.execute.device_session import DeviceSession
+    from gpugda.execute.result_table import ResultTable
+    from gpugda.loading import LoadedGraph
+
+__all__ = ["GraphAnswer", "answer_by_reference", "answer_on_device", "explained"]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphAnswer:
+    """Rows in columns, and what the summary says of how they came to be."""
+
+    table: ResultTable
+    facts: dict[str, Any]
+
+    def result(self, request: Request, **facts: Any) -> Result:
+        """The result, with more for the summary."""
+        summary = request.summary(**{**self.facts, **facts, "rows": self.table.row_count})
+        return Result(self.table, summary)
+
+
+def answer_on_device(
+    request: Request, loaded: LoadedGraph, session: DeviceSession, deadline: float | None
+) -> GraphAnswer:
+    """The rows, by the OpenCL device.
+
+    Args:
+        request: What is asked.
+        loaded: The graph.
+        session: The device.
+        deadline: Time of ``time.monotonic``; may come before the request's own.
+
+    Raises:
+        QueryError: See `Accelerator.run`.
+        DeviceError: There is no device, or it failed.
+        QueryTimeoutError: The deadline passed.
+    """
+    report = StrategyReport()
+    query = request.prepared()
+    with request.stage("plan"):
+        plan = loaded.plan(query, request.strategy)
+    with ExitStack() as device:
+        with request.stage("open"):
+            runner = device.enter_context(session.strategy(request.strategy, loaded.graph))
+        started, device_name = time.perf_counter(), session.device_name
+        table = run_on_device(plan, loaded.graph, runner, request.values, report, deadline)
+    for stage, seconds in report.timings.items():
+        request.add_time(stage, seconds)
+    elsewhere = time.perf_counter() - started - sum(report.timings.values())
+    request.add_time("other", max(0.0, elsewhere))
+    return GraphAnswer(
+        table,
+        {
+            "engine": "gpu",
+            "strategy": request.strategy,
+            "device": device_name,
+            "snapshot": loaded.described,
+            "warnings": plan.warnings,
+            "steps": tuple(report.steps),
+        },
+    )
+
+
+def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
+    """The rows, by plain Python.
+
+    Raises:
+        QueryError: See `Accelerator.run`.
+        QueryTimeoutError: The deadline passed.
+    """
+    query = request.prepared()
+    with request.stage("join"):
+        found = run_reference(
+            parse(query.text), loaded.graph, request.values, deadline=request.deadline
+        )
+    table = table_from_rows(found.names, found.rows, loaded.graph)
+    return GraphAnswer(table, {"engine": "reference", "snapshot": loaded.described})
+
+
+def explained(request: Request, loaded: LoadedGraph, engine: str) -> GraphAnswer:
+    """No rows: the plan, as the steps of the summary."""
+    query = request.prepared()
+    with request.stage("plan"):
+        text = explain_text(loaded.plan(query, request.strategy))
+    names = tuple(column.name for column in query.columns)
+    return GraphAnswer(
+        table_from_rows(names, [], loaded.graph),
+        {
+            "engine": engine,
+            "reason": "EXPLAIN asks for the plan and runs nothing",
+            "strategy": request.strategy,
+            "snapshot": loaded.described,
+            "steps": tuple(text.splitlines()),
+        },
+    )

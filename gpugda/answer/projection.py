@@ -1,0 +1,50 @@
+"""Whether a query stays within the part of a database that was read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.query import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from gpugda.ports import Projection
+    from gpugda.query.query_graph import QueryGraph
+
+__all__ = ["leads_outside"]
+
+
+def leads_outside(query: QueryGraph, projection: Projection) -> str | None:
+    """Why the part that was read cannot answer the query; None if it can.
+
+    It can if every query node asks for a label, and every query relationship for types, that the
+    projection holds: then nothing outside of it could match.
+    """
+    if projection.labels is not None:
+        for node in query.nodes:
+            if not any(_within(each, projection.labels) for each in node.labels):
+                return (
+                    "the snapshot is restricted to the labels "
+                    f"{', '.join(projection.labels)}, and a node of the query is not"
+                )
+    if projection.types is not None:
+        for each in query.relationships:
+            if each.types is None or not _within(each.types, projection.types):
+                return (
+                    "the snapshot is restricted to the types "
+                    f"{', '.join(projection.types)}, and a relationship of the query is not"
+                )
+    return None
+
+
+def _within(expression: ast.LabelExpression, names: Collection[str]) -> bool:
+    """Does whatever satisfies the expression have one of the names?"""
+    match expression:
+        case ast.LabelName(name=name):
+            return name in names
+        case ast.LabelAnd(operands=operands):
+            return any(_within(operand, names) for operand in operands)
+        case ast.LabelOr(operands=operands):
+            return all(_within(operand, names) for operand in operands)
+    return False

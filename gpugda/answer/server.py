@@ -1,0 +1,357 @@
+"""Answers where the source is a live database: by the device if that is right and worth it.
+
+The way of a query, with engine ``auto``:
+
+1. Can the device answer it? What it does not understand, and what it may not see, goes to Neo4j.
+2. Should it? The planner compares both, from statistics and earlier times; nothing is sent.
+3. Is the snapshot fresh enough? One probe at most; if not, it is refreshed where that is cheaper
+   than the native answer, else in the background.
+4. Are the properties there that the query reads? Else they are read, or it goes native meanwhile.
+5. The device answers; whole nodes and relationships get their properties; what was read since the
+   probe counts only if a second probe finds the database unchanged.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+from gpugda.answer.declined import Declined
+from gpugda.answer.native import answer_natively
+from gpugda.answer.on_graph import GraphAnswer, answer_by_reference, answer_on_device
+from gpugda.answer.projection import leads_outside
+from gpugda.errors import (
+    ConfigurationError,
+    DeviceError,
+    QueryError,
+    QueryTimeoutError,
+    SourceError,
+    StaleSnapshotError,
+    UnsupportedQueryError,
+)
+from gpugda.live.properties import (
+    MissingProperties,
+    load_entities,
+    load_properties,
+    missing_properties,
+)
+from gpugda.query.property_needs import property_needs
+
+if TYPE_CHECKING:
+    from gpugda.answer.request import Request
+    from gpugda.answer.routing import Router
+    from gpugda.execute.device_session import DeviceSession
+    from gpugda.live.keeper import SnapshotKeeper
+    from gpugda.loading import LoadedGraph
+    from gpugda.plan.plan import Plan
+    from gpugda.plan.route import Verdict
+    from gpugda.ports import DatabaseServer, Progress
+    from gpugda.query.query_graph import Query
+    from gpugda.result.result import Result
+
+__all__ = ["ServerAnswers"]
+
+logger = logging.getLogger(__name__)
+
+_ATTEMPTS = 3
+"""How often a demanded engine is given a newer snapshot before it is said that this is futile."""
+
+_REFRESH_GAIN = 1.5
+"""A stale snapshot is refreshed at once when the native answer would take so many times as long."""
+
+
+class ServerAnswers:
+    """One live database, its snapshot, and one device.
+
+    Args:
+        server: The database.
+        keeper: Its snapshot.
+        session: The device.
+        router: Who judges what is worth it.
+        progress: Told how far reading properties has come.
+    """
+
+    def __init__(
+        self,
+        server: DatabaseServer,
+        keeper: SnapshotKeeper,
+        session: DeviceSession,
+        router: Router,
+        progress: Progress,
+    ) -> None:
+        self._server = server
+        self._keeper = keeper
+        self._session = session
+        self._router = router
+        self._progress = progress
+
+    @property
+    def loaded(self) -> LoadedGraph | None:
+        """The snapshot, None while there is none."""
+        return self._keeper.loaded
+
+    # ------------------------------------------------------------------ queries
+    def run(self, request: Request, engine: str) -> Result:
+        """See `Accelerator.run`."""
+        if engine == "native":
+            return self._native(request, "engine='native' was asked for")
+        if engine in ("gpu", "reference"):
+            return self._demanded(request, engine)
+        found = self._offer(request)
+        if isinstance(found, Declined):
+            return self._native(request, found.reason)
+        return found
+
+    def try_device(self, request: Request) -> Result | Declined:
+        """The device's answer, or why the database should be asked; nothing but reads was sent."""
+        return self._offer(request)
+
+    def plan(self, request: Request) -> Plan:
+        """The plan of a query on the snapshot, however old it is.
+
+        Raises:
+            QueryError: See `Accelerator.run`.
+            SourceError: There is no snapshot, and none can be read.
+        """
+        return self._any_snapshot().plan(self._checked(request), request.strategy)
+
+    def route(self, request: Request) -> tuple[str, ...]:
+        """What each rule of the planner says, one line a rule."""
+        loaded = self._any_snapshot()
+        plan = loaded.plan(self._checked(request), request.strategy)
+        return self._router.described(request, plan, loaded, self._keeper)
+
+    # ------------------------------------------------------------------ auto
+    def _offer(self, request: Request) -> Result | Declined:
+        refused = self._cannot_run(request)
+        if refused is not None:
+            return refused
+        loaded = self._keeper.loaded
+        if loaded is None:
+            reason = self._keeper.admit().reason
+            self._keeper.refresh_soon()
+            return Declined(reason)
+        try:
+            return self._offer_on(request, loaded)
+        except QueryTimeoutError:
+            request.seconds_left()  # raises if it was the user's time limit that passed
+            return Declined("the device took longer than expected")
+        except (QueryError, DeviceError) as error:
+            return Declined(f"the device does not answer it: {_first_line(error)}", can_run=False)
+        except SourceError as error:
+            return Declined(f"the snapshot cannot be used: {_first_line(error)}")
+
+    def _offer_on(self, request: Request, loaded: LoadedGraph) -> Result | Declined:
+        with request.stage("plan"):
+            plan = loaded.plan(request.prepared(), request.strategy)
+            verdict = self._router.decide(request, plan, loaded, self._keeper)
+        if verdict.engine == "native":
+            return Declined(verdict.reason)
+        fresh = self._fresh(request, verdict)
+        if isinstance(fresh, Declined):
+            return fresh
+        late = self._load_properties_or_decline(request, fresh, verdict)
+        if late is not None:
+            return late
+        started = time.monotonic()
+        deadline = request.deadline
+        if verdict.give_up_after is not None:
+            budget = started + verdict.give_up_after
+            deadline = budget if deadline is None else min(deadline, budget)
+        found = self._answered(request, fresh, "gpu", deadline)
+        if found is None:
+            self._keeper.refresh_soon()
+            return Declined("the database changed while the query ran")
+        self._router.record_device(request, fresh, time.monotonic() - started)
+        return found.result(request, reason=verdict.reason)
+
+    def _cannot_run(self, request: Request) -> Declined | None:
+        facts = self._server.facts
+        if not facts.sees_everything:
+            return Declined(facts.restriction, can_run=False)
+        try:
+            query = self._checked(request)
+        except ConfigurationError:
+            raise
+        except QueryError as error:
+            return Declined(f"not answered by the device: {_first_line(error)}", can_run=False)
+        if query.mode is not None:
+            return Declined(f"{query.mode} shows Neo4j's own plan", can_run=False)
+        return None
+
+    def _checked(self, request: Request) -> Query:
+        """The analysed query, if the snapshot can answer it.
+
+        Raises:
+            QueryError: It is no Cypher, or nothing that can be answered here.
+        """
+        query = request.prepared()
+        outside = leads_outside(query.graph, self._server.projection)
+        if outside is not None:
+            raise UnsupportedQueryError(outside, construct="a part of the graph that was not read")
+        return query
+
+    def _fresh(self, request: Request, verdict: Verdict) -> LoadedGraph | Declined:
+        with request.stage("probe"):
+            admission = self._keeper.admit()
+        request.notes["freshness"] = admission.reason
+        if admission.loaded is not None:
+            return admission.loaded
+        cost = self._keeper.refresh_seconds
+        worth_it = cost is not None and verdict.native_seconds > _REFRESH_GAIN * cost
+        if worth_it and self._keeper.may_refresh:
+            with request.stage("refresh"):
+                try:
+                    loaded = self._keeper.refresh(attempts=1)
+                except StaleSnapshotError:
+                    return Declined("the database changes faster than it can be read")
+            request.notes["freshness"] = f"{self._keeper.freshness}: read anew for this query"
+            return loaded
+        self._keeper.refresh_soon()
+        return Declined(f"{admission.reason}; it is read anew in the background")
+
+    def _load_properties_or_decline(
+        self, request: Request, loaded: LoadedGraph, verdict: Verdict
+    ) -> Declined | None:
+        missing = missing_properties(loaded.graph, property_needs(request.prepared()))
+        if not missing:
+            return None
+        if missing.seconds + verdict.device_seconds > verdict.native_seconds:
+            started = self._keeper.in_background(lambda: self._load(loaded, missing))
+            doing = "are read in the background" if started else "are not read yet"
+            return Declined(f"properties of the snapshot {doing}: {missing}")
+        with request.stage("properties"):
+            if self._load(loaded, missing):
+                return None
+        self._keeper.refresh_soon()
+        return Declined("the database changed while properties were read")
+
+    # ------------------------------------------------------------------ asked for by name
+    def _demanded(self, request: Request, engine: str) -> Result:
+        facts = self._server.facts
+        if not facts.sees_everything:
+            raise ConfigurationError(
+                f"engine={engine!r} is not possible: {facts.restriction} Use engine='native'."
+            )
+        query = self._checked(request)
+        if query.mode is not None:
+            raise ConfigurationError(
+                f"{query.mode} is Neo4j's own: use engine='native', or explain() for ours."
+            )
+        for _ in range(_ATTEMPTS):
+            loaded = self._demanded_snapshot(request)
+            missing = missing_properties(loaded.graph, property_needs(query))
+            with request.stage("properties"):
+                there = not missing or self._load(loaded, missing)
+            found = None
+            if there:
+                found = self._answered(request, loaded, engine, request.deadline)
+            if found is not None:
+                return found.result(request, reason=f"engine={engine!r} was asked for")
+            self._refuse_if_manual()
+        raise StaleSnapshotError(
+            f"The database changed during each of {_ATTEMPTS} attempts to answer from one state of "
+            "it; use engine='auto', which leaves the query to Neo4j then."
+        )
+
+    def _demanded_snapshot(self, request: Request) -> LoadedGraph:
+        with request.stage("probe"):
+            admission = self._keeper.admit()
+        if admission.loaded is not None:
+            request.notes["freshness"] = admission.reason
+            return admission.loaded
+        if not self._server.facts.has_bookmarks and self._keeper.freshness.policy == "strict":
+            raise StaleSnapshotError(
+                f"{admission.reason}: connect with freshness='manual' or 'max_age=…', or use "
+                "engine='native'."
+            )
+        with request.stage("refresh"):
+            loaded = self._keeper.refresh()
+        request.notes["freshness"] = f"{self._keeper.freshness}: read anew for this query"
+        return loaded
+
+    def _refuse_if_manual(self) -> None:
+        if self._keeper.freshness.policy == "manual":
+            raise StaleSnapshotError(
+                "The query reads properties that the snapshot does not have, and the database has "
+                "changed since: call refresh(), or use engine='native'."
+            )
+
+    # ------------------------------------------------------------------ both
+    def _answered(
+        self, request: Request, loaded: LoadedGraph, engine: str, deadline: float | None
+    ) -> GraphAnswer | None:
+        """The answer with the properties of whole entities; None if the database changed."""
+        if engine == "reference":
+            found = answer_by_reference(request, loaded)
+        else:
+            found = answer_on_device(request, loaded, self._session, deadline)
+        with request.stage("entities"):
+            table = load_entities(self._keeper, self._server, loaded, found.table)
+        return None if table is None else GraphAnswer(table, found.facts)
+
+    def _load(self, loaded: LoadedGraph, missing: MissingProperties) -> bool:
+        if not load_properties(self._keeper, self._server, loaded, missing, self._progress):
+            return False
+        self._keeper.keep(loaded)
+        return True
+
+    def _native(self, request: Request, reason: str) -> Result:
+        result, seconds, version = answer_natively(request, self._server, reason)
+        self._keeper.observe(version)
+        self._router.record_native(request, seconds)
+        return result
+
+    # ------------------------------------------------------------------ the snapshot
+    def refresh(self) -> None:
+        """Reads the database again if it changed."""
+        self._keeper.refresh()
+
+    def complete(self) -> LoadedGraph:
+        """The snapshot with all its properties.
+
+        Raises:
+            SourceError: They cannot be read, or the database changed since the snapshot.
+        """
+        for _ in range(_ATTEMPTS):
+            loaded = self._any_snapshot()
+            graph = loaded.graph
+            missing = MissingProperties(
+                () if graph.node_properties.complete else None,
+                () if graph.relationship_properties.complete else None,
+                0.0,
+            )
+            if not missing or load_properties(
+                self._keeper, self._server, loaded, missing, self._progress
+            ):
+                return loaded
+            self._keeper.refresh()
+        raise StaleSnapshotError("The database changed each time its properties were read.")
+
+    def _any_snapshot(self) -> LoadedGraph:
+        return self._keeper.loaded or self._keeper.refresh()
+
+    def status(self) -> dict[str, Any]:
+        """What is known of the server and of the snapshot's freshness."""
+        facts, keeper = self._server.facts, self._keeper
+        return {
+            "server": f"{facts.product} {facts.version} {facts.edition}",
+            "address": facts.address,
+            "database": facts.database,
+            "user": facts.user,
+            "freshness": str(keeper.freshness),
+            "stale": keeper.is_stale,
+            "refreshing": keeper.busy,
+            "refresh_seconds": keeper.refresh_seconds,
+            "refresh_error": str(keeper.last_error or ""),
+        }
+
+    def close(self) -> None:
+        """Ends work in the background and closes the connection."""
+        self._keeper.close()
+        self._server.close()
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

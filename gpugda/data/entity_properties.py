@@ -1,0 +1,19 @@
+"""All properties of some nodes and relationships: those that a result shows whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["EntityProperties"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntityProperties:
+    """Properties by node index and by relationship index.
+
+    Belongs to one result, where the data graph itself does not have all properties.
+    """
+
+    nodes: dict[int, dict[str, Any]] = field(default_factory=dict)
+    relationships: dict[int, dict[str, Any]] = field(default_factory=dict)

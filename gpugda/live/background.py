@@ -1,0 +1,110 @@
+"""One piece of work at a time in a thread of its own, stopped when its owner closes."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpugda.ports import Progress
+
+__all__ = ["BackgroundWork", "StoppableProgress", "Stopped"]
+
+logger = logging.getLogger(__name__)
+
+
+class Stopped(Exception):  # noqa: N818 - not an error: somebody closed what the work is for
+    """Raised inside background work to end it."""
+
+
+class StoppableProgress:
+    """A progress that ends the work that reports to it, once it is told to stop.
+
+    Args:
+        inner: Who watches the work.
+    """
+
+    def __init__(self, inner: Progress) -> None:
+        self._inner = inner
+        self._stop = threading.Event()
+
+    def stop(self) -> None:
+        """The next report raises `Stopped`."""
+        self._stop.set()
+
+    def phase(self, name: str, total: int | None = None) -> None:
+        """See `Progress`."""
+        self._check()
+        self._inner.phase(name, total)
+
+    def advance(self, amount: int) -> None:
+        """See `Progress`."""
+        self._check()
+        self._inner.advance(amount)
+
+    def _check(self) -> None:
+        if self._stop.is_set():
+            raise Stopped
+
+
+class BackgroundWork:
+    """Runs work in a thread, one piece at a time; what fails is logged and remembered.
+
+    Args:
+        name: Of the thread.
+
+    Attributes:
+        last_error: What the last piece of work raised, None if it succeeded.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self.last_error: BaseException | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether work is under way."""
+        thread = self._thread
+        return thread is not None and thread.is_alive()
+
+    def start(self, work: Callable[[], object]) -> bool:
+        """Starts the work unless other work is under way; whether it was started."""
+        with self._lock:
+            if self._closed or self.busy:
+                return False
+            self._thread = threading.Thread(
+                target=self._run, args=(work,), name=self._name, daemon=True
+            )
+            self._thread.start()
+        return True
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Waits for the work under way; whether it has ended."""
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(seconds)
+        return not self.busy
+
+    def close(self, seconds: float = 30.0) -> None:
+        """No more work; waits for what is under way, which its owner has told to stop."""
+        with self._lock:
+            self._closed = True
+        if not self.wait(seconds):
+            logger.warning("%s did not end within %g s", self._name, seconds)
+
+    def _run(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+            self.last_error = None
+        except Stopped:
+            self.last_error = None
+        except Exception as error:
+            # Nobody waits for it: the next query says that there is no fresh snapshot, and why.
+            self.last_error = error
+            logger.warning("%s: %s", self._name, error)

@@ -1,0 +1,136 @@
+"""Properties of a snapshot that are read from the server when a query asks for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gpugda.data.entity_properties import EntityProperties
+from gpugda.errors import StaleSnapshotError
+from gpugda.result.entities_needed import entities_in
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.data.property_store import PropertyStore
+    from gpugda.execute.result_table import ResultTable
+    from gpugda.live.keeper import SnapshotKeeper
+    from gpugda.loading import LoadedGraph
+    from gpugda.ports import DatabaseServer, Progress
+    from gpugda.query.property_needs import PropertyNeeds
+
+__all__ = ["MissingProperties", "load_entities", "load_properties", "missing_properties"]
+
+_VALUES_PER_SECOND = 400_000.0
+_SECONDS_AT_LEAST = 0.004
+
+
+@dataclass(frozen=True, slots=True)
+class MissingProperties:
+    """Properties that a query reads and the snapshot does not have yet.
+
+    Args:
+        of_nodes: Keys, sorted; None for all.
+        of_relationships: Keys, sorted; None for all.
+        seconds: What reading them is expected to take.
+    """
+
+    of_nodes: tuple[str, ...] | None
+    of_relationships: tuple[str, ...] | None
+    seconds: float
+
+    def __bool__(self) -> bool:
+        return self.of_nodes != () or self.of_relationships != ()
+
+    def __str__(self) -> str:
+        keys = [*(self.of_nodes or ()), *(self.of_relationships or ())]
+        return ", ".join(keys) or "all properties"
+
+
+def missing_properties(graph: DataGraph, needs: PropertyNeeds) -> MissingProperties:
+    """What has to be read before a query with these needs can run on the graph."""
+    of_nodes = _missing(graph.node_properties, needs.of_nodes)
+    of_relationships = _missing(graph.relationship_properties, needs.of_relationships)
+    values = len(of_nodes) * graph.node_count
+    values += len(of_relationships) * graph.relationship_count
+    return MissingProperties(
+        of_nodes, of_relationships, _SECONDS_AT_LEAST + values / _VALUES_PER_SECOND
+    )
+
+
+def load_properties(
+    keeper: SnapshotKeeper,
+    server: DatabaseServer,
+    loaded: LoadedGraph,
+    missing: MissingProperties,
+    progress: Progress | None = None,
+) -> bool:
+    """Reads properties into the snapshot; False if the database changed, then nothing is kept.
+
+    Raises:
+        SourceError: They cannot be read.
+    """
+    graph = loaded.graph
+    ids = graph.external_ids
+    if ids is None:
+        return True  # an embedded graph has all its properties
+    found = []
+    for keys, numbers, of_nodes in (
+        (missing.of_nodes, ids.nodes, True),
+        (missing.of_relationships, ids.relationships, False),
+    ):
+        if keys != ():
+            columns = server.read_properties(
+                keys, numbers, loaded.version, of_nodes=of_nodes, progress=progress
+            )
+            found.append((columns, keys, of_nodes))
+    if not keeper.confirm(loaded):
+        return False
+    for columns, keys, of_nodes in found:
+        graph.add_properties(columns, keys, of_nodes=of_nodes)
+    return True
+
+
+def load_entities(
+    keeper: SnapshotKeeper, server: DatabaseServer, loaded: LoadedGraph, table: ResultTable
+) -> ResultTable | None:
+    """The table with all properties of the nodes and relationships in it.
+
+    None if the database changed: then what was read is not of the snapshot's state.
+
+    Raises:
+        SourceError: They cannot be read.
+    """
+    graph = loaded.graph
+    ids = graph.external_ids
+    nodes, relationships = entities_in(table)
+    if graph.node_properties.complete:
+        nodes = nodes[:0]
+    if graph.relationship_properties.complete:
+        relationships = relationships[:0]
+    if ids is None or not (len(nodes) or len(relationships)):
+        return table
+    try:
+        found = EntityProperties(
+            _rows(server, loaded, nodes, of_nodes=True),
+            _rows(server, loaded, relationships, of_nodes=False),
+        )
+    except StaleSnapshotError:  # one of them was deleted meanwhile
+        return None
+    return replace(table, entity_properties=found) if keeper.confirm(loaded) else None
+
+
+def _rows(
+    server: DatabaseServer, loaded: LoadedGraph, indexes: NDArray[np.uint32], *, of_nodes: bool
+) -> dict[int, dict[str, Any]]:
+    if not len(indexes):
+        return {}
+    numbers = loaded.graph.ids_of(indexes, of_nodes=of_nodes)
+    rows = server.read_entities(numbers, loaded.version, of_nodes=of_nodes)
+    return dict(zip(indexes.tolist(), rows, strict=True))
+
+
+def _missing(store: PropertyStore, keys: frozenset[str]) -> tuple[str, ...]:
+    return () if store.complete else tuple(sorted(keys - store.loaded_keys))

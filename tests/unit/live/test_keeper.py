@@ -1,0 +1,251 @@
+"""When a snapshot may answer, and how it is made fresh again."""
+
+import threading
+import time
+
+import pytest
+from fake_server import FakeServer, facts, silent
+
+from gpugda.config import parse_freshness
+from gpugda.errors import SourceError, StaleSnapshotError
+from gpugda.live.keeper import SnapshotKeeper
+from gpugda.live.reading import EmptyShelf
+
+NODES = {1: (("A",), {"x": 1}), 2: (("B",), {"x": 2})}
+RELATIONSHIPS = {7: (1, 2, "R", {})}
+
+
+@pytest.fixture
+def make():
+    made = []
+
+    def keeper(server, freshness="strict", shelf=None):
+        made.append(
+            SnapshotKeeper(server, parse_freshness(freshness), shelf or EmptyShelf(), silent())
+        )
+        return made[-1]
+
+    yield keeper
+    for each in made:
+        each.close()
+    assert not [t for t in threading.enumerate() if t.name == "gpugda-refresh"]
+
+
+def test_without_a_snapshot_nothing_is_admitted_and_nothing_asked(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    admission = make(server).admit()
+    assert admission.loaded is None
+    assert "no snapshot yet" in admission.reason
+    assert server.calls == []
+
+
+def test_strict_asks_once_per_query(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server)
+    loaded = keeper.refresh()
+    asked = server.count("probe")
+    assert keeper.admit().loaded is loaded
+    assert server.count("probe") == asked + 1
+    server.commit()
+    admission = keeper.admit()
+    assert admission.loaded is None
+    assert "transaction 11" in admission.reason
+    asked = server.count("probe")
+    assert keeper.admit().loaded is None  # a newer state is known: no need to ask again
+    assert server.count("probe") == asked
+
+
+def test_a_refresh_reads_only_what_changed(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server)
+    first = keeper.refresh()
+    assert keeper.refresh() is first
+    assert server.count("read") == 1
+    server.commit(nodes={3: ((), {})})
+    second = keeper.refresh()
+    assert (first.graph.node_count, second.graph.node_count) == (2, 3)
+    assert second.version.transaction == 11
+    assert not keeper.is_stale
+    assert keeper.admit().loaded is second
+
+
+def test_max_age_asks_only_when_the_age_is_reached(make, monkeypatch):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server, "max_age=5s")
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    loaded = keeper.refresh()
+    asked = server.count("probe")
+    server.commit()
+    now += 4.9
+    assert keeper.admit().loaded is loaded
+    assert server.count("probe") == asked
+    now += 0.2
+    assert keeper.admit().loaded is None
+    assert server.count("probe") == asked + 1
+
+
+def test_max_age_begins_anew_when_nothing_changed(make, monkeypatch):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server, "max_age=5s")
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    loaded = keeper.refresh()
+    asked = server.count("probe")
+    for _ in range(3):
+        now += 6
+        assert keeper.admit().loaded is loaded
+        now += 4
+        assert keeper.admit().loaded is loaded
+    assert server.count("probe") == asked + 3
+
+
+def test_manual_never_asks(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server, "manual")
+    loaded = keeper.refresh()
+    asked = server.count("probe")
+    server.commit()
+    assert keeper.admit().loaded is loaded
+    assert server.count("probe") == asked
+
+
+def test_a_database_that_changes_while_it_is_read_is_read_again(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    changes = iter([lambda: server.commit(nodes={3: ((), {})}), lambda: None])
+    server.during_read = lambda: next(changes)()
+    loaded = make(server).refresh()
+    assert server.count("read") == 2
+    assert loaded.graph.node_count == 3
+    assert loaded.version.transaction == 11
+
+
+def test_a_database_that_never_rests_has_no_snapshot(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    server.during_read = server.commit
+    keeper = make(server)
+    with pytest.raises(StaleSnapshotError, match="during each of 3 attempts"):
+        keeper.refresh()
+    assert keeper.loaded is None
+
+
+def test_a_failed_refresh_keeps_what_there_was(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server, "manual")
+    loaded = keeper.refresh()
+    server.commit()
+
+    def lost():
+        raise SourceError("the connection was cut")
+
+    server.during_read = lost
+    with pytest.raises(SourceError, match="was cut"):
+        keeper.refresh()
+    assert keeper.admit().loaded is loaded
+
+
+def test_another_database_under_the_same_address_is_noticed(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server)
+    keeper.refresh()
+    server.database_id = "restored"
+    admission = keeper.admit()
+    assert admission.loaded is None
+    assert "restored" in admission.reason
+
+
+def test_answers_tell_of_newer_states(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server)
+    keeper.refresh()
+    keeper.observe(server.probe())
+    assert not keeper.is_stale
+    server.commit()
+    keeper.observe(server.probe())
+    assert keeper.is_stale
+
+
+def test_an_older_state_that_comes_late_says_nothing(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server)
+    old = server.probe()
+    server.commit()
+    keeper.refresh()
+    keeper.observe(old)
+    assert not keeper.is_stale
+
+
+def test_what_is_read_later_is_confirmed_by_a_probe(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server)
+    loaded = keeper.refresh()
+    assert keeper.confirm(loaded)
+    server.commit()
+    assert not keeper.confirm(loaded)
+    keeper.refresh()
+    assert not keeper.confirm(loaded)  # the database rests, but this snapshot is an older one
+
+
+def test_refreshing_in_the_background(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server)
+    released = threading.Event()
+    server.during_read = lambda: released.wait(5)
+    assert keeper.refresh_soon()
+    assert keeper.busy
+    assert "still being read" in keeper.admit().reason
+    assert not keeper.refresh_soon()
+    released.set()
+    assert keeper.wait(5)
+    assert keeper.admit().loaded is not None
+
+
+def test_why_there_is_no_snapshot(make, caplog):
+    server = FakeServer(NODES, RELATIONSHIPS)
+
+    def lost():
+        raise SourceError("the connection was cut")
+
+    server.during_read = lost
+    keeper = make(server)
+    keeper.refresh_soon()
+    keeper.wait(5)
+    assert "the connection was cut" in keeper.admit().reason
+    assert "the connection was cut" in caplog.text
+
+
+def test_closing_ends_a_refresh(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server)
+    keeper.refresh()
+    server.commit()
+    keeper._rest_until = 0.0
+    entered = threading.Event()
+
+    def slow():
+        entered.set()
+        time.sleep(0.2)
+
+    server.during_read = slow
+    assert keeper.refresh_soon()
+    entered.wait(5)
+    keeper.close()
+    assert not keeper.busy
+    assert keeper.loaded.version.transaction == 10
+
+
+def test_steady_writes_do_not_make_refreshing_the_only_work(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server)
+    server.during_read = lambda: (time.sleep(0.05), server.commit())
+    assert keeper.refresh_soon()
+    keeper.wait(5)
+    assert not keeper.refresh_soon()  # it rests at least as long as the attempt took
+
+
+def test_a_server_without_bookmarks_cannot_be_strict(make):
+    server = FakeServer(NODES, RELATIONSHIPS, facts=facts(has_bookmarks=False))
+    for freshness, admitted in (("strict", False), ("max_age=1h", True), ("manual", True)):
+        keeper = make(server, freshness)
+        keeper.refresh()
+        assert (keeper.admit().loaded is not None) == admitted, freshness
