@@ -12,13 +12,15 @@ from gpugda.caching import LruCache
 from gpugda.data.build import build_data_graph
 from gpugda.plan.bind import bind
 from gpugda.plan.matching_order import make_plan
-from gpugda.ports import GraphSource, Progress, SnapshotFolder
+from gpugda.ports import DatabaseServer, GraphSource, Progress, SnapshotFolder
 from gpugda.snapshot.store import open_snapshot
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.plan import Plan
-    from gpugda.ports import DatabaseVersion
+    from gpugda.ports import DatabaseVersion, GraphBatches
     from gpugda.query.query_graph import Query
 
 __all__ = ["LoadedGraph", "load"]
@@ -65,15 +67,25 @@ class LoadedGraph:
         return f"{self.source_name}{at}, loaded {self.loaded_at.isoformat(timespec='seconds')}"
 
 
-def load(source: GraphSource, progress: Progress) -> LoadedGraph:
+def load(source: GraphSource, progress: Progress, *, gentle: bool = False) -> LoadedGraph:
     """Reads a source.
+
+    Args:
+        source: An embedded graph, or a database.
+        progress: Told how far it has come.
+        gentle: Leave most of a database server to others.
 
     Raises:
         SourceError: It cannot be read, or contradicts itself.
     """
     started = time.perf_counter()
     version = None
-    with source.read(progress) as content:
+    opened: AbstractContextManager[GraphBatches | SnapshotFolder]
+    if gentle and isinstance(source, DatabaseServer):
+        opened = source.read(progress, gentle=True)
+    else:
+        opened = source.read(progress)
+    with opened as content:
         if isinstance(content, SnapshotFolder):
             graph = open_snapshot(content.path)
         else:

@@ -199,6 +199,16 @@ class DatabaseServer(GraphSource, Protocol):
     def projection(self) -> Projection:
         """The part of the database that `read` gives."""
 
+    def read(
+        self, progress: Progress, *, gentle: bool = False
+    ) -> AbstractContextManager[GraphBatches]:
+        """As `GraphSource.read`, of the newest state.
+
+        Args:
+            progress: Told how far it has come; what it raises ends the reading.
+            gentle: Leave most of the server to others, as nobody waits.
+        """
+
     def probe(self, timeout: float | None = None) -> DatabaseVersion | None:
         """The newest committed state, one round trip; None if the server cannot tell.
 

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import neo4j_servers
 import pytest
 import strategies  # noqa: F401 - registers the hypothesis profiles
 
@@ -13,9 +14,11 @@ SHARED = Path(os.environ.get("GPUGDA_SHARED", ROOT.parent / "shared"))
 def pytest_report_header(config):
     from gpugda.device.context import list_devices
 
+    uri = neo4j_servers.running_uri()
     devices = [f"{device.name} ({device.platform})" for device in list_devices()]
     return [
         f"OpenCL devices: {', '.join(devices) or 'none'}",
+        f"Neo4j: {uri or neo4j_servers.expected_backend(neo4j_servers.IMAGE)}",
         f"real graphs: {SHARED / 'data' if (SHARED / 'data').is_dir() else 'absent'}",
     ]
 

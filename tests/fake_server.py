@@ -95,8 +95,8 @@ class FakeServer:
         return DatabaseVersion(self.database_id, self.transaction, f"bookmark {self.transaction}")
 
     @contextmanager
-    def read(self, progress):
-        self.calls.append(("read",))
+    def read(self, progress, *, gentle=False):
+        self.calls.append(("read", gentle))
         state, version = self.state, self.probe()
         progress.phase("nodes", len(state.nodes))
         yield _batches(state, version, complete=False, between=lambda: self._call("during_read"))

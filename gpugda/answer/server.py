@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.declined import Declined
@@ -346,6 +347,11 @@ class ServerAnswers:
             "refresh_seconds": keeper.refresh_seconds,
             "refresh_error": str(keeper.last_error or ""),
         }
+
+    def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
+        """Measures the device and the server, once or again."""
+        device, server = self._router.calibrate(again=again)
+        return {"device": asdict(device), "server": asdict(server)}
 
     def close(self) -> None:
         """Ends work in the background and closes the connection."""

@@ -57,6 +57,11 @@ def root(
 def run(
     query: options.Query = None,
     source: options.Source = None,
+    username: options.Username = None,
+    password: options.Password = None,
+    database: options.Database = None,
+    freshness: options.Freshness = "strict",
+    planner: options.Planner = "cost",
     nodes: options.NodeFiles = None,
     relationships: options.RelationshipFiles = None,
     delimiter: options.Delimiter = ",",
@@ -90,7 +95,8 @@ def run(
         str,
         typer.Option(
             metavar="ENGINE",
-            help="auto, gpu (the OpenCL device, also where it is a CPU), or reference.",
+            help="auto, gpu (the OpenCL device, also where it is a CPU), native (the server), or "
+            "reference.",
         ),
     ] = "auto",
     strategy: Annotated[
@@ -108,7 +114,15 @@ def run(
     from gpugda.cli.run import OutputOptions, QueryOptions, run_query
 
     run_query(
-        _source(source, nodes, relationships, delimiter, array_delimiter, quote),
+        _source(
+            source,
+            nodes,
+            relationships,
+            delimiter,
+            array_delimiter,
+            quote,
+            options.ServerOptions(username, password, database, freshness, planner),
+        ),
         QueryOptions(query, file, tuple(parameters or ()), engine, strategy, timeout),
         OutputOptions(_format(form), output, limit_display, summary),
         device,
@@ -121,6 +135,11 @@ def run(
 def explain(
     query: options.Query = None,
     source: options.Source = None,
+    username: options.Username = None,
+    password: options.Password = None,
+    database: options.Database = None,
+    freshness: options.Freshness = "strict",
+    planner: options.Planner = "cost",
     nodes: options.NodeFiles = None,
     relationships: options.RelationshipFiles = None,
     delimiter: options.Delimiter = ",",
@@ -139,7 +158,15 @@ def explain(
     from gpugda.cli.run import QueryOptions, explain_query
 
     explain_query(
-        _source(source, nodes, relationships, delimiter, array_delimiter, quote),
+        _source(
+            source,
+            nodes,
+            relationships,
+            delimiter,
+            array_delimiter,
+            quote,
+            options.ServerOptions(username, password, database, freshness, planner),
+        ),
         QueryOptions(query, file, strategy=strategy),
         device,
         memory_limit,
@@ -164,6 +191,11 @@ def demo(
 @guarded
 def status(
     source: options.Source = None,
+    username: options.Username = None,
+    password: options.Password = None,
+    database: options.Database = None,
+    freshness: options.Freshness = "strict",
+    planner: options.Planner = "cost",
     nodes: options.NodeFiles = None,
     relationships: options.RelationshipFiles = None,
     delimiter: options.Delimiter = ",",
@@ -176,7 +208,18 @@ def status(
     _log(verbose)
     from gpugda.cli.status import print_status
 
-    print_status(_source(source, nodes, relationships, delimiter, array_delimiter, quote), device)
+    print_status(
+        _source(
+            source,
+            nodes,
+            relationships,
+            delimiter,
+            array_delimiter,
+            quote,
+            options.ServerOptions(username, password, database, freshness, planner),
+        ),
+        device,
+    )
 
 
 @app.command()
@@ -209,6 +252,11 @@ def snapshot_save(
         ),
     ],
     source: options.Source = None,
+    username: options.Username = None,
+    password: options.Password = None,
+    database: options.Database = None,
+    freshness: options.Freshness = "strict",
+    planner: options.Planner = "cost",
     nodes: options.NodeFiles = None,
     relationships: options.RelationshipFiles = None,
     delimiter: options.Delimiter = ",",
@@ -228,7 +276,17 @@ def snapshot_save(
     from gpugda.cli.snapshot import save
 
     save(
-        _source(source, nodes, relationships, delimiter, array_delimiter, quote), path, compression
+        _source(
+            source,
+            nodes,
+            relationships,
+            delimiter,
+            array_delimiter,
+            quote,
+            options.ServerOptions(username, password, database, freshness, planner),
+        ),
+        path,
+        compression,
     )
 
 
@@ -252,9 +310,16 @@ def _source(
     delimiter: str,
     array_delimiter: str,
     quote: str,
+    server: options.ServerOptions,
 ) -> options.SourceOptions:
     return options.SourceOptions(
-        address, tuple(nodes or ()), tuple(relationships or ()), delimiter, array_delimiter, quote
+        address,
+        tuple(nodes or ()),
+        tuple(relationships or ()),
+        delimiter,
+        array_delimiter,
+        quote,
+        server,
     )
 
 

@@ -7,7 +7,7 @@ import math
 from enum import StrEnum
 from typing import IO, TYPE_CHECKING, Any
 
-from gpugda.result.entities import NodeValue, RelationshipValue
+from gpugda.result.entities import NodeValue, PathValue, RelationshipValue
 from gpugda.result.text import format_value
 
 if TYPE_CHECKING:
@@ -121,6 +121,8 @@ def _json_value(value: Any) -> Any:
             "endNodeElementId": value.end,
             "properties": _json_value(value.properties),
         }
+    if isinstance(value, PathValue):
+        return [_json_value(part) for part in value.parts]
     return format_value(value)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+import os
+import sys
+from dataclasses import dataclass, field
+from getpass import getpass
+from typing import Annotated, Any
 
 import typer
 
@@ -11,17 +14,23 @@ from gpugda.errors import ConfigurationError
 
 __all__ = [
     "ArrayDelimiter",
+    "Database",
     "Delimiter",
     "Device",
+    "Freshness",
     "MemoryLimit",
     "NodeFiles",
     "Parameters",
+    "Password",
+    "Planner",
     "Query",
     "QueryFile",
     "Quote",
     "RelationshipFiles",
+    "ServerOptions",
     "Source",
     "SourceOptions",
+    "Username",
     "Verbose",
     "make_source",
 ]
@@ -35,8 +44,55 @@ Source = Annotated[
         "-a",
         "--address",
         metavar="ADDRESS",
-        help="sample:NAME, a snapshot's folder, a GraphML file, or a folder or zip of import CSV. "
-        "Default: the environment variable GPUGDA_SOURCE.",
+        help="bolt://HOST:PORT or neo4j://…, sample:NAME, a snapshot, a GraphML file, or a "
+        "folder or zip of import CSV. Default: the environment variable GPUGDA_SOURCE, else "
+        "NEO4J_URI.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+Username = Annotated[
+    str | None,
+    typer.Option(
+        "--username",
+        "-u",
+        metavar="NAME",
+        help="User of the server. Default: NEO4J_USERNAME.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+Password = Annotated[
+    str | None,
+    typer.Option(
+        "--password",
+        "-p",
+        metavar="PASSWORD",
+        help="Of the user; others may see it here, so better NEO4J_PASSWORD, or be asked for it.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+Database = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        "-d",
+        metavar="NAME",
+        help="Of the server. Default: NEO4J_DATABASE, else the user's home database.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+Freshness = Annotated[
+    str,
+    typer.Option(
+        metavar="POLICY",
+        help="How old an accelerated answer may be: strict, max_age=5s, or manual.",
+        rich_help_panel=_SOURCE,
+    ),
+]
+Planner = Annotated[
+    str,
+    typer.Option(
+        metavar="RULE",
+        help="Who judges which engine is faster: cost or density.",
         rich_help_panel=_SOURCE,
     ),
 ]
@@ -120,6 +176,49 @@ class SourceOptions:
     delimiter: str = ","
     array_delimiter: str = ";"
     quote: str = '"'
+    server: ServerOptions = field(default_factory=lambda: ServerOptions())
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """What the options say about a database server."""
+
+    username: str | None = None
+    password: str | None = None
+    database: str | None = None
+    freshness: str = "strict"
+    planner: str = "cost"
+
+    def connect_arguments(self) -> dict[str, Any]:
+        """For `gpugda.connect`; what was not given is left out.
+
+        Raises:
+            ConfigurationError: A password without a user.
+        """
+        given: dict[str, Any] = {"freshness": self.freshness, "planner": self.planner}
+        if self.database is not None:
+            given["database"] = self.database
+        if self.username is not None:
+            given["auth"] = (self.username, self.secret())
+        elif self.password is not None:
+            given["auth"] = (os.environ.get("NEO4J_USERNAME") or "neo4j", self.password)
+        return given
+
+    def secret(self) -> str:
+        """The password: the option, the environment, or what is typed.
+
+        Raises:
+            ConfigurationError: There is none, and nobody to ask.
+        """
+        if self.password is not None:
+            return self.password
+        if "NEO4J_PASSWORD" in os.environ:
+            return os.environ["NEO4J_PASSWORD"]
+        if not sys.stdin.isatty():
+            raise ConfigurationError(
+                "--username needs a password: --password, or the variable NEO4J_PASSWORD."
+            )
+        return getpass(f"Password of {self.username}: ")
 
 
 def make_source(options: SourceOptions) -> object:
@@ -152,13 +251,6 @@ def _address(address: str | None) -> str:
         from gpugda.config import default_source
 
         return default_source()
-    scheme = address.partition("://")[0].partition("+")[0].lower()
-    if "://" in address and scheme in ("bolt", "neo4j"):
-        raise ConfigurationError(
-            f"--source {scheme}://… names a Neo4j server; this version queries graphs in files. "
-            "Export the database to CSV or GraphML (apoc.export.graphml.all) and give the "
-            "file, or try --source sample:wordnet."
-        )
     return address
 
 

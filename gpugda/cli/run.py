@@ -86,7 +86,13 @@ def open_accelerator(
     made = make_source(source)
     wanted = int(device) if device is not None and device.isdigit() else device_wanted(device)
     with shown_progress() as progress:
-        return connect(made, device=wanted, memory_limit=memory_limit, progress=progress)
+        return connect(
+            made,
+            device=wanted,
+            memory_limit=memory_limit,
+            progress=progress,
+            **source.server.connect_arguments(),
+        )
 
 
 def run_query(

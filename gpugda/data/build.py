@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
@@ -18,7 +18,6 @@ from gpugda.data.labels import label_rows
 from gpugda.data.progress import Progress, SilentProgress
 from gpugda.data.property_store import PropertyStore
 from gpugda.data.sorting import outgoing_csr, reversed_csr
-from gpugda.data.statistics import PendingCounts
 from gpugda.data.stored_lists import with_stored_lists
 from gpugda.errors import SourceError
 
@@ -125,11 +124,7 @@ def _assemble(
     )
     complete = batches.properties_complete
     if not complete:
-        statistics = replace(
-            statistics,
-            distinct_counts=PendingCounts(statistics.distinct_counts),
-            relationship_distinct_counts=PendingCounts(statistics.relationship_distinct_counts),
-        )
+        statistics = statistics.pending()
     ids = None
     if batches.element_ids is not None:
         prefixes = batches.element_ids

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.data.column import Column
@@ -11,11 +12,19 @@ from gpugda.data.column import Column
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["PropertyNotReadError", "PropertyStore"]
+__all__ = ["PropertyNotReadError", "PropertyStore", "StoreState"]
 
 
 class PropertyNotReadError(RuntimeError):
     """A property was asked for that was not read: taking it for null would be a wrong answer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoreState:
+    """The columns of a store, and the keys that were read; None if those are all."""
+
+    columns: dict[str, Column]
+    read: list[str] | None
 
 
 class PropertyStore(Mapping[str, Column]):
@@ -55,6 +64,12 @@ class PropertyStore(Mapping[str, Column]):
         """The columns read until now, whether or not there are others."""
         with self._lock:
             return dict(self._columns)
+
+    def state(self) -> StoreState:
+        """What has been read until now, at one moment."""
+        with self._lock:
+            read = None if self._complete else sorted(self._read)
+            return StoreState(dict(self._columns), read)
 
     def add(self, columns: Mapping[str, Column], read: Collection[str] | None) -> None:
         """Takes columns read later.

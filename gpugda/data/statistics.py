@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -78,6 +78,14 @@ class GraphStatistics:
     relationship_distinct_counts: Mapping[str, int | None] = field(
         default_factory=dict[str, int | None]
     )
+
+    def pending(self) -> GraphStatistics:
+        """The same where not all properties were read."""
+        return replace(
+            self,
+            distinct_counts=PendingCounts(self.distinct_counts),
+            relationship_distinct_counts=PendingCounts(self.relationship_distinct_counts),
+        )
 
     @property
     def density(self) -> float:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.devices import DeviceInfo
     from gpugda.execute.device_strategy import DeviceStrategy
 
 __all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "DeviceSession"]
@@ -52,6 +53,17 @@ class DeviceSession:
         return "" if self._context is None else self._context.info.name
 
     @property
+    def info(self) -> DeviceInfo:
+        """The device, chosen and opened if it was not yet.
+
+        Raises:
+            ConfigurationError: The session is closed.
+            DeviceError: There is no such device, or it cannot be opened.
+        """
+        with self._lock:
+            return self._opened().info
+
+    @property
     def bytes_used(self) -> int:
         """Bytes that the graph's copy takes on the device."""
         return 0 if self._graph is None else self._graph.nbytes
@@ -81,18 +93,22 @@ class DeviceSession:
             self._context = None
 
     def _strategy(self, name: str, graph: DataGraph) -> DeviceStrategy:
-        if self._closed:
-            raise ConfigurationError("The accelerator is closed; connect again.")
-        if self._context is None:
-            self._context = DeviceContext(choose_device(self._wanted))
+        context = self._opened()
         if self._host_graph is not graph or self._graph is None:
             self._release_graph()
-            self._graph, self._host_graph = DeviceGraph(self._context, graph), graph
+            self._graph, self._host_graph = DeviceGraph(context, graph), graph
         if name not in self._strategies:
             self._strategies[name] = STRATEGIES[name](
                 self._graph, memory_limit=self._memory_limit, refinement=self._refinement
             )
         return self._strategies[name]
+
+    def _opened(self) -> DeviceContext:
+        if self._closed:
+            raise ConfigurationError("The accelerator is closed; connect again.")
+        if self._context is None:
+            self._context = DeviceContext(choose_device(self._wanted))
+        return self._context
 
     def _release_graph(self) -> None:
         self._strategies.clear()

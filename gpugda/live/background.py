@@ -73,6 +73,11 @@ class BackgroundWork:
         thread = self._thread
         return thread is not None and thread.is_alive()
 
+    @property
+    def is_current(self) -> bool:
+        """Whether this is called by the work itself."""
+        return threading.current_thread() is self._thread
+
     def start(self, work: Callable[[], object]) -> bool:
         """Starts the work unless other work is under way; whether it was started."""
         with self._lock:

@@ -158,9 +158,18 @@ class SnapshotKeeper:
         with self._refreshing:
             started = time.monotonic()
             for attempt in range(attempts):
-                found = read_snapshot(self._server, self._shelf, self._progress, self._loaded)
+                found = read_snapshot(
+                    self._server,
+                    self._shelf,
+                    self._progress,
+                    self._loaded,
+                    gentle=self._background.is_current,
+                )
                 if found is not None:
+                    is_new = found.loaded is not self._loaded
                     self._take(found.loaded, found.newest_at, time.monotonic() - started)
+                    if is_new and not found.from_shelf:
+                        self.keep(found.loaded)
                     return found.loaded
                 logger.info("the database changed while it was read (attempt %d)", attempt + 1)
             self._failed(time.monotonic() - started)
@@ -186,8 +195,11 @@ class SnapshotKeeper:
         return self._background.start(work)
 
     def keep(self, loaded: LoadedGraph) -> None:
-        """Keeps a snapshot on disk again, with the properties that were read meanwhile."""
-        self._shelf.keep(loaded)
+        """Keeps a snapshot on disk, with the properties read until now; nobody waits for it."""
+        if self._background.is_current:
+            self._shelf.keep(loaded)
+        else:
+            self._background.start(lambda: self._shelf.keep(loaded))
 
     def wait(self, seconds: float | None = None) -> bool:
         """Waits for what runs in the background; whether it has ended."""

@@ -42,10 +42,11 @@ class EmptyShelf:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A snapshot and the time (monotonic) at which it was known to be the newest state."""
+    """A snapshot, the time (monotonic) at which it was known to be the newest state, and whence."""
 
     loaded: LoadedGraph
     newest_at: float
+    from_shelf: bool = False
 
 
 def read_snapshot(
@@ -53,6 +54,8 @@ def read_snapshot(
     shelf: SnapshotShelf,
     progress: Progress,
     current: LoadedGraph | None = None,
+    *,
+    gentle: bool = False,
 ) -> Reading | None:
     """One attempt to get a snapshot of the newest state; None if the database changed meanwhile.
 
@@ -68,9 +71,9 @@ def read_snapshot(
         if current is not None and current.version == before:
             return Reading(current, asked_at)
         if (found := shelf.find(before)) is not None:
-            return Reading(found, asked_at)
+            return Reading(found, asked_at, from_shelf=True)
     try:
-        loaded = load(server, progress)
+        loaded = load(server, progress, gentle=gentle)
     except StaleSnapshotError as error:  # what was listed is gone: it changed
         logger.info("%s", error)
         return None
@@ -78,5 +81,4 @@ def read_snapshot(
     after = server.probe()
     if loaded.version is not None and after != loaded.version:
         return None
-    shelf.keep(loaded)
     return Reading(loaded, asked_at)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.query import ast
+from gpugda.query.query_graph import ColumnReference, KeyReference
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
@@ -27,13 +28,30 @@ class PropertyNeeds:
 def property_needs(query: Query) -> PropertyNeeds:
     """The keys that the query reads of its nodes and of its relationships."""
     relationships = {each.name for each in query.graph.relationships}
-    of_nodes, of_relationships = set(), set()
+    of_nodes: set[str] = set()
+    of_relationships: set[str] = set()
     for expression in _expressions(query):
         for node in walk(expression):
-            if isinstance(node, ast.Property) and isinstance(node.subject, ast.Variable):
-                is_relationship = node.subject.name in relationships
-                (of_relationships if is_relationship else of_nodes).add(node.key)
+            if not isinstance(node, ast.Property):
+                continue
+            subject = _meant(node.subject, query)
+            name = subject.name if isinstance(subject, ast.Variable) else None
+            # Of what is not plainly a variable, both are read.
+            if name is None or name in relationships:
+                of_relationships.add(node.key)
+            if name is None or name not in relationships:
+                of_nodes.add(node.key)
     return PropertyNeeds(frozenset(of_nodes), frozenset(of_relationships))
+
+
+def _meant(subject: ast.Expression, query: Query) -> ast.Expression:
+    """What a reference to a returned column or grouping key stands for."""
+    while isinstance(subject, ColumnReference | KeyReference):
+        if isinstance(subject, ColumnReference):
+            subject = query.columns[subject.position].expression
+        else:
+            subject = query.grouping[subject.position]
+    return subject
 
 
 def _expressions(query: Query) -> Iterator[ast.Expression]:

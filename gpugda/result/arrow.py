@@ -9,7 +9,7 @@ their Cypher text, and the field's metadata says ``gpugda.mixed``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -17,22 +17,28 @@ import pyarrow as pa
 from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.data.dictionaries import StringDictionary
 from gpugda.errors import ConfigurationError
-from gpugda.result.arrow_values import array_of_objects
+from gpugda.result.arrow_values import (
+    MIXED,
+    EntityForm,
+    array_of_values,
+    node_structs,
+    relationship_structs,
+    struct_of_properties,
+)
 from gpugda.result.entities import PlainEntities, properties_of, start_nodes_of, type_ids_of
+from gpugda.result.rows import column_values
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.entity_properties import EntityProperties
     from gpugda.execute.result_table import ResultTable
+    from gpugda.result.entities import EntityReader
 
-__all__ = ["MIXED", "EntityForm", "arrow_table", "check_form"]
-
-EntityForm = Literal["struct", "index", "id"]
-
-MIXED = {b"gpugda.mixed": b"cypher text"}
-"""Metadata of a field whose values had several types."""
+__all__ = ["arrow_table", "check_form"]
 
 
 def arrow_table(
@@ -87,10 +93,15 @@ class _ArrayMaker:
         if kind is ColumnKind.STRING:
             return self._strings(column), False
         if kind is ColumnKind.OBJECT:
-            return array_of_objects(column, PlainEntities(self._graph, self._read_later))
+            return array_of_values(column_values(column, self._reader(), 0, len(column)))
         if kind is ColumnKind.NODE or kind is ColumnKind.RELATIONSHIP:
             return self._entities(column, kind is ColumnKind.NODE), False
         return _numbers(column), False
+
+    def _reader(self) -> EntityReader:
+        if self._form == "struct":
+            return PlainEntities(self._graph, self._read_later)
+        return _Short(self._graph if self._form == "id" else None)
 
     def _strings(self, column: Column) -> pa.Array:
         dictionary = column.dictionary
@@ -130,40 +141,27 @@ class _ArrayMaker:
         return pa.array([text(index) for index in indexes.tolist()], pa.large_string())
 
     def _node_structs(self, nodes: NDArray[np.uint32]) -> pa.Array:
-        labels = [list(self._graph.node_labels(node)) for node in nodes.tolist()]
-        return pa.StructArray.from_arrays(
-            [
-                self._element_ids(nodes, is_node=True),
-                pa.array(labels, pa.list_(pa.large_string())),
-                self._properties(nodes, of_nodes=True),
-            ],
-            names=["element_id", "labels", "properties"],
+        return node_structs(
+            self._element_ids(nodes, is_node=True),
+            [self._graph.node_labels(node) for node in nodes.tolist()],
+            self._properties(nodes, of_nodes=True),
         )
 
     def _relationship_structs(self, relationships: NDArray[np.uint32]) -> pa.Array:
         graph = self._graph
         type_names = pa.array(graph.types.names, pa.large_string())
-        return pa.StructArray.from_arrays(
-            [
-                self._element_ids(relationships, is_node=False),
-                type_names.take(pa.array(type_ids_of(graph, relationships))),
-                self._element_ids(start_nodes_of(graph, relationships), is_node=True),
-                self._element_ids(graph.outgoing.neighbours[relationships], is_node=True),
-                self._properties(relationships, of_nodes=False),
-            ],
-            names=["element_id", "type", "start", "end", "properties"],
+        return relationship_structs(
+            self._element_ids(relationships, is_node=False),
+            type_names.take(pa.array(type_ids_of(graph, relationships))),
+            self._element_ids(start_nodes_of(graph, relationships), is_node=True),
+            self._element_ids(graph.outgoing.neighbours[relationships], is_node=True),
+            self._properties(relationships, of_nodes=False),
         )
 
     def _properties(self, indexes: NDArray[np.uint32], *, of_nodes: bool) -> pa.StructArray:
         columns = self._property_columns(indexes, of_nodes=of_nodes)
-        if not columns:
-            return pa.array([{}] * len(indexes), pa.struct([]))
-        fields, arrays = [], []
-        for key, column in columns.items():
-            array, mixed = self.array(column)
-            fields.append(pa.field(key, array.type, metadata=MIXED if mixed else None))
-            arrays.append(array)
-        return pa.StructArray.from_arrays(arrays, fields=fields)
+        arrays = {key: self.array(column) for key, column in columns.items()}
+        return struct_of_properties(arrays, len(indexes))
 
     def _property_columns(
         self, indexes: NDArray[np.uint32], *, of_nodes: bool
@@ -174,6 +172,23 @@ class _ArrayMaker:
         rows = properties_of(self._graph, self._read_later, indexes, of_nodes=of_nodes)
         keys = dict.fromkeys(key for row in rows for key in row)
         return {key: column_from_values([row.get(key) for row in rows]) for key in keys}
+
+
+class _Short:
+    """Entities within lists as their element ids, or without a graph as their indexes."""
+
+    def __init__(self, graph: DataGraph | None) -> None:
+        self._graph = graph
+
+    def nodes(self, indexes: NDArray[np.uint32]) -> Sequence[str | int]:
+        """See `EntityReader`."""
+        name = self._graph and self._graph.element_id_of_node
+        return [name(index) if name else index for index in indexes.tolist()]
+
+    def relationships(self, indexes: NDArray[np.uint32]) -> Sequence[str | int]:
+        """See `EntityReader`."""
+        name = self._graph and self._graph.element_id_of_relationship
+        return [name(index) if name else index for index in indexes.tolist()]
 
 
 def _numbers(column: Column) -> pa.Array:

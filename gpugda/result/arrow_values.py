@@ -1,22 +1,34 @@
-"""Lists, temporal and spatial values, maps and mixed values as Arrow arrays."""
+"""Lists, temporal and spatial values, maps, plain entities and mixed values as Arrow arrays."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from gpugda.result.rows import column_values
 from gpugda.result.text import format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from gpugda.data.columns import Column
-    from gpugda.result.entities import EntityReader
+    from gpugda.result.entities import NodeValue, PathValue, RelationshipValue
 
-__all__ = ["array_of_objects"]
+__all__ = [
+    "MIXED",
+    "EntityForm",
+    "array_of_values",
+    "node_structs",
+    "properties_of_rows",
+    "relationship_structs",
+    "struct_of_properties",
+]
+
+EntityForm = Literal["struct", "index", "id"]
+"""What becomes of a node or relationship, see ``Result.to_arrow``."""
+
+MIXED = {b"gpugda.mixed": b"cypher text"}
+"""Metadata of a field whose values had several types."""
 
 _DURATION = pa.struct([(name, pa.int64()) for name in ("months", "days", "seconds", "nanoseconds")])
 _POINT = pa.struct(
@@ -26,14 +38,56 @@ _DAY_NS = 86_400 * 10**9
 _EPOCH_ORDINAL = 719_163  # of 1970-01-01
 
 
-def array_of_objects(column: Column, entities: EntityReader) -> tuple[pa.Array, bool]:
-    """The array of an OBJECT column, and whether its values had to become texts."""
-    values = column_values(column, entities, 0, len(column))
+def array_of_values(values: Sequence[Any]) -> tuple[pa.Array, bool]:
+    """The array of any values, and whether they had to become texts."""
     try:
         return _typed_array(values), False
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         texts = [None if value is None else format_value(value) for value in values]
         return pa.array(texts, pa.large_string()), True
+
+
+def struct_of_properties(arrays: Mapping[str, tuple[pa.Array, bool]], count: int) -> pa.StructArray:
+    """The properties of ``count`` nodes or relationships.
+
+    Args:
+        arrays: By key, each with whether its values had to become texts.
+        count: Length of the arrays.
+    """
+    if not arrays:
+        return pa.array([{}] * count, pa.struct([]))
+    fields = [
+        pa.field(key, array.type, metadata=MIXED if mixed else None)
+        for key, (array, mixed) in arrays.items()
+    ]
+    return pa.StructArray.from_arrays([array for array, _ in arrays.values()], fields=fields)
+
+
+def properties_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.StructArray:
+    """The properties of nodes or relationships, each with those that it has."""
+    keys = dict.fromkeys(key for row in rows for key in row)
+    arrays = {key: array_of_values([row.get(key) for row in rows]) for key in keys}
+    return struct_of_properties(arrays, len(rows))
+
+
+def node_structs(
+    element_ids: pa.Array, labels: Sequence[Sequence[str]], properties: pa.Array
+) -> Any:
+    """Nodes, one an entry of each."""
+    texts = pa.array([list(names) for names in labels], pa.list_(pa.large_string()))
+    return pa.StructArray.from_arrays(
+        [element_ids, texts, properties], names=["element_id", "labels", "properties"]
+    )
+
+
+def relationship_structs(
+    element_ids: pa.Array, types: pa.Array, starts: pa.Array, ends: pa.Array, properties: pa.Array
+) -> pa.StructArray:
+    """Relationships, one an entry of each."""
+    return pa.StructArray.from_arrays(
+        [element_ids, types, starts, ends, properties],
+        names=["element_id", "type", "start", "end", "properties"],
+    )
 
 
 def _typed_array(values: Sequence[Any]) -> pa.Array:
@@ -133,6 +187,47 @@ def _point(value: Any) -> dict[str, Any]:
     return {"srid": value.srid, **dict(zip("xyz", coordinates, strict=False))}
 
 
+def _nodes(values: Sequence[NodeValue | None]) -> pa.Array:
+    distinct, places = _distinct(values)
+    return node_structs(
+        _texts([node.element_id for node in distinct]),
+        [node.labels for node in distinct],
+        properties_of_rows([node.properties for node in distinct]),
+    ).take(places)
+
+
+def _relationships(values: Sequence[RelationshipValue | None]) -> pa.Array:
+    distinct, places = _distinct(values)
+    return relationship_structs(
+        _texts([each.element_id for each in distinct]),
+        _texts([each.type for each in distinct]),
+        _texts([each.start for each in distinct]),
+        _texts([each.end for each in distinct]),
+        properties_of_rows([each.properties for each in distinct]),
+    ).take(places)
+
+
+def _distinct(values: Sequence[Any]) -> tuple[list[Any], pa.Array]:
+    """Each entity once, and which of them each value is."""
+    known = {value.element_id: value for value in values if value is not None}
+    place_of = {element_id: place for place, element_id in enumerate(known)}
+    places = [None if value is None else place_of[value.element_id] for value in values]
+    return list(known.values()), pa.array(places, pa.int64())
+
+
+def _paths(values: Sequence[PathValue | None]) -> pa.Array:
+    parts = [
+        _list_array([None if path is None else list(getattr(path, name)) for path in values])
+        for name in ("nodes", "relationships")
+    ]
+    missing = pa.array([path is None for path in values], pa.bool_())
+    return pa.StructArray.from_arrays(parts, names=["nodes", "relationships"], mask=missing)
+
+
+def _texts(values: Sequence[str]) -> pa.Array:
+    return pa.array(values, pa.large_string())
+
+
 _CONVERTERS: dict[str, Callable[[Sequence[Any]], pa.Array]] = {
     "Date": _dates,
     "local Time": _local_times,
@@ -140,4 +235,7 @@ _CONVERTERS: dict[str, Callable[[Sequence[Any]], pa.Array]] = {
     "zoned DateTime": lambda values: _timestamps(values, "UTC"),
     "Duration": _durations,
     "Point": _points,
+    "NodeValue": _nodes,
+    "RelationshipValue": _relationships,
+    "PathValue": _paths,
 }

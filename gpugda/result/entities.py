@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "EntityReader",
     "NodeValue",
+    "PathValue",
     "PlainEntities",
     "RelationshipValue",
     "fresh",
@@ -57,6 +58,20 @@ class RelationshipValue:
     start: str
     end: str
     properties: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PathValue:
+    """A path as plain data: one node more than relationships."""
+
+    nodes: tuple[NodeValue, ...]
+    relationships: tuple[RelationshipValue, ...]
+
+    @property
+    def parts(self) -> list[NodeValue | RelationshipValue]:
+        """Nodes and relationships in turn, as the path is walked."""
+        rest = zip(self.relationships, self.nodes[1:], strict=True)
+        return [self.nodes[0], *(part for step in rest for part in step)]
 
 
 def fresh(value: Any) -> Any:

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
-    from gpugda.execute.result_table import ResultTable
-
-__all__ = ["data_frame"]
+__all__ = ["data_frame", "type_of_values"]
 
 
 def data_frame(
-    table: ResultTable, rows: list[list[Any]], *, expand: bool, parse_dates: bool
+    names: Sequence[str],
+    types: Sequence[str | None],
+    rows: list[list[Any]],
+    *,
+    expand: bool,
+    parse_dates: bool,
 ) -> pd.DataFrame:
     """A data frame, see ``Result.to_df``.
 
     Args:
-        table: The whole result.
-        rows: Values of its last rows, of those that the data frame shall have.
+        names: Of the columns.
+        types: A dtype per column, None where pandas shall choose.
+        rows: The values.
         expand: As there.
         parse_dates: As there.
 
@@ -35,55 +40,49 @@ def data_frame(
         raise ConfigurationError(
             "to_df() needs pandas, which is not installed: pip install gpugda[pandas]"
         ) from error
-    frame = _expanded(table, rows, pandas) if expand else _plain(table, rows, pandas)
+    frame = _expanded(names, rows, pandas) if expand else _plain(names, types, rows, pandas)
     if parse_dates:
         frame = _with_timestamps(frame, pandas)
     return frame
 
 
-def _plain(table: ResultTable, rows: list[list[Any]], pandas: Any) -> pd.DataFrame:
-    columns = [
-        _series(column, [row[place] for row in rows], pandas)
-        for place, column in enumerate(table.columns)
-    ]
-    frame: Any = pandas.concat(columns, axis=1) if columns else pandas.DataFrame()
-    frame.columns = pandas.Index(table.names, dtype=object)
-    return cast("pd.DataFrame", frame)
-
-
-def _series(column: Column, values: list[Any], pandas: Any) -> Any:
-    # Nullable integers: as floats, which pandas would choose, large ones would be other numbers.
-    if column.kind is ColumnKind.INTEGER:
-        return pandas.Series(values, dtype="int64" if column.valid is None else "Int64")
-    if column.kind is ColumnKind.FLOAT:
-        return pandas.Series(values, dtype="float64")
-    if column.kind in (ColumnKind.STRING, ColumnKind.BOOLEAN):
-        return pandas.Series(values)
-    return pandas.Series(values, dtype=object)
-
-
-# ------------------------------------------------------------------ one column per part
-def _expanded(table: ResultTable, rows: list[list[Any]], pandas: Any) -> pd.DataFrame:
-    spread = []
-    for row in rows:
-        parts: dict[str, Any] = {}
-        for key, value in zip(table.names, row, strict=True):
-            _spread(value, _escaped(key), parts)
-        spread.append(parts)
-    names = list(dict.fromkeys(name for parts in spread for name in parts))
-    columns = {name: _guessed([parts.get(name) for parts in spread], pandas) for name in names}
-    empty = [] if rows else [_escaped(key) for key in table.names]
-    return cast("pd.DataFrame", pandas.DataFrame(columns or {name: [] for name in empty}))
-
-
-def _guessed(values: list[Any], pandas: Any) -> Any:
+def type_of_values(values: Sequence[Any]) -> str | None:
+    """A dtype that changes none of the values, None where pandas' own choice does not."""
     # Left to itself, pandas would make integers floats where a value is missing or a float is near.
     kinds = {type(value) for value in values} - {type(None)}
     if kinds == {int}:
-        return pandas.Series(values, dtype="Int64" if None in values else "int64")
-    if kinds <= {str} or kinds <= {float} or kinds <= {bool}:
-        return pandas.Series(values)
-    return pandas.Series(values, dtype=object)
+        return "Int64" if None in values else "int64"
+    if kinds == {float}:
+        return "float64"
+    return None if kinds <= {str} or kinds <= {bool} else "object"
+
+
+def _plain(
+    names: Sequence[str], types: Sequence[str | None], rows: list[list[Any]], pandas: Any
+) -> pd.DataFrame:
+    columns = [
+        pandas.Series([row[place] for row in rows], dtype=each) for place, each in enumerate(types)
+    ]
+    frame: Any = pandas.concat(columns, axis=1) if columns else pandas.DataFrame()
+    frame.columns = pandas.Index(names, dtype=object)
+    return cast("pd.DataFrame", frame)
+
+
+# ------------------------------------------------------------------ one column per part
+def _expanded(names: Sequence[str], rows: list[list[Any]], pandas: Any) -> pd.DataFrame:
+    spread = []
+    for row in rows:
+        parts: dict[str, Any] = {}
+        for key, value in zip(names, row, strict=True):
+            _spread(value, _escaped(key), parts)
+        spread.append(parts)
+    found = list(dict.fromkeys(name for parts in spread for name in parts))
+    columns = {}
+    for name in found:
+        values = [parts.get(name) for parts in spread]
+        columns[name] = pandas.Series(values, dtype=type_of_values(values))
+    empty = [] if rows else [_escaped(key) for key in names]
+    return cast("pd.DataFrame", pandas.DataFrame(columns or {name: [] for name in empty}))
 
 
 def _escaped(key: str) -> str:

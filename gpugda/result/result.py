@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 import warnings
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from gpugda.data.columns import ColumnKind
 from gpugda.errors import ConfigurationError
-from gpugda.result.entities import PlainEntities
-from gpugda.result.rows import read_blocks
+from gpugda.execute.result_table import ResultTable
+from gpugda.result.table_rows import TableRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,11 +23,9 @@ if TYPE_CHECKING:
     from neo4j.graph import Graph
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.execute.result_table import ResultTable
     from gpugda.ports import NativeAnswer
-    from gpugda.result.arrow import EntityForm
-    from gpugda.result.entities import EntityReader
-    from gpugda.result.neo4j_entities import Neo4jEntities
+    from gpugda.result.arrow_values import EntityForm
+    from gpugda.result.row_source import RowSource
     from gpugda.result.summary import Summary
 
 __all__ = ["Result"]
@@ -38,30 +34,19 @@ __all__ = ["Result"]
 class Result:
     """Rows, each read once, in the order in which the query gave them.
 
-    All rows lie in columns already; Python values are made block by block as they are read, and
-    neo4j is imported with the first record. Nodes and relationships are neo4j's own classes, those
-    of one result belong to one ``neo4j.graph.Graph``. For use by one thread at a time.
+    All rows are here already; what Python values must be made for them is made block by block as
+    they are read. Nodes and relationships are neo4j's own classes, those of one result belong to
+    one ``neo4j.graph.Graph``. For use by one thread at a time.
 
     Args:
-        table: The rows; None where a subclass holds them in another form.
+        rows: The rows: a table, or another source of them.
         summary: What is known about the run.
-        names: Of the columns, where there is no table.
-        row_count: Likewise.
     """
 
-    def __init__(
-        self,
-        table: ResultTable | None,
-        summary: Summary,
-        *,
-        names: Sequence[str] = (),
-        row_count: int = 0,
-    ) -> None:
-        self._table = table
-        self._names = tuple(names) if table is None else table.names
-        self._row_count = row_count if table is None else table.row_count
+    def __init__(self, rows: ResultTable | RowSource, summary: Summary) -> None:
+        self._rows: RowSource = TableRows(rows) if isinstance(rows, ResultTable) else rows
+        self._row_count = self._rows.row_count
         self._summary = summary
-        self._entities: Neo4jEntities | None = None
         self._block: Sequence[tuple[Any, ...]] = ()
         self._block_start = 0
         self._position = 0
@@ -80,12 +65,12 @@ class Result:
 
         return cls(table_from_rows(names, rows, graph), summary)
 
-    @staticmethod
-    def from_native(answer: NativeAnswer, summary: Summary) -> Result:
-        """A result of records that the database answered itself."""
-        from gpugda.result.native import NativeResult
+    @classmethod
+    def from_native(cls, answer: NativeAnswer, summary: Summary) -> Self:
+        """A result of the database's own records, with its summary in ours."""
+        from gpugda.result.record_rows import RecordRows
 
-        return NativeResult(answer, summary)
+        return cls(RecordRows(answer.keys, answer.records), replace(summary, native=answer.summary))
 
     # -------------------------------------------------------------- about the result
     @property
@@ -96,12 +81,16 @@ class Result:
     @property
     def table(self) -> ResultTable:
         """All rows as columns, whatever was read already."""
-        assert self._table is not None
-        return self._table
+        return self._rows.table
+
+    @property
+    def row_count(self) -> int:
+        """Rows of the whole result, whatever was read already."""
+        return self._row_count
 
     def keys(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return self._names
+        return self._rows.names
 
     def closed(self) -> bool:
         """Whether ``consume`` was called, so that no more rows can be read."""
@@ -117,7 +106,7 @@ class Result:
     # -------------------------------------------------------------- records
     def __iter__(self) -> Iterator[neo4j.Record]:
         self._check_open()
-        make = self._record_maker()
+        make = self._rows.record_maker()
         while (row := self._next_row()) is not None:
             yield make(row)
         self._check_open()
@@ -132,12 +121,12 @@ class Result:
         if row is None:
             return None
         self._position -= 1
-        return self._record_maker()(row)
+        return self._rows.record_maker()(row)
 
     def fetch(self, n: int) -> list[neo4j.Record]:
         """The next n records, or as many as are left."""
         self._check_open()
-        make = self._record_maker()
+        make = self._rows.record_maker()
         return [make(row) for blocks in self._blocks(limit=max(n, 0)) for row in blocks]
 
     def single(self, strict: bool = False) -> neo4j.Record | None:
@@ -199,38 +188,33 @@ class Result:
         """All nodes and relationships of the result, of rows read already and of those to come."""
         self._check_open()
         with self._timed():
-            entities = self._hydration()
-            for column in self.table.columns:
-                if column.kind in (ColumnKind.NODE, ColumnKind.RELATIONSHIP):
-                    is_node = column.kind is ColumnKind.NODE
-                    some = column.values if column.valid is None else column.values[column.valid]
-                    (entities.nodes if is_node else entities.relationships)(np.unique(some))
-                elif column.kind is ColumnKind.OBJECT:
-                    from gpugda.result.rows import column_values
-
-                    column_values(column, entities, 0, len(column))
-            return entities.graph
+            return self._rows.graph()
 
     def to_arrow(
         self, nodes: EntityForm = "struct", *, dictionary_strings: bool = False
     ) -> pa.Table:
         """The rest of the rows as an Arrow table, without copying numbers.
 
+        A path is a struct of its nodes and relationships; what no Arrow type holds, such as a
+        number beside a text in one column, becomes Cypher text, and the field's metadata says so.
+
         Args:
             nodes: ``struct`` makes a node a struct of element_id, labels and properties, and a
                 relationship one of element_id, type, start, end and properties; ``id`` gives their
-                element ids, ``index`` their dense indexes.
+                element ids, ``index`` their dense indexes on the device.
             dictionary_strings: Leave texts dictionary-coded, sharing the graph's dictionary.
 
         Raises:
-            ConfigurationError: There is no such form of nodes.
+            ConfigurationError: There is no such form of nodes, or none of what Neo4j answered.
         """
-        from gpugda.result.arrow import arrow_table
+        from gpugda.result.arrow import check_form
 
+        check_form(nodes)
         self._check_open()
-        start = self._take_rest()
         with self._timed():
-            return arrow_table(self.table, start, nodes, dictionary_strings)
+            table = self._rows.arrow(self._position, nodes, dictionary_strings)
+        self._take_rest()
+        return table
 
     def to_polars(self, nodes: EntityForm = "struct") -> pl.DataFrame:
         """The rest of the rows as a Polars data frame; see `to_arrow`.
@@ -264,7 +248,10 @@ class Result:
         self._check_open()
         begin = self._position
         try:
-            return data_frame(self.table, self.values(), expand=expand, parse_dates=parse_dates)
+            types = self._rows.pandas_types(begin)
+            return data_frame(
+                self.keys(), types, self.values(), expand=expand, parse_dates=parse_dates
+            )
         except ConfigurationError:
             self._position = begin  # the rows were not given to anyone
             raise
@@ -284,12 +271,11 @@ class Result:
     def plain_blocks(self) -> Iterator[list[tuple[Any, ...]]]:
         """The rest of the rows in blocks, without neo4j's classes.
 
-        Nodes are `NodeValue`, relationships `RelationshipValue`: what text and JSON are made from.
+        Nodes are `NodeValue`, relationships `RelationshipValue`, paths `PathValue`: what text and
+        JSON are made from.
         """
         self._check_open()
-        table = self.table
-        plain = PlainEntities(table.graph, table.entity_properties)
-        blocks = read_blocks(table, plain, self._take_rest())
+        blocks = self._rows.plain_blocks(self._take_rest(), self._row_count)
         while True:
             with self._timed():
                 block = next(blocks, None)
@@ -310,15 +296,11 @@ class Result:
     def _repr_html_(self) -> str:
         from gpugda.result.html import SHOWN_ROWS, html_table
 
-        rows = self._plain_rows(0, SHOWN_ROWS)
-        return html_table(self._names, rows, self._row_count, self._summary)
+        blocks = self._rows.plain_blocks(0, SHOWN_ROWS)
+        rows = [row for block in blocks for row in block]
+        return html_table(self.keys(), rows, self._row_count, self._summary)
 
     # -------------------------------------------------------------- inside
-    def _plain_rows(self, start: int, stop: int) -> list[tuple[Any, ...]]:
-        table = self.table
-        plain = PlainEntities(table.graph, table.entity_properties)
-        return [row for block in read_blocks(table, plain, start, stop) for row in block]
-
     def _next_row(self) -> tuple[Any, ...] | None:
         place = self._position - self._block_start
         if not 0 <= place < len(self._block):
@@ -331,8 +313,7 @@ class Result:
 
     def _read_block(self) -> None:
         with self._timed():
-            blocks = read_blocks(self.table, self._reader(), self._position)
-            self._block = next(blocks)
+            self._block = self._rows.block(self._position)
         self._block_start = self._position
 
     def _blocks(self, limit: int | None = None) -> Iterator[Sequence[tuple[Any, ...]]]:
@@ -352,27 +333,8 @@ class Result:
         self._position = self._row_count
         return start
 
-    def _reader(self) -> EntityReader:
-        kinds = {column.kind for column in self.table.columns}
-        if kinds & {ColumnKind.NODE, ColumnKind.RELATIONSHIP, ColumnKind.OBJECT}:
-            return self._hydration()
-        return PlainEntities(self.table.graph)  # never asked for any: neo4j need not be imported
-
-    def _hydration(self) -> Neo4jEntities:
-        if self._entities is None:
-            from gpugda.result.neo4j_entities import Neo4jEntities
-
-            table = self.table
-            self._entities = Neo4jEntities(table.graph, table.entity_properties)
-        return self._entities
-
-    def _record_maker(self) -> Callable[[tuple[Any, ...]], neo4j.Record]:
-        from gpugda.result.records import record_maker
-
-        return record_maker(self._names)
-
     def _place(self, key: int | str) -> int | None:
-        names = self._names
+        names = self._rows.names
         if isinstance(key, str):
             return names.index(key) if key in names else None
         if not isinstance(key, int):

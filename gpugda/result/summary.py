@@ -6,13 +6,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    import neo4j
 
 __all__ = ["STAGES", "Summary"]
 
 STAGES = (
     "parse",
     "plan",
+    "probe",
+    "refresh",
+    "properties",
     "open",
     "upload",
     "filter",
@@ -21,6 +26,8 @@ STAGES = (
     "fetch",
     "tail",
     "other",
+    "entities",
+    "native",
     "materialise",
     "total",
 )
@@ -30,6 +37,9 @@ STAGES = (
 @dataclass(frozen=True, slots=True)
 class Summary:
     """Which engine answered a query, why, and how long each stage took.
+
+    Code written for ``neo4j.ResultSummary`` finds its attributes here: those of Neo4j's own summary
+    where Neo4j answered, else what is true of a query that only read.
 
     Args:
         engine: ``gpu`` (the OpenCL device, also where that is a CPU), ``native`` or ``reference``.
@@ -44,6 +54,13 @@ class Summary:
         rows: Rows of the whole result.
         warnings: Sentences for the user, such as a cross product of unconnected parts.
         steps: Lines for people, one a step of the join: what was done and how many rows came of it.
+        freshness: How the snapshot was found fresh enough, such as ``strict: transaction 7 is the
+            newest``; empty where none was used.
+        declined: Why the device was not used, empty where it was or was not asked.
+        estimates: Seconds that were expected, by engine.
+        database: The database's name, empty where there is none or it is not known.
+        server: The driver's ``neo4j.ServerInfo``, where known.
+        native: Neo4j's own summary, where Neo4j answered.
     """
 
     engine: str
@@ -57,12 +74,77 @@ class Summary:
     rows: int = 0
     warnings: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
+    freshness: str = ""
+    declined: str = ""
+    estimates: Mapping[str, float] = field(default_factory=dict)
+    database: str = ""
+    server: neo4j.ServerInfo | None = None
+    native: neo4j.ResultSummary | None = field(default=None, repr=False)
+
+    # -------------------------------------------------------------- as in neo4j's summary
+    @property
+    def counters(self) -> neo4j.SummaryCounters:
+        """What the query changed."""
+        return self._for_driver.counters
 
     @property
-    def notifications(self) -> tuple[str, ...]:
-        """The warnings, under the name that Neo4j's summary uses."""
-        return self.warnings
+    def query_type(self) -> str | None:
+        """``r``, ``w``, ``rw`` or ``s``, as in Neo4j's summary."""
+        return self._for_driver.query_type
 
+    @property
+    def plan(self) -> dict[str, Any] | None:
+        """Neo4j's plan, where ``EXPLAIN`` asked for it."""
+        return self._for_driver.plan
+
+    @property
+    def profile(self) -> dict[str, Any] | None:
+        """Neo4j's plan with its counts, where ``PROFILE`` asked for it."""
+        return self._for_driver.profile
+
+    @property
+    def notifications(self) -> list[dict[str, Any]] | None:
+        """What Neo4j remarked on the query, or the warnings in the same form; None without any."""
+        summary: Any = self._for_driver
+        # Asking by the public name warns that it is deprecated, which here helps nobody.
+        read = getattr(summary, "_get_notifications", None)
+        found: list[dict[str, Any]] | None = read() if read else summary.notifications
+        return found
+
+    @property
+    def summary_notifications(self) -> Sequence[Any]:
+        """The notifications as ``neo4j.SummaryNotification``."""
+        return self._for_driver.summary_notifications
+
+    @property
+    def gql_status_objects(self) -> Sequence[Any]:
+        """The outcome and the notifications as ``neo4j.GqlStatusObject``."""
+        return self._for_driver.gql_status_objects
+
+    @property
+    def result_available_after(self) -> int | None:
+        """Milliseconds until the first row could be read."""
+        return self._for_driver.result_available_after
+
+    @property
+    def result_consumed_after(self) -> int | None:
+        """Milliseconds that reading the rows took."""
+        return self._for_driver.result_consumed_after
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What the driver keeps of the server's last message."""
+        return self._for_driver.metadata
+
+    @property
+    def _for_driver(self) -> neo4j.ResultSummary:
+        if self.native is not None:
+            return self.native
+        from gpugda.result.neo4j_summary import summary_for_driver
+
+        return summary_for_driver(self)
+
+    # -------------------------------------------------------------- ours
     def add_time(self, stage: str, seconds: float) -> None:
         """Adds to a stage's time and to the total."""
         for name in (stage, "total"):
@@ -79,16 +161,41 @@ class Summary:
         lines = [self.headline()]
         for title, text in (
             ("reason", self.reason),
+            ("declined", "" if self.declined == self.reason else self.declined),
+            ("expected", self._expected()),
             ("strategy", self.strategy),
             ("source", self.snapshot),
+            ("freshness", self.freshness),
             ("parameters", ", ".join(self.parameters)),
+            ("changes", self._changes()),
             ("times", self._times()),
         ):
             if text:
                 lines.append(f"  {title + ':':<12}{text}")
         lines += [f"  {'step:':<12}{step}" for step in self.steps]
-        lines += [f"  {'warning:':<12}{warning}" for warning in self.warnings]
+        lines += [f"  {'warning:':<12}{warning}" for warning in self._all_warnings()]
         return "\n".join(lines)
+
+    def _expected(self) -> str:
+        found = sorted(self.estimates.items(), key=lambda each: each[1])
+        return ", ".join(f"{name} {format_seconds(seconds)}" for name, seconds in found)
+
+    def _changes(self) -> str:
+        if self.native is None:
+            return ""
+        changed = {key: value for key, value in vars(self.native.counters).items() if value}
+        return ", ".join(
+            f"{value:,} {key.replace('_', ' ')}"
+            for key, value in changed.items()
+            if not key.startswith("_")
+        )
+
+    def _all_warnings(self) -> list[str]:
+        if self.native is None:
+            return list(self.warnings)
+        found = self.notifications or []
+        told = [str(each.get("description") or each.get("title") or "") for each in found]
+        return [*self.warnings, *(text for text in told if text)]
 
     def _times(self) -> str:
         rest = [stage for stage in self.timings if stage not in STAGES]

@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from gpugda.result.entities import NodeValue, RelationshipValue
+from gpugda.result.entities import NodeValue, PathValue, RelationshipValue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,11 +32,23 @@ def format_value(value: Any) -> str:
         return f"({_joined(labels, value.properties)})"
     if isinstance(value, RelationshipValue):
         return f"[{_joined(f':{_name(value.type)}', value.properties)}]"
+    if isinstance(value, PathValue):
+        return _path(value)
     if isinstance(value, dict):
         return _map(value)
     if isinstance(value, list):
         return f"[{', '.join(format_value(item) for item in value)}]"
     return _other(value)
+
+
+def _path(path: PathValue) -> str:
+    text = format_value(path.nodes[0])
+    for place, relationship in enumerate(path.relationships):
+        before, after = path.nodes[place : place + 2]
+        along = relationship.start == before.element_id
+        arrow = ("-", "->") if along else ("<-", "-")
+        text += arrow[0] + format_value(relationship) + arrow[1] + format_value(after)
+    return text
 
 
 def _float(value: float) -> str:

@@ -11,7 +11,9 @@ from gpugda.data.column import Column, ColumnKind
 from gpugda.data.csr import Csr
 from gpugda.data.data_graph import DataGraph
 from gpugda.data.dictionaries import ObjectDictionary, StringDictionary
+from gpugda.data.external_ids import ExternalIds
 from gpugda.data.identifiers import NameTable
+from gpugda.data.property_store import PropertyStore
 from gpugda.data.sorting import reversed_csr
 from gpugda.data.statistics import GraphStatistics
 from gpugda.snapshot.array_files import array_of
@@ -54,6 +56,9 @@ def graph_arrays(graph: DataGraph, *, incoming: bool) -> dict[str, NDArray[Any]]
         "label_offsets": graph.label_offsets,
         "label_ids": graph.label_ids,
     }
+    if graph.external_ids is not None:
+        arrays["external_ids.nodes"] = graph.external_ids.nodes
+        arrays["external_ids.relationships"] = graph.external_ids.relationships
     for direction, csr in directions.items():
         for name in _CSR_FIELDS:
             array = getattr(csr, name)
@@ -99,6 +104,9 @@ def graph_of_arrays(manifest: Manifest, files: Mapping[str, Mapping[str, pa.Arra
     label_ids = array_of(arrays["label_ids"], np.uint16)
     _demand_offsets(label_offsets, manifest.node_count, len(label_ids))
     nodes, relationships = manifest.node_count, manifest.relationship_count
+    statistics = GraphStatistics.from_dict(manifest.statistics)
+    if manifest.nodes_read is not None or manifest.relationships_read is not None:
+        statistics = statistics.pending()
     return DataGraph(
         node_count=nodes,
         relationship_count=relationships,
@@ -108,13 +116,40 @@ def graph_of_arrays(manifest: Manifest, files: Mapping[str, Mapping[str, pa.Arra
         label_ids=label_ids,
         outgoing=outgoing,
         incoming=incoming,
-        node_properties=_columns(manifest.node_properties, files["node_properties"], nodes),
-        relationship_properties=_columns(
-            manifest.relationship_properties, files["relationship_properties"], relationships
+        node_properties=_store(
+            _columns(manifest.node_properties, files["node_properties"], nodes),
+            manifest.nodes_read,
         ),
-        statistics=GraphStatistics.from_dict(manifest.statistics),
+        relationship_properties=_store(
+            _columns(
+                manifest.relationship_properties, files["relationship_properties"], relationships
+            ),
+            manifest.relationships_read,
+        ),
+        statistics=statistics,
         element_id_prefix=manifest.element_id_prefix,
+        external_ids=_external_ids(manifest, arrays),
     )
+
+
+def _store(columns: Mapping[str, Column], read: Sequence[str] | None) -> PropertyStore:
+    store = PropertyStore(columns, complete=read is None)
+    if read is not None:
+        store.add({}, read)
+    return store
+
+
+def _external_ids(manifest: Manifest, arrays: Mapping[str, pa.Array]) -> ExternalIds | None:
+    if manifest.external_ids is None:
+        return None
+    node_prefix, relationship_prefix = manifest.external_ids
+    nodes = array_of(arrays["external_ids.nodes"], np.int64)
+    relationships = array_of(arrays["external_ids.relationships"], np.int64)
+    _demand(len(nodes) == manifest.node_count, "the nodes have another number of ids")
+    _demand(bool((nodes[1:] > nodes[:-1]).all()), "the nodes' ids do not rise")
+    count = manifest.relationship_count
+    _demand(len(relationships) == count, "the relationships have another number of ids")
+    return ExternalIds(nodes, relationships, node_prefix, relationship_prefix)
 
 
 def _csr(arrays: Mapping[str, pa.Array], direction: str, manifest: Manifest) -> Csr:

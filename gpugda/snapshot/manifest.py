@@ -23,7 +23,8 @@ __all__ = [
 
 MANIFEST = "manifest.json"
 FORMAT = "gpugda-snapshot"
-VERSION = 1
+VERSION = 2
+_READABLE = (1, 2)  # 2 added ids of servers, and properties that are read later
 _AGAIN = "save the snapshot again from its source"
 
 
@@ -61,6 +62,10 @@ class Manifest:
         relationship_properties: In the order of their columns.
         statistics: ``GraphStatistics.to_dict()``.
         files: By what is in them: ``arrays``, ``node_properties``, ``relationship_properties``.
+        external_ids: What element ids begin with, of nodes and of relationships, where the graph
+            came from a database server; else None.
+        nodes_read: Node property keys that were read, where others may exist; None if all were.
+        relationships_read: Likewise of relationships.
     """
 
     created: str
@@ -75,6 +80,9 @@ class Manifest:
     relationship_properties: list[PropertyEntry]
     statistics: dict[str, Any]
     files: dict[str, FileEntry]
+    external_ids: list[str] | None = None
+    nodes_read: list[str] | None = None
+    relationships_read: list[str] | None = None
 
     def to_text(self) -> str:
         """The content of ``manifest.json``."""
@@ -105,7 +113,7 @@ def read_manifest(path: str | Path) -> Manifest:
     if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
         raise SourceError(f"{folder} is not a snapshot: its {MANIFEST} is of something else")
     version = content.pop("version", None)
-    if version != VERSION:
+    if version not in _READABLE:
         raise SourceError(
             f"the snapshot {folder} has format version {version}, this program reads {VERSION}: "
             f"{_AGAIN}, or use the version of gpugda that wrote it"

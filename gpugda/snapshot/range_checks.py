@@ -31,8 +31,8 @@ def check_ranges(graph: DataGraph) -> None:
     _check_below(graph.label_ids, len(graph.labels), "label_ids")
     for direction, csr in (("outgoing", graph.outgoing), ("incoming", graph.incoming)):
         _check_rows(csr, direction, len(graph.types))
-    _check_codes(graph.node_properties)
-    _check_codes(graph.relationship_properties)
+    _check_codes(graph.node_properties.columns)
+    _check_codes(graph.relationship_properties.columns)
 
 
 def _check_rows(csr: Csr, direction: str, type_count: int) -> None:

@@ -47,6 +47,7 @@ def save_snapshot(
     compression: str | None = None,
     incoming: bool = True,
     source_name: str = "",
+    partial: bool = False,
 ) -> None:
     """Saves a data graph as a folder, which appears whole or not at all.
 
@@ -59,11 +60,16 @@ def save_snapshot(
             others are mapped.
         incoming: Save the incoming direction too; else it is rebuilt when opened.
         source_name: Where the graph came from, for people.
+        partial: Save a graph whose properties were not all read too; queries on what is opened then
+            need somebody who reads the others.
 
     Raises:
         ConfigurationError: No such compression.
         SourceError: The folder holds something else, or cannot be written.
     """
+    complete = graph.node_properties.complete and graph.relationship_properties.complete
+    if not partial and not complete:
+        raise SourceError("not all properties of the graph have been read: read them first")
     folder = Path(path)
     if folder.is_symlink():
         folder = folder.resolve()
@@ -126,14 +132,17 @@ def _is_alive(process: int) -> bool:
 def _write(
     graph: DataGraph, folder: Path, compression: str | None, incoming: bool, source_name: str
 ) -> None:
+    # Once, as more may be read meanwhile.
+    nodes, relationships = graph.node_properties.state(), graph.relationship_properties.state()
     contents: dict[str, Mapping[str, Any]] = {
         "arrays": graph_arrays(graph, incoming=incoming),
-        "node_properties": column_arrays(graph.node_properties),
-        "relationship_properties": column_arrays(graph.relationship_properties),
+        "node_properties": column_arrays(nodes.columns),
+        "relationship_properties": column_arrays(relationships.columns),
     }
     files = {
         kind: _write_file(folder, kind, arrays, compression) for kind, arrays in contents.items()
     }
+    ids = graph.external_ids
     manifest = Manifest(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         source_name=source_name,
@@ -143,10 +152,13 @@ def _write(
         types=list(graph.types.names),
         element_id_prefix=graph.element_id_prefix,
         has_incoming=incoming,
-        node_properties=property_entries(graph.node_properties),
-        relationship_properties=property_entries(graph.relationship_properties),
+        node_properties=property_entries(nodes.columns),
+        relationship_properties=property_entries(relationships.columns),
         statistics=graph.statistics.to_dict(),
         files=files,
+        external_ids=None if ids is None else [ids.node_prefix, ids.relationship_prefix],
+        nodes_read=nodes.read,
+        relationships_read=relationships.read,
     )
     (folder / MANIFEST).write_text(manifest.to_text(), encoding="utf-8")
     _sync(folder / MANIFEST)

@@ -1,42 +1,12 @@
-"""Cases as text: a graph, a query, and what Neo4j answers. Each runs on every engine.
-
-A file `cases/TOPIC.case` is a list of blocks. A block begins with `graph NAME` or `case NAME`;
-blank lines and lines that begin with `#` do not count. Values are JSON with NaN and Infinity, in
-which 1 and 1.0 differ.
-
-    graph two people
-    (ann:Person {"name": "Ann"})
-    (bob)
-    (ann)-[k:KNOWS {"since": 2000}]->(bob)
-
-Every node and relationship has a name of the case's own, here ann, bob and k. A graph serves all
-cases after it until the next one.
-
-    case who knows whom
-      MATCH (a)-[r:KNOWS]->(b)
-      RETURN a.name, b, $p
-    parameters {"p": 1}
-    columns ["a.name", "b", "$p"]
-    row ["Ann", "(bob)", 1]
-
-The query is what is indented. `(bob)` in a row is a node, `[k]` a relationship. Further lines:
-
-    ordered     the rows come in this order (else in any)
-    merges      1 and 1.0 may stand for each other, where DISTINCT or grouping chooses one
-    rows 12     instead of the rows: only their number is sure
-    error CypherSyntaxError: piece of the message, may be empty
-"""
+"""Every case of `cases/` on an embedded graph, on every engine."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import pytest
+from case_files import Case, CaseGraph, all_cases
 from strategies import rows_key
 
 import gpugda
@@ -45,92 +15,6 @@ from gpugda.execute.device_session import STRATEGIES
 
 ENGINES = ["reference", *STRATEGIES]
 """The reference, and the device with each strategy."""
-FOLDER = Path(__file__).parent / "cases"
-
-
-@dataclass(frozen=True)
-class CaseGraph:
-    name: str
-    nodes: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = field(default_factory=dict)
-    relationships: dict[str, tuple[str, str, str, dict[str, Any]]] = field(default_factory=dict)
-
-    def add(self, line: str) -> None:
-        relationship = _RELATIONSHIP.fullmatch(line)
-        if relationship:
-            source, name, kind, properties, target = relationship.groups()
-            assert source in self.nodes, line
-            assert target in self.nodes, line
-            assert name not in self.relationships, line
-            found = json.loads(properties or "{}")
-            self.relationships[name] = (source, kind.strip("`"), target, found)
-            return
-        node = _NODE.fullmatch(line)
-        assert node, f"neither a node nor a relationship: {line}"
-        assert node[1] not in self.nodes, line
-        labels = tuple(label.strip("`") for label in re.findall(_LABEL, node[2]))
-        self.nodes[node[1]] = (labels, json.loads(node[3] or "{}"))
-
-
-_LABEL = r"`[^`]+`|\w+"
-_NODE = re.compile(rf"\((\w+)((?::(?:{_LABEL}))*)\s*(\{{.*\}})?\)")
-_RELATIONSHIP = re.compile(rf"\((\w+)\)-\[(\w+):({_LABEL})\s*(\{{.*\}})?\]->\((\w+)\)")
-
-
-@dataclass(frozen=True)
-class Case:
-    topic: str
-    name: str
-    graph: CaseGraph
-    query: str = ""
-    parameters: dict[str, Any] = field(default_factory=dict)
-    columns: tuple[str, ...] = ()
-    rows: tuple[list[Any], ...] = ()
-    row_count: int | None = None
-    error: str = ""
-    message: str = ""
-    ordered: bool = False
-    merges: bool = False
-
-    def with_line(self, line: str) -> Case:
-        if line.startswith("  "):
-            return replace(self, query=f"{self.query}\n{line[2:]}" if self.query else line[2:])
-        word, _, rest = line.partition(" ")
-        if word in ("ordered", "merges"):
-            return replace(self, **{word: True})
-        if word == "error":
-            name, _, message = rest.partition(":")
-            return replace(self, error=name, message=message.strip())
-        if word == "parameters":
-            return replace(self, parameters=json.loads(rest))
-        if word == "columns":
-            return replace(self, columns=tuple(json.loads(rest)))
-        if word == "row":
-            return replace(self, rows=(*self.rows, json.loads(rest)))
-        assert word == "rows", f"{self.topic}, {self.name}: what is {line!r}?"
-        return replace(self, row_count=int(rest))
-
-
-def read_cases(path: Path) -> Iterator[Case]:
-    graph, case = CaseGraph("no graph"), None
-    for line in path.read_text("utf-8").splitlines():
-        if not line.strip() or line.startswith("#"):
-            continue
-        if line.startswith(("graph ", "case ")):
-            if case:
-                yield case
-            word, _, name = line.partition(" ")
-            graph = CaseGraph(name) if word == "graph" else graph
-            case = Case(path.stem, name, graph) if word == "case" else None
-        elif case:
-            case = case.with_line(line)
-        else:
-            graph.add(line)
-    if case:
-        yield case
-
-
-def all_cases() -> list[Case]:
-    return [case for path in sorted(FOLDER.glob("*.case")) for case in read_cases(path)]
 
 
 # ------------------------------------------------------------------ running a case

@@ -198,6 +198,7 @@ def test_refreshing_in_the_background(make):
     released.set()
     assert keeper.wait(5)
     assert keeper.admit().loaded is not None
+    assert ("read", True) in server.calls  # gently: nobody waits for it
 
 
 def test_why_there_is_no_snapshot(make, caplog):

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import neo4j
 import pytest
 
 from gpugda.result.summary import STAGES, Summary, format_seconds
@@ -30,7 +33,7 @@ def test_text_has_it_all():
     assert "parse 100 µs, join 2 ms, total 1.5 s" in text
     for part in ("the device was asked for", "gpsm", "sample:wordnet", "cross product", "10 rows"):
         assert part in text
-    assert summary.notifications == ("a cross product",)
+    assert [each["description"] for each in summary.notifications] == ["a cross product"]
 
 
 def test_times_add_up():
@@ -47,3 +50,67 @@ def test_times_add_up():
 )
 def test_format_seconds(seconds, text):
     assert format_seconds(seconds) == text
+
+
+def test_a_summary_of_the_device_reads_as_the_drivers():
+    times = {"total": 0.5, "materialise": 0.1}
+    summary = Summary("gpu", query="MATCH", timings=times, rows=1, database="neo4j")
+    assert not summary.counters.contains_updates
+    assert summary.counters.nodes_created == 0
+    assert (summary.query_type, summary.plan, summary.profile) == ("r", None, None)
+    assert (summary.result_available_after, summary.result_consumed_after) == (400, 100)
+    assert (summary.database, summary.server, summary.native) == ("neo4j", None, None)
+    assert summary.notifications is None
+    assert [each.gql_status for each in summary.gql_status_objects] == ["00000"]
+
+
+def native_summary():
+    remark = {
+        "code": "Neo.X",
+        "title": "A title",
+        "description": "A cross product",
+        "severity": "W",
+    }
+    return neo4j.ResultSummary(
+        None,
+        True,
+        True,
+        {
+            "server": SimpleNamespace(protocol_version=(5, 0)),
+            "type": "rw",
+            "stats": {"nodes-created": 1200, "contains-updates": True},
+            "notifications": [remark],
+            "profile": {"rows": 1},
+            "t_first": 3,
+            "parameters": {"password": "hunter2"},
+        },
+    )
+
+
+def test_a_summary_of_the_database_has_the_drivers_in_it():
+    summary = Summary("native", "it writes", declined="it writes", native=native_summary())
+    assert summary.counters.nodes_created == 1200
+    assert summary.query_type == "rw"
+    assert summary.profile == {"rows": 1}
+    assert summary.result_available_after == 3
+    assert summary.notifications[0]["code"] == "Neo.X"
+    text = str(summary)
+    assert "changes:    1,200 nodes created" in text
+    assert "warning:    A cross product" in text
+    assert "declined" not in text, "the reason says it already"
+    assert "hunter2" not in text + repr(summary)
+
+
+def test_text_says_how_it_was_decided():
+    text = str(
+        Summary(
+            "native",
+            "engine='native' was asked for",
+            declined="the snapshot is stale",
+            freshness="strict: transaction 7 is the newest",
+            estimates={"native": 0.04, "gpu": 0.001},
+        )
+    )
+    assert "declined:   the snapshot is stale" in text
+    assert "freshness:  strict: transaction 7 is the newest" in text
+    assert "expected:   gpu 1 ms, native 40 ms" in text

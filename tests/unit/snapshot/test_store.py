@@ -268,9 +268,9 @@ def test_missing_files_are_named(saved):
 
 
 def test_other_format_versions_are_refused(saved):
-    change_manifest(saved, version=2)
+    change_manifest(saved, version=3)
     assert is_snapshot(saved)
-    with pytest.raises(SourceError, match="format version 2, this program reads 1"):
+    with pytest.raises(SourceError, match="format version 3, this program reads 2"):
         open_snapshot(saved)
 
 

@@ -1,0 +1,299 @@
+"""A connection to one database of a Bolt server: sessions, probes, and errors made clear."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal
+
+import neo4j
+from neo4j.exceptions import DriverError, Neo4jError
+
+from gpugda.errors import ConfigurationError, SourceError
+
+from .bolt_address import BoltAddress, parse_address
+from .bolt_bookmarks import version_of
+from .bolt_errors import is_broken_connection, source_error
+from .bolt_server import accepts_cypher_5, greet, read_facts
+from .bolt_watch import Watch, abandon
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
+
+    from gpugda.ports import DatabaseVersion, ServerFacts
+
+__all__ = ["CONNECT_SECONDS", "BoltConnection", "open_driver"]
+
+Access = Literal["READ", "WRITE"]
+
+CONNECT_SECONDS = 15.0
+# Also bounds the handshake, which the limit for connecting does not.
+_ACQUIRE_SECONDS = 20.0
+# A pooled connection that lay idle for so long is tried before use: firewalls drop such silently.
+_IDLE_SECONDS = 60.0
+_PROBE_SECONDS = 30.0
+_LEAST_SECONDS = 0.001
+# Connecting asks some six questions.
+_FACTS_SECONDS = 60.0
+_FACTS_LAST_SECONDS = 60.0
+_ALL_AT_ONCE = -1
+_FILTERS_NOTIFICATIONS = (5, 2)
+
+
+def open_driver(address: BoltAddress, auth: Any) -> neo4j.Driver:
+    """A driver of our own; nothing is sent yet.
+
+    Raises:
+        ConfigurationError: The driver refuses the address or the credentials.
+    """
+    try:
+        return neo4j.GraphDatabase.driver(
+            address.url,
+            auth=auth,
+            user_agent=f"gpugda/{_own_version()} neo4j-python/{neo4j.__version__}",
+            connection_timeout=CONNECT_SECONDS,
+            connection_acquisition_timeout=_ACQUIRE_SECONDS,
+            liveness_check_timeout=_IDLE_SECONDS,
+            # A message less per query; whoever wants to be counted gives a driver of their own.
+            telemetry_disabled=True,
+        )
+    except (Neo4jError, DriverError, ValueError) as error:
+        raise ConfigurationError(f"{address.shown}: the driver refuses it: {error}") from error
+
+
+class BoltConnection:
+    """One database, through one driver. Made by `connect` or `adopt`; used from several threads.
+
+    Attributes:
+        driver: The driver; closed by `close` if it is our own.
+        database: The database's name, which all sessions are given.
+        facts: What the server is, as found when connecting or by `recheck`.
+        sessions: How many sessions a large read may use at the same time.
+    """
+
+    def __init__(
+        self,
+        driver: neo4j.Driver,
+        address: BoltAddress | None,
+        *,
+        database: str | None = None,
+        impersonated_user: str | None = None,
+        sessions: int = 3,
+    ) -> None:
+        """Asks the server what it is; closes the driver if that fails and it is our own.
+
+        Args:
+            driver: A driver.
+            address: Of our own driver; None for a driver that belongs to the caller.
+            database: A name, None for the user's home database.
+            impersonated_user: As whom to act.
+            sessions: How many sessions a large read may use.
+        """
+        self.driver = driver
+        self.database = database
+        self.sessions = sessions
+        self._owned = address is not None
+        self._address = address or _address_of(driver, None)
+        self._impersonated_user = impersonated_user
+        self._watch = Watch()
+        self._protocol = (0, 0)
+        self._accepts_prefix = False
+        self._closed = False
+        try:
+            with self.check("connecting"):
+                self.facts = self._find_facts()
+        except BaseException:
+            self.close()
+            raise
+        self._known_ids = {self.facts.database_id}
+        self._facts_found = monotonic()
+
+    def __repr__(self) -> str:
+        return f"<BoltConnection {self._address.shown} database={self.database!r}>"
+
+    @contextmanager
+    def session(
+        self,
+        *,
+        bookmarks: Iterable[str] | DatabaseVersion | None = None,
+        access: Access = "READ",
+        bulk: bool = False,
+        quiet: bool = True,
+        impersonate: bool = True,
+        connect_seconds: float | None = None,
+    ) -> Iterator[neo4j.Session]:
+        """A session; its connection is cut if it is left by an error that is not the driver's.
+
+        Args:
+            bookmarks: States that are waited for: raw texts, or a version.
+            access: ``READ``, unless a query of the user's own may write.
+            bulk: All rows come at once, as fast as they can be taken.
+            quiet: The server sends no notifications: for our own queries.
+            impersonate: False for the user who is logged in.
+            connect_seconds: How long it may take to get a connection, if less than usual.
+        """
+        config: dict[str, Any] = {
+            "database": self.database,
+            "default_access_mode": access,
+            "bookmarks": _bookmarks(bookmarks),
+            "impersonated_user": self._impersonated_user if impersonate else None,
+        }
+        if connect_seconds is not None:
+            config["connection_acquisition_timeout"] = min(connect_seconds, _ACQUIRE_SECONDS)
+        if bulk:
+            config["fetch_size"] = _ALL_AT_ONCE
+        if quiet and self._protocol >= _FILTERS_NOTIFICATIONS:
+            config["notifications_min_severity"] = "OFF"
+        session = self.driver.session(**config)
+        try:
+            yield session
+        except (Neo4jError, DriverError):
+            raise
+        except BaseException:
+            # Also when a generator is given up, or by Ctrl-C.
+            abandon(session)
+            raise
+        finally:
+            session.close()
+
+    @contextmanager
+    def check(self, doing: str) -> Iterator[None]:
+        """Within, errors of server and driver become `SourceError` that say what to do.
+
+        Args:
+            doing: What is being done, such as ``reading nodes``.
+        """
+        try:
+            yield
+        except (Neo4jError, DriverError) as error:
+            raise source_error(error, self._address.shown, doing) from error
+
+    def prefix(self, text: str) -> str:
+        """A query of our own, marked as Cypher 5 where the server knows such marks."""
+        return f"CYPHER 5 {text}" if self._accepts_prefix else text
+
+    def watch(self, session: neo4j.Session, seconds: float | None) -> AbstractContextManager[Any]:
+        """Within, the session's connection is cut after that time; gives a `Guard`."""
+        return self._watch.over(session, seconds)
+
+    def probe(self, timeout: float | None = None) -> DatabaseVersion | None:
+        """The newest committed state, one round trip; None if the server cannot tell.
+
+        Raises:
+            SourceError: The server cannot be reached, refuses, or does not answer in time.
+        """
+        if not self.facts.has_bookmarks:
+            return None
+        deadline = monotonic() + (_PROBE_SECONDS if timeout is None else timeout)
+        with self.check("asking for the newest transaction"):
+            try:
+                found = self._ask(deadline)
+            except (Neo4jError, DriverError) as error:
+                # Pooled connections do not survive a restart of the server; the first failure
+                # clears them all from the pool.
+                if not is_broken_connection(error):
+                    raise
+                found = self._ask(deadline)
+            if self._facts_may_be_old():
+                self.recheck()
+        if found is not None:
+            self._known_ids.add(found.database_id)
+        return found
+
+    def recheck(self) -> None:
+        """Finds the facts anew: privileges and the default Cypher version move no bookmark."""
+        with self.check("asking what the server is"):
+            self.facts = self._find_facts()
+        self._facts_found = monotonic()
+
+    def version_of(self, bookmarks: Iterable[str]) -> DatabaseVersion | None:
+        """The state in bookmarks of a session; None if it is of another database."""
+        found = version_of(bookmarks)
+        return found if found and found.database_id in self._known_ids else None
+
+    def close(self) -> None:
+        """Closes a driver of our own, and ends the thread that watches."""
+        if self._closed:
+            return
+        self._closed = True
+        self._watch.close()
+        if self._owned:
+            self.driver.close()
+
+    def _ask(self, deadline: float) -> DatabaseVersion | None:
+        left = max(deadline - monotonic(), _LEAST_SECONDS)
+        # A fresh session, and so no bookmarks: to be given one would mean to wait for a state,
+        # while the question is which there is. In a cluster only the leader knows the newest, and
+        # write access is how one is routed there; the query itself reads.
+        access: Access = "WRITE" if self.facts.clustered else "READ"
+        with (
+            self.session(access=access, connect_seconds=left) as session,
+            self.watch(session, left) as guard,
+        ):
+            try:
+                session.run("RETURN 1").consume()
+            except (Neo4jError, DriverError) as error:
+                if guard.fired:
+                    raise self._silent() from error
+                raise
+            return version_of(session.last_bookmarks().raw_values)
+
+    def _facts_may_be_old(self) -> bool:
+        """Where there are privileges they are read anew every minute."""
+        judged = self.facts.product == "Neo4j" and self.facts.edition != "community"
+        return judged and monotonic() - self._facts_found > _FACTS_LAST_SECONDS
+
+    def _silent(self) -> SourceError:
+        return SourceError(
+            f"{self._address.shown}: the server did not answer in time: see whether it is "
+            "overloaded, or give a longer timeout."
+        )
+
+    def _find_facts(self) -> ServerFacts:
+        greeting = greet(self._first_session)
+        self.database = greeting.database or self.database
+        self._protocol = greeting.protocol
+        if not self._owned:
+            self._address = _address_of(self.driver, greeting.host_port)
+        self._accepts_prefix = accepts_cypher_5(self._first_session)
+        return read_facts(
+            self._first_session, greeting, self._address, self._impersonated_user or ""
+        )
+
+    @contextmanager
+    def _first_session(self, *, impersonate: bool = True) -> Iterator[neo4j.Session]:
+        with (
+            self.session(impersonate=impersonate) as session,
+            self.watch(session, _FACTS_SECONDS) as guard,
+        ):
+            try:
+                yield session
+            except (Neo4jError, DriverError) as error:
+                if guard.fired:
+                    raise self._silent() from error
+                raise
+
+
+def _bookmarks(given: Iterable[str] | DatabaseVersion | None) -> neo4j.Bookmarks | None:
+    if given is None:
+        return None
+    texts = [given.bookmark] if hasattr(given, "bookmark") else list(given)
+    return neo4j.Bookmarks.from_raw_values([text for text in texts if text])
+
+
+def _address_of(driver: neo4j.Driver, host_port: str | None) -> BoltAddress:
+    """How a driver that was given is shown; its own address is nowhere to be asked for."""
+    scheme = "neo4j" if isinstance(driver, neo4j.Neo4jDriver) else "bolt"
+    scheme += "+s" if driver.encrypted else ""
+    if host_port is None:
+        return BoltAddress(scheme, f"{scheme} driver", "")
+    return parse_address(f"{scheme}://{host_port}")
+
+
+def _own_version() -> str:
+    try:
+        return version("gpugda")
+    except PackageNotFoundError:  # used from a folder that was never installed
+        return "0"

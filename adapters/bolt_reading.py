@@ -1,0 +1,219 @@
+"""Asks a server for many pages: over several sessions at once, answers in order, never for ever."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from neo4j.exceptions import BrokenRecordError, DriverError, Neo4jError
+
+from gpugda.errors import SourceError, StaleSnapshotError
+
+from .bolt_errors import is_broken_connection
+from .bolt_watch import cut_connection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+
+    import neo4j
+
+    from gpugda.ports import DatabaseVersion
+
+    from .bolt_connection import BoltConnection
+    from .bolt_pages import Pace, Page
+
+__all__ = ["PageReader", "Question", "is_out_of_memory"]
+
+_Answer = TypeVar("_Answer")
+
+_ANSWER_SECONDS = 600.0
+# A page may become smaller than this for lack of memory, but the others then do not follow it.
+_SMALLEST_PAGE = 256
+_AHEAD = 1
+_CUT_AGAIN_SECONDS = 0.1
+_OUT_OF_MEMORY = ("MemoryPoolOutOfMemoryError", "OutOfMemoryError", "TransactionMemoryLimit")
+_ARITHMETIC = "Neo.ClientError.Statement.ArithmeticError"
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[_Answer]):
+    """A query over the ids of a page.
+
+    Args:
+        text: Cypher with ``{ids}`` where the ids stand.
+        decode: Makes the answer, in the thread that asked.
+        parameters: What else the Cypher names.
+    """
+
+    text: str
+    decode: Callable[[Page, list[neo4j.Record]], _Answer]
+    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def is_out_of_memory(error: Neo4jError) -> bool:
+    """Whether less at a time may succeed."""
+    return (error.code or "").rpartition(".")[2] in _OUT_OF_MEMORY
+
+
+class PageReader:
+    """Reads at one state of the database, or at a later one.
+
+    Args:
+        connection: Where.
+        version: The state, None for whichever there is.
+        doing: For errors, such as ``reading nodes``.
+        sessions: How many pages are asked for at the same time.
+
+    One of its generators at a time: to end one cuts all that the reader has under way.
+    """
+
+    def __init__(
+        self,
+        connection: BoltConnection,
+        version: DatabaseVersion | None,
+        doing: str,
+        sessions: int,
+    ) -> None:
+        self._connection = connection
+        self._version = version
+        self._doing = doing
+        self._sessions = sessions
+        self._widest: float = float("inf")
+        self._lock = threading.Lock()
+        self._running: set[neo4j.Session] = set()
+        self._cancelled = False
+
+    def rows(self, text: str, **parameters: Any) -> list[dict[str, Any]]:
+        """The answer to a single question.
+
+        Raises:
+            SourceError: The server cannot be reached, refuses, or does not answer.
+        """
+        with self._connection.check(self._doing):
+            return [record.data() for record in self._ask(text, parameters)]
+
+    def answers(
+        self, question: Question[_Answer], pages: Iterable[Page], pace: Pace | None = None
+    ) -> Generator[_Answer, None, None]:
+        """The answers for all pages, in order, of which a few are asked for ahead.
+
+        A page that takes more memory than a transaction may have gives an answer per piece. Close
+        the generator to end early: what is under way is then cut off.
+
+        Raises:
+            SourceError: The server cannot be reached, refuses, or does not answer.
+        """
+        waiting: deque[Future[list[_Answer]]] = deque()
+        todo = iter(pages)
+        pool = ThreadPoolExecutor(self._sessions, thread_name_prefix="gpugda-bolt")
+        try:
+            for page in islice(todo, self._sessions + _AHEAD):
+                waiting.append(pool.submit(self._read, question, page, pace))
+            while waiting:
+                found = waiting.popleft().result()
+                for page in islice(todo, 1):
+                    waiting.append(pool.submit(self._read, question, page, pace))
+                yield from found
+        finally:
+            self._end(pool, waiting)
+
+    def _end(self, pool: ThreadPoolExecutor, waiting: Iterable[Future[Any]]) -> None:
+        running = [each for each in waiting if not each.cancel()]
+        if running:
+            self._cancelled = True
+        # Again and again, as one may be between two connections.
+        while wait(running, timeout=0).not_done:
+            with self._lock:
+                for session in self._running:
+                    cut_connection(session)
+            wait(running, timeout=_CUT_AGAIN_SECONDS)
+        pool.shutdown(wait=True)
+        self._cancelled = False
+
+    def _read(self, question: Question[_Answer], page: Page, pace: Pace | None) -> list[_Answer]:
+        with self._connection.check(self._doing):
+            return list(self._pieces(question, page, pace))
+
+    def _pieces(
+        self, question: Question[_Answer], page: Page, pace: Pace | None
+    ) -> Iterator[_Answer]:
+        pieces: tuple[Page, ...] = ()
+        if len(page) > self._widest:
+            pieces = page.pieces()
+        if not pieces:
+            started = monotonic()
+            try:
+                answer = self._answer(question, page)
+            except Neo4jError as error:
+                pieces = page.pieces() if is_out_of_memory(error) else ()
+                if not pieces:
+                    raise
+                self._widest = max(_SMALLEST_PAGE, min(self._widest, len(pieces[0])))
+            else:
+                if pace is not None:
+                    pace.took(len(page), monotonic() - started)
+                yield answer
+        for piece in pieces:
+            yield from self._pieces(question, piece, pace)
+
+    def _answer(self, question: Question[_Answer], page: Page) -> _Answer:
+        text = question.text.replace("{ids}", page.ids)
+        records = self._ask(text, {**question.parameters, **page.parameters})
+        try:
+            return question.decode(page, records)
+        except BrokenRecordError as error:
+            raise SourceError(
+                f"{self._doing}: the database holds a value that the driver cannot represent "
+                f"({error.__cause__ or error}): only queries that do not return it can be "
+                "answered, with engine='native'."
+            ) from error
+
+    def _ask(self, text: str, parameters: Mapping[str, Any]) -> list[neo4j.Record]:
+        try:
+            return self._ask_once(text, parameters)
+        except (Neo4jError, DriverError) as error:
+            if getattr(error, "code", None) == _ARITHMETIC:
+                # Ids are packed by the largest there was: larger ones came in the meantime.
+                raise StaleSnapshotError(
+                    f"The database changed while {self._doing}: larger ids came."
+                ) from error
+            # Pooled connections may have died while they lay idle; the first failure clears them
+            # all from the pool.
+            if self._cancelled or not is_broken_connection(error):
+                raise
+        return self._ask_once(text, parameters)
+
+    def _ask_once(self, text: str, parameters: Mapping[str, Any]) -> list[neo4j.Record]:
+        query: Any = self._connection.prefix(text)
+        with (
+            self._connection.session(bookmarks=self._version, bulk=True) as session,
+            self._run_in(session),
+            self._connection.watch(session, _ANSWER_SECONDS) as guard,
+        ):
+            try:
+                return list(session.run(query, parameters))
+            except (Neo4jError, DriverError) as error:
+                if guard.fired:
+                    raise SourceError(
+                        f"{self._connection.facts.address}: no answer in {_ANSWER_SECONDS:g} s "
+                        f"while {self._doing}: see whether the server is overloaded, or hangs."
+                    ) from error
+                raise
+
+    @contextmanager
+    def _run_in(self, session: neo4j.Session) -> Iterator[None]:
+        with self._lock:
+            if self._cancelled:
+                raise SourceError(f"{self._doing} was given up.")
+            self._running.add(session)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(session)

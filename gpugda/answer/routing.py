@@ -1,0 +1,155 @@
+"""Which engine is worth it: the planner's rules, rates, and the times that were seen before."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
+
+from gpugda.calibration.device import calibrate_device
+from gpugda.calibration.kept import (
+    default_device_rates,
+    keep_device_rates,
+    keep_server_rates,
+    kept_device_rates,
+    kept_server_rates,
+)
+from gpugda.calibration.server import calibrate_server
+from gpugda.errors import ConfigurationError, GpugdaError
+from gpugda.execute.device_session import DeviceSession
+from gpugda.plan.rates import CPU_DEVICE, LOCAL_SERVER
+from gpugda.plan.route import History, RouteInput, Verdict, route_text
+from gpugda.plan.route_cost import judge_by_cost
+from gpugda.plan.route_density import judge_by_density
+from gpugda.query import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpugda.answer.request import Request
+    from gpugda.live.keeper import SnapshotKeeper
+    from gpugda.loading import LoadedGraph
+    from gpugda.plan.plan import Plan
+    from gpugda.plan.rates import DeviceRates, ServerRates
+    from gpugda.ports import DatabaseServer
+    from gpugda.query.query_graph import Query
+
+__all__ = ["RULES", "Router", "Verdict"]
+
+RULES: Final[dict[str, Callable[[RouteInput], Verdict]]] = {
+    "cost": judge_by_cost,
+    "density": judge_by_density,
+}
+"""By the names that ``planner=`` takes."""
+
+
+class Router:
+    """Judges queries of one accelerator.
+
+    Args:
+        planner: Name of the rule that decides.
+        session: The device.
+        server: The database.
+
+    Raises:
+        ConfigurationError: There is no such rule.
+    """
+
+    def __init__(self, planner: str, session: DeviceSession, server: DatabaseServer) -> None:
+        if planner not in RULES:
+            raise ConfigurationError(
+                f"planner is {planner!r}; it can be {', '.join(map(repr, RULES))}."
+            )
+        self._planner = planner
+        self._session = session
+        self._server = server
+        self._history = History()
+        self._device_rates: DeviceRates | None = None
+        self._server_rates: ServerRates | None = None
+
+    def decide(
+        self, request: Request, plan: Plan, loaded: LoadedGraph, keeper: SnapshotKeeper
+    ) -> Verdict:
+        """What the asked rule says."""
+        return RULES[self._planner](self._input(request, plan, loaded, keeper))
+
+    def described(
+        self, request: Request, plan: Plan, loaded: LoadedGraph, keeper: SnapshotKeeper
+    ) -> tuple[str, ...]:
+        """What every rule says, a line a rule."""
+        given = self._input(request, plan, loaded, keeper)
+        return tuple(route_text([rule(given) for rule in RULES.values()], self._planner))
+
+    def record_device(self, request: Request, loaded: LoadedGraph, seconds: float) -> None:
+        """The device took so long."""
+        self._history.add_device(request.text, seconds)
+
+    def record_native(self, request: Request, seconds: float) -> None:
+        """The database took so long."""
+        self._history.add_native(request.text, seconds)
+
+    def calibrate(self, *, again: bool = False) -> tuple[DeviceRates, ServerRates]:
+        """Measures the device and the server, unless their rates are kept from an earlier time.
+
+        Args:
+            again: Measure all the same.
+
+        Raises:
+            DeviceError: There is no device, or it failed.
+            SourceError, neo4j.exceptions.Neo4jError: The server cannot be asked.
+        """
+        info, facts = self._session.info, self._server.facts
+        device = None if again else kept_device_rates(info)
+        if device is None:
+            with closing(DeviceSession(info.index, None, "once")) as session:
+                device = calibrate_device(session)
+            keep_device_rates(info, device)
+        server = None if again else kept_server_rates(facts)
+        if server is None:
+            server = calibrate_server(self._server)
+            keep_server_rates(facts, server)
+        self._device_rates, self._server_rates = device, server
+        return device, server
+
+    # -------------------------------------------------------------- inside
+    def _input(
+        self, request: Request, plan: Plan, loaded: LoadedGraph, keeper: SnapshotKeeper
+    ) -> RouteInput:
+        query = plan.bound.query
+        return RouteInput(
+            plan,
+            loaded.graph.statistics,
+            self._rates_of_device(),
+            self._rates_of_server(),
+            entity_columns=_entity_columns(query),
+            observed=self._history.observed(request.text),
+            probes=1 if keeper.freshness.policy == "strict" else 0,
+            limit=_limit(query, request),
+        )
+
+    def _rates_of_device(self) -> DeviceRates:
+        if self._device_rates is None:
+            try:
+                info = self._session.info
+            except GpugdaError:
+                return CPU_DEVICE  # there is none: a query that goes there will say so
+            self._device_rates = kept_device_rates(info) or default_device_rates(info)
+        return self._device_rates
+
+    def _rates_of_server(self) -> ServerRates:
+        if self._server_rates is None:
+            self._server_rates = kept_server_rates(self._server.facts) or LOCAL_SERVER
+        return self._server_rates
+
+
+def _entity_columns(query: Query) -> int:
+    return sum(isinstance(column.expression, ast.Variable) for column in query.columns)
+
+
+def _limit(query: Query, request: Request) -> int | None:
+    match query.limit:
+        case ast.Literal(value=int(number)):
+            return number
+        case ast.Parameter(name=name):
+            value = request.values.get(name)
+            return value if isinstance(value, int) else None
+    return None

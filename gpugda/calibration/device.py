@@ -1,0 +1,113 @@
+"""Measures how fast a device answers, on a small graph made for it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.build import build_data_graph
+from gpugda.execute.device_session import DEFAULT_STRATEGY
+from gpugda.execute.embeddings import StrategyReport
+from gpugda.execute.gpu import run_on_device
+from gpugda.plan.bind import bind
+from gpugda.plan.matching_order import make_plan
+from gpugda.plan.rates import DeviceRates
+from gpugda.query.analyse import analyse
+from gpugda.query.parser import parse
+
+if TYPE_CHECKING:
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.device_session import DeviceSession
+
+__all__ = ["calibrate_device"]
+
+_NODES = 1 << 14
+_RELATIONSHIPS = 200_000
+_REPEATS = 7
+_VALUE_SECONDS = 1.2e-6
+"""Making a row of Python values: the same whatever the device."""
+
+_SHORT = "MATCH (a:A)-[:R]->(b) WHERE a.k = 4 RETURN count(*)"
+_LONG = "MATCH (a:A)-[:R]->(b)-[:R]->(c)-[:R]->(d)-[:R]->(e) WHERE a.k = 4 RETURN count(*)"
+_PAIRS = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a) RETURN count(*)"
+_ROWS = "MATCH (a)-[:R]->(b) RETURN a.k, b.k"
+
+
+class _NoIds:
+    element_ids = None
+    properties_complete = True
+
+    def __init__(self, nodes: NodeBatch, relationships: RelationshipBatch) -> None:
+        self.nodes = (nodes,)
+        self.relationships = (relationships,)
+
+
+def calibrate_device(session: DeviceSession) -> DeviceRates:
+    """Rates of a device: a second or two, the first time some more to compile kernels.
+
+    Raises:
+        DeviceError: There is no device, or it failed.
+    """
+    graph = _graph()
+    short, long = _seconds(session, graph, _SHORT), _seconds(session, graph, _LONG)
+    pairs, rows = _seconds(session, graph, _PAIRS), _seconds(session, graph, _ROWS)
+    # Each path of two relationships is a pair that the last step tests.
+    out = np.diff(graph.outgoing.row_offsets).astype(np.int64)
+    tested = int(out[graph.outgoing.neighbours].sum()) + graph.relationship_count
+    return DeviceRates(
+        query_seconds=short,
+        step_seconds=max((long - short) / 3, 1e-5),
+        pairs_per_second=tested / max(pairs - short, 1e-5),
+        rows_per_second=1.0 / (max(rows - short, 1e-5) / graph.relationship_count + _VALUE_SECONDS),
+        prepare_seconds=_preparation(graph),
+    )
+
+
+def _graph() -> DataGraph:
+    random = np.random.default_rng(1)
+    # Skewed, as real graphs are.
+    ends = (random.random((2, _RELATIONSHIPS)) ** 2 * _NODES).astype(np.int64)
+    from gpugda.data.columns import column_from_values
+
+    nodes = NodeBatch(
+        count=_NODES,
+        ids=pa.array(np.arange(_NODES)),
+        label_codes=(np.arange(_NODES) % 4 == 0).astype(np.int32),
+        label_sets=((), ("A",)),
+        properties={"k": column_from_values(list(range(_NODES)))},
+    )
+    relationships = RelationshipBatch(
+        count=_RELATIONSHIPS,
+        source_ids=pa.array(ends[0]),
+        target_ids=pa.array(ends[1]),
+        type_codes=np.zeros(_RELATIONSHIPS, dtype=np.int32),
+        type_names=("R",),
+    )
+    return build_data_graph(_NoIds(nodes, relationships))
+
+
+def _seconds(session: DeviceSession, graph: DataGraph, text: str) -> float:
+    """The median of some runs, the first one left out."""
+    query = analyse(parse(text))
+    plan = make_plan(bind(query, graph), graph.statistics, DEFAULT_STRATEGY)
+    times = []
+    for _ in range(_REPEATS + 1):
+        with session.strategy(DEFAULT_STRATEGY, graph) as strategy:
+            started = time.perf_counter()
+            run_on_device(plan, graph, strategy, {}, StrategyReport())
+            times.append(time.perf_counter() - started)
+        if sum(times) > 1.0 and len(times) > 2:
+            break
+    return float(np.median(times[1:]))
+
+
+def _preparation(graph: DataGraph) -> float:
+    """Parsing, checking, binding and ordering, per relationship."""
+    started = time.perf_counter()
+    for _ in range(_REPEATS):
+        make_plan(bind(analyse(parse(_LONG)), graph), graph.statistics, DEFAULT_STRATEGY)
+    return (time.perf_counter() - started) / _REPEATS / 5

@@ -1,0 +1,117 @@
+"""Rates that were measured once, kept on disk by device and by server."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gpugda.plan.rates import CPU_DEVICE, GPU_DEVICE, DeviceRates, ServerRates
+
+if TYPE_CHECKING:
+    from gpugda.device.devices import DeviceInfo
+    from gpugda.ports import ServerFacts
+
+__all__ = [
+    "calibration_file",
+    "default_device_rates",
+    "keep_device_rates",
+    "keep_server_rates",
+    "kept_device_rates",
+    "kept_server_rates",
+]
+
+logger = logging.getLogger(__name__)
+
+_VERSION = 1
+
+_Rates = TypeVar("_Rates", DeviceRates, ServerRates)
+
+
+def calibration_file() -> Path | None:
+    """Where rates are kept: beside the snapshots; None where ``GPUGDA_CACHE_DIR`` is off."""
+    text = os.environ.get("GPUGDA_CACHE_DIR")
+    if text is None:
+        from platformdirs import user_cache_path
+
+        return user_cache_path("gpugda") / "rates.json"
+    if text.strip().lower() in ("", "off", "none", "0", "false"):
+        return None
+    return Path(text).expanduser() / "rates.json"
+
+
+def default_device_rates(info: DeviceInfo) -> DeviceRates:
+    """What holds for a device that was not measured."""
+    return GPU_DEVICE if info.type == "gpu" else CPU_DEVICE
+
+
+def kept_device_rates(info: DeviceInfo) -> DeviceRates | None:
+    """The rates measured for a device, None if there are none."""
+    return _read(_device_key(info), DeviceRates)
+
+
+def kept_server_rates(facts: ServerFacts) -> ServerRates | None:
+    """The rates measured for a server, None if there are none."""
+    return _read(_server_key(facts), ServerRates)
+
+
+def keep_device_rates(info: DeviceInfo, rates: DeviceRates) -> None:
+    """Keeps the rates of a device; failing is logged, no error."""
+    _write(_device_key(info), rates)
+
+
+def keep_server_rates(facts: ServerFacts, rates: ServerRates) -> None:
+    """Keeps the rates of a server; failing is logged, no error."""
+    _write(_server_key(facts), rates)
+
+
+def _device_key(info: DeviceInfo) -> str:
+    return f"device {info.name}, {info.version}, {os.cpu_count()} cores"
+
+
+def _server_key(facts: ServerFacts) -> str:
+    return f"server {facts.address} {facts.product} {facts.version}"
+
+
+def _read(key: str, kind: type[_Rates]) -> _Rates | None:
+    try:
+        found = kind(**{name: float(each) for name, each in _content()[key].items()})
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    # A file that was meddled with must not make the planner divide by zero.
+    return found if all(value > 0 for value in asdict(found).values()) else None
+
+
+def _content() -> dict[str, Any]:
+    path = calibration_file()
+    if path is None:
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        logger.warning("kept rates cannot be read and are measured again: %s", error)
+        return {}
+    rates = content.get("rates") if isinstance(content, dict) else None
+    return rates if isinstance(rates, dict) and content.get("version") == _VERSION else {}
+
+
+def _write(key: str, rates: DeviceRates | ServerRates) -> None:
+    path = calibration_file()
+    if path is None:
+        return
+    content = {"version": _VERSION, "rates": {**_content(), key: asdict(rates)}}
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", dir=path.parent, prefix=".rates.", delete=False, encoding="utf-8"
+        ) as file:
+            json.dump(content, file, indent=1)
+        os.replace(file.name, path)
+    except OSError as error:
+        logger.warning("rates cannot be kept: %s", error)

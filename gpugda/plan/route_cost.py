@@ -1,0 +1,111 @@
+"""The cost rule: expected seconds on the device against expected seconds of the database.
+
+Cardinalities come from the plan, rates from a calibration, and both give way to times that the same
+text took before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gpugda.plan.route import Verdict
+
+if TYPE_CHECKING:
+    from gpugda.plan.route import RouteInput
+
+__all__ = ["device_seconds", "judge_by_cost", "native_seconds"]
+
+_LEAST_PATIENCE: Final = 0.25
+_PATIENCE: Final = {True: 3.0, False: 20.0}
+"""How often the native time may pass before the device is given up, if that is known or guessed."""
+
+_SLACK: Final = 0.002
+"""Differences below this are noise: the device is then preferred, so that the server can rest."""
+
+_RETRY: Final = 4.0
+"""An engine that was never tried for a text is tried when it is expected to be so much faster."""
+
+
+def judge_by_cost(given: RouteInput) -> Verdict:
+    """The engine that is expected to answer first."""
+    device, native = device_seconds(given), native_seconds(given)
+    known = given.observed.native is not None
+    engine = "gpu" if device <= native + _SLACK else "native"
+    if engine == "native" and given.observed.device is not None and not given.observed.planned:
+        # Never tried there: only an estimate speaks for it.
+        engine = "native" if native * _RETRY < device else "gpu"
+    patience = max(_LEAST_PATIENCE, _PATIENCE[known] * native)
+    return Verdict(
+        engine, _sentence(given, device, native), device, native, "cost", give_up_after=patience
+    )
+
+
+def device_seconds(given: RouteInput) -> float:
+    """Everything from `run` to the last value, on the device."""
+    if given.observed.device is not None:
+        return given.observed.device
+    rates, plan = given.device, given.plan
+    relationships = len(plan.bound.query.graph.relationships)
+    expansions, rows = work(given)
+    seconds = given.probes * given.server.round_trip_seconds
+    seconds += rates.query_seconds + rates.step_seconds * max(len(plan.steps) - 1, 0)
+    seconds += rates.prepare_seconds * (1 + relationships)
+    seconds += expansions / rates.pairs_per_second
+    if not _is_count(given):
+        seconds += rows / rates.rows_per_second
+        if given.entity_columns:
+            seconds += given.server.round_trip_seconds
+            seconds += rows * given.entity_columns / given.server.entities_per_second
+    return seconds
+
+
+def native_seconds(given: RouteInput) -> float:
+    """Everything from `run` to the last value, by the database."""
+    observed, rates = given.observed, given.server
+    if observed.native is not None:
+        return observed.native
+    graph = given.plan.bound.query.graph
+    expansions, rows = work(given)
+    seconds = rates.round_trip_seconds + expansions / rates.expansions_per_second
+    if not _is_count(given):
+        seconds += rows / rates.rows_per_second
+        seconds += rows * given.entity_columns / rates.entities_per_second
+    if observed.native_first is not None:
+        # Planning is in it, and is the larger part: without it, it cannot take longer.
+        return min(seconds, observed.native_first)
+    planning = rates.planning_seconds * (1 + len(graph.nodes) * max(1, len(graph.relationships)))
+    return seconds + planning
+
+
+def work(given: RouteInput) -> tuple[float, float]:
+    """Expected partial rows over all steps, and expected result rows."""
+    plan = given.plan
+    if plan.bound.no_rows is not None:
+        return 0.0, 0.0
+    partial = [step.cardinality for step in plan.steps]
+    rows = partial[-1] if partial else 0.0
+    total = sum(partial)
+    if given.limit is not None and not plan.bound.query.aggregating and rows > given.limit:
+        # Both stop early.
+        if not plan.bound.query.order_by and not plan.bound.query.distinct:
+            total *= given.limit / rows
+        rows = float(given.limit)
+    return total, rows
+
+
+def _is_count(given: RouteInput) -> bool:
+    query = given.plan.bound.query
+    return query.aggregating and not query.grouping
+
+
+def _sentence(given: RouteInput, device: float, native: float) -> str:
+    known = given.observed
+    there = "takes" if known.native is not None else "is expected to take"
+    here = "takes" if known.device is not None else "is expected to take"
+    return f"the device {here} {_readable(device)}, the database {there} {_readable(native)}"
+
+
+def _readable(seconds: float) -> str:
+    if seconds < 1:
+        return f"{seconds * 1e3:.3g} ms"
+    return f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:.2g} s"

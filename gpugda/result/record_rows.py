@@ -1,0 +1,113 @@
+"""Rows that the database answered itself: the driver's own records, given out as they are."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from gpugda.data.columns import Column, column_from_values
+from gpugda.data.empty import empty_graph
+from gpugda.errors import ConfigurationError
+from gpugda.execute.result_table import ResultTable
+from gpugda.result.frames import type_of_values
+from gpugda.result.from_rows import object_column
+from gpugda.result.plain_records import graphs_in, only_ids, plain_value
+from gpugda.result.rows import BLOCK_ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import neo4j
+    import pyarrow as pa
+    from neo4j.graph import Graph
+
+    from gpugda.result.arrow_values import EntityForm
+
+__all__ = ["RecordRows"]
+
+_PLAIN = frozenset({bool, int, float, str, type(None)})
+
+
+class RecordRows:
+    """A `RowSource` of records.
+
+    Args:
+        names: Of the columns.
+        records: In order.
+    """
+
+    def __init__(self, names: Sequence[str], records: Sequence[neo4j.Record]) -> None:
+        self.names = tuple(names)
+        self._records = records
+
+    @property
+    def row_count(self) -> int:
+        """See `RowSource`."""
+        return len(self._records)
+
+    @cached_property
+    def table(self) -> ResultTable:
+        """See `RowSource`; nodes, relationships and paths are plain data in it."""
+        return self._as_table(0, plain_value)
+
+    def block(self, start: int) -> Sequence[tuple[Any, ...]]:
+        """See `RowSource`: a record is a tuple of its values."""
+        return self._records[start : start + BLOCK_ROWS]
+
+    def record_maker(self) -> Callable[[tuple[Any, ...]], neo4j.Record]:
+        """See `RowSource`."""
+        return _itself
+
+    def graph(self) -> Graph:
+        """See `RowSource`: the driver makes one graph a result."""
+        from neo4j.graph import Graph
+
+        found = next(graphs_in(self._records), None)
+        return Graph() if found is None else found
+
+    def plain_blocks(self, start: int, stop: int) -> Iterator[list[tuple[Any, ...]]]:
+        """See `RowSource`."""
+        stop = min(stop, self.row_count)
+        for low in range(start, stop, BLOCK_ROWS):
+            rows = self._records[low : min(low + BLOCK_ROWS, stop)]
+            yield [tuple(map(plain_value, row)) for row in rows]
+
+    def arrow(self, start: int, form: EntityForm, dictionary_strings: bool) -> pa.Table:
+        """See `RowSource`; the database knows no dense indexes.
+
+        Raises:
+            ConfigurationError: Indexes of nodes or relationships are asked for.
+        """
+        from gpugda.result.arrow import arrow_table
+
+        if form == "index" and next(graphs_in(self._records), None) is not None:
+            raise ConfigurationError(
+                "nodes='index': Neo4j answered this query, and there are dense indexes only on the "
+                "device; use nodes='id'."
+            )
+        convert = only_ids if form == "id" else plain_value
+        return arrow_table(self._as_table(start, convert), 0, form, dictionary_strings)
+
+    def pandas_types(self, start: int) -> list[str | None]:
+        """See `RowSource`."""
+        places = range(len(self.names))
+        return [type_of_values([row[each] for row in self._records[start:]]) for each in places]
+
+    def _as_table(self, start: int, convert: Callable[[Any], Any]) -> ResultTable:
+        rows = self._records[start:]
+        columns = [
+            _column([convert(row[place]) for row in rows]) for place in range(len(self.names))
+        ]
+        return ResultTable(self.names, tuple(columns), len(rows), empty_graph())
+
+
+def _itself(record: Any) -> neo4j.Record:
+    given: neo4j.Record = record
+    return given
+
+
+def _column(values: list[Any]) -> Column:
+    kinds = set(map(type, values))
+    if kinds <= _PLAIN and len(kinds - {type(None)}) <= 1:
+        return column_from_values(values)
+    return object_column(values)

@@ -1,0 +1,142 @@
+"""The Neo4j servers of the integration tests, their logs, and the account of which ones were used."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import neo4j_servers
+import pytest
+from neo4j_servers import LOGS, RunningServer, Server, UnavailableError
+
+_OPEN: list[Server] = []
+_USED: dict[str, None] = {}
+_OUTCOMES: Counter[str] = Counter()
+_FIXTURES = {"server", "neo4j_uri", "neo4j_auth", "neo4j_2026", "each_server", "new_server"}
+
+
+# ------------------------------------------------------------------ fixtures
+def _open(name: str, image: str, **options: Any) -> Server:
+    uri = neo4j_servers.running_uri() if image == neo4j_servers.IMAGE and not options else None
+    try:
+        opened = RunningServer(uri) if uri else neo4j_servers.open_server(name, image, **options)
+        _OPEN.append(opened)
+        _USED[f"Neo4j {opened.version} in {opened.backend}"] = None
+        return opened
+    except UnavailableError as error:
+        reason = f"no Neo4j server: {error}"
+    return _give_up(reason)
+
+
+def _give_up(reason: str) -> Any:
+    """A skip with the reason; in CI, where there has to be a server, a failure."""
+    if os.environ.get("CI", "").lower() in ("1", "true"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def _close(opened: Server) -> None:
+    opened.close()
+    _OPEN.remove(opened)
+
+
+@pytest.fixture(scope="session")
+def shared_server() -> Iterator[Server]:
+    """Neo4j 5.26 without a password; use `server`."""
+    opened = _open("neo4j-5.26", neo4j_servers.IMAGE)
+    yield opened
+    _close(opened)
+
+
+@pytest.fixture(scope="session")
+def shared_2026() -> Iterator[Server]:
+    """Neo4j 2026 without a password; use `neo4j_2026`."""
+    opened = _open("neo4j-2026", neo4j_servers.IMAGE_2026)
+    yield opened
+    _close(opened)
+
+
+@pytest.fixture
+def server(shared_server: Server) -> Server:
+    """Neo4j 5.26 whose data is the test's: it begins with `load`, `create` or `wipe`."""
+    return _writable(shared_server)
+
+
+@pytest.fixture
+def neo4j_2026(shared_2026: Server) -> Server:
+    """A current Neo4j, likewise."""
+    return _writable(shared_2026)
+
+
+@pytest.fixture(params=["5.26", "2026"])
+def each_server(request: pytest.FixtureRequest) -> Server:
+    """Both versions, one after the other."""
+    name = "shared_server" if request.param == "5.26" else "shared_2026"
+    return _writable(request.getfixturevalue(name))
+
+
+@pytest.fixture(scope="session")
+def neo4j_uri(shared_server: Server) -> str:
+    """Address of the 5.26 server. Do not write without `server`."""
+    return shared_server.uri
+
+
+@pytest.fixture(scope="session")
+def neo4j_auth(shared_server: Server) -> tuple[str, str] | None:
+    """Its user and password, None without."""
+    return shared_server.auth
+
+
+@pytest.fixture(scope="module")
+def new_server() -> Iterator[Callable[..., Server]]:
+    """Opens servers of the module's own, to be stopped and killed: `new_server(name, auth=, settings=)`."""
+    made: list[Server] = []
+
+    def make(name: str, image: str = neo4j_servers.IMAGE, **options: Any) -> Server:
+        made.append(_open(name, image, **{"settings": {}, **options}))
+        return made[-1]
+
+    yield make
+    for opened in made:
+        _close(opened)
+
+
+def _writable(opened: Server) -> Server:
+    try:
+        opened.check_writable()
+    except UnavailableError as error:
+        _give_up(str(error))
+    return opened
+
+
+# ------------------------------------------------------------------ the account
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if _FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker("neo4j")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    report = yield
+    if item.get_closest_marker("neo4j"):
+        if report.when == "call" or report.outcome != "passed":
+            _OUTCOMES[report.outcome] += 1
+        if report.failed:
+            report.sections += [(f"log of {opened.backend}", opened.log()) for opened in _OPEN]
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    if not _OUTCOMES:
+        return
+    terminalreporter.section("Neo4j")
+    for used in _USED:
+        terminalreporter.write_line(used)
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(_OUTCOMES.items()))
+    terminalreporter.write_line(f"tests that need a server: {counts}; logs: {LOGS}")
+    LOGS.mkdir(parents=True, exist_ok=True)
+    (LOGS / "summary.json").write_text(json.dumps({"servers": list(_USED), **_OUTCOMES}))

@@ -1,0 +1,455 @@
+"""The Bolt adapter's connection against a real Neo4j."""
+
+import shutil
+import signal
+import socket
+import ssl
+import statistics
+import subprocess
+import threading
+import warnings
+from contextlib import closing, contextmanager, suppress
+from time import monotonic, perf_counter, sleep
+from urllib.parse import urlsplit
+
+import neo4j
+import pytest
+from gpugda_adapters import bolt_connection, bolt_native
+from gpugda_adapters.neo4j_bolt import BoltSource
+from neo4j.exceptions import ClientError, CypherSyntaxError
+
+from gpugda.errors import ConfigurationError, QueryTimeoutError, SourceError
+
+pytestmark = pytest.mark.neo4j
+
+PASSWORD = "secretpass"
+ENDLESS = (
+    "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b WITH a, b WHERE a * b < 0 RETURN a"
+)
+EMPTY = {}
+
+
+@pytest.fixture
+def source(neo4j_uri, neo4j_auth):
+    with closing(BoltSource(neo4j_uri, auth=neo4j_auth, environment=EMPTY)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def own(server):
+    with closing(BoltSource(server.uri, auth=server.auth, environment=EMPTY)) as opened:
+        yield opened
+
+
+class Relay:
+    """Passes bytes on to a server: may fall silent, be pointed to another server, or encrypt."""
+
+    def __init__(self, uri, context=None):
+        self.target = (urlsplit(uri).hostname, urlsplit(uri).port)
+        self.context = context
+        self.silent = threading.Event()
+        self.open = []
+        self.threads = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.start(self.accept)
+
+    def start(self, run, *args):
+        self.threads.append(threading.Thread(target=run, args=args))
+        self.threads[-1].start()
+
+    def accept(self):
+        with suppress(OSError):
+            while True:
+                self.start(self.welcome, self.listener.accept()[0])
+
+    def welcome(self, near):
+        self.open.append(near)
+        with suppress(OSError):
+            if self.context:
+                near = self.context.wrap_socket(near, server_side=True)
+                self.open.append(near)
+            far = socket.create_connection(self.target)
+            self.open.append(far)
+            self.start(self.pass_on, near, far)
+            self.start(self.pass_on, far, near)
+            return
+        near.close()
+
+    def pass_on(self, source, target):
+        with suppress(OSError):
+            while data := source.recv(65536):
+                if not self.silent.is_set():
+                    target.sendall(data)
+        for end in (source, target):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def cut(self):
+        for each in self.open:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        self.cut()
+        for thread in self.threads:
+            thread.join()
+        for each in self.open:
+            each.close()
+
+
+@contextmanager
+def relay_to(uri, context=None):
+    with closing(Relay(uri, context)) as relay:
+        yield relay
+
+
+def test_facts(source):
+    facts = source.facts
+    assert facts.product == "Neo4j"
+    assert int(facts.version.partition(".")[0]) >= 5
+    assert facts.edition in ("community", "enterprise")
+    assert facts.default_cypher in (5, 25)
+    assert facts.has_bookmarks
+    assert len(facts.database_id) == 36
+    assert source.name == f"{facts.address}/{facts.database}"
+
+
+def test_default_cypher_is_what_texts_without_prefix_are(source):
+    try:
+        source.run_native("LET one = 1 RETURN one", {})
+    except CypherSyntaxError:
+        assert source.facts.default_cypher == 5
+    else:
+        assert source.facts.default_cypher == 25
+
+
+def test_a_routed_address_says_the_same(source, neo4j_auth):
+    # Its own address, as the server advertises another one from within a container.
+    driver = neo4j.GraphDatabase.driver(
+        source.facts.address.replace("bolt://", "neo4j://"), auth=neo4j_auth
+    )
+    with driver, closing(BoltSource(driver)) as other:
+        assert other.facts.address.startswith("neo4j://")
+        assert other.facts.database_id == source.facts.database_id
+        assert not other.facts.clustered
+        assert other.probe() == source.probe()
+
+
+def test_a_given_driver_says_the_same_and_stays_open(source, neo4j_uri, neo4j_auth):
+    with neo4j.GraphDatabase.driver(neo4j_uri, auth=neo4j_auth) as driver:
+        with closing(BoltSource(driver)) as given:
+            assert given.facts == source.facts
+        assert driver.execute_query("RETURN 1").records[0][0] == 1
+
+
+def test_probe_is_quick(source):
+    seconds = []
+    for _ in range(300):
+        started = perf_counter()
+        source.probe()
+        seconds.append(perf_counter() - started)
+    # The goal is 1.5 ms; a busy machine gets more before this fails.
+    assert statistics.median(seconds) < 0.005
+
+
+def test_probe_from_several_threads(source):
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(source.probe())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(found)) == 1
+
+
+def test_probe_moves_with_each_commit_and_only_then(server, own):
+    server.run("CREATE (:Seen {n: 0})")
+    before = own.probe()
+    assert own.probe() == before
+    for _ in range(3):
+        server.run("MATCH (n:Seen) SET n.n = n.n + 1")
+        after = own.probe()
+        assert after.database_id == before.database_id
+        assert after.transaction == before.transaction + 1
+        server.run("MATCH (n:Seen) RETURN n")
+        assert own.probe() == after
+        before = after
+
+
+def test_native_version_is_that_of_its_own_commit(own):
+    answer = own.run_native("CREATE (:Own) RETURN 1 AS one", {})
+    assert answer.version == own.probe()
+    assert answer.summary.counters.nodes_created == 1
+    read = own.run_native("MATCH (n:Own) RETURN count(n) AS c", {}, read_only=True)
+    assert read.version == answer.version
+
+
+def test_native_transactions_of_its_own(own):
+    text = "UNWIND range(1, $n) AS i CALL (i) { CREATE (:Batch {i: i}) } IN TRANSACTIONS OF 10 ROWS"
+    answer = own.run_native(text, {"n": 25})
+    assert answer.summary.counters.nodes_created == 25
+    assert answer.version == own.probe()
+
+
+def test_native_values_and_keys(source):
+    text = "UNWIND $values AS value RETURN value, size($values) AS `the size`"
+    answer = source.run_native(text, {"values": [1, "a", None, 2.5]})
+    assert answer.keys == ("value", "the size")
+    assert [tuple(record) for record in answer.records] == [(1, 4), ("a", 4), (None, 4), (2.5, 4)]
+
+
+def test_native_keeps_notifications_and_plans(source):
+    answer = source.run_native("EXPLAIN MATCH (n:NoSuchLabelAnywhere) RETURN id(n)", {})
+    assert answer.summary.plan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a preview in the oldest driver
+        codes = {status.gql_status for status in answer.summary.gql_status_objects}
+    assert {"01N02", "01N50"} <= codes
+
+
+def test_read_only_is_enforced(own):
+    with pytest.raises(ClientError, match="read access mode"):
+        own.run_native("CREATE (:Never)", {}, read_only=True)
+
+
+def test_the_servers_errors_pass_unchanged(source):
+    with pytest.raises(CypherSyntaxError) as caught:
+        source.run_native("RETUR 1", {})
+    assert caught.value.code == "Neo.ClientError.Statement.SyntaxError"
+    with pytest.raises(ClientError, match="/ by zero"):
+        source.run_native("RETURN 1 / $zero", {"zero": 0}, timeout=30)
+    assert source.run_native("RETURN 1 AS one", {}).records[0]["one"] == 1
+
+
+def test_timeout(own):
+    started = monotonic()
+    with pytest.raises(QueryTimeoutError, match=r"1 s in Neo4j"):
+        own.run_native(ENDLESS, {}, timeout=1, read_only=True)
+    assert monotonic() - started < 10
+    assert running(own) == []
+
+
+def running(source):
+    """Transactions besides the one that asks."""
+    text = "SHOW TRANSACTIONS YIELD currentQuery AS q WHERE NOT q STARTS WITH 'SHOW' RETURN q"
+    deadline = monotonic() + 10
+    while (found := source.run_native(text, {}).records) and monotonic() < deadline:
+        sleep(0.1)
+    return found
+
+
+@pytest.mark.parametrize("text", [ENDLESS, ENDLESS.replace("< 0", ">= 0")])
+def test_interrupt_leaves_nothing_running(own, text):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 1.0)
+    try:
+        started = monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            own.run_native(text, {}, read_only=True)
+        assert monotonic() - started < 3
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert running(own) == []
+
+
+def test_a_generator_that_is_given_up_leaves_nothing_running(own):
+    def rows():
+        with own._connection.session(bulk=True) as session:
+            yield from session.run("UNWIND range(1, 100000000) AS i RETURN i")
+
+    reading = rows()
+    assert next(reading)["i"] == 1
+    started = monotonic()
+    reading.close()
+    assert monotonic() - started < 2
+    assert running(own) == []
+
+
+def test_a_server_that_falls_silent_is_given_up(server, monkeypatch):
+    monkeypatch.setattr(bolt_native, "_GRACE_SECONDS", 0.5)
+    with relay_to(server.uri) as relay:
+        uri = f"bolt://127.0.0.1:{relay.port}"
+        with closing(BoltSource(uri, auth=server.auth, environment=EMPTY)) as own:
+            own.probe()
+            relay.silent.set()
+            started = monotonic()
+            for _ in range(2):
+                # First on the connection that is there, then while making a new one.
+                with pytest.raises(SourceError, match=r"did not answer in time|does not answer"):
+                    own.probe(timeout=0.5)
+            with pytest.raises(QueryTimeoutError):
+                own.run_native("RETURN 1", {}, timeout=0.5)
+            monkeypatch.setattr(bolt_connection, "_ACQUIRE_SECONDS", 1.0)
+            with pytest.raises(SourceError, match="does not answer"):
+                BoltSource(uri, auth=server.auth, environment=EMPTY)
+            assert monotonic() - started < 8
+            relay.silent.clear()
+            relay.cut()
+            assert own.probe(timeout=30) is not None
+
+
+def test_a_cut_connection_does_no_harm_to_probes(server):
+    with relay_to(server.uri) as relay:
+        uri = f"bolt://127.0.0.1:{relay.port}"
+        with closing(BoltSource(uri, auth=server.auth, environment=EMPTY)) as own:
+            for _ in range(3):
+                before = own.probe()
+                relay.cut()
+                assert own.probe() == before
+
+
+def test_restart_between_probes(new_server):
+    server = new_server("bolt-restart")
+    with closing(BoltSource(server.uri, auth=server.auth, environment=EMPTY)) as own:
+        own.run_native("CREATE (:Kept)", {})
+        before = own.probe()
+        # Several pooled connections, all of which break.
+        threads = [threading.Thread(target=own.probe) for _ in range(5)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        server.stop()
+        with pytest.raises(SourceError, match="bolt://127"):
+            own.probe()
+        server.start()
+        after = own.probe()
+        assert after.database_id == before.database_id
+        assert after.transaction >= before.transaction
+        assert own.run_native("MATCH (n:Kept) RETURN count(n) AS c", {}).records[0]["c"] == 1
+
+
+def test_passwords_and_another_database_in_its_place(server, new_server):
+    secret = new_server("bolt-password", auth=("neo4j", PASSWORD))
+    for auth in (("neo4j", "Wrong-Password"), None):
+        with pytest.raises(SourceError, match="NEO4J_PASSWORD") as caught:
+            BoltSource(secret.uri, auth=auth, environment=EMPTY)
+        assert "Wrong-Password" not in str(caught.value)
+    variables = {"NEO4J_USERNAME": "neo4j", "NEO4J_PASSWORD": PASSWORD}
+    with relay_to(secret.uri) as relay:
+        uri = f"bolt://127.0.0.1:{relay.port}"
+        with closing(BoltSource(uri, environment=variables)) as own:
+            assert own.facts.user == "neo4j"
+            assert own.facts.sees_everything
+            assert PASSWORD not in repr(own) + repr(own._connection) + str(own.facts)
+            before = own.probe()
+            assert own.run_native("RETURN 1", {}).version == before
+            relay.target = (urlsplit(server.uri).hostname, urlsplit(server.uri).port)
+            relay.cut()
+            after = own.probe()
+            assert before.database_id == own.facts.database_id != after.database_id
+            assert own.run_native("RETURN 1", {}).version == after
+
+
+def test_impersonation_is_refused_by_community(source, neo4j_uri, neo4j_auth):
+    if source.facts.edition != "community":
+        pytest.skip("the server is no Community edition")
+    with pytest.raises(SourceError, match=r"[Ii]mpersonat"):
+        BoltSource(neo4j_uri, auth=neo4j_auth, impersonated_user="joe", environment=EMPTY)
+
+
+def test_default_cypher_of_a_database(neo4j_2026):
+    def found():
+        options = {"auth": neo4j_2026.auth, "environment": EMPTY}
+        with closing(BoltSource(neo4j_2026.uri, **options)) as source:
+            answer = source.run_native(source._connection.prefix("RETURN 1 AS one"), {})
+            assert answer.records[0]["one"] == 1
+            assert source._connection.prefix("RETURN 1") == "CYPHER 5 RETURN 1"
+            test_default_cypher_is_what_texts_without_prefix_are(source)
+            return source.facts.default_cypher
+
+    before = found()
+    other = 30 - before
+    neo4j_2026.run(f"ALTER DATABASE neo4j SET DEFAULT LANGUAGE CYPHER {other}")
+    try:
+        assert found() == other
+    finally:
+        neo4j_2026.run(f"ALTER DATABASE neo4j SET DEFAULT LANGUAGE CYPHER {before}")
+
+
+@pytest.fixture(scope="module")
+def self_signed(tmp_path_factory):
+    if not shutil.which("openssl"):
+        pytest.skip("openssl is not installed")
+    folder = tmp_path_factory.mktemp("tls")
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2"
+    subprocess.run(
+        [*command.split(), "-keyout", folder / "key", "-out", folder / "certificate"],
+        check=True,
+        capture_output=True,
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "certificate", folder / "key")
+    return context
+
+
+def test_encryption(neo4j_uri, neo4j_auth, self_signed, monkeypatch):
+    monkeypatch.setattr(bolt_connection, "_ACQUIRE_SECONDS", 2.0)
+    options = {"auth": neo4j_auth, "environment": EMPTY}
+    with relay_to(neo4j_uri, self_signed) as relay:
+        rest = f"127.0.0.1:{relay.port}"
+        with closing(BoltSource(f"bolt+ssc://{rest}", **options)) as source:
+            assert source.facts.address == f"bolt+ssc://{rest}"
+            assert source.probe() is not None
+        with pytest.raises(SourceError, match="certificate is not trusted"):
+            BoltSource(f"bolt+s://{rest}", **options)
+        with pytest.raises(SourceError, match=r"scheme with \+s"):
+            BoltSource(f"bolt://{rest}", **options)
+
+
+def test_missing_database(neo4j_uri, neo4j_auth):
+    for address in (neo4j_uri, neo4j_uri.replace("bolt://", "neo4j://")):
+        with pytest.raises(SourceError, match="no such database"):
+            BoltSource(address, auth=neo4j_auth, database="nosuchdatabase", environment=EMPTY)
+    with pytest.raises(ConfigurationError, match="holds no graph"):
+        BoltSource(neo4j_uri, auth=neo4j_auth, database="system", environment=EMPTY)
+
+
+def test_encryption_that_the_server_does_not_offer(neo4j_uri):
+    for scheme in ("bolt+s://", "bolt+ssc://", "neo4j+ssc://"):
+        with pytest.raises(SourceError, match=r"without \+s or \+ssc"):
+            BoltSource(neo4j_uri.replace("bolt://", scheme), environment=EMPTY)
+
+
+@pytest.mark.parametrize("scheme", ["bolt", "neo4j"])
+def test_nobody_listens(scheme):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(SourceError, match="Nothing listens there"):
+            BoltSource(f"{scheme}://127.0.0.1:{taken.getsockname()[1]}", environment=EMPTY)
+
+
+@pytest.mark.parametrize("scheme", ["bolt", "bolt+s", "neo4j"])
+def test_somebody_listens_who_does_not_answer(scheme, monkeypatch):
+    monkeypatch.setattr(bolt_connection, "_ACQUIRE_SECONDS", 1.0)
+    with socket.socket() as mute:
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        started = monotonic()
+        with pytest.raises(SourceError, match="does not answer"):
+            BoltSource(f"{scheme}://127.0.0.1:{mute.getsockname()[1]}", environment=EMPTY)
+        assert monotonic() - started < 5
+
+
+def test_a_name_that_nobody_has():
+    with pytest.raises(SourceError, match="cannot be resolved"):
+        BoltSource("bolt://no-such-host.invalid", environment=EMPTY)
+
+
+def test_nothing_is_left_behind(neo4j_uri, neo4j_auth):
+    before = set(threading.enumerate())
+    for _ in range(3):
+        with closing(BoltSource(neo4j_uri, auth=neo4j_auth, environment=EMPTY)) as source:
+            source.probe(timeout=5)
+            source.run_native("RETURN 1", {}, timeout=5)
+            pool = source._connection.driver._pool
+        assert not pool.connections
+        assert source._connection.driver._closed
+    assert set(threading.enumerate()) == before

@@ -1,0 +1,112 @@
+"""Every conformance case on a live Neo4j: device, native and reference give the same rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import neo4j
+import pytest
+from case_files import Case, CaseGraph, all_cases
+from neo4j_servers import Server
+from strategies import rows_key
+
+import gpugda
+from gpugda.errors import GpugdaError
+
+OURS = ("gpu", "reference")
+ERRORS_OF_2026 = {
+    "an error of a constant that no row reaches",
+    "false wins over an error",
+    "true wins over an error",
+}
+"""Here 2026 meets an error in an operand that 5.26 does not need to look at, as we do not."""
+
+
+class Loaded:
+    """A connection, and which graph its server holds now."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.accelerator: Any = None
+        self.graph: CaseGraph | None = None
+
+    def show(self, graph: CaseGraph) -> Any:
+        if self.graph is not graph:
+            self.server.create(*_rows(graph))
+            self.graph = graph
+            if self.accelerator is None:
+                self.accelerator = gpugda.connect(
+                    self.server.uri, auth=self.server.auth, cache=False
+                )
+            else:
+                self.accelerator.refresh()
+        return self.accelerator
+
+
+@pytest.fixture(scope="module")
+def connections():
+    made: dict[str, Loaded] = {}
+    yield made
+    for loaded in made.values():
+        if loaded.accelerator is not None:
+            loaded.accelerator.close()
+
+
+def _rows(graph: CaseGraph) -> tuple[list[Any], list[Any]]:
+    places = {name: place for place, name in enumerate(graph.nodes)}
+    nodes = [(labels, {**each, "id": name}) for name, (labels, each) in graph.nodes.items()]
+    relationships = [
+        (places[source], kind, places[target], {**each, "case_name": name})
+        for name, (source, kind, target, each) in graph.relationships.items()
+    ]
+    return nodes, relationships
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, neo4j.graph.Node):
+        return f"({value['id']})"
+    if isinstance(value, neo4j.graph.Relationship):
+        return f"[{value['case_name']}]"
+    return value
+
+
+def _answer(accelerator: Any, case: Case, engine: str) -> tuple[tuple[str, ...], list[list[Any]]]:
+    result = accelerator.run(case.query, case.parameters, engine=engine)
+    rows = [[_named(value) for value in record.values()] for record in result]
+    assert result.summary.engine == engine
+    return tuple(result.keys()), rows
+
+
+@pytest.mark.parametrize("case", all_cases(), ids=lambda case: f"{case.topic}: {case.name}")
+def test_three_ways(case: Case, each_server: Server, connections: dict[str, Loaded]) -> None:
+    loaded = connections.setdefault(each_server.uri, Loaded(each_server))
+    accelerator = loaded.show(case.graph)
+    try:
+        columns, expected = _answer(accelerator, case, "native")
+    except neo4j.exceptions.Neo4jError:
+        if case.name in ERRORS_OF_2026 and not each_server.version.startswith("5."):
+            return
+        for engine in OURS:
+            with pytest.raises((GpugdaError, neo4j.exceptions.Neo4jError)):
+                _answer(accelerator, case, engine)
+        return
+    for engine in OURS:
+        if case.error:  # not of the subset: the server answers, the device declines
+            with pytest.raises(GpugdaError):
+                _answer(accelerator, case, engine)
+            continue
+        assert_same(case, _answer(accelerator, case, engine), (columns, expected))
+
+
+def assert_same(case: Case, found: Any, native: Any) -> None:
+    assert found[0] == native[0]
+    if case.row_count is not None:
+        assert len(found[1]) == len(native[1]) == case.row_count
+        return
+    for rows in (native[1], case.rows):
+        assert rows_key(found[1], merges=case.merges) == rows_key(rows, merges=case.merges)
+    if case.ordered:  # as on this server: its ids are not in the case's order
+        ours, theirs = (
+            [rows_key([row], merges=case.merges) for row in rows] for rows in (found[1], native[1])
+        )
+        assert ours == theirs

@@ -1,0 +1,65 @@
+"""The openCypher TCK through gpugda on a live Neo4j, by the runner that lies beside the checkout."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from neo4j_servers import ROOT, Server
+
+SHARED = Path(os.environ.get("GPUGDA_SHARED", ROOT.parent / "shared"))
+RUNNER = SHARED / "tck" / "tck_run.py"
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not RUNNER.exists(), reason="no TCK beside the checkout (set GPUGDA_SHARED)"
+    ),
+]
+
+
+def run_tck(server: Server, cache: Path, *options: str) -> tuple[int, str]:
+    """Exit status and what was printed."""
+    server.wipe()
+    done = subprocess.run(
+        [sys.executable, RUNNER, "--uri", server.uri, "--kind", "rows", "--show", "1000", *options],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+        env={**os.environ, "GPUGDA_CACHE_DIR": str(cache)},
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_auto_answers_everything_as_neo4j(server, tmp_path):
+    status, said = run_tck(server, tmp_path, "--engine", "auto", "--tiers", "1,2,3,4")
+    assert status == 0, said
+
+
+def test_the_device_answers_most_of_tier_1(server, tmp_path):
+    status, said = run_tck(
+        server,
+        tmp_path,
+        "--engine",
+        "gpu",
+        "--tiers",
+        "1",
+        "--need",
+        "1=90",
+        "--need-device",
+        "1=100",
+    )
+    assert status == 0, said
+
+
+def test_the_device_is_never_wrong(server, tmp_path):
+    status, said = run_tck(
+        server, tmp_path, "--engine", "gpu", "--tiers", "1,2,3,4", "--need", "1=0,2=0,3=0,4=0"
+    )
+    assert status == 0, said
+    assert re.search(r"^ +1 +\d+ ", said, re.M), said
+    assert not re.findall(r"^ +(?!refused)\w[\w ]*: .*", said, re.M), said

@@ -1,0 +1,117 @@
+import threading
+from time import monotonic, sleep
+
+from gpugda_adapters.bolt_watch import Watch, abandon
+
+
+class Connection:
+    def __init__(self):
+        self.kills = 0
+        self.killed = threading.Event()
+
+    def kill(self):
+        self.kills += 1
+        self.killed.set()
+
+
+class Session:
+    def __init__(self, connection=None):
+        self._connection = connection
+
+
+def watchers():
+    return [thread for thread in threading.enumerate() if thread.name == "gpugda-bolt-watch"]
+
+
+def test_time_over_cuts_the_connection():
+    watch, connection = Watch(), Connection()
+    with watch.over(Session(connection), 0.05) as guard:
+        assert connection.killed.wait(5)
+        assert guard.fired
+    watch.close()
+    assert not watchers()
+
+
+def test_in_time_nothing_happens():
+    watch, connection = Watch(), Connection()
+    with watch.over(Session(connection), 0.02) as guard:
+        pass
+    sleep(0.06)
+    assert not guard.fired
+    assert connection.kills == 0
+    watch.close()
+
+
+def test_without_a_limit_no_thread_is_started():
+    watch = Watch()
+    with watch.over(Session(), None) as guard:
+        assert not watchers()
+    assert not guard.fired
+    watch.close()
+
+
+def test_a_connection_that_comes_late_is_cut_too():
+    watch, connection = Watch(), Connection()
+    session = Session()
+    with watch.over(session, 0.01):
+        sleep(0.05)
+        session._connection = connection
+        assert connection.killed.wait(5)
+    watch.close()
+
+
+def test_a_shorter_limit_wakes_the_thread():
+    watch, connection = Watch(), Connection()
+    with watch.over(Session(Connection()), 30):
+        started = monotonic()
+        with watch.over(Session(connection), 0.05):
+            assert connection.killed.wait(5)
+        assert monotonic() - started < 3
+    watch.close()
+    assert not watchers()
+
+
+def test_the_thread_ends_by_itself_and_comes_back():
+    watch = Watch()
+    for _ in range(2):
+        with watch.over(Session(), 0.01):
+            assert len(watchers()) == 1
+        deadline = monotonic() + 5
+        while watchers() and monotonic() < deadline:
+            sleep(0.01)
+        assert not watchers()
+    watch.close()
+
+
+def test_many_at_once():
+    watch = Watch()
+    connections = [Connection() for _ in range(20)]
+
+    def wait(connection):
+        with watch.over(Session(connection), 0.05):
+            connection.killed.wait(5)
+
+    threads = [threading.Thread(target=wait, args=(each,)) for each in connections]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(connection.kills for connection in connections)
+    watch.close()
+
+
+def test_abandon_takes_what_the_driver_offers():
+    connection = Connection()
+    abandon(Session(connection))
+    assert connection.kills == 1
+
+    class Newer(Session):
+        cancelled = False
+
+        def _handle_cancellation(self):
+            self.cancelled = True
+
+    session = Newer(Connection())
+    abandon(session)
+    assert session.cancelled
+    abandon(Session())

@@ -1,0 +1,337 @@
+from types import SimpleNamespace
+
+import neo4j
+import pytest
+from gpugda_adapters import bolt_connection, neo4j_bolt
+from gpugda_adapters.bolt_connection import BoltConnection
+from gpugda_adapters.neo4j_bolt import BoltSource
+from neo4j.exceptions import ClientError, Neo4jError, ServiceUnavailable
+
+from gpugda.errors import ConfigurationError, QueryTimeoutError, SourceError
+from gpugda.ports import DatabaseServer, DatabaseVersion
+
+BOOKMARK = "FB:kcwQz4exibD+QJiDXZJJPZvn9wOQ"
+OTHER = "FB:kcwQZRa9gK9gTiuXD3ZXT3XA2MkBl5A="
+SUMMARY = SimpleNamespace(
+    server=SimpleNamespace(
+        agent="Neo4j/5.26.0", address=("127.0.0.1", 7687), protocol_version=(5, 8)
+    ),
+    database="films",
+)
+ROWS = {
+    "CALL dbms.components": [
+        {"name": "Neo4j Kernel", "versions": ["5.26.0"], "edition": "community"}
+    ],
+    "SHOW DATABASES": [{"name": "films"}],
+    "SHOW CURRENT USER": [],
+}
+
+
+def server_error(name, kind="ClientError.Statement"):
+    return Neo4jError._hydrate_neo4j(code=f"Neo.{kind}.{name}", message="said")
+
+
+class Result(list):
+    """The rows of a fake answer."""
+
+    def keys(self):
+        return ["x"]
+
+    def fetch(self, number):
+        taken, self[:] = self[:number], self[number:]
+        return taken
+
+    def consume(self):
+        return SUMMARY
+
+
+class Session:
+    def __init__(self, driver, config):
+        self.driver = driver
+        self.config = config
+        self.cancelled = False
+
+    def run(self, text, parameters=None):
+        self.driver.ran.append((text, parameters, self.config))
+        if self.driver.errors:
+            raise self.driver.errors.pop(0)
+        if isinstance(text, neo4j.Query):
+            return Result(self.driver.records)
+        for start, rows in ROWS.items():
+            if text.startswith(start):
+                return [SimpleNamespace(data=lambda row=row: row) for row in rows]
+        if text.startswith("RETURN 1"):
+            return Result()
+        raise server_error("SyntaxError")
+
+    def last_bookmarks(self):
+        return neo4j.Bookmarks.from_raw_values([self.driver.bookmark])
+
+    def close(self):
+        self.driver.open_sessions -= 1
+
+    def _handle_cancellation(self):
+        self.cancelled = True
+
+
+class Driver(neo4j.Driver):
+    """Counts what is open."""
+
+    encrypted = False
+
+    def __init__(self):
+        self.bookmark = BOOKMARK
+        self.errors = []
+        self.records = []
+        self.ran = []
+        self.open_sessions = 0
+        self.closed = False
+
+    def __del__(self):
+        pass
+
+    def session(self, **config):
+        self.open_sessions += 1
+        self.last = Session(self, config)
+        return self.last
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    made = Driver()
+    monkeypatch.setattr(neo4j_bolt, "open_driver", lambda address, auth: made)
+    return made
+
+
+@pytest.fixture
+def source(driver):
+    source = BoltSource("bolt://localhost", environment={})
+    driver.ran.clear()
+    yield source
+    source.close()
+    assert driver.open_sessions == 0
+
+
+def test_it_is_a_database_server(source):
+    assert isinstance(source, DatabaseServer)
+    assert source.name == "bolt://localhost:7687/films"
+    assert source.facts.database == "films"
+    assert "films" in repr(source)
+
+
+def test_all_sessions_name_the_home_database_once_it_is_known(source, driver):
+    source.probe()
+    assert driver.ran[-1][2]["database"] == "films"
+    assert driver.ran[-1][2]["default_access_mode"] == "READ"
+    assert driver.ran[-1][2]["bookmarks"] is None
+    assert driver.ran[-1][2]["notifications_min_severity"] == "OFF"
+
+
+def test_own_driver_is_closed_and_a_given_one_is_not(driver):
+    BoltSource("bolt://localhost", environment={}).close()
+    assert driver.closed
+    given = Driver()
+    source = BoltSource(given)
+    assert source.facts.address == "bolt://127.0.0.1:7687"
+    source.close()
+    source.close()
+    assert not given.closed
+    assert given.open_sessions == 0
+
+
+def test_nothing_stays_open_when_connecting_fails(driver):
+    driver.errors = [ServiceUnavailable("Connection refused")]
+    with pytest.raises(SourceError, match="Nothing listens") as caught:
+        BoltSource("bolt://localhost", environment={})
+    assert isinstance(caught.value.__cause__, ServiceUnavailable)
+    assert driver.closed
+    assert driver.open_sessions == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"sessions": 0}, {"sessions": True}, {"database": ""}, {"impersonated_user": ""}],
+)
+def test_nothing_stays_open_when_an_argument_is_wrong(driver, wrong):
+    with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+        BoltSource("bolt://localhost", environment={}, **wrong)
+    assert driver.closed
+
+
+@pytest.mark.parametrize("wrong", ["A", [5], [""]])
+def test_names_of_a_projection(driver, wrong):
+    with pytest.raises(ConfigurationError, match="labels is"):
+        BoltSource("bolt://localhost", environment={}, labels=wrong)
+    source = BoltSource("bolt://localhost", environment={}, labels=["A", "B", "A"], types=())
+    assert source.projection.labels == ("A", "B")
+    assert source.projection.types == ()
+    source.close()
+
+
+def test_environment_is_for_addresses_only(driver, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        neo4j_bolt, "open_driver", lambda address, auth: seen.append(auth) or driver
+    )
+    variables = {"NEO4J_USERNAME": "a", "NEO4J_PASSWORD": "b", "NEO4J_DATABASE": "books"}
+    BoltSource("bolt://localhost", environment=variables).close()
+    assert seen == [neo4j.basic_auth("a", "b")]
+    assert driver.ran[0][2]["database"] == "books"
+    given = Driver()
+    BoltSource(given, environment=variables).close()
+    assert given.ran[0][2]["database"] is None
+
+
+def test_what_is_no_source():
+    with pytest.raises(ConfigurationError, match="neither an address nor"):
+        BoltSource(5)
+    with pytest.raises(ConfigurationError, match="auth goes with an address"):
+        BoltSource(Driver(), auth=("a", "b"))
+
+
+def test_probe(source, driver):
+    assert source.probe() == DatabaseVersion("cf87b189-b0fe-4098-835d-92493d9be7f7", 3)
+    assert len(driver.ran) == 1
+
+
+def test_probe_tries_a_broken_connection_once_more(source, driver):
+    driver.errors = [ServiceUnavailable("gone")]
+    assert source.probe().transaction == 3
+    driver.errors = [ServiceUnavailable("gone"), ServiceUnavailable("Connection refused")]
+    with pytest.raises(SourceError, match="Nothing listens"):
+        source.probe()
+
+
+def test_probe_that_is_refused(source, driver):
+    driver.errors = [server_error("DatabaseNotFound", "ClientError.Database")]
+    with pytest.raises(SourceError, match="SHOW DATABASES"):
+        source.probe()
+    assert len(driver.ran) == 1
+
+
+def test_another_database_of_the_same_name_is_noticed(source, driver):
+    driver.bookmark = OTHER
+    assert source.run_native("RETURN 1", {}).version is None
+    assert source.probe().database_id != source.facts.database_id
+    assert source.run_native("RETURN 1", {}).version.transaction == 407
+
+
+def test_without_bookmarks_nothing_is_probed(driver):
+    driver.bookmark = "neo4j:bookmark:v1:tx42"
+    source = BoltSource("bolt://localhost", environment={})
+    driver.ran.clear()
+    assert not source.facts.has_bookmarks
+    assert source.probe() is None
+    assert not driver.ran
+    source.close()
+
+
+def test_a_cluster_is_probed_at_its_leader(driver, monkeypatch):
+    monkeypatch.setitem(ROWS, "SHOW DATABASES", [{"name": "films", "currentPrimariesCount": 3}])
+    monkeypatch.setitem(
+        ROWS,
+        "CALL dbms.components",
+        [{"name": "Neo4j Kernel", "versions": ["5.26.0"], "edition": "enterprise"}],
+    )
+    source = BoltSource("neo4j://localhost", environment={})
+    source.probe()
+    assert driver.ran[-1][2]["default_access_mode"] == "WRITE"
+    source.close()
+
+
+def test_privileges_are_read_anew_now_and_then(driver, monkeypatch):
+    monkeypatch.setitem(
+        ROWS,
+        "CALL dbms.components",
+        [{"name": "Neo4j Kernel", "versions": ["5.26.0"], "edition": "enterprise"}],
+    )
+    source = BoltSource("bolt://localhost", environment={})
+    assert source.facts.sees_everything
+    monkeypatch.setitem(ROWS, "SHOW CURRENT USER", [{"user": "ann"}])
+    source.probe()
+    assert source.facts.sees_everything
+    monkeypatch.setattr(bolt_connection, "_FACTS_LAST_SECONDS", -1.0)
+    source.probe()
+    assert not source.facts.sees_everything
+    source.close()
+
+
+def test_native_passes_text_and_parameters_unchanged(source, driver):
+    driver.records = [1, 2]
+    answer = source.run_native("RETURN $text AS x", {"text": "a", "query": 1}, timeout=2)
+    query, parameters, config = driver.ran[-1]
+    assert (query.text, query.timeout) == ("RETURN $text AS x", 2)
+    assert parameters == {"text": "a", "query": 1}
+    assert config["default_access_mode"] == "WRITE"
+    assert "notifications_min_severity" not in config
+    assert (answer.keys, answer.records, answer.summary) == (("x",), [1, 2], SUMMARY)
+    assert answer.version.transaction == 3
+
+
+def test_native_reading_only(source, driver):
+    source.run_native("RETURN 1", {}, read_only=True)
+    assert driver.ran[-1][2]["default_access_mode"] == "READ"
+
+
+def test_native_tells_how_far_it_is(source, driver):
+    class Told:
+        rows = 0
+
+        def phase(self, name, total=None):
+            assert total is None
+
+        def advance(self, amount):
+            self.rows += amount
+
+    driver.records = list(range(25_000))
+    told = Told()
+    assert source.run_native("RETURN 1", {}, progress=told).records == list(range(25_000))
+    assert told.rows == 25_000
+
+
+def test_native_errors_pass_unchanged(source, driver):
+    error = server_error("SyntaxError")
+    driver.errors = [error]
+    with pytest.raises(ClientError) as caught:
+        source.run_native("RETUR 1", {}, timeout=5)
+    assert caught.value is error
+
+
+def test_native_timeouts(source, driver, monkeypatch):
+    name, kind = "TransactionTimedOut", "ClientError.Transaction"
+    driver.errors = [server_error(name, kind)]
+    with pytest.raises(QueryTimeoutError, match="longer than its 1e-06 s"):
+        source.run_native("RETURN 1", {}, timeout=1e-6)
+    # The server's own, shorter limit is not ours.
+    driver.errors = [server_error(name, kind), server_error(name, kind)]
+    for timeout in (60, None):
+        with pytest.raises(ClientError):
+            source.run_native("RETURN 1", {}, timeout=timeout)
+
+
+def test_what_is_interrupted_is_given_up(source, driver):
+    driver.errors = [KeyboardInterrupt()]
+    with pytest.raises(KeyboardInterrupt):
+        source.run_native("RETURN 1", {})
+    assert driver.last.cancelled
+
+
+def test_sessions_of_a_connection():
+    driver = Driver()
+    connection = BoltConnection(driver, None, impersonated_user="joe")
+    assert connection.facts.impersonated_user == "joe"
+    version = DatabaseVersion("x", 1, "mark")
+    with connection.session(bookmarks=version, bulk=True, impersonate=False) as session:
+        assert session.config["bookmarks"].raw_values == {"mark"}
+        assert session.config["fetch_size"] == -1
+        assert session.config["impersonated_user"] is None
+    with connection.session(bookmarks=["a", "b"]) as session:
+        assert session.config["bookmarks"].raw_values == {"a", "b"}
+        assert session.config["impersonated_user"] == "joe"
+    assert connection.prefix("RETURN 1") == "RETURN 1"
+    assert "films" in repr(connection)
+    connection.close()
+    assert driver.open_sessions == 0

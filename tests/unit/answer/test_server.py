@@ -1,0 +1,367 @@
+"""The way of a query whose source is a live database."""
+
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+from fake_server import FakeServer, facts, silent
+
+from gpugda.answer.declined import Declined
+from gpugda.answer.request import Request
+from gpugda.answer.server import ServerAnswers
+from gpugda.config import parse_freshness
+from gpugda.errors import (
+    ConfigurationError,
+    CypherTypeError,
+    QueryTimeoutError,
+    SourceError,
+    StaleSnapshotError,
+    UnsupportedQueryError,
+)
+from gpugda.execute.device_session import DEFAULT_STRATEGY, DeviceSession
+from gpugda.live.keeper import SnapshotKeeper
+from gpugda.live.reading import EmptyShelf
+from gpugda.ports import Projection
+
+NODES = {
+    3: (("Person",), {"name": "Ann", "age": 30}),
+    8: (("Person",), {"name": "Bo", "age": 40}),
+    9: (("City",), {"name": "Rome"}),
+}
+RELATIONSHIPS = {
+    21: (3, 8, "KNOWS", {"since": 1999}),
+    20: (8, 9, "LIVES_IN", {}),
+    22: (3, 8, "KNOWS", {"since": 2001}),
+}
+KNOWS = "MATCH (a:Person)-[r:KNOWS]->(b) RETURN a.name AS a, r.since AS since ORDER BY since"
+
+
+class FakeRouter:
+    """Says what the test wants."""
+
+    def __init__(self, engine="gpu", device=0.001, native=10.0, give_up_after=None):
+        self.verdict = SimpleNamespace(
+            engine=engine,
+            reason=f"{engine} is cheaper",
+            device_seconds=device,
+            native_seconds=native,
+            give_up_after=give_up_after,
+        )
+        self.recorded = []
+
+    def decide(self, request, plan, loaded, keeper):
+        return self.verdict
+
+    def described(self, request, plan, loaded, keeper):
+        return ("cost: gpu",)
+
+    def record_device(self, request, loaded, seconds):
+        self.recorded.append(("device", seconds))
+
+    def record_native(self, request, seconds):
+        self.recorded.append(("native", seconds))
+
+
+@pytest.fixture
+def open_answers():
+    opened = []
+
+    def make(server=None, router=None, freshness="strict", load=True):
+        server = server or FakeServer(NODES, RELATIONSHIPS)
+        keeper = SnapshotKeeper(server, parse_freshness(freshness), EmptyShelf(), silent())
+        session = DeviceSession(None, None, "once")
+        answers = ServerAnswers(server, keeper, session, router or FakeRouter(), silent())
+        opened.append((answers, session))
+        if load:
+            keeper.refresh()
+        return SimpleNamespace(server=server, keeper=keeper, answers=answers)
+
+    yield make
+    for answers, session in opened:
+        answers.close()
+        session.close()
+    assert not [t for t in threading.enumerate() if t.name.startswith("gpugda-refresh")]
+
+
+def ask(opened, text, engine="auto", timeout=None, **parameters):
+    deadline = None if timeout is None else time.monotonic() + timeout
+    request = Request(text, parameters, DEFAULT_STRATEGY, deadline)
+    return opened.answers.run(request, engine)
+
+
+# ------------------------------------------------------------------ right answers
+@pytest.mark.parametrize("engine", ["auto", "gpu", "native", "reference"])
+def test_every_engine_gives_the_same_rows(open_answers, engine):
+    result = ask(open_answers(), KNOWS, engine)
+    assert result.values() == [["Ann", 1999], ["Ann", 2001]]
+    assert result.summary.engine == {"auto": "gpu"}.get(engine, engine)
+
+
+def test_ids_are_those_of_the_database(open_answers):
+    opened = open_answers()
+    text = "MATCH (a)-[r]->(b:City) RETURN id(a), elementId(b), id(r), elementId(r)"
+    for engine in ("gpu", "reference"):
+        row = ask(opened, text, engine).values()[0]
+        assert row == [8, "4:a-database:9", 20, "5:a-database:20"]
+    for text in (
+        "MATCH (a) WHERE id(a) = 8 RETURN a.name",
+        "MATCH (a) WHERE elementId(a) = '4:a-database:8' RETURN a.name",
+        "MATCH (a)-[r]->(:City) WHERE id(r) = 20 RETURN a.name",
+        "MATCH (a)-[r]->(:City) WHERE elementId(r) IN ['5:a-database:20'] RETURN a.name",
+    ):
+        for engine in ("gpu", "reference"):
+            assert ask(opened, text, engine).values() == [["Bo"]], text
+
+
+def test_relationships_are_ordered_by_their_ids(open_answers):
+    text = "MATCH ()-[r]->() RETURN id(r) AS i ORDER BY r"
+    for engine in ("gpu", "reference"):
+        assert ask(open_answers(), text, engine).value() == [20, 21, 22]
+
+
+def test_whole_nodes_come_with_all_their_properties(open_answers):
+    opened = open_answers()
+    (row,) = ask(opened, "MATCH (a:Person)-[r:LIVES_IN]->(b) RETURN a, r, b", "gpu").values()
+    a, r, b = row
+    assert (a.element_id, dict(a), set(a.labels)) == (
+        "4:a-database:8",
+        {"name": "Bo", "age": 40},
+        {"Person"},
+    )
+    assert (r.element_id, r.type, r.start_node) == ("5:a-database:20", "LIVES_IN", a)
+    assert dict(b) == {"name": "Rome"}
+    assert opened.server.count("properties") == 0
+
+
+def test_only_properties_that_are_named_are_read(open_answers):
+    opened = open_answers()
+    ask(opened, KNOWS, "gpu").values()
+    asked = [call[1:] for call in opened.server.calls if call[0] == "properties"]
+    assert asked == [(("name",), True), (("since",), False)]
+    ask(opened, KNOWS, "gpu").values()
+    assert opened.server.count("properties") == 2
+
+
+def test_a_property_that_nothing_has_is_asked_for_once(open_answers):
+    opened = open_answers()
+    for _ in range(2):
+        assert ask(opened, "MATCH (a:City) RETURN a.nothing", "gpu").values() == [[None]]
+    assert opened.server.count("properties") == 1
+
+
+# ------------------------------------------------------------------ who answers
+def test_what_the_device_does_not_understand_goes_to_the_database_unchanged(open_answers):
+    opened = open_answers()
+    opened.server.run_native = _recording(opened.server)
+    for text in (
+        "CREATE (n) RETURN n",
+        "MATCH (n",
+        "CALL db.labels()",
+        "EXPLAIN MATCH (n) RETURN n",
+    ):
+        result = ask(opened, text, x=1)
+        assert result.summary.engine == "native"
+        assert opened.server.asked[-1] == (text, {"x": 1})
+    assert "CREATE" in ask(opened, "CREATE (n) RETURN n").summary.reason
+    assert "EXPLAIN" in ask(opened, "EXPLAIN MATCH (n) RETURN n").summary.reason
+
+
+def _recording(server):
+    from gpugda.ports import NativeAnswer
+
+    server.asked = []
+
+    def run_native(text, parameters, **options):
+        server.asked.append((text, dict(parameters)))
+        return NativeAnswer((), [], None, None)
+
+    return run_native
+
+
+def test_the_planner_decides_and_nothing_is_sent_before(open_answers):
+    opened = open_answers(router=FakeRouter("native"))
+    asked = opened.server.count("probe")
+    result = ask(opened, KNOWS)
+    assert (result.summary.engine, result.summary.reason) == ("native", "native is cheaper")
+    assert opened.server.count("probe") == asked + 1  # that of the answer itself
+
+
+def test_who_may_not_see_everything_always_asks_the_database(open_answers):
+    restricted = facts(sees_everything=False, restriction="Reading salaries is denied.")
+    opened = open_answers(FakeServer(NODES, RELATIONSHIPS, restricted), load=False)
+    result = ask(opened, KNOWS)
+    assert (result.summary.engine, result.summary.reason) == ("native", restricted.restriction)
+    with pytest.raises(ConfigurationError, match="salaries"):
+        ask(opened, KNOWS, "gpu")
+
+
+def test_what_the_device_cannot_compute_is_left_to_the_database(open_answers):
+    opened = open_answers()
+    opened.server.run_native = _recording(opened.server)
+    result = ask(opened, "MATCH (a:Person) RETURN a.name LIMIT $n", n="many")
+    assert result.summary.engine == "native"
+    assert "the device does not answer it" in result.summary.reason
+    with pytest.raises(CypherTypeError):
+        ask(opened, "MATCH (a:Person) RETURN a.name LIMIT $n", "gpu", n="many")
+
+
+def test_without_a_snapshot_queries_go_native_while_it_is_read(open_answers):
+    opened = open_answers(load=False)
+    assert ask(opened, KNOWS).summary.engine == "native"
+    opened.keeper.wait(5)
+    assert ask(opened, KNOWS).summary.engine == "gpu"
+
+
+def test_a_slow_run_on_the_device_is_given_up(open_answers, monkeypatch):
+    opened = open_answers(router=FakeRouter(give_up_after=0.01))
+
+    def slow(request, loaded, session, deadline):
+        assert deadline - time.monotonic() < 0.02
+        raise QueryTimeoutError("too slow")
+
+    monkeypatch.setattr("gpugda.answer.server.answer_on_device", slow)
+    result = ask(opened, KNOWS)
+    assert result.summary.engine == "native"
+    assert "longer than expected" in result.summary.reason
+
+
+def test_the_users_own_time_limit_is_an_error(open_answers, monkeypatch):
+    opened = open_answers()
+
+    def slow(request, loaded, session, deadline):
+        time.sleep(0.03)
+        raise QueryTimeoutError("too slow")
+
+    monkeypatch.setattr("gpugda.answer.server.answer_on_device", slow)
+    with pytest.raises(QueryTimeoutError):
+        ask(opened, KNOWS, timeout=0.02)
+
+
+def test_times_are_remembered(open_answers):
+    router = FakeRouter()
+    opened = open_answers(router=router)
+    ask(opened, KNOWS)
+    ask(opened, KNOWS, "native")
+    assert [engine for engine, seconds in router.recorded if seconds > 0] == ["device", "native"]
+
+
+# ------------------------------------------------------------------ a database that changes
+def test_a_stale_snapshot_answers_nothing(open_answers):
+    opened = open_answers(router=FakeRouter(native=0.0))
+    opened.server.commit(nodes={3: (("Person",), {"name": "Anna", "age": 30})})
+    result = ask(opened, KNOWS)
+    assert result.summary.engine == "native"
+    assert "changed since the snapshot" in result.summary.reason
+    assert result.values()[0][0] == "Anna"
+    opened.keeper.wait(5)
+
+
+def test_a_stale_snapshot_is_read_anew_at_once_where_that_is_cheaper(open_answers):
+    opened = open_answers(router=FakeRouter(native=100.0))
+    opened.keeper._rest_until = 0.0
+    opened.server.commit(relationships={23: (3, 8, "KNOWS", {"since": 2020})})
+    result = ask(opened, KNOWS)
+    assert result.summary.engine == "gpu"
+    assert len(result.values()) == 3
+
+
+def test_a_demanded_device_reads_a_stale_snapshot_anew(open_answers):
+    opened = open_answers()
+    opened.server.commit(without=[21])
+    assert ask(opened, KNOWS, "gpu").values() == [["Ann", 2001]]
+
+
+def test_properties_of_another_state_are_not_mixed_in(open_answers):
+    opened = open_answers()
+    opened.server.during_properties = lambda: (
+        opened.server.commit(nodes={3: (("Person",), {"name": "Anna"})}),
+        setattr(opened.server, "during_properties", None),
+    )
+    rows = ask(opened, KNOWS, "gpu").values()
+    assert rows == [["Anna", 1999], ["Anna", 2001]]
+    assert opened.server.count("read") == 2
+
+
+def test_entities_of_another_state_are_not_mixed_in(open_answers):
+    opened = open_answers()
+    opened.server.during_properties = lambda: (
+        opened.server.commit(without=[8, 20, 21, 22]),
+        setattr(opened.server, "during_properties", None),
+    )
+    assert ask(opened, "MATCH (a:Person) RETURN a", "gpu").value()[0]["name"] == "Ann"
+    result = ask(opened, "MATCH (a:Person) RETURN a", "gpu")
+    assert len(result.values()) == 1
+
+
+def test_a_database_that_never_rests_is_left_to_itself(open_answers):
+    opened = open_answers()
+    opened.server.during_properties = opened.server.commit
+    result = ask(opened, KNOWS)
+    assert result.summary.engine == "native"
+    opened.keeper.wait(5)
+    with pytest.raises(StaleSnapshotError, match="engine='auto'"):
+        ask(opened, KNOWS, "gpu")
+
+
+def test_manual_freshness_does_not_read_properties_of_another_state(open_answers):
+    opened = open_answers(freshness="manual")
+    ask(opened, "MATCH (a:Person) RETURN a.age", "gpu")
+    opened.server.commit(nodes={3: (("Person",), {"name": "Anna", "age": 31})})
+    rows = ask(opened, "MATCH (a:Person) RETURN a.age AS x ORDER BY x", "gpu").value()
+    assert rows == [30, 40]  # as of the last refresh
+    with pytest.raises(StaleSnapshotError, match=r"refresh\(\)"):
+        ask(opened, "MATCH (a:Person) RETURN a.name", "gpu")
+    assert ask(opened, "MATCH (a:Person) RETURN a.name").summary.engine == "native"
+
+
+def test_a_lost_server_is_an_error_for_the_device_too(open_answers):
+    opened = open_answers()
+
+    def lost(timeout=None):
+        raise SourceError("bolt://fake cannot be reached")
+
+    opened.server.probe = lost
+    with pytest.raises(SourceError, match="cannot be reached"):
+        ask(opened, KNOWS, "gpu")
+
+
+# ------------------------------------------------------------------ parts of a graph
+def test_a_restricted_snapshot_answers_what_stays_within_it(open_answers):
+    part = Projection(labels=("Person",), types=("KNOWS",))
+    server = FakeServer(
+        {3: NODES[3], 8: NODES[8]}, {21: RELATIONSHIPS[21], 22: RELATIONSHIPS[22]}, projection=part
+    )
+    opened = open_answers(server)
+    within = "MATCH (a:Person)-[:KNOWS]->(b:Person) RETURN count(*)"
+    assert ask(opened, within).summary.engine == "gpu"
+    for outside in (
+        "MATCH (a:Person)-[:KNOWS]->(b) RETURN count(*)",
+        "MATCH (a:Person)-->(b:Person) RETURN count(*)",
+        "MATCH (a:Person)-[:KNOWS|LIVES_IN]->(b:Person) RETURN count(*)",
+        "MATCH (a:Person|City) RETURN count(*)",
+        "MATCH (a:!Person) RETURN count(*)",
+    ):
+        assert ask(opened, outside).summary.engine == "native", outside
+        with pytest.raises(UnsupportedQueryError, match="restricted"):
+            ask(opened, outside, "gpu")
+    assert ask(opened, "MATCH (a:Person&City) RETURN count(*)").summary.engine == "gpu"
+
+
+# ------------------------------------------------------------------ for other drivers
+def test_try_device_sends_no_query(open_answers):
+    opened = open_answers()
+    request = Request(KNOWS, {}, DEFAULT_STRATEGY)
+    assert opened.answers.try_device(request).values() == [["Ann", 1999], ["Ann", 2001]]
+    found = opened.answers.try_device(Request("CREATE (n)", {}, DEFAULT_STRATEGY))
+    assert isinstance(found, Declined)
+    assert not found.can_run
+    assert opened.server.count("native") == 0
+
+
+def test_all_properties_can_be_had(open_answers):
+    opened = open_answers()
+    graph = opened.answers.complete().graph
+    assert graph.node_properties.complete
+    assert sorted(graph.node_properties) == ["age", "name"]
+    assert sorted(graph.relationship_properties) == ["since"]

@@ -1,0 +1,66 @@
+"""Snapshots that outlive their process."""
+
+import pytest
+from fake_server import FakeServer, facts, silent
+
+from gpugda.config import parse_freshness
+from gpugda.live import shelf as shelf_module
+from gpugda.live.keeper import SnapshotKeeper
+from gpugda.live.shelf import DiskShelf
+from gpugda.snapshot.cache import SnapshotCache
+
+NODES = {1: (("A",), {"x": 1}), 2: (("B",), {"x": 2})}
+RELATIONSHIPS = {7: (1, 2, "R", {})}
+
+
+@pytest.fixture
+def make(tmp_path, monkeypatch):
+    monkeypatch.setattr(shelf_module, "_WORTH_SECONDS", 0.0)
+    made = []
+
+    def keeper(server):
+        cache = SnapshotCache(tmp_path / "cache")
+        shelf = DiskShelf(cache, server)
+        made.append(SnapshotKeeper(server, parse_freshness("strict"), shelf, silent()))
+        return made[-1]
+
+    yield keeper
+    for each in made:
+        each.close()
+
+
+def test_the_next_process_reads_from_disk(make):
+    first = make(FakeServer(NODES, RELATIONSHIPS))
+    first.refresh()
+    assert first.wait(5)
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server)
+    loaded = keeper.refresh()
+    assert server.count("read") == 0
+    assert loaded.version.transaction == 10
+    assert loaded.graph.element_id_of_node(1) == "4:a-database:2"
+    assert keeper.admit().loaded is loaded
+
+
+def test_another_state_or_user_reads_the_database(make):
+    first = make(FakeServer(NODES, RELATIONSHIPS))
+    first.refresh()
+    first.wait(5)
+    changed = FakeServer(NODES, RELATIONSHIPS)
+    changed.commit()
+    someone_else = FakeServer(NODES, RELATIONSHIPS, facts(user="eve"))
+    for server in (changed, someone_else):
+        make(server).refresh()
+        assert server.count("read") == 1
+
+
+def test_a_damaged_entry_is_dropped_and_read_again(make, tmp_path, caplog):
+    first = make(FakeServer(NODES, RELATIONSHIPS))
+    first.refresh()
+    first.wait(5)
+    for file in (tmp_path / "cache").rglob("arrays-*.arrow"):
+        file.write_bytes(b"nothing")
+    server = FakeServer(NODES, RELATIONSHIPS)
+    assert make(server).refresh().graph.node_count == 2
+    assert server.count("read") == 1
+    assert "dropped" in caplog.text

@@ -1,0 +1,135 @@
+"""Which engine is worth it."""
+
+from dataclasses import replace
+
+import pytest
+from graphs import make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.plan.bind import bind
+from gpugda.plan.matching_order import make_plan
+from gpugda.plan.rates import CPU_DEVICE, LOCAL_SERVER
+from gpugda.plan.route import History, Observed, RouteInput, route_text
+from gpugda.plan.route_cost import device_seconds, judge_by_cost, native_seconds
+from gpugda.plan.route_density import judge_by_density
+from gpugda.query.prepare import prepare
+
+GRAPH = make_graph(
+    [("A", {"x": i}) for i in range(30)],
+    [(i, "R", (i * 7 + j) % 30, {}) for i in range(30) for j in range(4)],
+)
+
+
+def question(text, **changes):
+    plan = make_plan(bind(prepare(text), GRAPH), GRAPH.statistics, "extend")
+    statistics = replace(GRAPH.statistics, **changes.pop("statistics", {}))
+    return RouteInput(plan, statistics, CPU_DEVICE, LOCAL_SERVER, **changes)
+
+
+PATH = "MATCH (a)-->(b)-->(c) RETURN count(*)"
+DENSE = (
+    "MATCH (a)-->(b)-->(c)-->(d)-->(a), (a)-->(c), (b)-->(d), (c)-->(a), (d)-->(b) RETURN count(*)"
+)
+
+
+def test_a_new_dense_text_goes_to_the_device():
+    verdict = judge_by_cost(question(DENSE))
+    assert verdict.engine == "gpu"
+    assert verdict.native_seconds > 0.05  # its planning
+    assert "ms" in verdict.reason
+
+
+def test_what_was_seen_counts_more_than_what_is_expected():
+    fast_there = Observed(device=0.5, native=0.003, planned=True)
+    assert judge_by_cost(question(DENSE, observed=fast_there)).engine == "native"
+    fast_here = Observed(device=0.003, native=0.5, planned=True)
+    assert judge_by_cost(question(DENSE, observed=fast_here)).engine == "gpu"
+
+
+def test_a_repeated_text_is_not_planned_again():
+    new = native_seconds(question(DENSE))
+    again = native_seconds(question(DENSE, observed=Observed(native_first=new, planned=True)))
+    assert again < new / 10
+
+
+def test_the_device_is_given_up_after_a_while():
+    verdict = judge_by_cost(question(PATH, observed=Observed(native=0.2, planned=True)))
+    assert 0.2 < verdict.give_up_after < 2
+
+
+@given(st.floats(1, 1e6), st.floats(1, 1e6))
+def test_more_rows_never_cost_less(some, more):
+    few, many = sorted((some, more))
+    base = question("MATCH (a)-->(b) RETURN a.x, b.x")
+
+    def with_rows(rows):
+        steps = tuple(replace(step, cardinality=rows) for step in base.plan.steps)
+        return replace(base, plan=replace(base.plan, steps=steps))
+
+    assert device_seconds(with_rows(few)) <= device_seconds(with_rows(many))
+    assert native_seconds(with_rows(few)) <= native_seconds(with_rows(many))
+
+
+def test_a_limit_makes_both_cheaper():
+    text = "MATCH (a)-->(b)-->(c) RETURN a.x"
+    assert device_seconds(question(text, limit=1)) < device_seconds(question(text))
+    assert native_seconds(question(text, limit=1)) < native_seconds(question(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "relationships", "engine"),
+    [
+        (DENSE, 10**7, "gpu"),
+        (PATH, 10**7, "native"),
+        (PATH, 1000, "gpu"),
+        ("MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)", 10**7, "gpu"),
+        ("MATCH (a)-->(b)-->(c)-->(d)-->(e)-->(f)-->(a) RETURN count(*)", 10**7, "native"),
+        ("MATCH (a:A) RETURN count(*)", 10**7, "native"),
+    ],
+)
+def test_density(text, relationships, engine):
+    asked = question(text, statistics={"relationship_count": relationships})
+    verdict = judge_by_density(asked)
+    assert verdict.engine == engine
+    assert verdict.device_seconds == device_seconds(asked)
+
+
+def test_both_rules_are_shown_the_asked_one_first():
+    asked = question(PATH)
+    lines = route_text([judge_by_cost(asked), judge_by_density(asked)], "density")
+    assert lines[0].startswith("planner density (asked): ")
+    assert lines[1].startswith("planner cost: ")
+
+
+# ------------------------------------------------------------------ history
+def test_the_first_native_run_is_known_to_include_planning():
+    history = History()
+    history.add_native("q", 1.0)
+    assert history.observed("q") == Observed(native_first=1.0, planned=True)
+    history.add_native("q", 0.01)
+    assert history.observed("q").native == 0.01
+
+
+def test_a_cold_start_is_forgotten_and_noise_is_smoothed():
+    history = History()
+    history.add_device("q", 3.0)
+    history.add_device("q", 0.01)
+    assert history.observed("q").device == 0.01
+    history.add_device("q", 0.02)
+    assert 0.01 < history.observed("q").device < 0.02
+
+
+def test_the_history_is_bounded():
+    history = History(texts=2)
+    for text in "abc":
+        history.add_device(text, 1.0)
+    assert history.observed("a") == Observed()
+    assert history.observed("c").device == 1.0
+
+
+def test_plans_can_be_forgotten():
+    history = History()
+    history.add_native("q", 1.0)
+    history.forget_plans()
+    assert not history.observed("q").planned
