@@ -45,6 +45,7 @@ class _Answers(Protocol):
     def refresh(self) -> None: ...
     def complete(self) -> LoadedGraph: ...
     def status(self) -> dict[str, Any]: ...
+    def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]: ...
     def close(self) -> None: ...
 
 
@@ -218,6 +219,25 @@ class Accelerator:
         self._check_usable()
         device = {"device": self._session.device_name, "device_bytes": self._session.bytes_used}
         return {**_graph_status(self._answers.loaded), **device, **self._answers.status()}
+
+    def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
+        """Measures how fast the device and the server are, which the planner goes by.
+
+        Takes some seconds, once: rates are kept on disk, by device and by server.
+
+        Args:
+            again: Measure although there are rates from an earlier time.
+
+        Returns:
+            ``{"device": {…}, "server": {…}}``, the latter for a database only; see
+            `gpugda.plan.rates`.
+
+        Raises:
+            DeviceError: There is no device, or it failed.
+            SourceError: The server cannot be asked.
+        """
+        self._check_usable()
+        return self._answers.calibrate(again=again)
 
     # ------------------------------------------------------------------ life
     @property

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
+from gpugda.calibration.device import device_rates
 from gpugda.errors import ConfigurationError
 from gpugda.loading import LoadedGraph, load
 
@@ -83,6 +85,10 @@ class EmbeddedAnswers:
     def status(self) -> dict[str, Any]:
         """What is known besides the graph."""
         return {}
+
+    def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
+        """Measures the device."""
+        return {"device": asdict(device_rates(self._session, again=again))}
 
     def close(self) -> None:
         """Nothing is open."""

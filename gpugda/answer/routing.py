@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
-from gpugda.calibration.device import calibrate_device
-from gpugda.calibration.kept import (
-    default_device_rates,
-    keep_device_rates,
-    keep_server_rates,
-    kept_device_rates,
-    kept_server_rates,
-)
-from gpugda.calibration.server import calibrate_server
+from gpugda.calibration.device import device_rates
+from gpugda.calibration.kept import default_device_rates, kept_device_rates, kept_server_rates
+from gpugda.calibration.server import server_rates
 from gpugda.errors import ConfigurationError, GpugdaError
-from gpugda.execute.device_session import DeviceSession
 from gpugda.plan.rates import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.route import History, RouteInput, Verdict, route_text
 from gpugda.plan.route_cost import judge_by_cost
@@ -26,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpugda.answer.request import Request
+    from gpugda.execute.device_session import DeviceSession
     from gpugda.live.keeper import SnapshotKeeper
     from gpugda.loading import LoadedGraph
     from gpugda.plan.plan import Plan
@@ -97,18 +90,9 @@ class Router:
             DeviceError: There is no device, or it failed.
             SourceError, neo4j.exceptions.Neo4jError: The server cannot be asked.
         """
-        info, facts = self._session.info, self._server.facts
-        device = None if again else kept_device_rates(info)
-        if device is None:
-            with closing(DeviceSession(info.index, None, "once")) as session:
-                device = calibrate_device(session)
-            keep_device_rates(info, device)
-        server = None if again else kept_server_rates(facts)
-        if server is None:
-            server = calibrate_server(self._server)
-            keep_server_rates(facts, server)
-        self._device_rates, self._server_rates = device, server
-        return device, server
+        self._device_rates = device_rates(self._session, again=again)
+        self._server_rates = server_rates(self._server, again=again)
+        return self._device_rates, self._server_rates
 
     # -------------------------------------------------------------- inside
     def _input(

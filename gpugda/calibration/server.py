@@ -6,12 +6,13 @@ import statistics
 import time
 from typing import TYPE_CHECKING
 
+from gpugda.calibration.kept import keep_server_rates, kept_server_rates
 from gpugda.plan.rates import LOCAL_SERVER, ServerRates
 
 if TYPE_CHECKING:
     from gpugda.ports import DatabaseServer
 
-__all__ = ["calibrate_server"]
+__all__ = ["calibrate_server", "server_rates"]
 
 _ROUND_TRIPS = 15
 _PLANS = 3
@@ -20,6 +21,19 @@ _STEPS = 1_000_000
 _PLANNED = 5 * 6  # nodes times relationships of the text below
 _STEP_WEIGHT = 3.0
 """Following a relationship costs about so many of the steps that are timed (fitted once)."""
+
+
+def server_rates(server: DatabaseServer, *, again: bool = False) -> ServerRates:
+    """The rates of a server: kept ones, or measured now and then kept.
+
+    Raises:
+        SourceError, neo4j.exceptions.Neo4jError: The server cannot be asked.
+    """
+    rates = None if again else kept_server_rates(server.facts)
+    if rates is None:
+        rates = calibrate_server(server)
+        keep_server_rates(server.facts, rates)
+    return rates
 
 
 def calibrate_server(server: DatabaseServer) -> ServerRates:

@@ -234,9 +234,29 @@ def devices(verbose: options.Verbose = 0) -> None:
 
 @app.command()
 @guarded
-def doctor(verbose: options.Verbose = 0) -> None:
+def doctor(
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Measure the device, and the server if one is named, and keep the rates.",
+        ),
+    ] = False,
+    source: options.Source = None,
+    username: options.Username = None,
+    password: options.Password = None,
+    database: options.Database = None,
+    device: options.Device = None,
+    verbose: options.Verbose = 0,
+) -> None:
     """Say what is installed, found and missing, and how to mend it."""
     _log(verbose)
+    if calibrate:
+        from gpugda.cli.calibrate import print_rates
+
+        server = options.ServerOptions(username, password, database)
+        print_rates(options.SourceOptions(source, server=server), device)
+        return
     from gpugda.cli.doctor import print_diagnosis
 
     print_diagnosis()

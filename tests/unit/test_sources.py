@@ -66,3 +66,8 @@ def test_files_to_import_may_have_a_manifest(tmp_path):
     (tmp_path / "Person.csv").write_text("id:ID\na\n")
     with gpugda.connect(tmp_path) as accelerator:
         assert accelerator.run("MATCH (n:Person) RETURN n.id").values() == [["a"]]
+
+
+def test_options_of_a_server_are_refused_elsewhere():
+    with pytest.raises(gpugda.ConfigurationError, match="database: only for a source that is a database"):
+        resolve_source("sample:wordnet", database="neo4j")
