@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
 
 import neo4j
-from neo4j.exceptions import DriverError, Neo4jError
+from neo4j.exceptions import ClientError, DriverError, Neo4jError
 
 from gpugda.errors import ConfigurationError, SourceError
 
 from .bolt_address import BoltAddress, parse_address
 from .bolt_bookmarks import version_of
+from .bolt_epoch import START_TIME, ServerEpoch
 from .bolt_errors import is_broken_connection, source_error
 from .bolt_server import accepts_cypher_5, greet, read_facts
 from .bolt_watch import Watch, abandon
@@ -98,6 +100,7 @@ class BoltConnection:
         self._address = address or _address_of(driver, None)
         self._impersonated_user = impersonated_user
         self._watch = Watch()
+        self._epoch = ServerEpoch()
         self._protocol = (0, 0)
         self._accepts_prefix = False
         self._closed = False
@@ -107,7 +110,7 @@ class BoltConnection:
         except BaseException:
             self.close()
             raise
-        self._known_ids = {self.facts.database_id}
+        self._known_ids: set[str] = set()
         self._facts_found = monotonic()
 
     def __repr__(self) -> str:
@@ -120,6 +123,7 @@ class BoltConnection:
         bookmarks: Iterable[str] | DatabaseVersion | None = None,
         access: Access = "READ",
         bulk: bool = False,
+        fetch_size: int | None = None,
         quiet: bool = True,
         impersonate: bool = True,
         connect_seconds: float | None = None,
@@ -129,7 +133,9 @@ class BoltConnection:
         Args:
             bookmarks: States that are waited for: raw texts, or a version.
             access: ``READ``, unless a query of the user's own may write.
-            bulk: All rows come at once, as fast as they can be taken.
+            bulk: The server sends all rows without waiting to be asked for more. Only for answers
+                of bounded size: what is not taken at once fills its heap memory, to the last byte.
+            fetch_size: Rows that the server sends before it is asked for more.
             quiet: The server sends no notifications: for our own queries.
             impersonate: False for the user who is logged in.
             connect_seconds: How long it may take to get a connection, if less than usual.
@@ -142,8 +148,8 @@ class BoltConnection:
         }
         if connect_seconds is not None:
             config["connection_acquisition_timeout"] = min(connect_seconds, _ACQUIRE_SECONDS)
-        if bulk:
-            config["fetch_size"] = _ALL_AT_ONCE
+        if bulk or fetch_size is not None:
+            config["fetch_size"] = _ALL_AT_ONCE if bulk else fetch_size
         if quiet and self._protocol >= _FILTERS_NOTIFICATIONS:
             config["notifications_min_severity"] = "OFF"
         session = self.driver.session(**config)
@@ -211,7 +217,10 @@ class BoltConnection:
     def version_of(self, bookmarks: Iterable[str]) -> DatabaseVersion | None:
         """The state in bookmarks of a session; None if it is of another database."""
         found = version_of(bookmarks)
-        return found if found and found.database_id in self._known_ids else None
+        if found is None or not self._epoch.name:
+            return None
+        found = _of_process(found, self._epoch.name)
+        return found if found.database_id in self._known_ids else None
 
     def close(self) -> None:
         """Closes a driver of our own, and ends the thread that watches."""
@@ -233,12 +242,19 @@ class BoltConnection:
             self.watch(session, left) as guard,
         ):
             try:
-                session.run("RETURN 1").consume()
+                result = session.run("RETURN 1")
+                # The driver has no public name for it; without one the server is asked each time.
+                connection = getattr(session, "_connection", None)
+                result.consume()
+                found = version_of(session.last_bookmarks().raw_values)
+                if found is None:
+                    return None
+                epoch = self._epoch.name_for(connection, lambda: _start_time(session))
             except (Neo4jError, DriverError) as error:
                 if guard.fired:
                     raise self._silent() from error
                 raise
-            return version_of(session.last_bookmarks().raw_values)
+            return _of_process(found, epoch)
 
     def _facts_may_be_old(self) -> bool:
         """Where there are privileges they are read anew every minute."""
@@ -274,6 +290,19 @@ class BoltConnection:
                 if guard.fired:
                     raise self._silent() from error
                 raise
+
+
+def _of_process(version: DatabaseVersion, epoch: str) -> DatabaseVersion:
+    """The state, named also by the server's process."""
+    return replace(version, database_id=f"{version.database_id}@{epoch}")
+
+
+def _start_time(session: neo4j.Session) -> str | None:
+    try:
+        record = session.run(START_TIME).single()
+    except ClientError:  # no such procedure, or not for this user
+        return None
+    return None if record is None else str(record["started"])
 
 
 def _bookmarks(given: Iterable[str] | DatabaseVersion | None) -> neo4j.Bookmarks | None:

@@ -5,23 +5,24 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from gpugda.errors import StaleSnapshotError
+import numpy as np
 
-from .bolt_pages import PageQuery, in_pages, lists_of
-from .bolt_properties import PATTERNS
+from .bolt_pages import Pace, cut
+from .bolt_properties import PATTERNS, page_rows
+from .bolt_reading import PageReader, Question
 
 if TYPE_CHECKING:
-    import numpy as np
+    import neo4j
     from numpy.typing import NDArray
 
     from gpugda.ports import DatabaseVersion
 
     from .bolt_connection import BoltConnection
+    from .bolt_pages import Page
 
 __all__ = ["read_entities"]
 
-_PAGE = 5_000
-_SESSIONS = 2
+_PAGE = 2_000
 
 
 def read_entities(
@@ -32,15 +33,23 @@ def read_entities(
     of_nodes: bool,
 ) -> list[dict[str, Any]]:
     """See `gpugda.ports.DatabaseServer.read_entities`."""
-    text = f"{PATTERNS[of_nodes]} RETURN collect(id(x)) AS ids, collect(properties(x)) AS rows"
-    query = PageQuery(connection, version, text, {})
-    found: dict[int, dict[str, Any]] = {}
-    pages = in_pages(lists_of(ids, _PAGE), query.records, min(_SESSIONS, 1 + len(ids) // _PAGE))
-    with connection.check("reading properties"), closing(pages):
-        for _, records in pages:
-            for record in records:
-                found.update(zip(record["ids"], record["rows"], strict=True))
-    try:
-        return [found[number] for number in ids.tolist()]
-    except KeyError:
-        raise StaleSnapshotError("The database changed while properties were read.") from None
+    numbers, places = np.unique(np.asarray(ids, dtype=np.int64), return_inverse=True)
+    what = "nodes" if of_nodes else "relationships"
+    sessions = min(connection.sessions, 1 + len(numbers) // _PAGE)
+    reader = PageReader(connection, version, f"reading {what} by id", sessions)
+    text = "RETURN collect(id(x)) AS ids, collect(properties(x)) AS maps"
+    question = Question(PATTERNS[of_nodes], "x", text, _decode)
+    pace = Pace(_PAGE)
+    found: list[dict[str, Any]] = []
+    with closing(reader.answers(question, cut(numbers, pace), pace)) as answers:
+        for maps in answers:
+            found += maps
+    # Copies, as an id may be asked for twice, and the maps belong to whoever asked.
+    return [dict(found[place]) for place in places.tolist()]
+
+
+def _decode(page: Page, records: list[neo4j.Record]) -> list[dict[str, Any]]:
+    (record,) = records
+    rows = page_rows(page, record["ids"])
+    maps: list[dict[str, Any]] = record["maps"]
+    return maps if rows is None else [maps[row] for row in rows]

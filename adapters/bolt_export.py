@@ -1,49 +1,33 @@
-"""The graph of a database in columns, by pages of ids; see docs/adr/0006.
-
-Nodes and relationships are read by their numeric ids, upwards from 0 until as many were found as
-the database's count store says. Where ids are so scattered that most of a page is empty, the ids
-themselves are listed first.
-"""
+"""The graph of a database in columns, by pages of ids, without properties; see docs/adr/0006."""
 
 from __future__ import annotations
 
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-import pyarrow as pa
+from gpugda.errors import SourceError, StaleSnapshotError
+from gpugda.ports import GraphBatches, IdentifierPrefixes
 
-from gpugda.data.batches import NodeBatch, RelationshipBatch
-from gpugda.errors import SourceError
-from gpugda.ports import GraphBatches, IdentifierPrefixes, Projection
-
-from .bolt_pages import PageQuery, in_pages, lists_of, ranges_from
+from .bolt_ends import KnownNodes
+from .bolt_nodes import any_of, read_labelled_nodes, read_nodes
+from .bolt_reading import PageReader
+from .bolt_relationships import RelationshipReading
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
-    import neo4j
-    from numpy.typing import NDArray
-
+    from gpugda.data.batches import NodeBatch, RelationshipBatch
     from gpugda.ports import DatabaseVersion, Progress
 
     from .bolt_connection import BoltConnection
-    from .bolt_pages import Page
 
 __all__ = ["export"]
 
-_NODES = "MATCH (n) WHERE id(n) IN {ids} RETURN labels(n) AS labels, collect(id(n)) AS ids"
-_RELATIONSHIPS = (
-    "UNWIND {ids} AS i MATCH (n)-[r]->(m) WHERE id(r) = i RETURN type(r) AS type, "
-    "collect(i) AS ids, collect(id(n)) AS sources, collect(id(m)) AS targets"
-)
-_NODE_PAGE = 100_000
-_RELATIONSHIP_PAGE = 50_000
-_SCATTERED = 16
-"""Ids are taken for scattered when fewer than one in so many exists."""
+_Batch = TypeVar("_Batch", "NodeBatch", "RelationshipBatch")
 
-_PATIENCE = 8
-"""After so many pages without much in them."""
+_SAMPLE = 20
+_FEW = 10
+"""Relationships are read from the nodes they start from if one node in so many is wanted."""
 
 
 @contextmanager
@@ -56,46 +40,49 @@ def export(
     types: tuple[str, ...] | None = None,
     sessions: int | None = None,
 ) -> Iterator[GraphBatches]:
-    """The nodes and relationships of the database, without properties.
+    """The nodes and relationships of a database, without properties.
 
-    All sessions read at ``version`` or later: if it still is the newest state afterwards, all that
-    was read is of that state.
+    All sessions read at the version or later: if it still is the newest state afterwards, then all
+    that was read is of that state. The progress is told of phases and their totals; whoever takes
+    the batches counts them. What is under way on exit is cut off.
+
+    Args:
+        connection: Where.
+        version: The state, None if the server cannot tell.
+        progress: Told of the phases.
+        labels: Only nodes with one of these; None for all.
+        types: Only relationships of these types; None for all.
+        sessions: How many pages are asked for at the same time; None for what the connection says.
 
     Raises:
-        SourceError: The server cannot be reached, or refuses.
+        SourceError: The server cannot be reached, refuses, or is lost on the way.
         StaleSnapshotError: The database changed so that what was read contradicts itself.
     """
-    reader = _Reader(
-        connection, version, progress, Projection(labels, types), sessions or connection.sessions
-    )
-    with connection.check("reading the sizes of the database"):
-        prefixes = reader.prefixes()
-        node_count = reader.count("MATCH (n) RETURN count(n) AS count")
-        relationship_count = reader.count("MATCH ()-[r]->() RETURN count(r) AS count")
-    with (
-        closing(reader.nodes(node_count)) as nodes,
-        closing(reader.relationships(relationship_count)) as relationships,
-    ):
+    reading = _Export(connection, version, progress, labels, types, sessions)
+    prefixes = reading.prefixes()
+    with closing(reading.nodes()) as nodes, closing(reading.relationships()) as relationships:
         yield GraphBatches(nodes, relationships, version, prefixes, properties_complete=False)
 
 
-class _Reader:
-    """One export."""
+class _Export:
+    """One export: the nodes first, as the relationships need to know them."""
 
     def __init__(
         self,
         connection: BoltConnection,
         version: DatabaseVersion | None,
         progress: Progress,
-        projection: Projection,
-        sessions: int,
+        labels: tuple[str, ...] | None,
+        types: tuple[str, ...] | None,
+        sessions: int | None,
     ) -> None:
         self._connection = connection
         self._version = version
         self._progress = progress
-        self._projection = projection
-        self._sessions = sessions
-        self._kept: list[NDArray[np.int64]] = []
+        self._labels = labels
+        self._types = types
+        self._sessions = sessions or connection.sessions
+        self._known = KnownNodes(partial=labels is not None)
 
     def prefixes(self) -> IdentifierPrefixes:
         """What element ids begin with, checked on a sample of each kind.
@@ -103,150 +90,117 @@ class _Reader:
         Raises:
             SourceError: Element ids are not made of a prefix and the id.
         """
-        nodes = self._rows("MATCH (n) RETURN id(n) AS id, elementId(n) AS text LIMIT 20")
-        relationships = self._rows(
-            "MATCH ()-[r]->() RETURN id(r) AS id, elementId(r) AS text LIMIT 20"
+        reader = self._reader("asking for element ids", 1)
+        nodes, relationships = (
+            reader.rows(f"MATCH {pattern} RETURN id(x) AS id, elementId(x) AS text LIMIT {_SAMPLE}")
+            for pattern in ("(x)", "()-[x]->()")
         )
-        return IdentifierPrefixes(_common_prefix(nodes), _common_prefix(relationships))
-
-    def count(self, text: str) -> int:
-        """What a query of the count store says."""
-        return int(self._rows(text)[0]["count"])
+        return IdentifierPrefixes(
+            _common_prefix([(row["id"], row["text"]) for row in nodes]),
+            _common_prefix([(row["id"], row["text"]) for row in relationships]),
+        )
 
     # -------------------------------------------------------------- nodes
-    def nodes(self, count: int) -> Generator[NodeBatch]:
+    def nodes(self) -> Generator[NodeBatch, None, None]:
         """Nodes by rising id."""
+        reader = self._reader("reading nodes")
+        if self._labels is None:
+            count = self._count(reader, "(x)")
+            found = _exactly(count, read_nodes(reader, count))
+        else:
+            count = sum(self._count(reader, f"(x{any_of((name,))})") for name in self._labels)
+            found = read_labelled_nodes(reader, self._labels, count) if self._labels else _none()
         self._progress.phase("reading nodes", count)
-        query = PageQuery(self._connection, self._version, _NODES, {})
-        labels = self._projection.labels
-        scan = f"MATCH (n{_alternatives(labels)}) RETURN id(n) AS id"
-        found = self._answers(query, scan, count, _NODE_PAGE, listed=labels is not None)
-        with self._connection.check("reading nodes"), closing(found):
-            for records in found:
-                batch = _node_batch(records)
-                if labels is not None or self._projection.types is not None:
-                    self._kept.append(np.asarray(batch.ids))
-                self._progress.advance(batch.count)
-                yield batch
+        with closing(found):
+            for batch in found:
+                if batch.count:
+                    self._known.add(batch)
+                    yield batch
 
     # -------------------------------------------------------------- relationships
-    def relationships(self, count: int) -> Generator[RelationshipBatch]:
-        """Relationships by rising id; of a part of the nodes, those between them."""
+    def relationships(self) -> Generator[RelationshipBatch, None, None]:
+        """Relationships; of a part of the nodes, those between them."""
+        reader = self._reader("reading relationships")
+        if self._types is None:
+            count = self._count(reader, "()-[x]->()")
+        else:
+            count = sum(self._count(reader, f"()-[x{any_of((name,))}]->()") for name in self._types)
         self._progress.phase("reading relationships", count)
-        query = PageQuery(self._connection, self._version, _RELATIONSHIPS, {})
-        types = self._projection.types
-        scan = f"MATCH ()-[r{_alternatives(types)}]->() RETURN id(r) AS id"
-        found = self._answers(query, scan, count, _RELATIONSHIP_PAGE, listed=types is not None)
-        kept = None
-        if self._projection.labels is not None:
-            kept = np.concatenate([np.zeros(0, np.int64), *self._kept])
-        with self._connection.check("reading relationships"), closing(found):
-            for records in found:
-                batch = _relationship_batch(records, kept)
-                self._progress.advance(batch.count)
-                yield batch
+        self._known.freeze()
+        with closing(self._relationships(reader, count)) as found:
+            for batch in found:
+                if batch.count:
+                    yield self._known.checked(batch)
 
-    # -------------------------------------------------------------- pages
-    def _answers(
-        self, query: PageQuery, scan: str, count: int, width: int, *, listed: bool
-    ) -> Generator[list[neo4j.Record]]:
-        """The answers of all pages, in the order of ids."""
-        first = 0
-        if not listed:
-            asked = found = 0
-            pages = in_pages(ranges_from(0, width), query.records, self._sessions)
-            with closing(pages):
-                while found < count and not _is_scattered(asked, found, width):
-                    page, records = next(pages)
-                    asked, first = asked + len(page), first + width
-                    found += sum(len(record["ids"]) for record in records)
-                    yield records
-            if found >= count:
-                return
-        numbers = self._scan(scan, first)
-        todo: Iterator[Page] = lists_of(numbers, width)
-        with closing(in_pages(todo, query.records, self._sessions)) as pages:
-            for _, records in pages:
-                yield records
+    def _relationships(
+        self, reader: PageReader, count: int
+    ) -> Generator[RelationshipBatch, None, None]:
+        nodes = self._known.ids
+        if count == 0 or len(nodes) == 0:
+            if count and self._labels is None:
+                raise StaleSnapshotError(_CHANGED)
+            return _none()
+        reading = RelationshipReading(
+            reader,
+            self._reader("reading degrees", 1),
+            self._all_types(reader) if self._types is None else self._types,
+            restricted=self._types is not None,
+            largest_node=int(nodes[-1]) if self._version and self._labels is None else None,
+        )
+        if self._few_start(reader, len(nodes)):
+            found = reading.by_node(nodes)
+        else:
+            found = reading.by_id(nodes, count)
+        return (
+            found if self._labels is not None or self._types is not None else _exactly(count, found)
+        )
 
-    def _scan(self, text: str, first: int) -> NDArray[np.int64]:
-        """The ids from ``first`` on that a scan finds, rising."""
-        asked: Any = self._connection.prefix(text)
-        with self._connection.session(bookmarks=self._version) as session:
-            numbers = np.fromiter(session.run(asked).value("id"), dtype=np.int64)
-        numbers.sort()
-        return numbers[np.searchsorted(numbers, first) :]
+    def _few_start(self, reader: PageReader, node_count: int) -> bool:
+        """Whether the nodes are so few that asking each for its relationships is quicker."""
+        return self._labels is not None and node_count * _FEW < self._count(reader, "(x)")
 
-    def _rows(self, text: str) -> list[dict[str, Any]]:
-        asked: Any = self._connection.prefix(text)
-        with self._connection.session(bookmarks=self._version) as session:
-            return session.run(asked).data()
+    # -------------------------------------------------------------- questions
+    def _reader(self, doing: str, sessions: int | None = None) -> PageReader:
+        return PageReader(self._connection, self._version, doing, sessions or self._sessions)
 
+    def _count(self, reader: PageReader, pattern: str) -> int:
+        """From the count store: takes no time."""
+        (row,) = reader.rows(f"MATCH {pattern} RETURN count(x) AS count")
+        return int(row["count"])
 
-def _is_scattered(asked: int, found: int, width: int) -> bool:
-    return asked >= _PATIENCE * width and found * _SCATTERED < asked
+    def _all_types(self, reader: PageReader) -> tuple[str, ...]:
+        rows = reader.rows(
+            "CALL db.relationshipTypes() YIELD relationshipType RETURN relationshipType AS name"
+        )
+        return tuple(str(row["name"]) for row in rows)
 
 
-def _alternatives(names: tuple[str, ...] | None) -> str:
-    if names is None:
-        return ""
-    return ":" + "|".join("`" + name.replace("`", "``") + "`" for name in names)
+_CHANGED = "The database changed while it was read."
 
 
-def _common_prefix(rows: list[dict[str, Any]]) -> str:
+def _none() -> Generator[Any, None, None]:
+    yield from ()
+
+
+def _exactly(count: int, batches: Iterator[_Batch]) -> Generator[_Batch, None, None]:
+    """The batches, which must have so many rows together."""
+    found = 0
+    for batch in batches:
+        found += batch.count
+        yield batch
+    if found != count:
+        raise StaleSnapshotError(f"{_CHANGED} There were {count:,}, and {found:,} came.")
+
+
+def _common_prefix(samples: Iterable[tuple[int, str]]) -> str:
     found = set()
-    for row in rows:
-        number, text = str(row["id"]), str(row["text"])
-        if not text.endswith(number):
+    for number, text in samples:
+        if not text.endswith(str(number)):
             raise SourceError(
-                f"The server's element ids ({text!r} for id {number}) are of a form that is not "
-                "known here: use engine='native'."
+                f"The server's element ids, such as {text!r} for the id {number}, are of a form "
+                "that is not known here: use engine='native'."
             )
-        found.add(text.removesuffix(number))
-    # The last digits of one prefix may look like a part of a number: all must agree.
+        found.add(text.removesuffix(str(number)))
     if len(found) > 1:
         raise SourceError("The server's element ids have no common form: use engine='native'.")
     return found.pop() if found else ""
-
-
-# ------------------------------------------------------------------ batches
-def _node_batch(records: list[neo4j.Record]) -> NodeBatch:
-    ids = [np.array(record["ids"], dtype=np.int64) for record in records]
-    codes = np.repeat(np.arange(len(ids), dtype=np.int32), [len(each) for each in ids])
-    numbers = np.concatenate([np.zeros(0, np.int64), *ids])
-    order = np.argsort(numbers, kind="stable")
-    return NodeBatch(
-        count=len(numbers),
-        ids=pa.array(numbers[order]),
-        label_codes=codes[order],
-        label_sets=tuple(tuple(record["labels"]) for record in records),
-        properties={},
-        origin="nodes of the database",
-    )
-
-
-def _relationship_batch(
-    records: list[neo4j.Record], kept: NDArray[np.int64] | None
-) -> RelationshipBatch:
-    columns = [_joined(records, name) for name in ("ids", "sources", "targets")]
-    lengths = [len(record["ids"]) for record in records]
-    codes = np.repeat(np.arange(len(records), dtype=np.int32), lengths)
-    if kept is not None:
-        inside = np.isin(columns[1], kept) & np.isin(columns[2], kept)
-        columns = [column[inside] for column in columns]
-        codes = codes[inside]
-    ids, sources, targets = columns
-    return RelationshipBatch(
-        count=len(ids),
-        source_ids=pa.array(sources),
-        target_ids=pa.array(targets),
-        type_codes=codes,
-        type_names=tuple(str(record["type"]) for record in records),
-        origin="relationships of the database",
-        relationship_ids=ids,
-    )
-
-
-def _joined(records: list[neo4j.Record], name: str) -> NDArray[np.int64]:
-    pieces = [np.array(record[name], dtype=np.int64) for record in records]
-    return np.concatenate([np.zeros(0, np.int64), *pieces])

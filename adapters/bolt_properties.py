@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, column_from_values, concatenate, constant_null
-from gpugda.errors import StaleSnapshotError
+from gpugda.data.columns import Column, column_from_values, concatenate
+from gpugda.errors import SourceError, StaleSnapshotError
 
-from .bolt_pages import PageQuery, in_pages, lists_of
+from .bolt_pages import IdList, Pace, cut
+from .bolt_reading import PageReader, Question
+from .bolt_values import refuse_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,15 +26,10 @@ if TYPE_CHECKING:
     from .bolt_connection import BoltConnection
     from .bolt_pages import Page
 
-__all__ = ["PATTERNS", "read_properties"]
+__all__ = ["PATTERNS", "page_rows", "read_properties"]
 
-PATTERNS = {
-    True: "MATCH (x) WHERE id(x) IN {ids}",
-    False: "MATCH ()-[x]->() WHERE id(x) IN {ids}",
-}
+PATTERNS = {True: "(x)", False: "()-[x]->()"}
 """By whether nodes are meant."""
-
-_PAGE = 20_000
 
 
 def read_properties(
@@ -41,98 +39,120 @@ def read_properties(
     version: DatabaseVersion | None,
     *,
     of_nodes: bool,
-    progress: Progress | None,
+    progress: Progress,
 ) -> Mapping[str, Column]:
     """See `gpugda.ports.DatabaseServer.read_properties`."""
-    if progress is not None:
-        progress.phase("reading properties", len(ids))
-    if keys is not None:
-        keys = _existing(connection, keys, version)
-        if not keys:
-            return {}
+    what = "node" if of_nodes else "relationship"
+    progress.phase(f"reading {what} properties", len(ids))
+    reader = PageReader(connection, version, f"reading {what} properties", connection.sessions)
     order = np.argsort(ids, kind="stable")
-    reader = _Reader(keys)
-    query = PageQuery(connection, version, f"{PATTERNS[of_nodes]} {_returned(keys)}", {})
-    pages = in_pages(lists_of(ids[order], _PAGE), query.records, connection.sessions)
-    with connection.check("reading properties"), closing(pages):
-        for page, records in pages:
-            reader.add(page, records)
-            if progress is not None:
-                progress.advance(len(page))
-    columns = reader.columns()
+    question = _question(keys, of_nodes)
+    pace = Pace()
+    found = _Pieces()
+    with closing(reader.answers(question, cut(ids[order], pace), pace)) as answers:
+        for count, columns in answers:
+            found.add(count, columns)
+            progress.advance(count)
     places = np.empty(len(order), dtype=np.int64)
     places[order] = np.arange(len(order))
-    return {key: column.take(places) for key, column in columns.items()}
+    return {key: column.take(places) for key, column in found.columns().items()}
 
 
-def _existing(
-    connection: BoltConnection, keys: Sequence[str], version: DatabaseVersion | None
-) -> list[str]:
-    """Those of the keys that the database has ever used: the others nothing has."""
-    from neo4j.exceptions import ClientError, DatabaseError
-
-    text: Any = "CALL db.propertyKeys() YIELD propertyKey RETURN collect(propertyKey) AS known"
-    try:
-        with connection.session(bookmarks=version) as session:
-            known = set(session.run(text).single(strict=True)["known"])
-    except (ClientError, DatabaseError):
-        return list(keys)  # a server that has no such procedure, or does not let us call it
-    return [key for key in keys if key in known]
+_Answer = tuple[int, dict[str, Column]]
 
 
-def _returned(keys: Sequence[str] | None) -> str:
+def _question(keys: Sequence[str] | None, of_nodes: bool) -> Question[_Answer]:
     if keys is None:
-        return "RETURN collect(id(x)) AS ids, collect(properties(x)) AS rows"
+        text = "RETURN collect(id(x)) AS ids, collect(properties(x)) AS maps"
+        return Question(PATTERNS[of_nodes], "x", text, _decode_maps)
     # collect() leaves nulls out; a map can be no property, so it can stand for null.
     lists = [
-        f"collect(coalesce(x.`{key.replace('`', '``')}`, {{}})) AS `{place}`"
+        f"collect(coalesce(x.`{key.replace('`', '``')}`, {{}})) AS values{place}"
         for place, key in enumerate(keys)
     ]
-    return f"RETURN collect(id(x)) AS ids, {', '.join(lists)}"
+    text = f"RETURN {', '.join(['collect(id(x)) AS ids', *lists])}"
+    return Question(PATTERNS[of_nodes], "x", text, _ListDecoder(tuple(keys)))
 
 
-class _Reader:
+def page_rows(page: Page, ids: Sequence[int]) -> list[int] | None:
+    """Where the ids of a page stand among those that came; None if just they came, in order.
+
+    Raises:
+        StaleSnapshotError: One did not come.
+    """
+    assert isinstance(page, IdList)
+    came = np.fromiter(ids, dtype=np.int64, count=len(ids))
+    if np.array_equal(came, page.numbers):
+        return None
+    order = np.argsort(came, kind="stable")
+    places = np.searchsorted(came, page.numbers, sorter=order)
+    if len(came) == 0 or places[-1] == len(came):
+        raise StaleSnapshotError(_GONE)
+    rows = order[places]
+    if not np.array_equal(came[rows], page.numbers):
+        raise StaleSnapshotError(_GONE)
+    return [int(row) for row in rows]
+
+
+_GONE = "The database changed while properties were read: nodes or relationships are gone."
+
+
+@dataclass(frozen=True, slots=True)
+class _ListDecoder:
+    """Columns of the keys that were asked for."""
+
+    keys: tuple[str, ...]
+
+    def __call__(self, page: Page, records: list[neo4j.Record]) -> _Answer:
+        (record,) = records
+        rows = page_rows(page, record["ids"])
+        columns = {}
+        for place, key in enumerate(self.keys):
+            values: list[Any] = record[f"values{place}"]
+            if len(values) != len(record["ids"]):
+                raise StaleSnapshotError(_GONE)
+            if rows is not None:
+                values = [values[row] for row in rows]
+            if dict in set(map(type, values)):
+                values = [None if type(value) is dict else value for value in values]
+            columns[key] = _column(key, values)
+        return len(page), columns
+
+
+def _decode_maps(page: Page, records: list[neo4j.Record]) -> _Answer:
+    """Columns of all keys that occur."""
+    (record,) = records
+    maps: list[dict[str, Any]] = record["maps"]
+    rows = page_rows(page, record["ids"])
+    if rows is not None:
+        maps = [maps[row] for row in rows]
+    keys = dict.fromkeys(key for each in maps for key in each)
+    return len(page), {key: _column(key, [each.get(key) for each in maps]) for key in keys}
+
+
+def _column(key: str, values: list[Any]) -> Column:
+    refuse_vectors(key, values)
+    try:
+        return column_from_values(values)
+    except SourceError as error:
+        raise SourceError(f"The property {key!r}: {error}") from error
+
+
+@dataclass(slots=True)
+class _Pieces:
     """Puts the pages together."""
 
-    def __init__(self, keys: Sequence[str] | None) -> None:
-        self._keys = keys
-        self._counts: list[int] = []
-        self._pieces: dict[str, list[Column | None]] = {key: [] for key in keys or ()}
+    counts: list[int] = field(default_factory=list[int])
+    pieces: dict[str, list[Column | None]] = field(default_factory=dict[str, "list[Column | None]"])
 
-    def add(self, page: Page, records: Sequence[neo4j.Record]) -> None:
-        """Takes the answer of a page, whose ids rise.
-
-        Raises:
-            StaleSnapshotError: An id of it is of nothing any more.
-        """
-        ids = np.array([number for record in records for number in record["ids"]], dtype=np.int64)
-        if len(ids) != len(page):
-            raise StaleSnapshotError("The database changed while its properties were read.")
-        order = np.argsort(ids, kind="stable").tolist()
-        for key, values in self._values(records).items():
-            pieces = self._pieces.setdefault(key, [])
-            pieces.extend([None] * (len(self._counts) - len(pieces)))
-            pieces.append(column_from_values([values[place] for place in order]))
-        self._counts.append(len(ids))
+    def add(self, count: int, columns: Mapping[str, Column]) -> None:
+        for key, column in columns.items():
+            earlier = self.pieces.setdefault(key, [])
+            earlier.extend([None] * (len(self.counts) - len(earlier)))
+            earlier.append(column)
+        self.counts.append(count)
 
     def columns(self) -> dict[str, Column]:
-        """The columns of all pages."""
-        found = {}
-        for key, pieces in self._pieces.items():
-            pieces.extend([None] * (len(self._counts) - len(pieces)))
-            found[key] = concatenate(pieces, self._counts) if pieces else constant_null(0)
-        return found
-
-    def _values(self, records: Sequence[neo4j.Record]) -> dict[str, list[Any]]:
-        if self._keys is not None:
-            return {
-                key: [
-                    None if type(value) is dict else value
-                    for record in records
-                    for value in record[place + 1]
-                ]
-                for place, key in enumerate(self._keys)
-            }
-        rows = [row for record in records for row in record["rows"]]
-        keys = dict.fromkeys(key for row in rows for key in row)
-        return {key: [row.get(key) for row in rows] for key in keys}
+        for pieces in self.pieces.values():
+            pieces.extend([None] * (len(self.counts) - len(pieces)))
+        return {key: concatenate(pieces, self.counts) for key, pieces in self.pieces.items()}

@@ -12,19 +12,15 @@ import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-import numpy as np
-
-from .bolt_pages import cut, occupied_ranges, ranges
+from .bolt_pages import occupied_ranges, ranges
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from numpy.typing import NDArray
-
-    from .bolt_pages import IdRange, Pace, Page
+    from .bolt_pages import IdRange
     from .bolt_reading import PageReader, Question
 
-__all__ = ["PAGE", "Space", "occupied", "walk"]
+__all__ = ["PAGE", "PAGE_BITS", "Space", "occupied", "walk"]
 
 logger = logging.getLogger(__name__)
 
@@ -109,13 +105,3 @@ def occupied(reader: PageReader, space: Space, first: int, count: int) -> list[I
     places: list[int] = row["places"]
     logger.info("%s: ids from %d on lie in %d ranges", space.pattern, first, len(places))
     return None if len(places) > most else list(occupied_ranges(places, first, PAGE))
-
-
-def listed(
-    reader: PageReader, space: Space, first: int
-) -> NDArray[np.int64]:
-    """The ids from ``first`` on, rising: one by one, which is slow, but needs no memory there."""
-    rows = reader.rows(f"MATCH {space.pattern} WHERE id(x) >= $first RETURN id(x) AS id", first=first)
-    numbers = np.fromiter((row["id"] for row in rows), dtype=np.int64, count=len(rows))
-    numbers.sort()
-    return numbers

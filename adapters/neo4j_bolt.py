@@ -66,16 +66,20 @@ class BoltSource:
         self._projection = Projection(_names("labels", labels), _names("types", types))
         driver, address = _driver_of(source, auth, variables)
         try:
-            options = {
-                "database": choose_database(database, variables if address else {}),
-                "impersonated_user": check_name("impersonated_user", impersonated_user),
-                "sessions": _check_sessions(sessions),
-            }
+            database = choose_database(database, variables if address else {})
+            check_name("impersonated_user", impersonated_user)
+            _check_sessions(sessions)
         except ConfigurationError:
             if address:
                 driver.close()
             raise
-        self._connection = BoltConnection(driver, address, **options)  # type: ignore[arg-type]
+        self._connection = BoltConnection(
+            driver,
+            address,
+            database=database,
+            impersonated_user=impersonated_user,
+            sessions=sessions,
+        )
 
     def __repr__(self) -> str:
         return f"BoltSource({self.name!r})"
@@ -198,7 +202,6 @@ def _names(argument: str, names: Iterable[str] | None) -> tuple[str, ...] | None
     return tuple(dict.fromkeys(found))
 
 
-def _check_sessions(sessions: int) -> int:
+def _check_sessions(sessions: int) -> None:
     if isinstance(sessions, bool) or not isinstance(sessions, int) or sessions < 1:
         raise ConfigurationError(f"sessions is {sessions!r}; give a number of at least 1.")
-    return sessions

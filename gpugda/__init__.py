@@ -32,6 +32,7 @@ from gpugda.errors import (
 )
 
 if TYPE_CHECKING:
+    from gpugda.accelerate.entry import accelerate
     from gpugda.accelerator import Accelerator
     from gpugda.api import AsyncAccelerator, connect, explain, graph, read_import, run
     from gpugda.query.query_graph import QueryGraph
@@ -56,6 +57,7 @@ __all__ = [
     "StaleSnapshotError",
     "Summary",
     "UnsupportedQueryError",
+    "accelerate",
     "connect",
     "explain",
     "graph",
@@ -69,11 +71,15 @@ _HOMES = {
     "QueryGraph": "gpugda.query.query_graph",
     "Result": "gpugda.result.result",
     "Summary": "gpugda.result.summary",
+    "accelerate": "gpugda.accelerate.entry",
     "connect": "gpugda.api",
     "explain": "gpugda.api",
     "graph": "gpugda.api",
     "read_import": "gpugda.api",
     "run": "gpugda.api",
+    # What ``%load_ext gpugda`` looks for; not for users to call.
+    "load_ipython_extension": "gpugda.accelerate.notebook",
+    "unload_ipython_extension": "gpugda.accelerate.notebook",
 }
 
 

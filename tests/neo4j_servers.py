@@ -25,7 +25,7 @@ IMAGE_2026 = os.environ.get("GPUGDA_TEST_NEO4J_2026_IMAGE", "neo4j:2026.08.1-com
 VERSIONS = {IMAGE: "5.26.0", IMAGE_2026: "2026.08.1"}
 """What `docker/neo4j-local` is asked for in an image's place."""
 LABEL = "gpugda.tests.pid"
-START_SECONDS = 120
+START_SECONDS = 180
 PREPARE_SECONDS = 400
 """The first start of a local server downloads it."""
 
@@ -112,7 +112,7 @@ class Server:
 
     # -------------------------------------------------------------- life
     def start(self) -> None:
-        """Starts it again after `stop` or `kill`, at the same address, with the same data."""
+        """Starts it again, at the same address, with the same data, if it does not run."""
         raise UnavailableError(f"{self.backend} is not the tests' to start and stop")
 
     def stop(self) -> None:
@@ -223,7 +223,7 @@ class LocalServer(Server):
             raise
 
     def start(self) -> None:
-        if self._process is None:
+        if self._process is None or self._process.poll() is not None:
             with (self.folder / "stdout.log").open("ab") as output:
                 self._process = subprocess.Popen(
                     [LOCAL / "server", self._home],
@@ -297,6 +297,7 @@ class ContainerServer(Server):
 
     def kill(self) -> None:
         self._inside.kill()
+        self._inside.wait(timeout=60)
 
     def close(self) -> None:
         super().close()
@@ -449,6 +450,8 @@ def _docker_errors() -> tuple[type[Exception], ...]:
 
 def _environment(auth: tuple[str, str] | None, settings: Mapping[str, str]) -> dict[str, str]:
     settings = {
+        # The wait for a server's start may come before its password is set.
+        "dbms.security.auth_max_failed_attempts": "0",
         "server.memory.heap.max_size": "1g",
         "server.memory.pagecache.size": "256m",
         **settings,

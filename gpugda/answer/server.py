@@ -95,6 +95,7 @@ class ServerAnswers:
     # ------------------------------------------------------------------ queries
     def run(self, request: Request, engine: str) -> Result:
         """See `Accelerator.run`."""
+        request.notes["database"] = self._server.facts.database
         if engine == "native":
             return self._native(request, "engine='native' was asked for")
         if engine in ("gpu", "reference"):
@@ -106,6 +107,7 @@ class ServerAnswers:
 
     def try_device(self, request: Request) -> Result | Declined:
         """The device's answer, or why the database should be asked; nothing but reads was sent."""
+        request.notes["database"] = self._server.facts.database
         return self._offer(request)
 
     def plan(self, request: Request) -> Plan:

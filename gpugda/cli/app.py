@@ -262,6 +262,75 @@ def doctor(
     print_diagnosis()
 
 
+@app.command()
+@guarded
+def bench(
+    source: options.Source = None,
+    username: options.Username = None,
+    password: options.Password = None,
+    database: options.Database = None,
+    load: Annotated[
+        str | None,
+        typer.Option(
+            "--load",
+            metavar="GRAPH",
+            help="Put a graph into the database, which must be empty: drwho, yeast or "
+            "recommendations (see --graphs), or the address of any embedded source.",
+        ),
+    ] = None,
+    graphs: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Where the named graphs are. Default: GPUGDA_GRAPHS."),
+    ] = None,
+    queries: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Compare your own queries, separated by semicolons."),
+    ] = None,
+    params: Annotated[
+        str | None, typer.Option(metavar="FILE", help="JSON object of their parameters.")
+    ] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Where the report goes.")
+    ] = "gpugda-bench",
+    sizes: Annotated[str, typer.Option(metavar="FROM-TO", help="Numbers of query nodes.")] = "2-6",
+    count: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Query graphs of each size and density.")
+    ] = 30,
+    repetitions: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of a known text.")] = 3,
+    rows: Annotated[bool, typer.Option("--rows", help="Return rows as well as counts.")] = False,
+    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Per run.")] = 30.0,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the query graphs.")] = 1,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure little, for a look.")] = False,
+    with_ablations: Annotated[
+        bool,
+        typer.Option("--ablations", help="Also the device with one thing changed, with --load."),
+    ] = False,
+    device: options.Device = None,
+    verbose: options.Verbose = 0,
+) -> None:
+    """Compare the device with Neo4j: random query graphs, or your own queries."""
+    _log(verbose)
+    from gpugda.bench.experiment import Options
+    from gpugda.cli.bench import BenchOptions, run_bench
+
+    forms = ("count", "rows") if rows else ("count",)
+    server = options.ServerOptions(username, password, database)
+    run_bench(
+        options.SourceOptions(source, server=server),
+        BenchOptions(
+            load,
+            graphs,
+            queries,
+            params,
+            output,
+            quick,
+            with_ablations,
+            Options(_range(sizes), count, repetitions, timeout, seed, forms),
+        ),
+        device,
+    )
+
+
 @snapshot.command("save")
 @guarded
 def snapshot_save(
@@ -341,6 +410,20 @@ def _source(
         quote,
         server,
     )
+
+
+def _range(text: str) -> tuple[int, ...]:
+    """The numbers of ``2-6``, or of ``4`` alone."""
+    from gpugda.errors import ConfigurationError
+
+    first, _, last = text.partition("-")
+    try:
+        numbers = tuple(range(int(first), int(last or first) + 1))
+    except ValueError:
+        numbers = ()
+    if not numbers or numbers[0] < 1:
+        raise ConfigurationError(f"--sizes is {text!r}; give numbers such as 2-6.")
+    return numbers
 
 
 def _format(text: str) -> Format:

@@ -29,9 +29,11 @@ def print_info(path: str) -> None:
     from gpugda.snapshot.store import read_manifest
 
     manifest = read_manifest(path)
+    version = manifest.version
     facts = (
         ("source", manifest.source_name or "-"),
         ("created", manifest.created),
+        ("state", "-" if version is None else f"transaction {version.transaction:,}"),
         ("nodes", f"{manifest.node_count:,}"),
         ("relationships", f"{manifest.relationship_count:,}"),
         ("labels", f"{len(manifest.labels)}: {_some(manifest.labels)}"),

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.data_graph import DataGraph
-from gpugda.data.external_ids import ExternalIds
+from gpugda.data.external_ids import ExternalIds, are_distinct
 from gpugda.data.identifiers import IdentifierMap, NameTable, Origin
 from gpugda.data.joining import join_columns
 from gpugda.data.labels import label_rows
@@ -24,7 +25,6 @@ from gpugda.errors import SourceError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence, Sized
 
-    import pyarrow as pa
     from numpy.typing import NDArray
 
     from gpugda.data.batches import NodeBatch, RelationshipBatch
@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 MAX_COUNT = 2**32 - 2
 """Most nodes, and most relationships, of a data graph: indexes and offsets are 32 bits."""
 
-_Number = TypeVar("_Number", np.uint16, np.uint32)
+_Number = TypeVar("_Number", np.uint16, np.uint32, np.int64)
 _ROWS_BEFORE_LOOKUP = 1 << 21
 
 
@@ -204,6 +204,8 @@ class _Nodes:
         """Remembers the ids themselves, of sources whose ids the graph keeps."""
         if batch.ids is None:
             raise SourceError(f"{batch.origin}: the nodes have no ids")
+        if not pa.types.is_integer(batch.ids.type):
+            raise SourceError(f"{batch.origin}: ids to be kept are integers, not {batch.ids.type}")
         self._ids.append(numpy_numbers(batch.ids).astype(np.int64, copy=False))
 
     def kept_ids(self) -> NDArray[np.int64]:
@@ -212,7 +214,8 @@ class _Nodes:
         Raises:
             SourceError: They do not rise.
         """
-        ids = np.concatenate([np.empty(0, dtype=np.int64), *self._ids])
+        ids = _joined(self._ids, np.empty(0, dtype=np.int64))
+        self._ids = []
         if not bool((ids[1:] > ids[:-1]).all()):
             raise SourceError("the ids of the nodes do not rise from one node to the next")
         return ids
@@ -261,7 +264,7 @@ class _Relationships:
             if batch.relationship_ids is None:
                 raise SourceError(f"{batch.origin}: the relationships have no ids")
             _check_length(batch.relationship_ids, batch.count, "relationship ids", batch.origin)
-            self._ids.append(batch.relationship_ids)
+            self._ids.append(batch.relationship_ids.astype(np.int64, copy=False))
         self.count += batch.count
         _check_count(self.count, "relationships")
         # Looking up many ids at once is faster, but small batches must not pile up without end.
@@ -289,8 +292,10 @@ class _Relationships:
         ends = _joined(self._ends, np.empty(0, dtype=np.uint32))
         self._starts, self._types, self._ends = [], [], []
         columns = self.properties.columns()
-        ids = np.concatenate([np.empty(0, dtype=np.int64), *self._ids])
+        ids = _joined(self._ids, np.empty(0, dtype=np.int64))
         self._ids = []
+        if not are_distinct(ids):
+            raise SourceError("a relationship was read twice: two have the same id")
         with_order = bool(columns) or self._keeps_ids
         outgoing, order = outgoing_csr(
             node_count, len(self.types), starts, types, ends, with_order=with_order

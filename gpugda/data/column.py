@@ -78,6 +78,11 @@ class Column:
         return Column(self.kind, self.values[rows], valid, self.dictionary)
 
     @property
+    def distinct_count(self) -> int | None:
+        """How many values its dictionary has, None without one."""
+        return None if self.dictionary is None else len(self.dictionary)
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the values and the null mask, without the dictionary's."""
         return int(self.values.nbytes) + (0 if self.valid is None else int(self.valid.nbytes))

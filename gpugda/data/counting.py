@@ -157,10 +157,7 @@ def _parallel_types(csr: Csr, type_count: int) -> tuple[bool, ...]:
 
 
 def _distinct_counts(properties: Mapping[str, Column]) -> dict[str, int | None]:
-    return {
-        key: None if column.dictionary is None else len(column.dictionary)
-        for key, column in properties.items()
-    }
+    return {key: column.distinct_count for key, column in properties.items()}
 
 
 # ------------------------------------------------------------------ patterns

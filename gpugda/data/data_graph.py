@@ -10,6 +10,7 @@ import numpy as np
 
 from gpugda.data.labels import distinct_label_sets, label_bitmap
 from gpugda.data.property_store import PropertyStore
+from gpugda.data.statistics import PendingCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -98,15 +99,16 @@ class DataGraph:
         self, columns: Mapping[str, Column], read: Collection[str] | None, *, of_nodes: bool
     ) -> None:
         """Takes property columns that were read later; see `PropertyStore.add`."""
-        counts: Any
+        statistics = self.statistics
         if of_nodes:
-            store, counts = self.node_properties, self.statistics.distinct_counts
+            store, counts = self.node_properties, statistics.distinct_counts
         else:
-            store = self.relationship_properties
-            counts = self.statistics.relationship_distinct_counts
-        store.add(columns, read)
+            store, counts = self.relationship_properties, statistics.relationship_distinct_counts
         for key, column in columns.items():
-            counts[key] = None if column.dictionary is None else len(column.dictionary)
+            _check_length(column, self.node_count if of_nodes else self.relationship_count, key)
+        store.add(columns, read)
+        if isinstance(counts, PendingCounts):
+            counts.add({key: column.distinct_count for key, column in columns.items()}, read)
 
     def label_bits(self, label_id: int) -> NDArray[np.uint32]:
         """``uint32[ceil(n/32)]``: bit ``v % 32`` of word ``v // 32`` is set if v has the label."""
@@ -156,9 +158,19 @@ class DataGraph:
         """``int64`` per index: the answer of ``id()``."""
         if self.external_ids is None:
             return indexes.astype(np.int64)
-        ids = self.external_ids
-        found: NDArray[np.int64] = (ids.nodes if of_nodes else ids.relationships)[indexes]
+        found: NDArray[np.int64] = self.external_ids.of(of_nodes)[indexes]
         return found
+
+    def id_of(self, index: int, *, of_nodes: bool) -> int:
+        """The answer of ``id()`` for one node or relationship."""
+        return index if self.external_ids is None else int(self.external_ids.of(of_nodes)[index])
+
+    def index_of_id(self, number: int, *, of_nodes: bool) -> int:
+        """The node or relationship with this id, -1 if there is none."""
+        if self.external_ids is not None:
+            return self.external_ids.index_of(number, of_nodes=of_nodes)
+        count = self.node_count if of_nodes else self.relationship_count
+        return number if 0 <= number < count else -1
 
     def index_of_element_id(self, text: str, *, of_nodes: bool) -> int:
         """The node or relationship that the text names, -1 if there is none."""
@@ -170,11 +182,7 @@ class DataGraph:
         digits = text.removeprefix(prefix)
         if not text.startswith(prefix) or not _is_number(digits):
             return -1
-        if ids is not None:
-            number = int(digits)
-            return ids.node_index(number) if of_nodes else ids.relationship_index(number)
-        count = self.node_count if of_nodes else self.relationship_count
-        return int(digits) if int(digits) < count else -1
+        return self.index_of_id(int(digits), of_nodes=of_nodes)
 
     @property
     def nbytes(self) -> int:
@@ -212,6 +220,11 @@ class DataGraph:
         codes = self._derived.get("label codes", self._label_codes)
         examples = np.unique(codes, return_index=True)[1].tolist()
         return tuple(self.node_labels(node) for node in examples)
+
+
+def _check_length(column: Column, count: int, key: str) -> None:
+    if len(column) != count:
+        raise ValueError(f"the property {key!r} has {len(column)} values for {count} indexes")
 
 
 def _is_number(digits: str) -> bool:

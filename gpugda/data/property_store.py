@@ -28,7 +28,7 @@ class StoreState:
 
 
 class PropertyStore(Mapping[str, Column]):
-    """Columns by key.
+    """Columns by key, for several threads.
 
     A complete store is a plain mapping: a key that is not there is a property that nothing has. In
     an incomplete one a key that was not read raises, whatever way it is asked for.
@@ -44,7 +44,7 @@ class PropertyStore(Mapping[str, Column]):
         self, columns: Mapping[str, Column] | None = None, *, complete: bool = True
     ) -> None:
         self._columns = dict(columns or {})
-        self._read = set(self._columns)
+        self._read = frozenset(self._columns)
         self._complete = complete
         self._lock = threading.Lock()
 
@@ -56,8 +56,7 @@ class PropertyStore(Mapping[str, Column]):
     @property
     def loaded_keys(self) -> frozenset[str]:
         """Keys that have been read, also those that nothing has."""
-        with self._lock:
-            return frozenset(self._read)
+        return self._read
 
     @property
     def columns(self) -> dict[str, Column]:
@@ -81,7 +80,7 @@ class PropertyStore(Mapping[str, Column]):
         with self._lock:
             # What was there stays: a query that runs meanwhile must not see two columns of one key.
             self._columns = {**columns, **self._columns}
-            self._read |= set(columns) | set(read or ())
+            self._read |= frozenset(columns) | frozenset(read or ())
             self._complete = self._complete or read is None
 
     def __getitem__(self, key: str) -> Column:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 __all__ = ["ANY", "DegreeSummary", "GraphStatistics", "PendingCounts"]
 
@@ -17,11 +17,29 @@ ANY = -1
 class PendingCounts(dict[str, int | None]):
     """Distinct values per property where not all properties were read: others are not known."""
 
+    def __init__(self, counts: Mapping[str, int | None]) -> None:
+        super().__init__(counts)
+        self._absent: frozenset[str] | None = frozenset()  # None: whatever is not here
+
+    def add(self, counts: Mapping[str, int | None], read: Collection[str] | None) -> None:
+        """Takes the counts of properties that were read later.
+
+        Args:
+            counts: By key.
+            read: The keys that were asked for; nothing has those without a count. None: all.
+        """
+        self.update(counts)
+        if read is None:
+            self._absent = None
+        elif self._absent is not None:
+            self._absent |= frozenset(read) - self.keys()
+
     def __missing__(self, key: str) -> None:
         return None
 
     def __contains__(self, key: object) -> bool:
-        return True
+        absent = self._absent
+        return super().__contains__(key) or (absent is not None and key not in absent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +97,18 @@ class GraphStatistics:
         default_factory=dict[str, int | None]
     )
 
-    def pending(self) -> GraphStatistics:
-        """The same where not all properties were read."""
+    def pending(
+        self,
+        nodes_read: Collection[str] | None = (),
+        relationships_read: Collection[str] | None = (),
+    ) -> GraphStatistics:
+        """The same where only these keys of nodes and of relationships were read; None: all."""
+        of_nodes = PendingCounts(self.distinct_counts)
+        of_nodes.add({}, nodes_read)
+        of_relationships = PendingCounts(self.relationship_distinct_counts)
+        of_relationships.add({}, relationships_read)
         return replace(
-            self,
-            distinct_counts=PendingCounts(self.distinct_counts),
-            relationship_distinct_counts=PendingCounts(self.relationship_distinct_counts),
+            self, distinct_counts=of_nodes, relationship_distinct_counts=of_relationships
         )
 
     @property

@@ -9,9 +9,10 @@ import numpy as np
 
 from gpugda.execute.expressions import evaluate_operand
 from gpugda.execute.grouping import group_rows, nan_identity
+from gpugda.execute.id_order import by_ids
 from gpugda.execute.operands import take
 from gpugda.execute.row_table import RowTable, stacked
-from gpugda.execute.sorting import in_order, sorted_rows
+from gpugda.execute.sorting import sorted_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,7 +87,7 @@ class OutputRows:
             )
         after = replace(environment, outputs=outputs)
         columns += tuple(
-            in_order(evaluate_operand(key.expression, after), environment.graph)
+            by_ids(evaluate_operand(key.expression, after), environment.graph)
             for key in query.order_by
         )
         return RowTable(environment.row_count, columns)

@@ -15,7 +15,9 @@ from gpugda.execute import boolean_columns as logic
 from gpugda.execute.boolean_columns import Truth
 from gpugda.execute.compare_columns import compare, equal
 from gpugda.execute.environment import Environment
-from gpugda.execute.label_columns import ENTITY_KINDS, FUNCTIONS, index_of_element_id, label_flags
+from gpugda.execute.id_order import by_ids
+from gpugda.execute.known_ids import index_of_element_id, index_of_id
+from gpugda.execute.label_columns import ENTITY_KINDS, FUNCTIONS, label_flags
 from gpugda.execute.membership import is_in
 from gpugda.execute.operands import (
     Constant,
@@ -133,27 +135,32 @@ class _Evaluator:
     ) -> Truth:
         if operator in (ComparisonOperator.EQUAL, ComparisonOperator.NOT_EQUAL):
             a, b = self._pair(left, right)
+            sides = (a.operand, b.operand)
         else:
             a, b = self.value(left), self.value(right)
-        truth = compare(operator, a.operand, b.operand, self.row_count, self.cache)
+            graph = self.environment.graph
+            sides = (by_ids(a.operand, graph), by_ids(b.operand, graph))
+        truth = compare(operator, *sides, self.row_count, self.cache)
         return _with_faults(truth, a, b)
 
     def _pair(self, left: ast.Expression, right: ast.Expression) -> tuple[Evaluated, Evaluated]:
         """Two values to be tested for equality.
 
-        Of ``elementId()`` against known texts it is the indexes, so that no texts need to be made.
+        Of ``id()`` and ``elementId()`` against known values it is the indexes, so that no ids are
+        looked up and no texts made.
         """
-        if _is_element_id(right) and not _is_element_id(left):
+        if _is_id(right) and not _is_id(left):
             b, a = self._pair(right, left)
             return a, b
         other = self.value(right)
-        if not _is_element_id(left) or not isinstance(other.operand, Constant):
+        if not _is_id(left) or not isinstance(other.operand, Constant):
             return self.value(left), other
         subject, graph = self.value(left.arguments[0]), self.environment.graph
         column = subject.operand
         if graph is None or isinstance(column, Constant) or column.kind not in ENTITY_KINDS:
             return self.value(left), other
-        known = index_of_element_id(graph, column.kind, other.operand.value)
+        find = index_of_id if left.name.lower() == "id" else index_of_element_id
+        known = find(graph, column.kind, other.operand.value)
         indexes = Column(ColumnKind.INTEGER, column.values, column.valid)
         return Evaluated(indexes, subject.faults), Evaluated(Constant(known), other.faults)
 
@@ -266,8 +273,8 @@ class _Evaluator:
         return UnsupportedQueryError(message, text, node.span, construct=construct)
 
 
-def _is_element_id(node: ast.Expression) -> TypeGuard[ast.FunctionCall]:
-    if not isinstance(node, ast.FunctionCall) or node.name.lower() != "elementid":
+def _is_id(node: ast.Expression) -> TypeGuard[ast.FunctionCall]:
+    if not isinstance(node, ast.FunctionCall) or node.name.lower() not in ("id", "elementid"):
         return False
     return len(node.arguments) == 1
 

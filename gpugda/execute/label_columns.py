@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpugda.execute.environment import Environment
     from gpugda.execute.text_columns import Cache
 
-__all__ = ["ENTITY_KINDS", "FUNCTIONS", "index_of_element_id", "label_flags"]
+__all__ = ["ENTITY_KINDS", "FUNCTIONS", "label_flags"]
 
 
 def label_flags(
@@ -66,11 +66,19 @@ def _id(graph: DataGraph, column: Column, cache: Cache) -> Column:
 
 
 def _element_id(graph: DataGraph, column: Column, cache: Cache) -> Column:
-    used, places = np.unique(column.values, return_inverse=True)
-    name = _element_id_maker(graph, column.kind)
+    # What stands in a null's place is no index.
+    indexes = column.values if column.valid is None else column.values[column.valid]
+    used, places = np.unique(indexes, return_inverse=True)
+    is_node = column.kind is ColumnKind.NODE
+    name = graph.element_id_of_node if is_node else graph.element_id_of_relationship
     texts = pa.array([name(index) for index in used.tolist()], type=pa.large_string())
     codes, dictionary = encode_strings(texts)
-    return Column(ColumnKind.STRING, codes[places.reshape(-1)], column.valid, dictionary)
+    found = codes[places.reshape(-1)]
+    if column.valid is None:
+        return Column(ColumnKind.STRING, found, None, dictionary)
+    all_codes = np.zeros(len(column), dtype=codes.dtype)
+    all_codes[column.valid] = found
+    return Column(ColumnKind.STRING, all_codes, column.valid, dictionary)
 
 
 def _labels(graph: DataGraph, column: Column, cache: Cache) -> Column:
@@ -99,23 +107,3 @@ FUNCTIONS: dict[str, tuple[tuple[ColumnKind, ...], Callable[[Any, Column, Any], 
     "type": ((ColumnKind.RELATIONSHIP,), _type),
 }
 """By lower-case name: what kinds of columns it takes, and the function itself."""
-
-
-# ------------------------------------------------------------------ element ids
-def _element_id_maker(graph: DataGraph, kind: ColumnKind) -> Callable[[int], str]:
-    node = kind is ColumnKind.NODE
-    return graph.element_id_of_node if node else graph.element_id_of_relationship
-
-
-def index_of_element_id(graph: DataGraph, kind: ColumnKind, text: Any) -> Any:
-    """The node (or relationship) that has this element id; -1 if there is none.
-
-    Null stays null, and a list becomes the list of its items' indexes.
-    """
-    if text is None:
-        return None
-    if isinstance(text, list):
-        return [index_of_element_id(graph, kind, item) for item in text]
-    if not isinstance(text, str):
-        return -1
-    return graph.index_of_element_id(text, of_nodes=kind is ColumnKind.NODE)

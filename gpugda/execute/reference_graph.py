@@ -31,8 +31,8 @@ class PlainGraph:
         self._columns = {True: graph.node_properties, False: graph.relationship_properties}
         self._values: dict[tuple[bool, str], list[Any]] = {}
         self._element_ids = (graph.element_id_of_relationship, graph.element_id_of_node)
-        ids = graph.external_ids
-        self._ids = None if ids is None else (ids.relationships, ids.nodes)
+        self._id_of = graph.id_of
+        self._has_other_ids = graph.external_ids is not None
         self.labels = [tuple(graph.node_labels(node)) for node in range(graph.node_count)]
         self.sources: list[int] = graph.start_nodes().tolist()
         self.targets: list[int] = graph.outgoing.neighbours.tolist()
@@ -71,16 +71,18 @@ class PlainGraph:
 
     def id(self, entity: Entity) -> int:
         """The number that names a node or relationship."""
-        return entity.index if self._ids is None else int(self._ids[entity.is_node][entity.index])
+        return self._id_of(entity.index, of_nodes=entity.is_node)
 
     def in_order(self, value: Any) -> Any:
-        """The value as ORDER BY takes it: nodes and relationships by their ids."""
-        if self._ids is None:
+        """The value as ORDER BY and ``<`` take it: nodes and relationships by their ids."""
+        if not self._has_other_ids:
             return value
         if isinstance(value, Entity):
             return Entity(value.is_node, self.id(value))
         if isinstance(value, list):
             return [self.in_order(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self.in_order(item) for key, item in value.items()}
         return value
 
 

@@ -172,7 +172,8 @@ class Evaluator:
         operands = [self.value(operand, row) for operand in node.operands]
         result: bool | None = True
         for left, operator, right in zip(operands, node.operators, operands[1:], strict=False):
-            result = values.and_(result, _COMPARISONS[operator](left, right))
+            sides = (self.graph.in_order(left), self.graph.in_order(right))
+            result = values.and_(result, _COMPARISONS[operator](*sides))
         return result
 
     def _label_predicate(self, node: ast.LabelPredicate, row: Mapping[Any, Any]) -> bool | None:

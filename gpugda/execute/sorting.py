@@ -7,44 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.operands import Constant, Operand, used_codes
-from gpugda.values import Entity, order_key
+from gpugda.values import order_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from gpugda.data.data_graph import DataGraph
-
-__all__ = ["in_order", "sorted_rows"]
+__all__ = ["sorted_rows"]
 
 _AFTER_ALL_FLOATS = np.int64(2**63 - 1)
-
-
-def in_order(operand: Operand, graph: DataGraph | None) -> Operand:
-    """The sort key as numbers where its indexes do not rise with the ids that Neo4j sorts by."""
-    if isinstance(operand, Constant) or graph is None or graph.external_ids is None:
-        return operand
-    if operand.kind is ColumnKind.RELATIONSHIP:
-        indexes = operand.values if operand.valid is None else operand.values[operand.valid]
-        numbers = np.zeros(len(operand), dtype=np.int64)
-        rows = slice(None) if operand.valid is None else operand.valid
-        numbers[rows] = graph.ids_of(indexes, of_nodes=False)
-        return Column(ColumnKind.INTEGER, numbers, operand.valid)
-    if operand.kind is ColumnKind.OBJECT and operand.dictionary is not None:
-        used = np.unique(operand.values).astype(np.int32)
-        if any(map(_holds_relationship, operand.dictionary.values(used) if len(used) else ())):
-            message = "ordering by lists of relationships is not answered here"
-            raise UnsupportedQueryError(message, construct="ORDER BY a list of relationships")
-    return operand
-
-
-def _holds_relationship(value: Any) -> bool:
-    if isinstance(value, Entity):
-        return not value.is_node
-    return isinstance(value, list) and any(map(_holds_relationship, value))
 
 
 def sorted_rows(

@@ -65,6 +65,7 @@ class BackgroundWork:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._next: Callable[[], object] | None = None
         self.last_error: BaseException | None = None
 
     @property
@@ -89,6 +90,14 @@ class BackgroundWork:
             self._thread.start()
         return True
 
+    def start_soon(self, work: Callable[[], object]) -> None:
+        """Starts the work now, or after what is under way; of several the newest counts."""
+        with self._lock:
+            if self.busy:
+                self._next = work
+                return
+        self.start(work)
+
     def wait(self, seconds: float | None = None) -> bool:
         """Waits for the work under way; whether it has ended."""
         thread = self._thread
@@ -104,6 +113,13 @@ class BackgroundWork:
             logger.warning("%s did not end within %g s", self._name, seconds)
 
     def _run(self, work: Callable[[], object]) -> None:
+        following: Callable[[], object] | None = work
+        while following is not None:
+            self._do(following)
+            with self._lock:
+                following, self._next = self._next, None
+
+    def _do(self, work: Callable[[], object]) -> None:
         try:
             work()
             self.last_error = None

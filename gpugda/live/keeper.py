@@ -199,7 +199,7 @@ class SnapshotKeeper:
         if self._background.is_current:
             self._shelf.keep(loaded)
         else:
-            self._background.start(lambda: self._shelf.keep(loaded))
+            self._background.start_soon(lambda: self._shelf.keep(loaded))
 
     def wait(self, seconds: float | None = None) -> bool:
         """Waits for what runs in the background; whether it has ended."""

@@ -7,10 +7,8 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from gpugda.errors import SourceError
 from gpugda.loading import LoadedGraph
 from gpugda.snapshot.cache import CacheKey, SnapshotCache
-from gpugda.snapshot.store import open_snapshot
 
 if TYPE_CHECKING:
     from gpugda.ports import DatabaseServer, DatabaseVersion
@@ -39,14 +37,8 @@ class DiskShelf:
         """The snapshot of exactly this state; one that cannot be read is dropped."""
         key = self._key(version)
         started = time.perf_counter()
-        folder = self._cache.find(key)
-        if folder is None:
-            return None
-        try:
-            graph = open_snapshot(folder)
-        except SourceError as error:
-            logger.warning("a cached snapshot is dropped: %s", error)
-            self._cache.drop(key)
+        graph = self._cache.open(key)
+        if graph is None:
             return None
         seconds = time.perf_counter() - started
         loaded = LoadedGraph(graph, self._server.name, seconds, datetime.now(UTC), version)
@@ -54,9 +46,12 @@ class DiskShelf:
         return loaded
 
     def keep(self, loaded: LoadedGraph) -> None:
-        """Keeps a snapshot that took long to read."""
-        if loaded.version is not None and loaded.seconds >= _WORTH_SECONDS:
-            self._cache.put(self._key(loaded.version), loaded.graph)
+        """Keeps a snapshot that took long to read, or again one that came from here."""
+        if loaded.version is None:
+            return
+        key = self._key(loaded.version)
+        if loaded.seconds >= _WORTH_SECONDS or self._cache.find(key) is not None:
+            self._cache.put(key, loaded.graph)
 
     def _key(self, version: DatabaseVersion) -> CacheKey:
         facts = self._server.facts

@@ -14,25 +14,40 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.data.columns import Column
     from gpugda.execute.result_table import ResultTable
 
 __all__ = ["entities_in"]
 
 
 def entities_in(table: ResultTable) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Distinct node indexes and relationship indexes in the table, also those within lists."""
+    """Distinct node indexes and relationship indexes in the table, also those within lists.
+
+    Ends of relationships are not among them: a result knows them by their ids alone.
+    """
     nodes, relationships = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint32)]
+    within: set[Entity] = set()
     for column in table.columns:
         if column.kind is ColumnKind.NODE or column.kind is ColumnKind.RELATIONSHIP:
             found = column.values if column.valid is None else column.values[column.valid]
             (nodes if column.kind is ColumnKind.NODE else relationships).append(np.unique(found))
-        elif column.kind is ColumnKind.OBJECT and column.dictionary is not None:
-            used = np.unique(column.values).astype(np.int32)
-            values = column.dictionary.values(used) if len(column.dictionary) else []
-            for entity in _entities(values):
-                index = np.array([entity.index], dtype=np.uint32)
-                (nodes if entity.is_node else relationships).append(index)
+        elif column.kind is ColumnKind.OBJECT:
+            within.update(_entities(_used_values(column)))
+    nodes.append(_indexes(within, of_nodes=True))
+    relationships.append(_indexes(within, of_nodes=False))
     return np.unique(np.concatenate(nodes)), np.unique(np.concatenate(relationships))
+
+
+def _used_values(column: Column) -> list[Any]:
+    if not column.dictionary:
+        return []
+    codes = column.values if column.valid is None else column.values[column.valid]
+    return column.dictionary.values(np.unique(codes).astype(np.int32))
+
+
+def _indexes(entities: set[Entity], *, of_nodes: bool) -> NDArray[np.uint32]:
+    found = [each.index for each in entities if each.is_node is of_nodes]
+    return np.array(found, dtype=np.uint32)
 
 
 def _entities(value: Any) -> Iterator[Entity]:

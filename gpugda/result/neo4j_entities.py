@@ -73,7 +73,7 @@ class Neo4jEntities:
 
     def _new_node(self, index: int, labels: frozenset[str], properties: dict[str, Any]) -> Node:
         element_id = self._data_graph.element_id_of_node(index)
-        number = self._number(index, of_nodes=True)
+        number = self._data_graph.id_of(index, of_nodes=True)
         node = Node(self.graph, element_id, number, labels, properties)
         self.graph._nodes[element_id] = node
         self._legacy("_legacy_nodes", number, node)
@@ -98,18 +98,12 @@ class Neo4jEntities:
         }
         for place, index in enumerate(indexes):
             element_id = data_graph.element_id_of_relationship(index)
-            number = self._number(index, of_nodes=False)
+            number = data_graph.id_of(index, of_nodes=False)
             made = classes[types[place]](self.graph, element_id, number, found[place])
             made._start_node = self._end(starts[place])
             made._end_node = self._end(ends[place])
             self._relationships[index] = self.graph._relationships[element_id] = made
             self._legacy("_legacy_relationships", number, made)
-
-    def _number(self, index: int, *, of_nodes: bool) -> int:
-        ids = self._data_graph.external_ids
-        if ids is None:
-            return index
-        return int((ids.nodes if of_nodes else ids.relationships)[index])
 
     def _legacy(self, table: str, number: int, entity: Any) -> None:
         # Version 5 of the driver also finds entities by their old numeric id.

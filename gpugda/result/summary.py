@@ -140,9 +140,15 @@ class Summary:
     def _for_driver(self) -> neo4j.ResultSummary:
         if self.native is not None:
             return self.native
-        from gpugda.result.neo4j_summary import summary_for_driver
+        from gpugda.result.neo4j_summary import summary_of_reading
 
-        return summary_for_driver(self)
+        facts = {
+            "server": self.server,
+            "db": self.database or None,
+            "query": self.query,
+            "parameters": dict(self.parameters),
+        }
+        return summary_of_reading(facts, self.timings, self.warnings, rows=self.rows)
 
     # -------------------------------------------------------------- ours
     def add_time(self, stage: str, seconds: float) -> None:

@@ -1,8 +1,7 @@
 """Snapshots of databases kept on disk, so that another process need not read them again.
 
 The folder is its owner's only. What lies in it is named by a hash, so that the names tell neither
-servers nor users. Entries appear whole or not at all; a process that was killed leaves at most a
-folder with a temporary name, which the next one removes.
+servers nor users. Entries appear whole or not at all; what is damaged is removed and never answers.
 """
 
 from __future__ import annotations
@@ -13,33 +12,41 @@ import json
 import logging
 import os
 import shutil
-import stat
 import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from gpugda.config import parse_bytes
 from gpugda.errors import ConfigurationError, SourceError
-from gpugda.ports import Projection
-from gpugda.snapshot.manifest import VERSION
-from gpugda.snapshot.store import save_snapshot
+from gpugda.ports import DatabaseVersion, Projection
+from gpugda.snapshot.cache_folder import (
+    lock_folder,
+    make_private_folder,
+    remove_leftovers,
+    why_not_private,
+)
+from gpugda.snapshot.graph_arrays import saved_bytes
+from gpugda.snapshot.manifest import VERSION, Manifest
+from gpugda.snapshot.store import host_token, open_snapshot, read_manifest, save_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["CacheKey", "SnapshotCache", "open_cache"]
+__all__ = ["CacheKey", "SnapshotCache", "cache_folder", "open_cache"]
 
 logger = logging.getLogger(__name__)
 
 DEFAULT_SIZE = 4 * 2**30
 _OFF = ("", "off", "none", "0", "false")
 _SUFFIX = ".snapshot"
+_LOCK_SECONDS = 10.0
 _ALL = Projection()
-_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,7 @@ class CacheKey:
 
     Args:
         address: Of the server.
-        database_id: Of the database.
+        database_id: Of the database; without one nothing is kept, as states could be mixed up.
         transaction: Whose state it is.
         user: As whom it was read: another user may see less.
         impersonated_user: As whom the user acted.
@@ -65,15 +72,15 @@ class CacheKey:
     @property
     def folder(self) -> str:
         """The entry's name: one part for what is read, one for its state."""
-        facts = asdict(self)
-        transaction = facts.pop("transaction")
-        text = json.dumps([VERSION, facts], sort_keys=True)
-        return f"{hashlib.sha256(text.encode()).hexdigest()[:32]}-{transaction}{_SUFFIX}"
+        return f"{self.family}-{self.transaction}{_SUFFIX}"
 
     @property
     def family(self) -> str:
         """What all states of the same have in their names."""
-        return self.folder.partition("-")[0]
+        facts = asdict(self)
+        del facts["transaction"]
+        text = json.dumps([VERSION, facts], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 class SnapshotCache:
@@ -88,29 +95,57 @@ class SnapshotCache:
         self._folder = folder
         self._size_limit = size_limit
         self._lock = threading.Lock()
+        self._warned = ""
 
     def find(self, key: CacheKey) -> Path | None:
         """The folder of an entry, which thereby counts as used; None if there is none."""
         path = self._folder / key.folder
         try:
-            if not self._is_private() or not path.is_dir():
+            if not key.database_id or not path.is_dir() or not self._is_private():
                 return None
-            os.utime(path)
         except OSError as error:
             logger.debug("the snapshot cache cannot be read: %s", error)
             return None
+        with contextlib.suppress(OSError):  # it can be read, and so used
+            os.utime(path)
         return path
+
+    def open(self, key: CacheKey) -> DataGraph | None:
+        """The snapshot, or None; one that is damaged, or of something else, is removed."""
+        path = self.find(key)
+        if path is None:
+            return None
+        try:
+            _check_state(read_manifest(path), key)
+            return open_snapshot(path)
+        except SourceError as error:
+            if path.exists():  # else another process has just removed it
+                logger.warning("a cached snapshot is dropped: %s", error)
+                self.drop(key)
+            return None
 
     def put(self, key: CacheKey, graph: DataGraph) -> None:
         """Keeps a snapshot; older states of the same are removed. Failing is logged, no error."""
-        with self._lock:
-            try:
-                self._make_private()
-                save_snapshot(graph, self._folder / key.folder, partial=True)
-                self._remove(self._of_family(key))
-                self._shrink(keep=key.folder)
-            except (OSError, SourceError) as error:
-                logger.warning("the snapshot is not kept in the cache: %s", error)
+        if not key.database_id:
+            return
+        try:
+            make_private_folder(self._folder)
+            if not self._is_private():
+                return
+            with self._lock, lock_folder(self._folder, _LOCK_SECONDS) as locked:
+                if locked:
+                    self._put(key, graph)
+                else:
+                    logger.info("the snapshot is not kept: another process uses the cache")
+        except (
+            OSError,
+            SourceError,
+            ValueError,
+            TypeError,
+            LookupError,
+            pa.ArrowException,
+        ) as error:
+            logger.warning("the snapshot is not kept in the cache: %s", error)
 
     def drop(self, key: CacheKey) -> None:
         """Removes an entry."""
@@ -125,79 +160,137 @@ class SnapshotCache:
         return sum(map(_size, self._entries()))
 
     # -------------------------------------------------------------- inside
+    def _put(self, key: CacheKey, graph: DataGraph) -> None:
+        remove_leftovers(self._folder)
+        self._remove(self._older(key))  # never asked for again, as transactions only count up
+        path = self._folder / key.folder
+        if _holds(path, graph):
+            os.utime(path)
+            return
+        needed = saved_bytes(graph)
+        if needed > self._size_limit:
+            logger.info(
+                "the snapshot is not kept: it has %d bytes, GPUGDA_CACHE_SIZE allows %d",
+                needed,
+                self._size_limit,
+            )
+            return
+        self._shrink(self._size_limit - needed, keep=path)
+        free = shutil.disk_usage(self._folder).free
+        if free < needed:
+            raise OSError(f"{needed:,} bytes are needed in {self._folder}, {free:,} are free")
+        save_snapshot(
+            graph,
+            path,
+            partial=True,
+            version=DatabaseVersion(key.database_id, key.transaction),
+        )
+        self._shrink(self._size_limit, keep=path)
+
     def _entries(self) -> Iterator[Path]:
         with contextlib.suppress(OSError):
-            yield from (path for path in self._folder.iterdir() if path.name.endswith(_SUFFIX))
+            for path in list(self._folder.iterdir()):
+                if path.name.endswith(_SUFFIX) and not path.name.startswith("."):
+                    yield path
 
-    def _of_family(self, key: CacheKey) -> list[Path]:
+    def _older(self, key: CacheKey) -> list[Path]:
         return [
             path
             for path in self._entries()
-            if path.name.startswith(f"{key.family}-") and path.name != key.folder
+            if path.name.startswith(f"{key.family}-") and _transaction(path) < key.transaction
         ]
 
-    def _shrink(self, keep: str) -> None:
+    def _shrink(self, limit: int, keep: Path) -> None:
+        """Removes what was used longest ago, until all but ``keep`` and that fit the limit."""
         entries = sorted(self._entries(), key=_last_used)
         sizes = {path: _size(path) for path in entries}
         total = sum(sizes.values())
         for path in entries:
-            if total <= self._size_limit:
+            if total <= limit:
                 return
-            if path.name != keep or sizes[path] > self._size_limit:
+            if path != keep:
                 self._remove([path])
                 total -= sizes[path]
 
     def _remove(self, paths: list[Path]) -> None:
         for path in paths:
             # Renamed first, so that nobody finds half of it; who has it mapped keeps it.
-            gone = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}.gone")
+            token = f"{host_token()}.{os.getpid()}.{time.monotonic_ns()}"
+            gone = path.with_name(f".{path.name}.{token}.gone")
             try:
                 path.rename(gone)
             except OSError:
                 continue  # another process was faster
             shutil.rmtree(gone, ignore_errors=True)
 
-    def _make_private(self) -> None:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not self._is_private():
-            raise SourceError(
-                f"others may write to the folder {self._folder}, or it is not yours: make it "
-                "private (chmod 700), or set GPUGDA_CACHE_DIR to another"
-            )
-        for path in self._folder.glob(".*.gone"):  # a process was killed while it removed them
-            shutil.rmtree(path, ignore_errors=True)
-
     def _is_private(self) -> bool:
-        try:
-            facts = self._folder.stat()
-        except FileNotFoundError:
-            return True
-        owner = getattr(os, "getuid", lambda: facts.st_uid)()
-        return facts.st_uid == owner and not facts.st_mode & _OTHERS_MAY_WRITE
+        reason = why_not_private(self._folder)
+        if reason and reason != self._warned:
+            logger.warning("snapshots are not cached: %s", reason)
+        self._warned = reason
+        return not reason
+
+
+def cache_folder(environment: Mapping[str, str] | None = None) -> Path | None:
+    """Where ``GPUGDA_CACHE_DIR`` lets this program keep things; None if switched off.
+
+    Raises:
+        ConfigurationError: It is no absolute path.
+    """
+    text = (os.environ if environment is None else environment).get("GPUGDA_CACHE_DIR")
+    if text is None:
+        from platformdirs import user_cache_path
+
+        return user_cache_path("gpugda")
+    if text.strip().lower() in _OFF:
+        return None
+    folder = Path(text).expanduser()
+    if not folder.is_absolute():
+        raise ConfigurationError(f"GPUGDA_CACHE_DIR is {text!r}; give an absolute path, or 'off'.")
+    return folder
 
 
 def open_cache(environment: Mapping[str, str] | None = None) -> SnapshotCache | None:
     """The cache that ``GPUGDA_CACHE_DIR`` and ``GPUGDA_CACHE_SIZE`` ask for; None if switched off.
 
     Raises:
-        ConfigurationError: The size makes no sense.
+        ConfigurationError: The path or the size makes no sense.
     """
     variables = os.environ if environment is None else environment
-    text = variables.get("GPUGDA_CACHE_DIR")
-    if text is not None and text.strip().lower() in _OFF:
+    folder = cache_folder(variables)
+    if folder is None:
         return None
-    if text is None:
-        from platformdirs import user_cache_path
-
-        folder = user_cache_path("gpugda") / "snapshots"
-    else:
-        folder = Path(text).expanduser()
-        if not folder.is_absolute():
-            raise ConfigurationError(
-                f"GPUGDA_CACHE_DIR is {text!r}; give an absolute path, or 'off'."
-            )
     size = parse_bytes(variables.get("GPUGDA_CACHE_SIZE"), name="GPUGDA_CACHE_SIZE")
-    return SnapshotCache(folder, DEFAULT_SIZE if size is None else size)
+    # One folder deeper: that one can be private whatever the user's own folder is.
+    return SnapshotCache(folder / "snapshots", DEFAULT_SIZE if size is None else size)
+
+
+def _check_state(manifest: Manifest, key: CacheKey) -> None:
+    version = manifest.version
+    if version is None or (version.database_id, version.transaction) != (
+        key.database_id,
+        key.transaction,
+    ):
+        raise SourceError("it is of another state than its name says")
+
+
+def _holds(path: Path, graph: DataGraph) -> bool:
+    """Whether an entry has all properties that the graph has; the rest of them is the same."""
+    try:
+        manifest = read_manifest(path)
+    except SourceError:  # none is there, or a damaged one
+        return False
+    stores = (graph.node_properties, graph.relationship_properties)
+    kept = (manifest.nodes_read, manifest.relationships_read)
+    return all(
+        keys is None or (not store.complete and store.loaded_keys <= set(keys))
+        for store, keys in zip(stores, kept, strict=True)
+    )
+
+
+def _transaction(path: Path) -> int:
+    digits = path.name.removesuffix(_SUFFIX).rpartition("-")[2]
+    return int(digits) if digits.isdigit() else 0
 
 
 def _size(folder: Path) -> int:

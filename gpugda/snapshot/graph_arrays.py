@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
     from gpugda.snapshot.manifest import Manifest
 
-__all__ = ["column_arrays", "graph_arrays", "graph_of_arrays", "property_entries"]
+__all__ = [
+    "column_arrays",
+    "graph_arrays",
+    "graph_of_arrays",
+    "property_entries",
+    "saved_bytes",
+]
 
 _CSR_FIELDS: Mapping[str, type[np.generic]] = {
     "row_offsets": np.uint32,
@@ -87,6 +93,19 @@ def column_arrays(columns: Mapping[str, Column]) -> dict[str, NDArray[Any] | pa.
     return arrays
 
 
+def saved_bytes(graph: DataGraph) -> int:
+    """About as many bytes as saving the graph takes, uncompressed."""
+    stores = (graph.node_properties, graph.relationship_properties)
+    columns = [column for store in stores for column in store.columns.values()]
+    arrays = graph_arrays(graph, incoming=True).values()
+    dictionaries = {id(column.dictionary): column.dictionary for column in columns}
+    return (
+        sum(array.nbytes for array in arrays)
+        + sum(column.nbytes for column in columns)
+        + sum(int(getattr(each, "nbytes", 0)) for each in dictionaries.values())
+    )
+
+
 # ------------------------------------------------------------------ from arrays
 def graph_of_arrays(manifest: Manifest, files: Mapping[str, Mapping[str, pa.Array]]) -> DataGraph:
     """The data graph of a manifest and the arrays of its files.
@@ -106,7 +125,7 @@ def graph_of_arrays(manifest: Manifest, files: Mapping[str, Mapping[str, pa.Arra
     nodes, relationships = manifest.node_count, manifest.relationship_count
     statistics = GraphStatistics.from_dict(manifest.statistics)
     if manifest.nodes_read is not None or manifest.relationships_read is not None:
-        statistics = statistics.pending()
+        statistics = statistics.pending(manifest.nodes_read, manifest.relationships_read)
     return DataGraph(
         node_count=nodes,
         relationship_count=relationships,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gpugda.errors import SourceError
+from gpugda.ports import DatabaseVersion
 
 __all__ = [
     "FORMAT",
@@ -66,6 +67,7 @@ class Manifest:
             came from a database server; else None.
         nodes_read: Node property keys that were read, where others may exist; None if all were.
         relationships_read: Likewise of relationships.
+        state: `DatabaseVersion` of the graph, where it is of a database.
     """
 
     created: str
@@ -83,6 +85,12 @@ class Manifest:
     external_ids: list[str] | None = None
     nodes_read: list[str] | None = None
     relationships_read: list[str] | None = None
+    state: dict[str, Any] | None = None
+
+    @property
+    def version(self) -> DatabaseVersion | None:
+        """The state of the database that the graph is, None where it is of none."""
+        return None if self.state is None else DatabaseVersion(**self.state)
 
     def to_text(self) -> str:
         """The content of ``manifest.json``."""
@@ -143,6 +151,8 @@ def _from_content(content: dict[str, Any], folder: Path) -> Manifest:
     try:
         for kind in ("node_properties", "relationship_properties"):
             content[kind] = [PropertyEntry(**entry) for entry in content[kind]]
+        if content.get("state") is not None:
+            DatabaseVersion(**content["state"])
         content["files"] = {kind: FileEntry(**entry) for kind, entry in content["files"].items()}
         return Manifest(**content)
     except (KeyError, TypeError, AttributeError) as error:

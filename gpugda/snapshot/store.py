@@ -9,6 +9,7 @@ import re
 import shutil
 import tempfile
 import zlib
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,8 +31,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.ports import DatabaseVersion
 
-__all__ = ["is_snapshot", "open_snapshot", "read_manifest", "save_snapshot"]
+__all__ = [
+    "host_token",
+    "is_alive",
+    "is_snapshot",
+    "open_snapshot",
+    "read_manifest",
+    "save_snapshot",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +57,7 @@ def save_snapshot(
     incoming: bool = True,
     source_name: str = "",
     partial: bool = False,
+    version: DatabaseVersion | None = None,
 ) -> None:
     """Saves a data graph as a folder, which appears whole or not at all.
 
@@ -62,6 +72,7 @@ def save_snapshot(
         source_name: Where the graph came from, for people.
         partial: Save a graph whose properties were not all read too; queries on what is opened then
             need somebody who reads the others.
+        version: The state of the database that the graph is, where it came from one.
 
     Raises:
         ConfigurationError: No such compression.
@@ -77,7 +88,7 @@ def save_snapshot(
         _refuse_other_things(folder)
         _remove_leftovers(folder)
         with tempfile.TemporaryDirectory(
-            prefix=f".{folder.name}.{_host()}.{os.getpid()}.",
+            prefix=f".{folder.name}.{host_token()}.{os.getpid()}.",
             suffix=".tmp",
             dir=folder.parent,
             ignore_cleanup_errors=True,
@@ -85,7 +96,7 @@ def save_snapshot(
             # One folder deeper, as the temporary one is its owner's only, and removes itself.
             fresh = Path(temporary) / folder.name
             fresh.mkdir()
-            _write(graph, fresh, compression, incoming, source_name)
+            _write(graph, fresh, compression, incoming, source_name, version)
             _put_in_place(fresh, folder)
     except OSError as error:
         raise SourceError(
@@ -107,19 +118,20 @@ def _refuse_other_things(folder: Path) -> None:
 
 def _remove_leftovers(folder: Path) -> None:
     """Removes what earlier saves of this snapshot left because their process was killed."""
-    pattern = re.compile(rf"\.{re.escape(folder.name)}\.{_host()}\.(\d+)\.\w+\.tmp")
+    pattern = re.compile(rf"\.{re.escape(folder.name)}\.{host_token()}\.(\d+)\.\w+\.tmp")
     for path in folder.parent.iterdir():
         found = pattern.fullmatch(path.name)
-        if found and not path.is_symlink() and not _is_alive(int(found[1])):
+        if found and not path.is_symlink() and not is_alive(int(found[1])):
             shutil.rmtree(path, ignore_errors=True)
 
 
-def _host() -> str:
-    # Folders may be shared: a process id says something on its own machine only.
+def host_token() -> str:
+    """Stands for this machine in names; a shared folder has files of several."""
     return f"{zlib.crc32(platform.node().encode()):08x}"
 
 
-def _is_alive(process: int) -> bool:
+def is_alive(process: int) -> bool:
+    """Whether there is such a process on this machine."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -130,7 +142,12 @@ def _is_alive(process: int) -> bool:
 
 
 def _write(
-    graph: DataGraph, folder: Path, compression: str | None, incoming: bool, source_name: str
+    graph: DataGraph,
+    folder: Path,
+    compression: str | None,
+    incoming: bool,
+    source_name: str,
+    version: DatabaseVersion | None,
 ) -> None:
     # Once, as more may be read meanwhile.
     nodes, relationships = graph.node_properties.state(), graph.relationship_properties.state()
@@ -159,6 +176,7 @@ def _write(
         external_ids=None if ids is None else [ids.node_prefix, ids.relationship_prefix],
         nodes_read=nodes.read,
         relationships_read=relationships.read,
+        state=None if version is None else asdict(version),
     )
     (folder / MANIFEST).write_text(manifest.to_text(), encoding="utf-8")
     _sync(folder / MANIFEST)

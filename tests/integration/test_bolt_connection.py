@@ -1,5 +1,6 @@
 """The Bolt adapter's connection against a real Neo4j."""
 
+import gc
 import shutil
 import signal
 import socket
@@ -246,6 +247,9 @@ def test_interrupt_leaves_nothing_running(own, text):
     def interrupt(*_):
         raise KeyboardInterrupt
 
+    # An interrupt that arrives while Python collects garbage may hit a finalizer, and is lost there.
+    gc.collect()
+    gc.disable()
     before = signal.signal(signal.SIGALRM, interrupt)
     signal.setitimer(signal.ITIMER_REAL, 1.0)
     try:
@@ -256,12 +260,13 @@ def test_interrupt_leaves_nothing_running(own, text):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        gc.enable()
     assert running(own) == []
 
 
 def test_a_generator_that_is_given_up_leaves_nothing_running(own):
     def rows():
-        with own._connection.session(bulk=True) as session:
+        with own._connection.session() as session:
             yield from session.run("UNWIND range(1, 100000000) AS i RETURN i")
 
     reading = rows()
@@ -282,12 +287,14 @@ def test_a_server_that_falls_silent_is_given_up(server, monkeypatch):
             started = monotonic()
             for _ in range(2):
                 # First on the connection that is there, then while making a new one.
-                with pytest.raises(SourceError, match=r"did not answer in time|does not answer"):
+                with pytest.raises(
+                    SourceError, match=r"did not answer|does not answer|not reached"
+                ):
                     own.probe(timeout=0.5)
             with pytest.raises(QueryTimeoutError):
                 own.run_native("RETURN 1", {}, timeout=0.5)
             monkeypatch.setattr(bolt_connection, "_ACQUIRE_SECONDS", 1.0)
-            with pytest.raises(SourceError, match="does not answer"):
+            with pytest.raises(SourceError, match=r"does not answer|not reached"):
                 BoltSource(uri, auth=server.auth, environment=EMPTY)
             assert monotonic() - started < 8
             relay.silent.clear()
@@ -321,7 +328,9 @@ def test_restart_between_probes(new_server):
             own.probe()
         server.start()
         after = own.probe()
-        assert after.database_id == before.database_id
+        # Another process: the database may have been restored while it was down.
+        assert after.database_id != before.database_id
+        assert after.database_id.partition("@")[0] == before.database_id.partition("@")[0]
         assert after.transaction >= before.transaction
         assert own.run_native("MATCH (n:Kept) RETURN count(n) AS c", {}).records[0]["c"] == 1
 
@@ -344,7 +353,8 @@ def test_passwords_and_another_database_in_its_place(server, new_server):
             relay.target = (urlsplit(server.uri).hostname, urlsplit(server.uri).port)
             relay.cut()
             after = own.probe()
-            assert before.database_id == own.facts.database_id != after.database_id
+            assert before.database_id.startswith(f"{own.facts.database_id}@")
+            assert not after.database_id.startswith(own.facts.database_id)
             assert own.run_native("RETURN 1", {}).version == after
 
 
@@ -433,7 +443,7 @@ def test_somebody_listens_who_does_not_answer(scheme, monkeypatch):
         mute.bind(("127.0.0.1", 0))
         mute.listen()
         started = monotonic()
-        with pytest.raises(SourceError, match="does not answer"):
+        with pytest.raises(SourceError, match=r"does not answer|not reached"):
             BoltSource(f"{scheme}://127.0.0.1:{mute.getsockname()[1]}", environment=EMPTY)
         assert monotonic() - started < 5
 

@@ -2,7 +2,7 @@
 
 import pytest
 from answers import answer, comparable
-from pajek import read_pajek
+from gpugda_adapters.pajek import read_pajek
 
 import gpugda
 

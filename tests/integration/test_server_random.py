@@ -18,7 +18,7 @@ from gpugda.errors import QueryError
 GRAPHS_AND_QUERIES = st.tuples(multigraphs(), st.lists(query_texts(), min_size=2, max_size=5))
 # A graph takes Neo4j several commits, and each new text 20 ms and more to plan.
 FEWER = settings(
-    max_examples=max(10, settings().max_examples // 4),
+    max_examples=max(10, settings().max_examples // 6),
     suppress_health_check=[*settings().suppress_health_check, HealthCheck.function_scoped_fixture],
 )
 

@@ -37,7 +37,7 @@ def run_tck(server: Server, cache: Path, *options: str) -> tuple[int, str]:
 
 def test_auto_answers_everything_as_neo4j(server, tmp_path):
     status, said = run_tck(server, tmp_path, "--engine", "auto", "--tiers", "1,2,3,4")
-    assert status == 0, said
+    assert status == 0, said[-6000:]
 
 
 def test_the_device_answers_most_of_tier_1(server, tmp_path):
@@ -53,13 +53,12 @@ def test_the_device_answers_most_of_tier_1(server, tmp_path):
         "--need-device",
         "1=100",
     )
-    assert status == 0, said
+    assert status == 0, said[-6000:]
 
 
 def test_the_device_is_never_wrong(server, tmp_path):
-    status, said = run_tck(
-        server, tmp_path, "--engine", "gpu", "--tiers", "1,2,3,4", "--need", "1=0,2=0,3=0,4=0"
-    )
-    assert status == 0, said
-    assert re.search(r"^ +1 +\d+ ", said, re.M), said
-    assert not re.findall(r"^ +(?!refused)\w[\w ]*: .*", said, re.M), said
+    no_need = ("--need", "1=0,2=0,3=0,4=0")
+    status, said = run_tck(server, tmp_path, "--engine", "gpu", "--tiers", "1,2,3,4", *no_need)
+    assert status == 0, said[-3000:]
+    others = re.findall(r"^tier \d.*\n +(?!refused: )\S.*", said, re.M)
+    assert not others[:20]

@@ -69,5 +69,7 @@ def test_files_to_import_may_have_a_manifest(tmp_path):
 
 
 def test_options_of_a_server_are_refused_elsewhere():
-    with pytest.raises(gpugda.ConfigurationError, match="database: only for a source that is a database"):
+    with pytest.raises(
+        gpugda.ConfigurationError, match="database: only for a source that is a database"
+    ):
         resolve_source("sample:wordnet", database="neo4j")

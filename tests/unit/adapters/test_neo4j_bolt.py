@@ -4,6 +4,7 @@ import neo4j
 import pytest
 from gpugda_adapters import bolt_connection, neo4j_bolt
 from gpugda_adapters.bolt_connection import BoltConnection
+from gpugda_adapters.bolt_epoch import START_TIME
 from gpugda_adapters.neo4j_bolt import BoltSource
 from neo4j.exceptions import ClientError, Neo4jError, ServiceUnavailable
 
@@ -50,9 +51,12 @@ class Session:
         self.driver = driver
         self.config = config
         self.cancelled = False
+        self._connection = driver.connection
 
     def run(self, text, parameters=None):
         self.driver.ran.append((text, parameters, self.config))
+        if text == START_TIME:
+            return SimpleNamespace(single=lambda: {"started": self.driver.started})
         if self.driver.errors:
             raise self.driver.errors.pop(0)
         if isinstance(text, neo4j.Query):
@@ -74,6 +78,10 @@ class Session:
         self.cancelled = True
 
 
+class Connection:
+    """What the driver keeps open."""
+
+
 class Driver(neo4j.Driver):
     """Counts what is open."""
 
@@ -81,6 +89,8 @@ class Driver(neo4j.Driver):
 
     def __init__(self):
         self.bookmark = BOOKMARK
+        self.started = 100
+        self.connection = Connection()
         self.errors = []
         self.records = []
         self.ran = []
@@ -193,8 +203,20 @@ def test_what_is_no_source():
 
 
 def test_probe(source, driver):
-    assert source.probe() == DatabaseVersion("cf87b189-b0fe-4098-835d-92493d9be7f7", 3)
+    expected = DatabaseVersion("cf87b189-b0fe-4098-835d-92493d9be7f7@100", 3)
+    assert source.probe() == expected
+    driver.ran.clear()
+    assert source.probe() == expected
     assert len(driver.ran) == 1
+    assert source.run_native("RETURN 1", {}).version == expected
+
+
+def test_a_server_that_was_started_again_may_hold_another_state(source, driver):
+    before = source.probe()
+    driver.started, driver.connection = 200, Connection()
+    after = source.probe()
+    assert after.transaction == before.transaction
+    assert after != before
 
 
 def test_probe_tries_a_broken_connection_once_more(source, driver):
@@ -260,6 +282,7 @@ def test_privileges_are_read_anew_now_and_then(driver, monkeypatch):
 
 
 def test_native_passes_text_and_parameters_unchanged(source, driver):
+    source.probe()
     driver.records = [1, 2]
     answer = source.run_native("RETURN $text AS x", {"text": "a", "query": 1}, timeout=2)
     query, parameters, config = driver.ran[-1]
@@ -267,6 +290,7 @@ def test_native_passes_text_and_parameters_unchanged(source, driver):
     assert parameters == {"text": "a", "query": 1}
     assert config["default_access_mode"] == "WRITE"
     assert "notifications_min_severity" not in config
+    assert config["fetch_size"] > 0  # never all at once: that can exhaust the server
     assert (answer.keys, answer.records, answer.summary) == (("x",), [1, 2], SUMMARY)
     assert answer.version.transaction == 3
 

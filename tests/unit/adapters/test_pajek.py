@@ -3,8 +3,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from gpugda_adapters.pajek import read_pajek
 from gpugda_adapters.tables import TablesSource
-from pajek import read_pajek
 
 from gpugda.data.build import build_data_graph
 from gpugda.ports import SilentProgress

@@ -219,6 +219,7 @@ def test_closing_ends_a_refresh(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
     keeper.refresh()
+    keeper.wait(5)
     server.commit()
     keeper._rest_until = 0.0
     entered = threading.Event()
@@ -250,3 +251,24 @@ def test_a_server_without_bookmarks_cannot_be_strict(make):
         keeper = make(server, freshness)
         keeper.refresh()
         assert (keeper.admit().loaded is not None) == admitted, freshness
+
+
+def test_what_is_to_be_kept_waits_for_what_is_under_way(make):
+    class Shelf(EmptyShelf):
+        def __init__(self):
+            self.kept = []
+
+        def keep(self, loaded):
+            self.kept.append(loaded)
+
+    server, shelf = FakeServer(NODES, RELATIONSHIPS), Shelf()
+    keeper = make(server, shelf=shelf)
+    loaded = keeper.refresh()
+    keeper.wait(5)
+    assert shelf.kept == [loaded]
+    released = threading.Event()
+    assert keeper.in_background(lambda: released.wait(5))
+    keeper.keep(loaded)
+    released.set()
+    assert keeper.wait(5)
+    assert shelf.kept == [loaded, loaded]

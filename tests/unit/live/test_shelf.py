@@ -4,6 +4,7 @@ import pytest
 from fake_server import FakeServer, facts, silent
 
 from gpugda.config import parse_freshness
+from gpugda.data.columns import column_from_values, to_values
 from gpugda.live import shelf as shelf_module
 from gpugda.live.keeper import SnapshotKeeper
 from gpugda.live.shelf import DiskShelf
@@ -64,3 +65,28 @@ def test_a_damaged_entry_is_dropped_and_read_again(make, tmp_path, caplog):
     assert make(server).refresh().graph.node_count == 2
     assert server.count("read") == 1
     assert "dropped" in caplog.text
+
+
+def test_what_came_from_disk_is_kept_again_with_more_properties(make, monkeypatch):
+    first = make(FakeServer(NODES, RELATIONSHIPS))
+    first.refresh()
+    assert first.wait(5)
+    monkeypatch.setattr(shelf_module, "_WORTH_SECONDS", 1000.0)  # it was worth it, and so still is
+    second = make(FakeServer(NODES, RELATIONSHIPS))
+    loaded = second.refresh()
+    loaded.graph.add_properties({"x": column_from_values([1, 2])}, ["x", "y"], of_nodes=True)
+    second.keep(loaded)
+    assert second.wait(5)
+    found = make(FakeServer(NODES, RELATIONSHIPS)).refresh().graph.node_properties
+    assert to_values(found["x"]) == [1, 2]
+    assert "y" not in found
+
+
+def test_what_was_read_fast_is_not_kept(make, monkeypatch):
+    monkeypatch.setattr(shelf_module, "_WORTH_SECONDS", 1000.0)
+    first = make(FakeServer(NODES, RELATIONSHIPS))
+    first.refresh()
+    assert first.wait(5)
+    server = FakeServer(NODES, RELATIONSHIPS)
+    make(server).refresh()
+    assert server.count("read") == 1

@@ -52,6 +52,7 @@ def test_format_seconds(seconds, text):
     assert format_seconds(seconds) == text
 
 
+@pytest.mark.filterwarnings("ignore:GQLSTATUS support is a preview feature")  # of driver 5
 def test_a_summary_of_the_device_reads_as_the_drivers():
     times = {"total": 0.5, "materialise": 0.1}
     summary = Summary("gpu", query="MATCH", timings=times, rows=1, database="neo4j")

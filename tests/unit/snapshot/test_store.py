@@ -12,9 +12,11 @@ import pytest
 from graphs import design_graph, make_graph
 from hypothesis import given
 from hypothesis import strategies as st
+from server_ids import server_graph
 
-from gpugda.data.columns import to_values
+from gpugda.data.columns import column_from_values, to_values
 from gpugda.errors import ConfigurationError, SourceError
+from gpugda.ports import DatabaseVersion
 from gpugda.snapshot import store
 from gpugda.snapshot.manifest import MANIFEST
 from gpugda.snapshot.store import is_snapshot, open_snapshot, read_manifest, save_snapshot
@@ -274,6 +276,62 @@ def test_other_format_versions_are_refused(saved):
         open_snapshot(saved)
 
 
+def test_the_first_format_can_still_be_read(saved):
+    expected = open_snapshot(saved)
+    content = json.loads((saved / MANIFEST).read_text())
+    for name in ("external_ids", "nodes_read", "relationships_read", "state"):
+        del content[name]
+    (saved / MANIFEST).write_text(json.dumps(content))
+    change_manifest(saved, version=1)
+    assert read_manifest(saved).version is None
+    found = open_snapshot(saved)
+    assert_same(found, expected)
+    assert found.node_properties.complete
+
+
+# ------------------------------------------------------------------ of database servers
+def test_ids_and_state_of_a_server_are_saved(tmp_path):
+    graph = server_graph(
+        [("A", {"x": 1}), ("", {})],
+        [(1, "R", 0, {"w": "late"}), (0, "R", 1, {"w": "early"})],
+        [3, 2**62],
+        [7, 2**40],
+    )
+    version = DatabaseVersion("a-uuid", 2**40, "FB:bookmark")
+    save_snapshot(graph, tmp_path / "s", version=version)
+    found = open_snapshot(tmp_path / "s")
+    assert_same(found, graph)
+    assert found.node_properties.complete
+    assert [found.element_id_of_node(index) for index in (0, 1)] == ["4:db:3", f"4:db:{2**62}"]
+    assert found.element_id_of_relationship(0) == f"5:db:{2**40}"
+    assert found.index_of_element_id("5:db:7", of_nodes=False) == 1
+    saved_version = read_manifest(tmp_path / "s").version
+    assert saved_version == version
+    assert saved_version.bookmark == "FB:bookmark"
+
+
+@pytest.mark.parametrize("of_nodes", [True, False])
+def test_a_graph_whose_properties_were_not_all_read_is_saved_only_on_request(tmp_path, of_nodes):
+    graph = server_graph([("A", {})], [(0, "R", 0, {})], [3], [4], complete=False)
+    graph.add_properties({"x": column_from_values([1])}, None, of_nodes=of_nodes)
+    with pytest.raises(SourceError, match="not all properties"):
+        save_snapshot(graph, tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+    save_snapshot(graph, tmp_path / "s", partial=True)
+    found = open_snapshot(tmp_path / "s")
+    assert found.node_properties.complete is of_nodes
+    assert found.relationship_properties.complete is not of_nodes
+
+
+def test_ids_that_do_not_fit_are_refused(tmp_path):
+    graph = server_graph([("A", {}), ("A", {})], [(0, "R", 1, {})], [3, 5], [4])
+    for field, wrong in (("nodes", [5, 3]), ("nodes", [3]), ("relationships", [4, 5])):
+        ids = dataclasses.replace(graph.external_ids, **{field: np.array(wrong)})
+        save_snapshot(dataclasses.replace(graph, external_ids=ids), tmp_path / "s")
+        with pytest.raises(SourceError, match=r"damaged.* ids"):
+            open_snapshot(tmp_path / "s")
+
+
 @pytest.mark.parametrize(
     ("text", "part"),
     [
@@ -310,6 +368,10 @@ def test_a_changed_manifest_is_noticed(saved):
         {"node_properties": [{"kind": "float"}]},
         {"statistics": {}},
         {"labels": None},
+        {"external_ids": ["4:", "5:"]},
+        {"external_ids": ["4:"]},
+        {"state": {"transaction": 1}},
+        {"nodes_read": 5},
     ],
 )
 def test_manifests_that_contradict_the_files_are_refused(saved, changes):
@@ -353,7 +415,7 @@ def test_files_that_may_not_be_read_say_so(saved, monkeypatch):
 
 
 def leftover(tmp_path, name, process):
-    folder = tmp_path / f".{name}.{store._host()}.{process}.abc_1.tmp"
+    folder = tmp_path / f".{name}.{store.host_token()}.{process}.abc_1.tmp"
     (folder / name).mkdir(parents=True)
     return folder
 

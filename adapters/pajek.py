@@ -5,6 +5,15 @@ from __future__ import annotations
 import re
 import zipfile
 from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from gpugda_adapters.tables import TablesSource
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+from gpugda.errors import SourceError
 
 # Pajek writes Latin-1.
 _ENCODING = "latin-1"
@@ -14,8 +23,30 @@ YEAST_CLASSES = dict(enumerate("TMUCFPGDOERBA", start=1))
 Table = dict[str, list[object]]
 
 
+class PajekSource(TablesSource):
+    """A network as a source, as `read_pajek` reads it; without classes nodes have no labels.
+
+    Args:
+        path: A ``.net`` file, or the zip archive of the yeast network with its partition.
+
+    Raises:
+        SourceError: The file is missing, or no network.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        try:
+            tables = read_pajek(path)
+        except (OSError, KeyError, ValueError, IndexError, AssertionError) as error:
+            raise SourceError(f"{path} is no network in Pajek's format: {error}") from error
+        super().__init__(*tables)
+
+
 def read_pajek(
-    path, network="YeastS.net", partition="Yeast.clu", classes=YEAST_CLASSES, type_name="INTERACTS"
+    path: str | Path,
+    network: str = "YeastS.net",
+    partition: str = "Yeast.clu",
+    classes: Mapping[int, str] = MappingProxyType(YEAST_CLASSES),
+    type_name: str = "INTERACTS",
 ) -> tuple[Table, Table]:
     """Tables (nodes, relationships) of a network in a zip archive, or of a ``.net`` file alone.
 

@@ -1,0 +1,85 @@
+"""Which nodes were read: relationships are kept if they lie between such."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from gpugda.data.batches import RelationshipBatch
+from gpugda.errors import StaleSnapshotError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.data.batches import NodeBatch
+
+__all__ = ["KnownNodes"]
+
+_SPREAD = 16
+"""A byte per possible id is spent where at least one id in so many exists."""
+
+
+class KnownNodes:
+    """The ids of the nodes that were read.
+
+    Args:
+        partial: Whether there are other nodes, whose relationships are left out.
+    """
+
+    def __init__(self, *, partial: bool) -> None:
+        self._partial = partial
+        self._pieces: list[NDArray[np.int64]] = []
+        self._marks: NDArray[np.bool_] | None = None
+        self.ids = np.empty(0, dtype=np.int64)
+        """``int64``, rising, once all are there."""
+
+    def add(self, batch: NodeBatch) -> None:
+        """Takes a batch; they come in the order of ids."""
+        self._pieces.append(np.asarray(batch.ids))
+
+    def freeze(self) -> None:
+        """All nodes are there."""
+        self.ids = np.concatenate([self.ids, *self._pieces])
+        self._pieces = []
+        largest = int(self.ids[-1]) if len(self.ids) else 0
+        if largest < _SPREAD * len(self.ids):
+            self._marks = np.zeros(largest + 2, dtype=np.bool_)
+            self._marks[self.ids] = True
+
+    def checked(self, batch: RelationshipBatch) -> RelationshipBatch:
+        """The relationships between known nodes.
+
+        Raises:
+            StaleSnapshotError: There are others, though all nodes were read.
+        """
+        sources, targets = np.asarray(batch.source_ids), np.asarray(batch.target_ids)
+        inside = self._contains(sources) & self._contains(targets)
+        if inside.all():
+            return batch
+        if not self._partial:
+            raise StaleSnapshotError(
+                "The database changed while it was read: relationships came with nodes that were "
+                "not there before."
+            )
+        ids = batch.relationship_ids
+        return RelationshipBatch(
+            count=int(np.count_nonzero(inside)),
+            source_ids=pa.array(sources[inside]),
+            target_ids=pa.array(targets[inside]),
+            type_codes=batch.type_codes[inside],
+            type_names=batch.type_names,
+            origin=batch.origin,
+            relationship_ids=None if ids is None else ids[inside],
+        )
+
+    def _contains(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        if self._marks is not None:
+            # The last mark stands for all larger ids, and is never set.
+            return np.take(self._marks, ids, mode="clip")
+        if len(self.ids) == 0:
+            return np.zeros(len(ids), dtype=np.bool_)
+        places = np.searchsorted(self.ids, ids)
+        places[places == len(self.ids)] = 0
+        return np.equal(self.ids[places], ids)

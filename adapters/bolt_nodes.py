@@ -1,0 +1,87 @@
+"""The nodes of a database, in batches of rising ids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from gpugda.data.batches import NodeBatch
+
+from .bolt_pages import Pace, cut
+from .bolt_reading import Question
+from .bolt_walk import PAGE, Space, occupied, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    import neo4j
+
+    from .bolt_pages import Page
+    from .bolt_reading import PageReader
+
+__all__ = ["any_of", "read_labelled_nodes", "read_nodes"]
+
+# An id that is of nothing takes 30 ns to seek, a row 20 µs.
+_SCATTERED = 512
+
+
+def read_nodes(reader: PageReader, count: int) -> Generator[NodeBatch, None, None]:
+    """All nodes."""
+    yield from _read(reader, Space("(x)", _SCATTERED), count, None)
+
+
+def read_labelled_nodes(
+    reader: PageReader, labels: tuple[str, ...], count: int
+) -> Generator[NodeBatch, None, None]:
+    """The nodes with one of these labels, of which there are up to ``count``."""
+    space = Space(f"(x{any_of(labels)})", _SCATTERED)
+    yield from _read(reader, space, count, labels)
+
+
+def any_of(names: tuple[str, ...]) -> str:
+    """Labels or types as Cypher writes a choice of them."""
+    return ":" + "|".join("`" + name.replace("`", "``") + "`" for name in names)
+
+
+def _read(
+    reader: PageReader, space: Space, count: int, labels: tuple[str, ...] | None
+) -> Generator[NodeBatch, None, None]:
+    rest, parameters = "RETURN labels(x) AS labels, collect(id(x)) AS ids", {}
+    if labels is not None:
+        # Written so that it cannot be planned as a scan of the labels for every page.
+        rest = (
+            "WITH x, labels(x) AS labels WHERE any(label IN labels WHERE label IN $labels) "
+            "RETURN labels, collect(id(x)) AS ids"
+        )
+        parameters = {"labels": list(labels)}
+    question = Question("(x)", "x", rest, _batch, parameters)
+    first: int | None = 0
+    if labels is None:
+        first = yield from walk(reader, question, space, count)
+    elif (pages := occupied(reader, space, 0, count)) is not None:
+        yield from reader.answers(question, pages)
+        first = None
+    if first is not None:
+        numbers = reader.numbers(
+            f"MATCH {space.pattern} WHERE id(x) >= $first RETURN id(x) AS id", first=first
+        )
+        numbers.sort()
+        yield from reader.answers(question, cut(numbers, Pace(PAGE, PAGE, PAGE)))
+
+
+def _batch(page: Page, records: list[neo4j.Record]) -> NodeBatch:
+    columns = [record["ids"] for record in records]
+    ids = [np.fromiter(column, dtype=np.int64, count=len(column)) for column in columns]
+    codes = np.repeat(np.arange(len(ids), dtype=np.int32), [len(each) for each in ids])
+    numbers = np.concatenate([np.empty(0, dtype=np.int64), *ids])
+    order = np.argsort(numbers, kind="stable")
+    return NodeBatch(
+        count=len(numbers),
+        ids=pa.array(numbers[order]),
+        label_codes=codes[order],
+        label_sets=tuple(tuple(record["labels"]) for record in records),
+        properties={},
+        origin=f"nodes of the database, {page.described}",
+    )

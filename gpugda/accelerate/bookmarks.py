@@ -1,0 +1,39 @@
+"""Which bookmarks are known to come from this driver's server.
+
+A bookmark makes a query wait for a state of the database, or fail if the server does not know it.
+The device looks at the newest state anyway, so bookmarks that the driver itself received need no
+wait; any other goes to the server first, which waits for it or refuses it.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["KnownBookmarks"]
+
+_MOST = 10_000
+
+
+class KnownBookmarks:
+    """The last bookmarks that the driver received or that its server accepted."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[str, None] = {}
+
+    def add(self, bookmarks: Iterable[str]) -> None:
+        """Takes note of some."""
+        with self._lock:
+            for bookmark in bookmarks:
+                self._known.pop(bookmark, None)
+                self._known[bookmark] = None
+            while len(self._known) > _MOST:
+                del self._known[next(iter(self._known))]
+
+    def all_known(self, bookmarks: Iterable[str]) -> bool:
+        """Whether none is from elsewhere."""
+        return all(bookmark in self._known for bookmark in bookmarks)

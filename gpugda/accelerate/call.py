@@ -1,0 +1,115 @@
+"""Calls of ``execute_query`` and configurations of sessions: what they ask for."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpugda.accelerate.statement import Statement, statement_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+__all__ = [
+    "QueryCall",
+    "QueryCalls",
+    "another_user",
+    "bookmarks_of",
+    "timeout_of",
+    "transaction_options",
+]
+
+_NOT_PLAIN = "another user, or an option that is not known here"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryCall:
+    """A call of ``execute_query`` that might be accelerated.
+
+    Args:
+        statement: What is asked.
+        database: Of which database, None for the home database.
+        bookmark_manager: Whose bookmarks are to be respected; None for no bookmarks.
+        transformer: What makes the returned value of the result.
+    """
+
+    statement: Statement
+    database: str | None
+    bookmark_manager: Any
+    transformer: Callable[..., Any]
+
+    def with_time_left(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of the call, with what is left of the query's time limit."""
+        if args:
+            return (self.statement.for_driver(args[0]), *args[1:]), kwargs
+        return args, {**kwargs, "query_": self.statement.for_driver(kwargs["query_"])}
+
+
+class QueryCalls:
+    """Reads calls of a driver's ``execute_query``, in whichever version of the driver.
+
+    Args:
+        driver: The driver.
+    """
+
+    def __init__(self, driver: Any) -> None:
+        self._driver = driver
+        self._signature = inspect.signature(driver.execute_query)
+        parameters = self._signature.parameters
+        self._defaults = {name: each.default for name, each in parameters.items()}
+
+    def read(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> QueryCall | str:
+        """The call, or why it is left to the driver."""
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError:
+            return "the driver refuses these arguments"
+        bound.apply_defaults()
+        given = bound.arguments
+        more = given.pop("kwargs", {})
+        if any(name.endswith("_") and not name.endswith("__") for name in more):
+            return "the driver refuses these arguments"
+        statement = statement_of(given.pop("query_"), given.pop("parameters_"), more)
+        if statement is None:
+            return "a query with metadata, or no query"
+        manager = given.pop("bookmark_manager_")
+        if manager is self._defaults["bookmark_manager_"]:
+            manager = self._driver.execute_query_bookmark_manager
+        database, transformer = given.pop("database_"), given.pop("result_transformer_")
+        if given.pop("routing_") not in ("r", "w") or not _is_name(database):
+            return "the driver refuses these arguments"
+        if any(value is not None for value in given.values()):
+            return _NOT_PLAIN
+        return QueryCall(statement, database, manager, transformer)
+
+
+def another_user(config: Mapping[str, Any]) -> bool:
+    """Whether a session of this configuration is not the driver's own user, or is unusual."""
+    if config.get("impersonated_user") is not None or config.get("auth") is not None:
+        return True
+    return not _is_name(config.get("database"))
+
+
+def timeout_of(unit_of_work: Any) -> float | None:
+    """The time limit that a transaction function was given by ``neo4j.unit_of_work``."""
+    timeout: float | None = getattr(unit_of_work, "timeout", None)
+    return timeout
+
+
+async def bookmarks_of(manager: Any) -> Collection[str]:
+    """What a bookmark manager of either kind has."""
+    found = manager.get_bookmarks()
+    bookmarks: Collection[str] = await found if inspect.isawaitable(found) else found
+    return bookmarks
+
+
+def transaction_options(metadata: Any = None, timeout: Any = None) -> tuple[Any, Any]:
+    """Metadata and time limit of the arguments of ``begin_transaction``."""
+    return metadata, timeout
+
+
+def _is_name(database: Any) -> bool:
+    return database is None or (isinstance(database, str) and database != "")

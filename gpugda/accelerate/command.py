@@ -1,0 +1,73 @@
+"""The command ``python -m gpugda.accelerate [-v] script.py [arguments]``."""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import logging
+import sys
+from typing import TYPE_CHECKING, Any
+
+from gpugda.accelerate.patch import accelerate_all
+from gpugda.accelerate.script import open_script, run_script
+from gpugda.config import parse_freshness
+from gpugda.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.accelerate.gate import Gate
+
+__all__ = ["main"]
+
+_DESCRIPTION = """Runs a Python script, unchanged, with accelerated Neo4j drivers: every driver that
+neo4j.GraphDatabase.driver or neo4j.AsyncGraphDatabase.driver gives it is gpugda's. Device, memory
+limit and cache are chosen by GPUGDA_DEVICE and the other variables of the environment."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Runs the script as the program itself would: its exit code and its errors are Python's."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    options: dict[str, Any] = {"freshness": given.freshness, "load": given.load}
+    try:
+        parse_freshness(given.freshness)
+    except ConfigurationError as error:
+        parser.error(str(error))
+    try:
+        code = open_script(given.script)
+    except OSError as error:
+        parser.error(f"can't open file {given.script!r}: {error.strerror}")
+    # A script that has set up no logging shows on its standard error only what it writes itself.
+    logging.getLogger("gpugda").addHandler(logging.NullHandler())
+    gates = accelerate_all(options)
+    if given.verbose:
+        atexit.register(_report, gates)
+    run_script(code, given.script, given.arguments)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m gpugda.accelerate", description=_DESCRIPTION)
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="say at the end what was accelerated"
+    )
+    parser.add_argument(
+        "--freshness", default="strict", metavar="POLICY", help="strict, max_age=5s or manual"
+    )
+    parser.add_argument(
+        "--load",
+        choices=("background", "now"),
+        default="background",
+        help="whether the script waits for the first snapshot",
+    )
+    parser.add_argument("script", help="a Python file")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="of the script")
+    return parser
+
+
+def _report(gates: Sequence[Gate]) -> None:
+    for number, gate in enumerate(gates, 1):
+        which = f" {number}" if len(gates) > 1 else ""
+        sys.stderr.write(f"gpugda: driver{which}: {gate.tally}\n")
+    if not gates:
+        sys.stderr.write("gpugda: the script made no driver\n")

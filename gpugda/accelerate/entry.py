@@ -1,0 +1,103 @@
+"""From a driver to an accelerated one."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any, overload
+
+from gpugda.accelerate.gate import Gate
+from gpugda.accelerate.lanes import Lanes
+from gpugda.accelerate.opening import open_accelerator
+from gpugda.api import connect
+from gpugda.config import parse_freshness
+from gpugda.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import neo4j
+
+__all__ = ["accelerate", "is_async"]
+
+_NOT_OURS = {"source", "auth", "database", "impersonated_user", "load"}
+_LOADS = ("background", "now")
+
+
+@overload
+def accelerate(driver: neo4j.Driver, **options: Any) -> neo4j.Driver: ...
+@overload
+def accelerate(driver: neo4j.AsyncDriver, **options: Any) -> neo4j.AsyncDriver: ...
+def accelerate(driver: Any, *, load: str = "background", reader: Any = None, **options: Any) -> Any:
+    """An object used as the driver, whose reads run on the OpenCL device where that is right.
+
+    Everything else goes to the driver unchanged. One snapshot per database is read when the
+    database is first asked for; meanwhile queries go to the database. Closing the result closes
+    the driver.
+
+    Args:
+        driver: A ``neo4j.Driver`` or ``neo4j.AsyncDriver``.
+        load: ``"background"``: nobody waits for the first snapshot; ``"now"``: wait here for that
+            of the home database.
+        reader: For an asynchronous driver, a ``neo4j.Driver`` of the same server and user, by which
+            snapshots are read; by default one is made like the driver. It is closed with it.
+        options: As `gpugda.connect` takes them: ``freshness``, ``planner``, ``device``,
+            ``memory_limit``, ``refinement``, ``cache``, ``labels``, ``types``, ``progress``.
+
+    Raises:
+        ConfigurationError: An option makes no sense, or this is no driver.
+
+    Example:
+        driver = gpugda.accelerate(neo4j.GraphDatabase.driver("bolt://localhost:7687"))
+        records, summary, keys = driver.execute_query("MATCH (a)-->(b)-->(a) RETURN count(*)")
+        print(summary)
+    """
+    _check(load, options)
+    asynchronous = is_async(driver)
+    if not asynchronous and reader is not None:
+        raise ConfigurationError("reader is only for an asynchronous driver.")
+    if asynchronous and reader is None:
+        from gpugda.accelerate.twin import twin_of
+
+        reader = twin_of(driver)
+    lanes = Lanes(reader or driver, lambda name: open_accelerator(reader or driver, name, options))
+    gate = Gate(
+        lanes, strict=parse_freshness(options.get("freshness", "strict")).policy == "strict"
+    )
+    if load == "now":
+        gate.wait()
+    return _wrapped(driver, gate, reader if asynchronous else None)
+
+
+def is_async(driver: Any) -> bool:
+    """Whether it is an asynchronous driver.
+
+    Raises:
+        ConfigurationError: It is no driver.
+    """
+    if not callable(getattr(driver, "session", None)) or not hasattr(driver, "execute_query"):
+        raise ConfigurationError(
+            f"accelerate() takes a neo4j.Driver or neo4j.AsyncDriver, not a "
+            f"{type(driver).__name__}: make one with neo4j.GraphDatabase.driver(...)."
+        )
+    return inspect.iscoroutinefunction(driver.execute_query)
+
+
+def _wrapped(driver: Any, gate: Gate, reader: Any) -> Any:
+    if reader is None:
+        from gpugda.accelerate.driver import AcceleratedDriver
+
+        return AcceleratedDriver(driver, gate)
+    from gpugda.accelerate.async_driver import AsyncAcceleratedDriver
+
+    return AsyncAcceleratedDriver(driver, gate, reader)
+
+
+def _check(load: str, options: dict[str, Any]) -> None:
+    if load not in _LOADS:
+        raise ConfigurationError(f"load is {load!r}; it can be {', '.join(map(repr, _LOADS))}.")
+    known = set(inspect.signature(connect).parameters) - _NOT_OURS
+    unknown = sorted(set(options) - known)
+    if unknown:
+        raise ConfigurationError(
+            f"accelerate() has no option {', '.join(unknown)}; there are "
+            f"{', '.join(sorted(known | {'load', 'reader'}))}. Database, user and address are the "
+            "driver's and its sessions' own."
+        )

@@ -1,0 +1,96 @@
+"""Which statements the device may answer, and its answers."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from gpugda.accelerate.bookmarks import KnownBookmarks
+from gpugda.accelerate.tally import Tally
+from gpugda.answer.declined import Declined
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from gpugda.accelerate.lanes import Device, Lanes
+    from gpugda.accelerate.statement import Statement
+    from gpugda.result.result import Result
+
+__all__ = ["Gate"]
+
+logger = logging.getLogger(__name__)
+
+
+class Gate:
+    """What the sessions of one accelerated driver share.
+
+    Nothing that goes wrong here reaches the caller: the database is asked instead.
+
+    Args:
+        lanes: The accelerators.
+        strict: Whether every answer is of the newest state, so that it is never older than what a
+            session of this driver has seen.
+    """
+
+    def __init__(self, lanes: Lanes, *, strict: bool) -> None:
+        self._lanes = lanes
+        self._strict = strict
+        self.known_bookmarks = KnownBookmarks()
+        self.tally = Tally()
+
+    def offer(
+        self, database: str | None, statement: Statement, bookmarks: Collection[str]
+    ) -> Result | None:
+        """The device's answer, None if the database is to be asked.
+
+        Args:
+            database: Name, None for the home database.
+            statement: What is asked.
+            bookmarks: States that the answer must not be older than.
+        """
+        try:
+            found = self._found(database, statement, bookmarks)
+        except Exception as error:
+            logger.info("the device failed, the database is asked: %s", error, exc_info=True)
+            found = Declined(f"the device failed: {type(error).__name__}")
+        if isinstance(found, Declined):
+            self.passed(found.reason)
+            return None
+        self.tally.count_accelerated()
+        return found
+
+    def passed(self, reason: str) -> None:
+        """Takes note of a statement that goes to the database."""
+        logger.debug("passed through: %s", reason)
+        self.tally.count_passed(reason)
+
+    def wait(self, database: str | None = None, seconds: float = 600.0) -> bool:
+        """Whether there is a snapshot of the database, after waiting for it."""
+        return self._lanes.wait(database, seconds)
+
+    def status(self) -> dict[str, dict[str, Any]]:
+        """`Accelerator.status` of each, by name of the database."""
+        return self._lanes.statuses()
+
+    def close(self) -> None:
+        """Closes all accelerators."""
+        self._lanes.close()
+
+    def _found(
+        self, database: str | None, statement: Statement, bookmarks: Collection[str]
+    ) -> Result | Declined:
+        device = self._lanes.get(database)
+        if isinstance(device, str):
+            return Declined(device)
+        if not self.known_bookmarks.all_known(bookmarks):
+            return Declined("bookmarks that this driver did not receive go to the server first")
+        if bookmarks and not self._strict and not _covers(device, bookmarks):
+            return Declined("the snapshot may be older than the bookmarks")
+        return device.try_device(
+            statement.text, statement.parameters, timeout=statement.seconds_left()
+        )
+
+
+def _covers(device: Device, bookmarks: Collection[str]) -> bool:
+    covers = getattr(device, "covers", None)
+    return covers is not None and bool(covers(bookmarks))

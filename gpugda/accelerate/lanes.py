@@ -1,0 +1,126 @@
+"""The accelerators of a driver, one a database, made when a database is first asked for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gpugda.accelerate.later import Later
+from gpugda.accelerate.opening import home_database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from gpugda.answer.declined import Declined
+    from gpugda.result.result import Result
+
+__all__ = ["Device", "Lanes"]
+
+_POLL_SECONDS = 0.02
+_SYSTEM = "system"
+
+
+class Device(Protocol):
+    """What is asked of an accelerator."""
+
+    def try_device(
+        self, query: str, parameters: Mapping[str, Any] | None, *, timeout: float | None = None
+    ) -> Result | Declined:
+        """Its answer, or why the database should be asked."""
+
+    def covers(self, bookmarks: Iterable[str]) -> bool:
+        """Whether its snapshot is of the state of all bookmarks, or of a later one."""
+
+    def status(self) -> dict[str, Any]:
+        """What is known of it."""
+
+    def close(self) -> None:
+        """Ends it."""
+
+
+class Lanes:
+    """Accelerators by name of the database.
+
+    Args:
+        driver: By which the home database is found.
+        open_database: Makes the accelerator of a database; called in a thread.
+        find_home: Finds the name of the home database; called in a thread.
+    """
+
+    def __init__(
+        self,
+        driver: Any,
+        open_database: Callable[[str], Any],
+        find_home: Callable[[Any], str] = home_database,
+    ) -> None:
+        self._open = open_database
+        self._lock = threading.Lock()
+        self._lanes: dict[str, Later[Device]] = {}
+        self._closed = False
+        self._home: Later[str] = Later(
+            lambda: self._begin(find_home(driver)),
+            lambda name: None,
+            "gpugda-home",
+            "it is being found out which database is the home database",
+        )
+
+    def get(self, database: str | None) -> Device | str:
+        """The accelerator, or a sentence why there is none; never waits.
+
+        Args:
+            database: Its name, None for the home database. The user's home database is looked up
+                once.
+        """
+        name = database or self._home.get()
+        if name is None:
+            return self._home.reason
+        if name.lower() == _SYSTEM:
+            return "the system database holds no graph"
+        lane = self._lane(name)
+        return lane.get() or lane.reason
+
+    def wait(self, database: str | None, seconds: float) -> bool:
+        """Whether there is a snapshot of the database, after waiting for it."""
+        end = time.monotonic() + seconds
+        name = database or self._home.wait(seconds)
+        device = name and self._lane(name).wait(max(0.0, end - time.monotonic()))
+        if not device:
+            return False
+        while (status := device.status()).get("nodes") is None:
+            if time.monotonic() > end or not status.get("refreshing"):
+                return False
+            time.sleep(_POLL_SECONDS)
+        return True
+
+    def statuses(self) -> dict[str, dict[str, Any]]:
+        """Of each accelerator, by name of the database."""
+        found = {name: lane.get() for name, lane in self._lanes.copy().items()}
+        return {name: device.status() for name, device in found.items() if device is not None}
+
+    def close(self) -> None:
+        """Closes all accelerators."""
+        with self._lock:
+            self._closed = True
+        self._home.close()
+        for lane in self._lanes.values():
+            lane.close()
+
+    def _begin(self, name: str) -> str:
+        self._lane(name).get()  # who asks for the home database wants its accelerator
+        return name
+
+    def _lane(self, name: str) -> Later[Device]:
+        key = name.lower()  # as the server compares names
+        with self._lock:
+            lane = self._lanes.get(key)
+            if lane is None:
+                lane = self._lanes[key] = Later(
+                    lambda: self._open(key),
+                    lambda device: device.close(),
+                    f"gpugda-open-{key}",
+                    "the accelerator is being made",
+                )
+                if self._closed:
+                    lane.close()
+            return lane

@@ -1,0 +1,55 @@
+"""Drivers made anywhere in this process, accelerated."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from typing import TYPE_CHECKING, Any
+
+import neo4j
+
+from gpugda.accelerate.entry import accelerate
+from gpugda.errors import GpugdaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpugda.accelerate.gate import Gate
+
+__all__ = ["accelerate_all"]
+
+logger = logging.getLogger(__name__)
+
+
+def accelerate_all(options: dict[str, Any]) -> list[Gate]:
+    """From now on ``neo4j.GraphDatabase.driver`` and its asynchronous sister give accelerated ones.
+
+    Args:
+        options: Of `accelerate`.
+
+    Returns:
+        A gate for each driver; it grows as drivers are made.
+    """
+    gates: list[Gate] = []
+    for factory in (neo4j.GraphDatabase, neo4j.AsyncGraphDatabase):
+        make = factory.driver
+        replacement = staticmethod(_accelerating(make, options, gates))
+        factory.driver = replacement  # type: ignore[method-assign] # that is the point
+    return gates
+
+
+def _accelerating(
+    make: Callable[..., Any], options: dict[str, Any], gates: list[Gate]
+) -> Callable[..., Any]:
+    @functools.wraps(make)
+    def driver(*args: Any, **config: Any) -> Any:
+        made = make(*args, **config)
+        try:
+            accelerated: Any = accelerate(made, **options)
+        except GpugdaError as error:
+            logger.warning("a driver is not accelerated: %s", error)
+            return made
+        gates.append(accelerated.gpugda)
+        return accelerated
+
+    return driver

@@ -1,0 +1,71 @@
+"""A Python file run as ``__main__``, so that it cannot tell who runs it."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import os
+import sys
+from itertools import pairwise
+from pathlib import Path
+from types import CodeType, ModuleType, TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["open_script", "run_script"]
+
+_HERE = str(Path(__file__).parent)
+
+
+def open_script(path: str) -> bytes:
+    """The text of a script.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    with io.open_code(os.path.abspath(path)) as file:
+        return file.read()
+
+
+def run_script(source: bytes, path: str, arguments: Sequence[str]) -> None:
+    """Runs the script to its end; what it raises, also ``SystemExit``, comes out of here.
+
+    Tracebacks that nobody catches are shown without the frames of this package and of what
+    started it.
+    """
+    sys.excepthook = _show
+    sys.argv = [path, *arguments]
+    sys.path[0] = os.path.dirname(os.path.realpath(path))
+    module = ModuleType("__main__")
+    module.__dict__.update(__file__=path, __builtins__=builtins, __cached__=None)
+    sys.modules["__main__"] = module
+    code: CodeType = compile(source, path, "exec", dont_inherit=True)
+    exec(code, module.__dict__)
+
+
+def _show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    seen: set[int] = set()
+    each: BaseException | None = error
+    while each is not None and id(each) not in seen:
+        seen.add(id(each))
+        each.__traceback__ = _without_us(each.__traceback__)
+        each = each.__cause__ or each.__context__
+    sys.__excepthook__(kind, error, error.__traceback__)
+
+
+def _without_us(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback without frames of this package and of the interpreter's start of it."""
+    kept = []
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if os.path.dirname(name) != _HERE and name != "<frozen runpy>":
+            kept.append(trace)
+        trace = trace.tb_next
+    if not kept:
+        return None
+    for before, after in pairwise(kept):
+        before.tb_next = after
+    kept[-1].tb_next = None
+    return kept[0]

@@ -1,0 +1,28 @@
+"""Result transformers that are methods of the driver's own result."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["for_our_result"]
+
+
+def for_our_result(transformer: Callable[..., Any], theirs: type, ours: type) -> Any:
+    """The same method of our class for ``neo4j.Result.to_df`` and the like; else what was given.
+
+    Args:
+        transformer: As given to ``execute_query``.
+        theirs: ``neo4j.Result`` or ``neo4j.AsyncResult``.
+        ours: The class that is used like it.
+    """
+    if isinstance(transformer, partial):
+        function = for_our_result(transformer.func, theirs, ours)
+        return partial(function, *transformer.args, **transformer.keywords)
+    name = getattr(transformer, "__name__", "")
+    if name and getattr(theirs, name, None) is transformer:
+        return getattr(ours, name, transformer)
+    return transformer

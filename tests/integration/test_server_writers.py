@@ -1,0 +1,198 @@
+"""Writers beside readers: accelerated answers are of states that were, none older than allowed.
+
+Neo4j's own answers need not be: it reads what is committed as it goes, so a query beside a writer
+may see a part of one transaction. They are not judged.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass, field
+
+import pytest
+
+import gpugda
+from gpugda.errors import StaleSnapshotError
+
+pytestmark = pytest.mark.slow
+SLOTS = 40
+PEOPLE = 240
+# The number of the state, and what the state of that number is: together in one snapshot, or torn.
+NUMBER_AND_PLACE = "MATCH (s:State), (:Token)-[:AT]->(p:Slot) RETURN s.number, p.number"
+# Slot k has k + 1 relationships, so the count tells the state; the rest makes it worth accelerating.
+COUNT = "MATCH (:Token)-[:AT]->(:Slot)-[:HAS]->(), (a:P)-[:R]->(b:P)-[:R]->(c:P)-[:R]->(a) RETURN count(*)"
+MOVE = """
+MATCH (s:State), (t:Token)-[at:AT]->(), (p:Slot {number: $number % $slots})
+DELETE at CREATE (t)-[:AT]->(p) SET s.number = $number
+"""
+
+
+@dataclass
+class Writer:
+    """Moves the token again and again, and remembers when each state began and was committed."""
+
+    server: object
+    pause: float
+    begun: list[float] = field(default_factory=list)
+    committed: list[float] = field(default_factory=list)
+    error: BaseException | None = None
+
+    def __enter__(self):
+        self._stop = threading.Event()
+        self.begun.append(time.monotonic())
+        self.committed.append(time.monotonic())
+        self._thread = threading.Thread(target=self._work)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception):
+        self._stop.set()
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+        assert self.error is None
+
+    def _work(self):
+        try:
+            with self.server.driver.session() as session:
+                for number in itertools.count(1):
+                    if self._stop.wait(self.pause):
+                        return
+                    self.begun.append(time.monotonic())
+                    session.run(MOVE, number=number, slots=SLOTS).consume()
+                    self.committed.append(time.monotonic())
+        except BaseException as error:
+            self.error = error
+
+    def allowed(self, asked, answered, max_age):
+        """The states that an answer may be of."""
+        oldest = bisect_right(self.committed, asked - max_age) - 1
+        newest = bisect_right(self.begun, answered) - 1
+        return range(max(oldest, 0), newest + 1)
+
+
+@pytest.fixture
+def game(server):
+    """The graph in state 0, and the number of its triangles."""
+    server.wipe()
+    server.run("CREATE (:State {number: 0}), (:Token)")
+    server.run(
+        "UNWIND range(0, $slots - 1) AS k CREATE (p:Slot {number: k}) "
+        "WITH p, k UNWIND range(0, k) AS j CREATE (p)-[:HAS]->(:Thing)",
+        slots=SLOTS,
+    )
+    server.run("MATCH (t:Token), (p:Slot {number: 0}) CREATE (t)-[:AT]->(p)")
+    server.run("UNWIND range(0, $n - 1) AS i CREATE (:P {i: i})", n=PEOPLE)
+    server.run(
+        "MATCH (a:P), (b:P) WHERE a <> b AND (a.i * 31 + b.i * 17) % 12 = 0 CREATE (a)-[:R]->(b)"
+    )
+    triangles = server.run("MATCH (a:P)-[:R]->(b:P)-[:R]->(c:P)-[:R]->(a) RETURN count(*)")[0][0]
+    assert triangles > 1000
+    return server, triangles
+
+
+def read(accelerator, writer, triangles, engine, max_age, until, seen, wrong):
+    """Asks both questions until then, judging each accelerated answer."""
+    while time.monotonic() < until:
+        try:
+            asked = time.monotonic()
+            result = accelerator.run(NUMBER_AND_PLACE, engine=engine)
+            (number, place), answered = result.fetch(1)[0].values(), time.monotonic()
+            allowed = writer.allowed(asked, answered, max_age)
+            seen[result.summary.engine] += 1
+            if result.summary.engine != "gpu":
+                pass
+            elif place != number % SLOTS:
+                wrong.append(f"torn: state {number} with the token at {place}")
+            elif number not in allowed:
+                wrong.append(f"state {number}, not in {allowed}")
+
+            asked = time.monotonic()
+            result = accelerator.run(COUNT, engine=engine)
+            count, answered = result.single()[0], time.monotonic()
+            possible = {
+                (n % SLOTS + 1) * triangles for n in writer.allowed(asked, answered, max_age)
+            }
+            if result.summary.engine == "gpu" and count not in possible:
+                wrong.append(f"count {count}, not in {sorted(possible)}")
+            seen[result.summary.engine] += 1
+        except StaleSnapshotError:  # of engine="gpu", where writes come faster than exports
+            seen["stale"] += 1
+        except BaseException as error:
+            wrong.append(repr(error))
+            return
+
+
+def read_beside_writes(game, *, freshness, max_age, engine, pause, seconds, readers=2):
+    server, triangles = game
+    seen, wrong = Counter(), []
+    with gpugda.connect(
+        server.uri, auth=server.auth, cache=False, freshness=freshness
+    ) as accelerator:
+        with Writer(server, pause) as writer:
+            until = time.monotonic() + seconds
+            arguments = (accelerator, writer, triangles, engine, max_age, until, seen, wrong)
+            threads = [threading.Thread(target=read, args=arguments) for _ in range(readers)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(seconds + 120)
+            assert not any(thread.is_alive() for thread in threads)
+        assert not wrong, wrong[:10]
+        assert len(writer.committed) > 3
+        settled = settle(accelerator) if engine == "auto" else None
+    return seen, settled
+
+
+def settle(accelerator):
+    """The engine that the query goes to within some seconds of the last write."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        engine = accelerator.run(COUNT).summary.engine
+        if engine == "gpu":
+            break
+        time.sleep(0.2)
+    return engine
+
+
+@pytest.mark.parametrize(("freshness", "max_age"), [("strict", 0.0), ("max_age=1s", 1.0)])
+@pytest.mark.parametrize("engine", ["auto", "gpu"])
+def test_every_answer_is_of_a_state_that_was(game, freshness, max_age, engine):
+    seen, _ = read_beside_writes(
+        game, freshness=freshness, max_age=max_age, engine=engine, pause=0.4, seconds=6
+    )
+    assert seen["gpu"] + seen["native"] > 10, seen
+    if engine == "gpu" or max_age:
+        assert seen["gpu"] > 0, seen
+
+
+def test_under_steady_writes_queries_go_to_the_database_and_come_back(game):
+    seen, settled = read_beside_writes(
+        game, freshness="strict", max_age=0.0, engine="auto", pause=0.01, seconds=6
+    )
+    assert seen["native"] > seen["gpu"], seen
+    assert settled == "gpu"
+
+
+def test_manual_freshness_stays_where_it_was(game):
+    server, triangles = game
+    with gpugda.connect(
+        server.uri, auth=server.auth, cache=False, freshness="manual"
+    ) as accelerator:
+        server.run(MOVE, number=7, slots=SLOTS)
+        assert accelerator.run(COUNT, engine="gpu").single()[0] == triangles
+        accelerator.refresh()
+        assert accelerator.run(COUNT, engine="gpu").single()[0] == 8 * triangles
+        assert accelerator.run(NUMBER_AND_PLACE, engine="gpu").single().values() == [7, 7]
+
+
+def test_a_database_emptied_and_filled_again_is_noticed(game):
+    server, _ = game
+    with gpugda.connect(server.uri, auth=server.auth, cache=False) as accelerator:
+        accelerator.run(COUNT, engine="gpu")
+        server.load("CREATE (:State {number: 3}), (:Token)-[:AT]->(:Slot {number: 3})")
+        assert accelerator.run(NUMBER_AND_PLACE, engine="gpu").values() == [[3, 3]]
+        assert accelerator.run(COUNT, engine="gpu").single()[0] == 0

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+from fake_driver import READ, FakeDevice, FakeDriver
+
+import gpugda
+from gpugda.accelerate.bookmarks import KnownBookmarks
+from gpugda.accelerate.driver import AcceleratedDriver
+from gpugda.accelerate.gate import Gate
+from gpugda.accelerate.lanes import Lanes
+from gpugda.accelerate.later import Later, NeverError
+from gpugda.accelerate.tally import Tally
+from gpugda.errors import ConfigurationError
+
+
+def test_nobody_waits_while_it_is_made():
+    go, driver, device = threading.Event(), FakeDriver(), FakeDevice()
+
+    def open_slowly(name):
+        assert go.wait(5)
+        return device
+
+    lanes = Lanes(driver, open_slowly, lambda driver: "neo4j")
+    accelerated = AcceleratedDriver(driver, Gate(lanes, strict=True))
+    assert accelerated.execute_query(READ) == "server"
+    go.set()
+    assert accelerated.gpugda.wait(None, 5)
+    assert accelerated.execute_query(READ) != "server"
+    accelerated.close()
+    assert device.closed
+
+
+def test_what_is_made_after_closing_is_closed():
+    go, device = threading.Event(), FakeDevice()
+
+    def open_slowly(name):
+        assert go.wait(5)
+        return device
+
+    lanes = Lanes(None, open_slowly, lambda driver: "neo4j")
+    assert lanes.get("neo4j") == "the accelerator is being made"
+    closing = threading.Thread(target=lanes.close)
+    closing.start()
+    go.set()
+    closing.join(5)
+    assert device.closed
+    assert lanes.get("neo4j") == "the driver is closed"
+    assert lanes.get("other") == "the driver is closed"
+
+
+def test_a_failure_is_tried_again(monkeypatch):
+    monkeypatch.setattr("gpugda.accelerate.later._RETRY_SECONDS", 0.0)
+    outcomes = iter([OSError("no connection\nmore"), "made"])
+
+    def make():
+        outcome = next(outcomes)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    later = Later(make, lambda value: None, "test", "waiting")
+    assert later.wait(5) is None
+    assert later.reason == "no connection"
+    assert later.wait(5) == "made"
+
+
+def test_a_failure_for_good_is_not_tried_again():
+    calls = []
+
+    def make():
+        calls.append(1)
+        raise NeverError("a cluster")
+
+    later = Later(make, lambda value: None, "test", "waiting")
+    later.wait(5)
+    later.wait(5)
+    assert (later.get(), later.reason, len(calls)) == (None, "a cluster", 1)
+
+
+def test_waiting_ends_when_nothing_is_loading():
+    device = FakeDevice()
+    device.status = lambda: {"refreshing": False}
+    lanes = Lanes(None, lambda name: device, lambda driver: "neo4j")
+    assert not lanes.wait(None, 60)
+    assert lanes.statuses() == {"neo4j": {"refreshing": False}}
+    lanes.close()
+
+
+def test_a_tally_has_few_reasons():
+    tally = Tally()
+    for number in range(100):
+        tally.count_passed(f"transaction {number:,} is newer")
+    tally.count_accelerated()
+    assert tally.passed_through == {"transaction … is newer": 100}
+    text = "1 accelerated, 100 passed through (100: transaction … is newer)"
+    assert str(tally) == text
+    for number in range(100):
+        tally.count_passed("x" * number)
+    assert len(tally.passed_through) <= 51
+
+
+def test_known_bookmarks_are_bounded(monkeypatch):
+    monkeypatch.setattr("gpugda.accelerate.bookmarks._MOST", 2)
+    known = KnownBookmarks()
+    known.add(["a", "b"])
+    known.add(["a", "c"])
+    assert known.all_known(["a", "c"])
+    assert not known.all_known(["b"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fresness": "strict"}, "no option fresness"),
+        ({"database": "x"}, "no option database"),
+        ({"load": "later"}, "load is 'later'"),
+        ({"freshness": "maybe"}, "freshness"),
+        ({"reader": 1}, "asynchronous"),
+    ],
+)
+def test_options_are_checked_at_once(options, message):
+    with pytest.raises(ConfigurationError, match=message):
+        gpugda.accelerate(FakeDriver(), **options)
+
+
+def test_what_is_no_driver_is_refused():
+    with pytest.raises(ConfigurationError, match="not a str"):
+        gpugda.accelerate("bolt://localhost")
+
+
+def test_the_package_is_the_function():
+    import gpugda.accelerate.entry
+
+    accelerated = gpugda.accelerate(FakeDriver(), device="cpu")
+    assert isinstance(accelerated, FakeDriver)
+    accelerated.close()
