@@ -18,11 +18,7 @@
 #define GROUP 256
 #define PIECE 8192
 #define PIECE_WORDS (PIECE / 32)
-#ifdef STEP_LINKS
-#define LINKS STEP_LINKS
-#else
 #define LINKS MOST_LINKS
-#endif
 
 kernel void find_rows(ulong row_count, global const ulong *sums, ulong low, ulong high, global uint *first_rows) {
     ulong pieces = (high - low + PIECE - 1) / PIECE;
@@ -90,7 +86,6 @@ static inline void look_up_block(
         uint place = rank_of(block->marks, block->ranks, start), base = bases[row];
         block->rows[place] = item;
         block->bases[place] = (uchar)base;
-        UNROLL
         for (uint number = 0; number < step->link_count; ++number) {
             uint2 list = link_list(step, row, number);
             block->begins[number][place] = list.x;
@@ -126,7 +121,6 @@ static inline bool passes(const Step *step, local const Block *block, ulong firs
     if (step->row_bits && !has_bit(step->row_bits, node)) return false;
     uint base = block->bases[place];
     bool is_found = true;
-    UNROLL
     for (uint number = 0; number < step->link_count; ++number) {
         uint link = link_at(step, number);
         global const uint *neighbours = neighbours_of(step, step->words[link + LINK_DIRECTIONS] & INCOMING);

@@ -19,7 +19,6 @@
 /* The nodes that the tests exclude for a row, none twice. Each test has the added node in one of its pairs, or in both. */
 static uint excluded_nodes(const Step *step, ulong row, uint *excluded) {
     uint count = 0;
-    UNROLL
     for (uint test = step->tests; test < step->tests_end; test += TEST_WORDS) {
         uint node = NONE;
         bool holds = true;
@@ -76,7 +75,7 @@ kernel void count_leaves(STEP_PARAMETERS, ulong row_count, global const uint *fi
     ulong total = 0;
     uint excluded[MOST_EXCLUDED], item = get_local_id(0);
     FOR_EACH(row, row_count) {
-        uint from = old_value(&step, row, step.words[step.links]);
+        uint from = old_value(&step, row, words[step.links]);
         uint2 list = list_of(&step, step.links, from);
         total += step.row_bits ? fitting[from] : list.y - list.x;
         uint count = excluded_nodes(&step, row, excluded);
@@ -118,7 +117,6 @@ static inline bool is_in(global const uint *values, uint2 list, uint wanted) {
 }
 
 static inline bool same_prefix(const Step *step, ulong row, ulong other) {
-    UNROLL
     for (uint number = 0; number + 1 < step->link_count; ++number) {
         uint column = step->words[link_at(step, number)];
         if (old_value(step, row, column) != old_value(step, other, column)) return false;

@@ -40,24 +40,9 @@
 
 #define EVERY_ONE 0xFFFFFFFFu
 
-/* Built for one step alone, its words are constants: what it does not need vanishes, and loops over links unroll. */
-#ifdef STEP_WORDS
-constant uint step_words[] = {STEP_WORDS};
-typedef constant const uint *Words;
-#define WORDS step_words
-#define PLACE STEP_PLACE
-#define UNROLL _Pragma("unroll")
-#else
-typedef global const uint *Words;
-#define WORDS words
-#define PLACE at
-#define UNROLL
-#endif
-
 typedef struct {
     Csr outgoing, incoming;
-    Words words;
-    global const uint *incoming_relationship_indexes, *masks, *row_bits, *table;
+    global const uint *incoming_relationship_indexes, *words, *masks, *row_bits, *table;
     uint mask_words, kept, kept_count, tests, tests_end, links, link_count, node_column, bound_column, width;
     ulong stride;
 } Step;
@@ -66,12 +51,12 @@ typedef struct {
     GRAPH_PARAMETERS, global const uint *words, uint at, global const uint *masks, uint mask_words, \
     global const uint *candidates, uint node_words, global const uint *table, ulong stride, uint width
 
-#define STEP_ARGUMENTS {OUTGOING_CSR, INCOMING_CSR, WORDS, incoming_relationship_indexes, masks, \
-    WORDS[PLACE + 3] == NONE ? (global const uint *)0 : candidates + (ulong)WORDS[PLACE + 3] * node_words, table, \
-    mask_words, PLACE + STEP_KEPT_AT, WORDS[PLACE], PLACE + STEP_KEPT_AT + WORDS[PLACE], \
-    PLACE + STEP_KEPT_AT + WORDS[PLACE] + WORDS[PLACE + 1] * TEST_WORDS, \
-    PLACE + STEP_KEPT_AT + WORDS[PLACE] + WORDS[PLACE + 1] * TEST_WORDS, WORDS[PLACE + 2], \
-    WORDS[PLACE + 4], WORDS[PLACE + 5], width, stride}
+#define STEP_ARGUMENTS {OUTGOING_CSR, INCOMING_CSR, incoming_relationship_indexes, words, masks, \
+    words[at + 3] == NONE ? (global const uint *)0 : candidates + (ulong)words[at + 3] * node_words, table, \
+    mask_words, at + STEP_KEPT_AT, words[at], at + STEP_KEPT_AT + words[at], \
+    at + STEP_KEPT_AT + words[at] + words[at + 1] * TEST_WORDS, \
+    at + STEP_KEPT_AT + words[at] + words[at + 1] * TEST_WORDS, words[at + 2], \
+    words[at + 4], words[at + 5], width, stride}
 
 static inline uint old_value(const Step *step, ulong row, uint column) {
     return step->table[column * step->stride + row];
@@ -103,7 +88,7 @@ typedef struct {
     uint begin, end;
 } Segments;
 
-static inline Segments all_segments(Words words, uint link, bool sorted) {
+static inline Segments all_segments(global const uint *words, uint link, bool sorted) {
     Segments segments;
     segments.directions = words[link + LINK_DIRECTIONS];
     segments.types_at = words[link + LINK_TYPES];
@@ -156,7 +141,6 @@ static inline uint2 plain_list(const Step *step, uint link, bool is_incoming, ui
 static inline uint entry_count(const Step *step, uint link, uint from) {
     uint count = 0, directions = step->words[link + LINK_DIRECTIONS];
     if (step->words[link + LINK_FLAGS] & PLAIN) {
-        UNROLL
         for (uint incoming = 0; incoming < 2; ++incoming) {
             if (!(directions & (incoming ? INCOMING : OUTGOING))) continue;
             uint2 list = plain_list(step, link, incoming, from);
@@ -204,7 +188,6 @@ static inline uint matches(
 ) {
     uint count = 0, directions = step->words[link + LINK_DIRECTIONS];
     if (step->words[link + LINK_FLAGS] & PLAIN) {
-        UNROLL
         for (uint incoming = 0; incoming < 2; ++incoming) {
             if (!(directions & (incoming ? INCOMING : OUTGOING)) || count == most) continue;
             if (is_second_side(directions, incoming, from, node)) continue;
@@ -248,7 +231,6 @@ static inline uint tested_value(
 }
 
 static inline bool passes_tests(const Step *step, ulong row, uint node, const uint *relationships) {
-    UNROLL
     for (uint test = step->tests; test < step->tests_end; test += TEST_WORDS) {
         bool equal = tested_value(step, row, node, relationships, step->words[test])
             == tested_value(step, row, node, relationships, step->words[test + 1]);
@@ -269,7 +251,6 @@ static inline ulong combinations(
 ) {
     ulong product = 1;
     if (step->row_bits && !has_bit(step->row_bits, node)) return 0;
-    UNROLL
     for (uint number = 0; number < step->link_count; ++number) {
         uint link = link_at(step, number), flags = step->words[link + LINK_FLAGS];
         counts[number] = 1;
@@ -297,7 +278,6 @@ static inline ulong combinations(
 static inline void take_combination(
     const Step *step, ulong row, uint node, const uint *counts, ulong which, uint *relationships
 ) {
-    UNROLL
     for (uint number = 0; number < step->link_count; ++number) {
         if (counts[number] == 1) continue;
         uint link = link_at(step, number), nth = (uint)(which % counts[number]);
@@ -345,12 +325,10 @@ static inline void write_row(
     const Step *step, ulong row, uint node, const uint *relationships,
     global uint *extended, ulong extended_stride, ulong place
 ) {
-    UNROLL
     for (uint column = 0; column < step->kept_count; ++column) {
         extended[column * extended_stride + place] = old_value(step, row, step->words[step->kept + column]);
     }
     if (step->node_column != NONE) extended[step->node_column * extended_stride + place] = node;
-    UNROLL
     for (uint number = 0; number < step->link_count; ++number) {
         uint column = step->words[link_at(step, number) + LINK_RELATIONSHIP_COLUMN];
         if (column != NONE) extended[column * extended_stride + place] = relationships[number];

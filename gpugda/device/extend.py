@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpugda.device.program import GRAPH, Kernel, get_kernel
+from gpugda.device.program import GRAPH, get_kernel
 from gpugda.device.query_words import NONE
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ __all__ = [
     "Pairs",
     "StepArrays",
     "Test",
-    "definitions_of",
     "extension_words",
 ]
 
@@ -35,12 +34,6 @@ MOST_LINKS = 8
 
 _FILE = "extend.cl"
 STEP_PARAMETERS = f"{GRAPH}bIbIbIbQI"
-_PARAMETERS = {
-    "measure_extensions": "Qbb",
-    "extend_pairs": "QbbQQIbQb",
-    "count_pairs": "QbbQQIb",
-}
-SPECIALISED_FROM = 1 << 62
 _MOST_TILES = 32
 _CPU_PIECE = 4096
 
@@ -140,17 +133,6 @@ def extension_words(steps: Sequence[Extension]) -> tuple[list[int], list[int]]:
     return words, places
 
 
-def definitions_of(step: Extension) -> str:
-    """A step's words as text to be compiled."""
-    words, places = extension_words([step])
-    definitions = {
-        "STEP_WORDS": ",".join(f"{word}u" for word in words),
-        "STEP_PLACE": places[0],
-        "STEP_LINKS": len(step.links),
-    }
-    return "".join(f"#define {name} {text}\n" for name, text in definitions.items())
-
-
 def _word(value: int | None) -> int:
     return NONE if value is None else value
 
@@ -164,14 +146,12 @@ class StepArrays:
         candidates: The matrix of candidates.
         words: What `extension_words` gave.
         place: Of the step in it.
-        definitions: What `definitions_of` gave, for kernels of this step alone.
     """
 
     filter: FilterArrays
     candidates: DeviceArray
     words: DeviceArray
     place: int
-    definitions: str = ""
 
     def arguments(self, table: Table) -> tuple[Any, ...]:
         """For ``STEP_PARAMETERS``."""
@@ -209,15 +189,9 @@ class ExtensionKernels:
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
-        for name in _PARAMETERS:
-            self._kernel(name, "")
-
-    def _kernel(self, name: str, definitions: str) -> Kernel:
-        parameters = f"{STEP_PARAMETERS}{_PARAMETERS[name]}"
-        return get_kernel(self._context, _FILE, name, parameters, definitions)
-
-    def _of_step(self, name: str, arrays: StepArrays, pairs: int) -> Kernel:
-        return self._kernel(name, arrays.definitions if pairs >= SPECIALISED_FROM else "")
+        self._measure = get_kernel(context, _FILE, "measure_extensions", f"{STEP_PARAMETERS}Qbb")
+        self._extend = get_kernel(context, _FILE, "extend_pairs", f"{STEP_PARAMETERS}QbbQQIbQb")
+        self._count = get_kernel(context, _FILE, "count_pairs", f"{STEP_PARAMETERS}QbbQQIb")
 
     @property
     def group_count(self) -> int:
@@ -228,8 +202,7 @@ class ExtensionKernels:
         self, arrays: StepArrays, table: Table, lengths: DeviceArray, bases: DeviceArray
     ) -> None:
         """Writes each row's base and the number of its entries."""
-        kernel = self._of_step("measure_extensions", arrays, table.row_count)
-        kernel(table.row_count, *arrays.arguments(table), table.row_count, lengths, bases)
+        self._measure(table.row_count, *arrays.arguments(table), table.row_count, lengths, bases)
 
     def extend(
         self,
@@ -251,8 +224,7 @@ class ExtensionKernels:
             appended: ``uint32[1]``, rows in ``extended``, before and after.
         """
         groups, tiles = self._split(window)
-        kernel = self._of_step("extend_pairs", arrays, window[1] - window[0])
-        kernel.launch_groups(
+        self._extend.launch_groups(
             groups,
             *_arguments(arrays, table, pairs, window, tiles),
             extended.values,
@@ -271,8 +243,7 @@ class ExtensionKernels:
         """Counts the rows of a window's pairs into ``totals``, ``uint64[group_count]``."""
         groups, tiles = self._split(window)
         arguments = _arguments(arrays, table, pairs, window, tiles)
-        kernel = self._of_step("count_pairs", arrays, window[1] - window[0])
-        kernel.launch_groups(groups, *arguments, totals)
+        self._count.launch_groups(groups, *arguments, totals)
 
     def _split(self, window: tuple[int, int]) -> tuple[int, int]:
         """Work groups, and how many pairs a work item of theirs takes at once."""

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.device import extend
 from gpugda.device.extend import STEP_PARAMETERS
-from gpugda.device.program import Kernel, get_kernel
+from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray, Workspace
@@ -35,8 +34,10 @@ class ListKernels:
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
         self._find = get_kernel(context, _FILE, "find_rows", "QbQQb")
-        for name in _PARAMETERS:
-            self._kernel(name, "")
+        self._kernels = {
+            name: get_kernel(context, _FILE, name, f"{STEP_PARAMETERS}{parameters}")
+            for name, parameters in _PARAMETERS.items()
+        }
 
     @property
     def group_count(self) -> int:
@@ -93,8 +94,7 @@ class ListKernels:
         pieces = -(-count // _PIECE)
         first_rows = workspace.allocate(pieces + 1, np.uint32, "first rows of pieces")
         self._find(pieces + 1, table.row_count, pairs.sums, *window, first_rows)
-        kernel = self._kernel(name, arrays.definitions if count >= extend.SPECIALISED_FROM else "")
-        kernel.launch_groups(
+        self._kernels[name].launch_groups(
             min(pieces, self.group_count),
             *arrays.arguments(table),
             pairs.sums,
@@ -104,7 +104,3 @@ class ListKernels:
             *output,
         )
         workspace.release(first_rows)
-
-    def _kernel(self, name: str, definitions: str) -> Kernel:
-        parameters = f"{STEP_PARAMETERS}{_PARAMETERS[name]}"
-        return get_kernel(self._context, _FILE, name, parameters, definitions)

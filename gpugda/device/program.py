@@ -65,9 +65,7 @@ class Kernel:
             raise device_failure(error, f"launching {self.name}", context.info.name) from error
 
 
-def get_kernel(
-    context: DeviceContext, file: str, name: str, parameters: str, before: str = ""
-) -> Kernel:
+def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) -> Kernel:
     """A kernel of a file such as ``join.cl``, built at the first call for the device.
 
     Args:
@@ -75,18 +73,17 @@ def get_kernel(
         file: Name in ``gpugda_opencl``.
         name: Name in the file.
         parameters: One letter each: ``b`` buffer (or None), ``I`` uint, ``Q`` ulong.
-        before: Text before the file's own, such as definitions: another program for each.
 
     Raises:
         DeviceError: It does not build; the error has the build log.
     """
     with context.lock:
         context.check()
-        known: Kernel | None = context.kernels.get((file + before, name))
+        known: Kernel | None = context.kernels.get((file, name))
         if known is None:
-            handle = cl.Kernel(_program(context, file, before), name)
+            handle = cl.Kernel(_program(context, file), name)
             handle.set_scalar_arg_dtypes([_SCALARS[letter] for letter in parameters])
-            known = context.kernels[file + before, name] = Kernel(context, handle, name)
+            known = context.kernels[file, name] = Kernel(context, handle, name)
         return known
 
 
@@ -105,12 +102,11 @@ def kernel_text(file: str) -> str:
     return _INCLUDE.sub(include, folder.joinpath(file).read_text("utf-8"))
 
 
-def _program(context: DeviceContext, file: str, before: str = "") -> Any:
-    key = file + before
-    if key not in context.programs:
+def _program(context: DeviceContext, file: str) -> Any:
+    if file not in context.programs:
         options = ["-cl-std=CL1.2", *(["-DON_CPU"] if context.is_cpu else [])]
         started = time.perf_counter()
-        context.programs[key] = _build(context, file, before + kernel_text(file), options)
+        context.programs[file] = _build(context, file, kernel_text(file), options)
         if time.perf_counter() - started > _SLOW_BUILD_SECONDS:
             _LOGGER.info(
                 "compiling %s for %s took %.1f s (kept on disk, so only the first time)",
@@ -118,7 +114,7 @@ def _program(context: DeviceContext, file: str, before: str = "") -> Any:
                 context.info.name,
                 time.perf_counter() - started,
             )
-    return context.programs[key]
+    return context.programs[file]
 
 
 def _build(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:

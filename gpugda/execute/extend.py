@@ -31,7 +31,6 @@ __all__ = ["ExtendStrategy"]
 _MOST_COMPILED = 64
 _FEW_CANDIDATES = 0.25
 """Share of all nodes. Going through the neighbours of more costs more than it takes away."""
-EXPLORE_ALWAYS = False
 
 
 class ExtendStrategy(DeviceStrategy):
@@ -55,7 +54,7 @@ class ExtendStrategy(DeviceStrategy):
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
     ) -> _Prepared | None:
         with run.stage("filter"):
-            explore = EXPLORE_ALWAYS or self._is_selective(bound, masks)
+            explore = self._is_selective(bound, masks)
             candidates = filter_candidates(run, bound, masks, self._rounds, explore=explore)
         if candidates is None:
             return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.extend import Pairs, StepArrays, definitions_of, extension_words
+from gpugda.device.extend import Pairs, StepArrays, extension_words
 from gpugda.device.extend_lists import ListKernels
 from gpugda.device.join import Product, Table, step_words
 from gpugda.execute.extend_drafts import ExtendKind
@@ -29,7 +29,6 @@ _FIRST_WINDOW = 1 << 18
 """Rows of the first window: who takes few rows must not wait for many."""
 _FEW = 1 << 16
 """So many new rows, at most, are made without measuring how many there could be."""
-LISTED = True
 _NONE_YET = np.zeros(2, dtype=np.uint32)
 _FIRST_COUNT_WINDOW = 1 << 20
 _LARGEST_WINDOW = 1 << 25
@@ -331,7 +330,7 @@ class ExtendWindows:
 
     def _list_kernels(self, number: int) -> ListKernels | None:
         """For steps of a GPU that keep what they know of rows in local memory."""
-        return self._lists if LISTED and self._steps[number].searched_only else None
+        return self._lists if self._steps[number].searched_only else None
 
     def _most_pairs(self) -> int:
         return _PAIRS_PER_LAUNCH[self._run.graph.context.is_cpu]
@@ -366,8 +365,7 @@ class ExtendWindows:
             words.extend(step_words(step.kept, tests))
         array = workspace.upload(np.array(words, dtype=np.uint32), "steps of the join")
         filters, matrix = self._candidates.arrays, self._candidates.matrix
-        for (number, extension), place in zip(extended, places, strict=True):
-            definitions = definitions_of(extension)
-            self._arrays[number] = StepArrays(filters, matrix, array, place, definitions)
+        for (number, _), place in zip(extended, places, strict=True):
+            self._arrays[number] = StepArrays(filters, matrix, array, place)
         for (number, _), place in zip(plain, plain_places, strict=True):
             self._plain[number] = (array, place)

@@ -8,7 +8,6 @@ import pytest
 from kernels.kernel_graphs import pack, random_graph, wrong
 from kernels.test_join import upload_table
 
-from gpugda.device import extend
 from gpugda.device.buffers import MemoryBudget
 from gpugda.device.candidate_filter import FilterArrays
 from gpugda.device.device_graph import DeviceGraph
@@ -20,7 +19,6 @@ from gpugda.device.extend import (
     Pairs,
     StepArrays,
     Test,
-    definitions_of,
     extension_words,
 )
 from gpugda.device.join import Table
@@ -61,7 +59,6 @@ class Step:
             workspace.upload(matrix),
             workspace.upload(np.array(words, dtype=np.uint32)),
             places[1],
-            definitions_of(extension),
         )
         self.totals = workspace.upload(np.zeros(1024, dtype=np.uint64))
 
@@ -140,11 +137,8 @@ STEPS = {
 
 
 @pytest.mark.parametrize("name", STEPS)
-@pytest.mark.parametrize(
-    ("rows", "own_program"), [(1, False), (255, False), (700, False), (700, True)]
-)
-def test_pairs(context, workspace, monkeypatch, name, rows, own_program):
-    monkeypatch.setattr(extend, "SPECIALISED_FROM", 1 if own_program else 1 << 62)
+@pytest.mark.parametrize("rows", [1, 255, 700])
+def test_pairs(context, workspace, name, rows):
     mask = np.random.default_rng(5).random(3 * NODES) < 0.5
     step = Step(context, workspace, STEPS[name], rows, mask)
     expected = step.expected()

@@ -1,4 +1,4 @@
-"""Plain lists on a GPU against Python, by the general program and by one of the step's own."""
+"""Plain lists on a GPU against Python."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ from kernels.kernel_graphs import wrong
 from kernels.test_extend import Step, appended, extension, link, measured
 from kernels.test_extend_rows import LISTS, simple_graph
 
-from gpugda.device import extend
 from gpugda.device.extend import ExtensionKernels, Test
 from gpugda.device.extend_lists import ListKernels
 from gpugda.device.join import Table
@@ -18,13 +17,11 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("own_program", [False, True])
 @pytest.mark.parametrize("rows", [1, 255, 3000])
 @pytest.mark.parametrize("name", STEPS)
-def test_lists(context, workspace, monkeypatch, name, rows, own_program):
+def test_lists(context, workspace, name, rows):
     if context.is_cpu:
         pytest.skip("for GPUs")
-    monkeypatch.setattr(extend, "SPECIALISED_FROM", 1 if own_program else 1 << 62)
     step = Step(context, workspace, STEPS[name], rows, graph=simple_graph())
     expected = step.expected()
     pairs = measured(context, workspace, ExtensionKernels(context), step)
