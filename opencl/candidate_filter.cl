@@ -72,7 +72,7 @@ kernel void check_candidates(
         uint row = first_row + (uint)(i / words), word = (uint)(i % words);
         ulong place = (ulong)row * words + word;
         uint mask = query[row * NODE_WORDS + NODE_MASK];
-        uint bits = query[row * NODE_WORDS + LEVEL] > 0 ? marks[place] : NONE;
+        uint bits = marks && query[row * NODE_WORDS + LEVEL] > 0 ? marks[place] : NONE;
         if (bits) bits &= labelled(query, row, label_bits, words, word);
         if (mask != NONE) bits &= node_masks[(ulong)mask * words + word];
         if (word == words - 1 && (node_count & 31)) bits &= (1u << (node_count & 31)) - 1;

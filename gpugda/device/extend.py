@@ -196,7 +196,7 @@ class ExtensionKernels:
     @property
     def group_count(self) -> int:
         """Most work groups of a launch, the length of ``totals``."""
-        return self._context.info.compute_units * (16 if self._context.is_cpu else 8)
+        return self._context.info.compute_units * 16
 
     def measure(
         self, arrays: StepArrays, table: Table, lengths: DeviceArray, bases: DeviceArray

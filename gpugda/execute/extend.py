@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["ExtendStrategy"]
 
 _MOST_COMPILED = 64
+_FEW_CANDIDATES = 0.25
+"""Share of all nodes. Going through the neighbours of more costs more than it takes away."""
 
 
 class ExtendStrategy(DeviceStrategy):
@@ -52,7 +54,8 @@ class ExtendStrategy(DeviceStrategy):
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
     ) -> _Prepared | None:
         with run.stage("filter"):
-            candidates = filter_candidates(run, bound, masks, self._rounds)
+            explore = self._is_selective(bound, masks)
+            candidates = filter_candidates(run, bound, masks, self._rounds, explore=explore)
         if candidates is None:
             return None
         describe_candidates(run.report, bound, candidates, None)
@@ -60,6 +63,13 @@ class ExtendStrategy(DeviceStrategy):
         steps = self._steps(bound, order, masks, wanted, candidates, counting=counting)
         windows = ExtendWindows(run, self._extensions, self._rows, steps, candidates)
         return _Prepared(bound, steps, windows)
+
+    def _is_selective(self, bound: BoundQuery, masks: Masks) -> bool:
+        """Has a query node so few candidates that its neighbours' candidates get fewer, too?"""
+        few = self._graph.graph.node_count * _FEW_CANDIDATES
+        return bool(masks.nodes or masks.relationships) or any(
+            each.cardinality < few for each in bound.nodes
+        )
 
     def _steps(
         self,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.extend import Pairs, StepArrays, extension_words
+from gpugda.device.extend_lists import ListKernels
 from gpugda.device.join import Product, Table, step_words
 from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_rows import RowExtensions
@@ -37,7 +38,7 @@ _LONGEST_SECONDS = 0.5
 _LARGEST_LAST_WINDOW = 1 << 22
 _BYTES_TO_EXTEND = 4 + 8 + 1
 """Per row of a table that is extended: its length, the prefix sum, its base."""
-_PAIRS_PER_LAUNCH = {True: 1 << 22, False: 1 << 28}
+_PAIRS_PER_LAUNCH = {True: 1 << 22, False: 1 << 30}
 """On a CPU and on a GPU: what takes a fraction of the time in which a query must be stopped."""
 
 
@@ -66,6 +67,7 @@ class ExtendWindows:
     ) -> None:
         self._run = run
         self._kernels = kernels
+        self._lists = ListKernels(run.graph.context) if not run.graph.context.is_cpu else None
         self._steps = steps
         self._candidates = candidates
         self._grown = [_FIRST_WINDOW] * len(steps)
@@ -255,7 +257,13 @@ class ExtendWindows:
                 return end, self._rowwise.append(number, table, rows, extended, self._totals)
         high = min(high, low + self._most_pairs())
         arrays = self._arrays[number]
-        self._kernels.extend(arrays, table, pairs, (low, high), extended, self._counters)
+        lists = self._list_kernels(number)
+        if lists is not None:
+            lists.append(
+                self._run.workspace, arrays, table, pairs, (low, high), extended, self._counters
+            )
+        else:
+            self._kernels.extend(arrays, table, pairs, (low, high), extended, self._counters)
         return high, int(self._run.workspace.download(self._counters, 0, 1)[0])
 
     def _whole_rows(self, pairs: Pairs, window: tuple[int, int]) -> tuple[int, int]:
@@ -312,9 +320,17 @@ class ExtendWindows:
                 self._run.check_deadline()
             high = min(low + self._most_pairs(), pairs.total)
             arrays = self._arrays[number]
-            self._kernels.count(arrays, table, pairs, (low, high), self._totals)
+            lists = self._list_kernels(number)
+            if lists is not None:
+                lists.count(workspace, arrays, table, pairs, (low, high), self._totals)
+            else:
+                self._kernels.count(arrays, table, pairs, (low, high), self._totals)
             low = high
         return int(workspace.download(self._totals).sum(dtype=np.uint64))
+
+    def _list_kernels(self, number: int) -> ListKernels | None:
+        """For steps of a GPU that keep what they know of rows in local memory."""
+        return self._lists if self._steps[number].searched_only else None
 
     def _most_pairs(self) -> int:
         return _PAIRS_PER_LAUNCH[self._run.graph.context.is_cpu]

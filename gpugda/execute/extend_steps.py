@@ -250,18 +250,16 @@ class _Compiler:
 
     # ------------------------------------------------------------------ what needs no look
     def _fits_all(self, draft: Draft) -> bool:
-        """Is every neighbour a candidate, for nothing else is asked of it?"""
+        """Need the candidates not be asked, for the step itself sees all that they must have?"""
         node = self._bound.nodes[draft.position]
-        adjacent = [
-            each
-            for each in self._bound.relationships
-            if node.position in (each.source, each.target)
-        ]
         return (
-            len(adjacent) == 1
-            and not node.labels
+            not node.labels
             and node.position not in self._masks.nodes
-            and all(need.at_least <= 1 for need in node.degree_needs)
+            and all(
+                each.position in draft.links
+                for each in self._bound.relationships
+                if node.position in (each.source, each.target)
+            )
         )
 
     def _counts_lengths(self, draft: Draft) -> bool:

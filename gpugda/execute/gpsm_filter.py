@@ -56,7 +56,7 @@ class Candidates:
 
 
 def filter_candidates(
-    run: Run, bound: BoundQuery, masks: Masks, rounds: int | None
+    run: Run, bound: BoundQuery, masks: Masks, rounds: int | None, *, explore: bool = True
 ) -> Candidates | None:
     """The candidates of all query nodes; None as soon as one has none.
 
@@ -65,6 +65,7 @@ def filter_candidates(
         bound: The query.
         masks: What predicates leave.
         rounds: How often candidates are refined; None until nothing changes.
+        explore: Shall neighbourhoods be looked at? Else labels, degrees and predicates decide.
     """
     budget = run.workspace.budget
     label_bits, slots = run.graph.label_slots(label_ids(bound), budget)
@@ -80,7 +81,8 @@ def filter_candidates(
         relationship_words=run.graph.relationship_words,
         node_count=run.graph.graph.node_count,
     )
-    return _Filter(run, arrays, encoding, has_relationships=bool(bound.relationships)).all(rounds)
+    explores = explore and bool(bound.relationships)
+    return _Filter(run, arrays, encoding, explores=explores).all(rounds)
 
 
 def _upload(run: Run, values: np.ndarray | None) -> DeviceArray | None:
@@ -98,19 +100,19 @@ class _Filter:
     """Two matrices: kernels read one and take away in the other, a copy."""
 
     def __init__(
-        self, run: Run, arrays: FilterArrays, encoding: Encoding, *, has_relationships: bool
+        self, run: Run, arrays: FilterArrays, encoding: Encoding, *, explores: bool
     ) -> None:
         self._run = run
         self._arrays = arrays
         self._encoding = encoding
-        self._has_relationships = has_relationships
+        self._explores = explores
         self._everything = Batch(0, encoding.levels[-1])
         size = encoding.levels[-1] * arrays.words
         self._read = run.workspace.allocate(size, np.uint32, "candidates")
         self._kept = run.workspace.allocate(size, np.uint32, "candidates")
 
     def all(self, rounds: int | None) -> Candidates | None:
-        if not self._has_relationships:
+        if not self._explores:
             self._run.kernels.candidate_filter.check_candidates(
                 self._arrays, self._everything, None, self._read
             )

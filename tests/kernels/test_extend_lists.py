@@ -1,0 +1,39 @@
+"""Plain lists on a GPU against Python."""
+
+import numpy as np
+import pytest
+from kernels.kernel_graphs import wrong
+from kernels.test_extend import Step, appended, extension, link, measured
+from kernels.test_extend_rows import LISTS, simple_graph
+
+from gpugda.device.extend import ExtensionKernels, Test
+from gpugda.device.extend_lists import ListKernels
+from gpugda.device.join import Table
+
+STEPS = {
+    **LISTS,
+    "all fit": extension(link(0, types=(1,)), candidate_row=None),
+    "a test of one list": extension(link(1, False, True, types=(2,)), tests=[Test(0, 2, False)]),
+}
+
+
+@pytest.mark.parametrize("rows", [1, 255, 3000])
+@pytest.mark.parametrize("name", STEPS)
+def test_lists(context, workspace, name, rows):
+    if context.is_cpu:
+        pytest.skip("for GPUs")
+    step = Step(context, workspace, STEPS[name], rows, graph=simple_graph())
+    expected = step.expected()
+    pairs = measured(context, workspace, ExtensionKernels(context), step)
+    width, capacity = 3, expected.total() + 5
+    extended = Table(wrong(workspace, capacity * width), 0, width, capacity)
+    counters = workspace.upload(np.zeros(2, dtype=np.uint32))
+    kernels = ListKernels(context)
+    window = max(1, pairs.total // 3)
+    for low in range(0, pairs.total, window):
+        part = (low, min(low + window, pairs.total))
+        kernels.append(workspace, step.arrays, step.table, pairs, part, extended, counters)
+        kernels.count(workspace, step.arrays, step.table, pairs, part, step.totals)
+    assert int(workspace.download(counters)[0]) == expected.total()
+    assert int(workspace.download(step.totals).sum()) == expected.total()
+    assert appended(workspace, extended, expected) == expected
