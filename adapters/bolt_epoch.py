@@ -1,8 +1,8 @@
 """Whether a server is still the process that it was.
 
-A database that is restored in place keeps its uuid, and may come to the same transaction number with
-other contents. The server has to be stopped for that, so the time at which its process started is
-made a part of a state's name. It is asked for once per connection: a connection that goes on
+A database that is restored in place keeps its uuid, and may come to the same transaction number
+with other contents. The server has to be stopped for that, so the time at which its process started
+is made a part of a state's name. It is asked for once per connection: a connection that goes on
 working leads to the same process.
 """
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.answer.declined import Declined
-    from gpugda.data.data_graph import DataGraph
     from gpugda.loading import LoadedGraph
     from gpugda.plan.plan import Plan
     from gpugda.query.query_graph import QueryGraph
@@ -224,18 +223,6 @@ class Accelerator:
         self._check_usable()
         device = {"device": self._session.device_name, "device_bytes": self._session.bytes_used}
         return {**_graph_status(self._answers.loaded), **device, **self._answers.status()}
-
-    def snapshot_graph(self) -> DataGraph:
-        """The data graph that is loaded, for tools that look at the graph itself.
-
-        Raises:
-            SourceError: There is no snapshot yet, and none can be read.
-        """
-        self._check_usable()
-        if self._answers.loaded is None:
-            self._answers.refresh()
-        assert self._answers.loaded is not None
-        return self._answers.loaded.graph
 
     def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
         """Measures how fast the device and the server are, which the planner goes by.

@@ -1,39 +1,124 @@
-"""A user's own queries: statements of a file, separated by semicolons as in cypher-shell."""
+"""Queries of the user's own: a file of statements, and one of parameters."""
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from gpugda.errors import ConfigurationError
+from gpugda.bench.cases import Case
+from gpugda.errors import ConfigurationError, QueryError
+from gpugda.query import ast
+from gpugda.query.prepare import prepare
 
-__all__ = ["statements"]
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
-_PIECE: Final = re.compile(
-    r"""(?P<comment>//[^\n]*|/\*.*?\*/)
-      | (?P<kept>"(?:\\.|[^"\\])*" | '(?:\\.|[^'\\])*' | `[^`]*` | [^;])
-      | (?P<end>;)""",
-    re.DOTALL | re.VERBOSE,
+    from gpugda.query.query_graph import Query
+
+__all__ = ["cases_of_file", "read_parameters", "split_statements"]
+
+# What a semicolon may stand in without ending a statement.
+_WHOLE = re.compile(
+    r"""//[^\n\r]*|/\*.*?(?:\*/|\Z)|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|;""", re.DOTALL
+)
+_COMMENT = re.compile(
+    r"(?P<comment>//[^\n\r]*|/\*.*?(?:\*/|\Z))|'(?:[^'\\]|\\.)*'|`[^`]*`", re.DOTALL
+)
+_CUTS = re.compile(r"\b(?:LIMIT|SKIP|OFFSET)\b", re.IGNORECASE)
+_WRITES = re.compile(
+    r"\b(?:CREATE|MERGE|DELETE|SET|REMOVE|DROP|FOREACH|LOAD|ALTER|GRANT|REVOKE|DENY)\b",
+    re.IGNORECASE,
 )
 
 
-def statements(text: str) -> list[str]:
-    """The statements, without comments; semicolons within quotes do not end one.
+def split_statements(text: str) -> list[str]:
+    """Statements separated by semicolons, without those that are empty or only comments."""
+    cuts = [match.start() for match in _WHOLE.finditer(text) if match[0] == ";"]
+    starts, ends = [0, *(cut + 1 for cut in cuts)], [*cuts, len(text)]
+    parts = [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+    return [part for part in parts if _without_comments(part)]
+
+
+def read_parameters(path: str | None) -> dict[str, Any]:
+    """Parameters from a JSON file: one object, names to values.
 
     Raises:
-        ConfigurationError: There is none.
+        ConfigurationError: It cannot be read, or is something else.
     """
-    found, current = [], []
-    for match in _PIECE.finditer(text):
-        if match["kept"] is not None:
-            current.append(match["kept"])
-        elif match["comment"] is not None:
-            current.append(" ")
-        else:
-            found.append("".join(current).strip())
-            current = []
-    found.append("".join(current).strip())
-    kept = [statement for statement in found if statement]
-    if not kept:
-        raise ConfigurationError("The file holds no query.")
-    return kept
+    if path is None:
+        return {}
+    try:
+        found = json.loads(_read(path, "--params"))
+    except ValueError as error:
+        raise ConfigurationError(f"--params {path!r} is not JSON: {error}.") from error
+    if not isinstance(found, dict):
+        raise ConfigurationError(f'--params {path!r} must hold one object: {{"name": value, …}}.')
+    return found
+
+
+def cases_of_file(path: str, parameters: Mapping[str, Any]) -> list[Case]:
+    """The cases of a query file.
+
+    Raises:
+        ConfigurationError: It cannot be read, holds no query, or one that writes.
+    """
+    statements = split_statements(_read(path, "--queries"))
+    if not statements:
+        raise ConfigurationError(f"--queries {path!r} holds no query.")
+    return [_case(number, text, parameters) for number, text in enumerate(statements, start=1)]
+
+
+def _read(path: str, option: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigurationError(f"{option} {path!r} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{option} {path!r} is not UTF-8 text.") from error
+
+
+def _without_comments(text: str) -> str:
+    return _COMMENT.sub(lambda match: "" if match["comment"] else match[0], text).strip()
+
+
+def _case(number: int, text: str, parameters: Mapping[str, Any]) -> Case:
+    bare = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`", "''", _without_comments(text))
+    query = _prepared(text)
+    if query is None and (found := _WRITES.search(bare)):
+        raise ConfigurationError(
+            f"Query {number} holds {found[0].upper()}: the benchmark runs queries many times, so "
+            "only those that read."
+        )
+    return Case(
+        f"query-{number:03}",
+        "",
+        0 if query is None else len(query.graph.nodes),
+        0 if query is None else len(query.graph.relationships),
+        "own",
+        (f"{text}\n// ", ""),
+        {name: value for name, value in parameters.items() if _uses(bare, name)},
+        _row_limit(query, bare),
+        lists_unordered=re.search(r"\bcollect\s*\(", bare, re.IGNORECASE) is not None,
+        renames=False,
+    )
+
+
+def _prepared(text: str) -> Query | None:
+    try:
+        return prepare(text)
+    except QueryError:
+        return None  # Neo4j may know it; the run says what the device thinks of it
+
+
+def _uses(text: str, name: str) -> bool:
+    return re.search(rf"\$\s*{re.escape(name)}(?!\w)", text) is not None
+
+
+def _row_limit(query: Query | None, bare: str) -> int | None:
+    if _CUTS.search(bare) is None:
+        return None
+    if query is not None and query.skip is None and isinstance(query.limit, ast.Literal):
+        return int(query.limit.value) if bare.upper().count("LIMIT") == 1 else 0
+    return 0

@@ -1,282 +1,311 @@
-"""What was measured, as CSV, JSON and Markdown."""
+"""The report in Markdown."""
 
 from __future__ import annotations
 
-import csv
-import json
-import os
-import platform
-from dataclasses import asdict
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpugda.bench.figures import break_even, geometric_mean, grouped, regret, spread
+from gpugda.bench.findings import FACTOR, SLACK_SECONDS
+from gpugda.result.summary import format_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from gpugda.bench.experiment import Experiment, Options
-    from gpugda.bench.figures import Spread
+    from gpugda.bench.ablations import Ablation
+    from gpugda.bench.findings import Findings, GroupFindings, Promise
+    from gpugda.bench.measuring import Measured
 
-__all__ = ["machine", "write_report"]
+__all__ = ["Background", "report_text"]
 
-COLUMNS = (
-    "node count",
-    "relationship count",
-    "result count",
-    "data conversion run time",
-    "GPUGDA run time",
-    "Cypher run time",
-    "Cypher query",
-    "graph",
-    "density",
-    "form",
-    "device new s",
-    "device again s",
-    "Neo4j new s",
-    "Neo4j again s",
-    "auto again s",
-    "auto engine",
-    "speed-up new",
-    "speed-up again",
-    "agrees",
-    "note",
-)
-"""The first seven are the thesis', in its order; times in seconds."""
+_SHOWN = 20
 
 
-def machine(device: str, server: str) -> dict[str, Any]:
-    """The machine and the versions, without names of hosts or paths."""
-    return {
-        "measured": datetime.now(UTC).isoformat(timespec="seconds"),
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "cores": os.cpu_count(),
-        "memory_bytes": _memory(),
-        "device": device,
-        "server": server,
-        "packages": {
-            name: _version(name) for name in ("gpugda", "neo4j", "neo4j-rust-ext", "pyopencl")
-        },
-    }
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What the figures belong to.
+
+    Args:
+        graph: Name and sizes of the graph.
+        machine: As `describe_machine` gives it.
+        options: Of the benchmark, with the seed.
+        generated: What was wanted and reached, a line a size.
+        export: Seconds of each export.
+        properties_seconds: Reading the properties that conditions ask for.
+        notes: Sentences about what was not done, and why.
+    """
+
+    graph: Mapping[str, Any]
+    machine: Mapping[str, Any]
+    options: Mapping[str, Any]
+    generated: Sequence[Mapping[str, Any]]
+    export: Sequence[float]
+    properties_seconds: float
+    notes: Sequence[str]
 
 
-def write_report(
-    folder: Path, experiments: Sequence[Experiment], options: Options, facts: dict[str, Any]
-) -> list[Path]:
-    """Writes ``results.csv``, ``results.json``, ``report.md``, and plots if they can be made."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / "results.csv", folder / "results.json", folder / "report.md"]
-    with paths[0].open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        writer.writerows(_rows(experiments))
-    content = {
-        "machine": facts,
-        "options": asdict(options),
-        "graphs": list(map(_json, experiments)),
-    }
-    paths[1].write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    plots = _plots(folder, experiments)
-    paths[2].write_text(_markdown(experiments, options, facts, plots), encoding="utf-8")
-    return paths + plots
-
-
-def _plots(folder: Path, experiments: Sequence[Experiment]) -> list[Path]:
-    try:
-        from gpugda.bench.plots import draw
-    except ImportError:
-        return []  # the report says so
-    return draw(folder, experiments)
-
-
-# ------------------------------------------------------------------ rows
-def _rows(experiments: Iterable[Experiment]) -> Iterable[tuple[Any, ...]]:
-    for experiment in experiments:
-        for each in experiment.measured:
-            case = each.case
-            yield (
-                case.nodes,
-                case.relationships,
-                each.rows,
-                _cell(experiment.load_seconds),
-                _cell(each.device_new),
-                _cell(each.native_new),
-                case.texts[0],
-                case.graph,
-                case.density,
-                case.form,
-                _cell(each.device_new),
-                _cell(each.device_again),
-                _cell(each.native_new),
-                _cell(each.native_again),
-                _cell(each.auto_again),
-                each.auto_engine,
-                _cell(each.speedup_new),
-                _cell(each.speedup_again),
-                "" if each.agrees is None else each.agrees,
-                each.note,
-            )
-
-
-def _cell(number: float | None) -> str:
-    return "" if number is None else f"{number:.6g}"
-
-
-def _json(experiment: Experiment) -> dict[str, Any]:
-    measured = experiment.measured
-    paid = break_even(measured, experiment.load_seconds)
-    return {
-        "graph": experiment.graph,
-        "nodes": experiment.nodes,
-        "relationships": experiment.relationships,
-        "load_seconds": experiment.load_seconds,
-        "queries": len(measured),
-        "wrong": len(experiment.wrong),
-        "stopped": experiment.stopped,
-        "break_even_queries": paid,
-        "regret": regret(measured),
-        "late_share": _late(experiment),
-        "ablations": [asdict(each) for each in experiment.ablations],
-        "groups": [
-            {
-                "density": group.density,
-                "nodes": group.nodes,
-                "queries": len(group.measured),
-                "speedup_new": _spread(each.speedup_new for each in group.measured),
-                "speedup_again": _spread(each.speedup_again for each in group.measured),
-                "device_new": _spread(each.device_new for each in group.measured),
-                "native_new": _spread(each.native_new for each in group.measured),
-                "device_again": _spread(each.device_again for each in group.measured),
-                "native_again": _spread(each.native_again for each in group.measured),
-            }
-            for group in grouped(measured)
-        ],
-    }
-
-
-def _spread(numbers: Iterable[float | None]) -> dict[str, float] | None:
-    found = spread(numbers)
-    return None if found is None else asdict(found)
-
-
-def _late(experiment: Experiment) -> float | None:
-    timed = [each for each in experiment.measured if each.auto_again is not None]
-    return sum(each.is_late for each in timed) / len(timed) if timed else None
-
-
-# ------------------------------------------------------------------ Markdown
-def _markdown(
-    experiments: Sequence[Experiment],
-    options: Options,
-    facts: dict[str, Any],
-    plots: Sequence[Path],
+def report_text(
+    background: Background,
+    findings: Findings,
+    measured: Measured,
+    ablations: Sequence[Ablation],
+    plots: Sequence[str],
 ) -> str:
-    lines = ["# Comparison with Neo4j", ""]
-    lines += [f"- {facts['server']}, device {facts['device']}, {facts['cores']} cores"]
-    lines += [
-        f"- gpugda {facts['packages']['gpugda']}, {facts['measured']}, seed {options.seed}, "
-        f"{options.count} query graphs each, least of {options.repetitions} runs of a known text",
-        "- new: neither engine has seen the text; again: both have. Times from `run` to values.",
-        "",
+    """The whole report."""
+    parts = [
+        f"# gpugda against {_baseline_name(findings)}: {background.graph['name']}",
+        _outcome(measured),
+        _background(background),
+        _overall(findings),
+        _promises(findings),
+        *_groups(findings),
+        _not_compared(findings, measured),
+        _ablations(ablations),
+        _generated(background),
+        "\n\n".join(f"![{name}](plots/{name}.png)" for name in plots),
     ]
-    for experiment in experiments:
-        lines += _section(experiment)
-    if not plots:
-        lines += ["No plots: they need matplotlib (`pip install gpugda[bench]`).", ""]
-    for plot in plots:
-        if plot.suffix == ".png":
-            lines += [f"![{plot.stem}]({plot.name})", ""]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _baseline_name(findings: Findings) -> str:
+    return "Neo4j" if findings.baseline == "native" else "its reference executor"
+
+
+def _outcome(measured: Measured) -> str:
+    lines = []
+    if not measured.finished:
+        lines.append("**Cancelled: this is what was measured until then.**")
+    if measured.mismatches:
+        lines.append(f"**{len(measured.mismatches)} WRONG ANSWERS:**")
+    lines += [
+        f"{found.case.name}, engine {found.engine}: {found.what}\n\n"
+        f"    {_indented(found.text)}\n    parameters {dict(found.case.parameters)}"
+        for found in measured.mismatches[:_SHOWN]
+    ]
+    if not measured.mismatches:
+        ways = sorted(set(measured.compared_by.values()))
+        counts = {way: list(measured.compared_by.values()).count(way) for way in ways}
+        told = ", ".join(f"{count} by {way}" for way, count in counts.items()) or "none"
+        lines.append(f"No wrong answer. Answers compared: {told}.")
+    return "\n\n".join(lines)
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n    ")
+
+
+def _background(background: Background) -> str:
+    machine, graph = background.machine, background.graph
+    device = machine.get("device", {})
+    rows = [
+        (
+            "graph",
+            f"{graph['nodes']:,} nodes, {graph['relationships']:,} relationships, "
+            f"{graph['labels']} labels, {graph['types']} types, density {graph['density']:.2e}",
+        ),
+        ("device", f"{device.get('name', '-')}, {device.get('platform', '')}"),
+        ("server", machine.get("server") or "none: an embedded graph"),
+        ("machine", f"{machine.get('cpu')}, {machine.get('cores')} cores"),
+        ("options", ", ".join(f"{name} {value}" for name, value in background.options.items())),
+        ("export", _export(background)),
+    ]
+    return "\n".join(
+        [
+            *_table(("", ""), rows),
+            *(f"\nNote: {note}" for note in background.notes),
+        ]
+    )
+
+
+def _export(background: Background) -> str:
+    if not background.export:
+        return "not measured"
+    each = ", ".join(format_seconds(seconds) for seconds in background.export)
+    return f"{each}; properties of the conditions {format_seconds(background.properties_seconds)}"
+
+
+def _overall(findings: Findings) -> str:
+    if not findings.overall:
+        return ""
+    header = (
+        "queries",
+        "text",
+        "number",
+        "geometric mean",
+        "mean ± sd",
+        "median",
+        "least",
+        "bounds",
+        "no ratio",
+    )
+    rows = [
+        (
+            group.density or "own",
+            group.phase,
+            group.cases,
+            _factor(group.geometric),
+            f"{_number(group.speedup.mean)} ± {_number(group.speedup.deviation)}",
+            _number(group.speedup.median),
+            _number(group.speedup.least),
+            group.bounds,
+            group.without,
+        )
+        for group in findings.overall
+    ]
+    return "\n".join(["## Speed-up of the device", "", *_table(header, rows)])
+
+
+def _promises(findings: Findings) -> str:
+    if not findings.promises:
+        return ""
+    header = (
+        "text",
+        "queries",
+        f"auto > {FACTOR:g} native + {SLACK_SECONDS * 1e3:g} ms",
+        "worst auto ÷ native",
+        "regret of auto",
+        "of the rules",
+        "export pays after (gpu)",
+        "(auto)",
+    )
+    rows = [
+        (
+            each.phase,
+            each.cases,
+            f"{each.share:.1%} ({len(each.broken)})",
+            _number(each.worst),
+            f"{each.auto_regret:.3f}",
+            ", ".join(f"{rule} {value:.3f}" for rule, value in each.rule_regrets.items()),
+            _queries(each.break_even),
+            _queries(each.break_even_auto),
+        )
+        for each in findings.promises
+    ]
+    lines = ["## The planner", "", *_table(header, rows)]
+    lines += [line for each in findings.promises if (line := _broken(each))]
     return "\n".join(lines)
 
 
-def _section(experiment: Experiment) -> list[str]:
-    measured = experiment.measured
-    lines = [
-        f"## {experiment.graph}",
-        "",
-        f"{experiment.nodes:,} nodes, {experiment.relationships:,} relationships; read in "
-        f"{experiment.load_seconds:.2f} s.",
-        "",
+def _broken(promise: Promise) -> str:
+    if not promise.broken:
+        return ""
+    names = ", ".join(promise.broken[:_SHOWN])
+    more = len(promise.broken) - _SHOWN
+    rest = f", and {more} more" if more > 0 else ""
+    return f"\nSlower than allowed, {promise.phase} text: {names}{rest}"
+
+
+def _groups(findings: Findings) -> list[str]:
+    if not findings.groups:
+        return []
+    engines = list(dict.fromkeys(engine for group in findings.groups for engine in group.times))
+    header = (
+        "nodes/rel.",
+        "text",
+        "queries",
+        *(f"{engine} ms: mean ± sd (median, p95)" for engine in engines),
+        "speed-up: mean ± sd",
+        "median",
+        "geometric",
+    )
+    parts = []
+    for density in dict.fromkeys(group.density for group in findings.groups):
+        found = [group for group in findings.groups if group.density == density]
+        rows = [_group_row(group, engines) for group in found]
+        parts.append(
+            "\n".join(
+                [f"## {(density or 'own').capitalize()} queries by size", "", *_table(header, rows)]
+            )
+        )
+    return parts
+
+
+def _group_row(group: GroupFindings, engines: Sequence[str]) -> tuple[Any, ...]:
+    times = []
+    for engine in engines:
+        found = group.times.get(engine)
+        times.append(
+            "-"
+            if found is None
+            else f"{_ms(found.mean)} ± {_ms(found.deviation)} "
+            f"({_ms(found.median)}, {_ms(found.percentile_95)})"
+        )
+    return (
+        group.label,
+        group.phase,
+        group.cases,
+        *times,
+        f"{_number(group.speedup.mean)} ± {_number(group.speedup.deviation)}",
+        _number(group.speedup.median),
+        _number(group.geometric),
+    )
+
+
+def _not_compared(findings: Findings, measured: Measured) -> str:
+    found = [
+        (run.case, run.phase, run.engine, run.outcome, run.note or "-")
+        for run in measured.runs
+        if run.outcome != "ok"
     ]
-    if experiment.stopped:
-        lines += ["**Ended early.**", ""]
-    for each in experiment.wrong:
-        lines += [f"**Wrong**: {each.case.name}: `{each.case.texts[0]}`", ""]
-    lines += [
-        "| query nodes | density | queries | Neo4j new | device new | "
-        "speed-up new: mean ± deviation, median, geometric | Neo4j again | device again | speed-up again: median, geometric |",
-        "|---|---|---|---|---|---|---|---|---|",
+    if not found:
+        return ""
+    more = [f"\nand {len(found) - _SHOWN} more: runs.csv"] if len(found) > _SHOWN else []
+    table = _table(("query", "text", "engine", "outcome", "note"), found[:_SHOWN])
+    title = f"## Runs without an answer: {len(found)} of {len(measured.runs)}"
+    return "\n".join([title, "", *table, *more])
+
+
+def _ablations(ablations: Sequence[Ablation]) -> str:
+    if not ablations:
+        return ""
+    header = ("part", "variant", "queries", "mean", "median", "not answered")
+    rows = [
+        (
+            each.part,
+            each.variant,
+            each.queries,
+            format_seconds(each.mean_seconds),
+            format_seconds(each.median_seconds),
+            each.failed,
+        )
+        for each in ablations
     ]
-    for group in grouped(measured):
-        lines.append(_row(group.nodes, group.density, group.measured))
-    for density in sorted({each.case.density for each in measured}):
-        chosen = [each for each in measured if each.case.density == density]
-        lines.append(_row("all", density, chosen))
-    paid = break_even(measured, experiment.load_seconds)
-    judged, late = regret(measured), _late(experiment)
-    lines += [
-        "",
-        f"- The snapshot pays after {paid:,.0f} new queries." if paid else "- It never pays.",
-        f"- `auto`: {_number(judged)} times the better engine in hindsight; "
-        f"{_share(late)} of the queries took more than 1.1 times Neo4j's time plus 2 ms.",
-        "",
-    ]
-    if experiment.ablations:
-        lines += ["| device alone | queries | seconds in all |", "|---|---|---|"]
-        lines += [f"| {a.name} | {a.queries} | {a.seconds:.3f} |" for a in experiment.ablations]
-        lines.append("")
-    return lines
+    return "\n".join(["## Single parts", "", *_table(header, rows)])
 
 
-def _row(nodes: object, density: str, measured: Sequence[Any]) -> str:
-    new = spread(each.speedup_new for each in measured)
-    again = spread(each.speedup_again for each in measured)
-    cells = [
-        str(nodes or "-"),
-        density or "-",
-        str(len(measured)),
-        _milliseconds(spread(each.native_new for each in measured)),
-        _milliseconds(spread(each.device_new for each in measured)),
-        _speedup(new, geometric_mean(each.speedup_new for each in measured)),
-        _milliseconds(spread(each.native_again for each in measured)),
-        _milliseconds(spread(each.device_again for each in measured)),
-        _number(None if again is None else again.median)
-        + ", "
-        + _number(geometric_mean(each.speedup_again for each in measured)),
-    ]
-    return f"| {' | '.join(cells)} |"
+def _generated(background: Background) -> str:
+    if not background.generated:
+        return ""
+    header = tuple(background.generated[0])
+    rows = [tuple(each.values()) for each in background.generated]
+    return "\n".join(["## Query graphs", "", *_table(header, rows)])
 
 
-def _milliseconds(found: Spread | None) -> str:
-    return "-" if found is None else f"{found.median * 1e3:.3g} ms"
+def _table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:
+    lines = [_line(header), _line(["---"] * len(header))]
+    return [*lines, *(_line(row) for row in rows)]
 
 
-def _speedup(found: Spread | None, geometric: float | None) -> str:
-    if found is None:
+def _line(cells: Sequence[Any]) -> str:
+    texts = [str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells]
+    return f"| {' | '.join(texts)} |"
+
+
+def _ms(seconds: float) -> str:
+    return _number(seconds * 1e3)
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
         return "-"
-    return f"{found.mean:.3g} ± {found.deviation:.2g}, {found.median:.3g}, {_number(geometric)}"
+    return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
-def _number(number: float | None) -> str:
-    return "-" if number is None else f"{number:.3g}"
+def _factor(value: float) -> str:
+    return "-" if math.isnan(value) else f"{_number(value)}x"
 
 
-def _share(number: float | None) -> str:
-    return "-" if number is None else f"{number:.0%}"
-
-
-def _memory() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
+def _queries(value: float) -> str:
+    if math.isnan(value):
+        return "-"
+    return "never" if math.isinf(value) else f"{value:,.0f} queries"

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpugda.cli import options
-from gpugda.cli.failures import guarded, say
+from gpugda.cli.bench import bench
+from gpugda.cli.failures import guarded
+from gpugda.cli.logs import log_to_standard_error
 
 if TYPE_CHECKING:
     from gpugda.cli.formats import Format
@@ -27,6 +28,7 @@ snapshot = typer.Typer(
     help="Save a graph as a folder that opens at once, or look at one.", no_args_is_help=True
 )
 app.add_typer(snapshot, name="snapshot")
+app.command()(bench)
 
 
 def _print_version(wanted: bool) -> None:
@@ -110,7 +112,7 @@ def run(
     verbose: options.Verbose = 0,
 ) -> None:
     """Run a query and print its rows."""
-    _log(verbose)
+    log_to_standard_error(verbose)
     from gpugda.cli.run import OutputOptions, QueryOptions, run_query
 
     run_query(
@@ -154,7 +156,7 @@ def explain(
     verbose: options.Verbose = 0,
 ) -> None:
     """Print how a query would be answered: steps, estimates, reasons."""
-    _log(verbose)
+    log_to_standard_error(verbose)
     from gpugda.cli.run import QueryOptions, explain_query
 
     explain_query(
@@ -181,7 +183,7 @@ def demo(
     verbose: options.Verbose = 0,
 ) -> None:
     """Run some queries on WordNet, which comes with the package."""
-    _log(verbose)
+    log_to_standard_error(verbose)
     from gpugda.cli.demo import run_demo
 
     run_demo(engine, device)
@@ -205,7 +207,7 @@ def status(
     verbose: options.Verbose = 0,
 ) -> None:
     """Open a source and print its size, its age and the memory it takes."""
-    _log(verbose)
+    log_to_standard_error(verbose)
     from gpugda.cli.status import print_status
 
     print_status(
@@ -226,7 +228,7 @@ def status(
 @guarded
 def devices(verbose: options.Verbose = 0) -> None:
     """List the OpenCL devices, by the numbers that --device takes."""
-    _log(verbose)
+    log_to_standard_error(verbose)
     from gpugda.cli.devices import print_devices
 
     print_devices()
@@ -250,7 +252,7 @@ def doctor(
     verbose: options.Verbose = 0,
 ) -> None:
     """Say what is installed, found and missing, and how to mend it."""
-    _log(verbose)
+    log_to_standard_error(verbose)
     if calibrate:
         from gpugda.cli.calibrate import print_rates
 
@@ -260,75 +262,6 @@ def doctor(
     from gpugda.cli.doctor import print_diagnosis
 
     print_diagnosis()
-
-
-@app.command()
-@guarded
-def bench(
-    source: options.Source = None,
-    username: options.Username = None,
-    password: options.Password = None,
-    database: options.Database = None,
-    load: Annotated[
-        str | None,
-        typer.Option(
-            "--load",
-            metavar="GRAPH",
-            help="Put a graph into the database, which must be empty: drwho, yeast or "
-            "recommendations (see --graphs), or the address of any embedded source.",
-        ),
-    ] = None,
-    graphs: Annotated[
-        str | None,
-        typer.Option(metavar="FOLDER", help="Where the named graphs are. Default: GPUGDA_GRAPHS."),
-    ] = None,
-    queries: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Compare your own queries, separated by semicolons."),
-    ] = None,
-    params: Annotated[
-        str | None, typer.Option(metavar="FILE", help="JSON object of their parameters.")
-    ] = None,
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FOLDER", help="Where the report goes.")
-    ] = "gpugda-bench",
-    sizes: Annotated[str, typer.Option(metavar="FROM-TO", help="Numbers of query nodes.")] = "2-6",
-    count: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Query graphs of each size and density.")
-    ] = 30,
-    repetitions: Annotated[int, typer.Option(metavar="N", min=1, help="Runs of a known text.")] = 3,
-    rows: Annotated[bool, typer.Option("--rows", help="Return rows as well as counts.")] = False,
-    timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Per run.")] = 30.0,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the query graphs.")] = 1,
-    quick: Annotated[bool, typer.Option("--quick", help="Measure little, for a look.")] = False,
-    with_ablations: Annotated[
-        bool,
-        typer.Option("--ablations", help="Also the device with one thing changed, with --load."),
-    ] = False,
-    device: options.Device = None,
-    verbose: options.Verbose = 0,
-) -> None:
-    """Compare the device with Neo4j: random query graphs, or your own queries."""
-    _log(verbose)
-    from gpugda.bench.experiment import Options
-    from gpugda.cli.bench import BenchOptions, run_bench
-
-    forms = ("count", "rows") if rows else ("count",)
-    server = options.ServerOptions(username, password, database)
-    run_bench(
-        options.SourceOptions(source, server=server),
-        BenchOptions(
-            load,
-            graphs,
-            queries,
-            params,
-            output,
-            quick,
-            with_ablations,
-            Options(_range(sizes), count, repetitions, timeout, seed, forms),
-        ),
-        device,
-    )
 
 
 @snapshot.command("save")
@@ -361,7 +294,7 @@ def snapshot_save(
     verbose: options.Verbose = 0,
 ) -> None:
     """Read a source and save it."""
-    _log(verbose)
+    log_to_standard_error(verbose)
     from gpugda.cli.snapshot import save
 
     save(
@@ -386,7 +319,7 @@ def snapshot_info(
     verbose: options.Verbose = 0,
 ) -> None:
     """Print what a saved snapshot holds."""
-    _log(verbose)
+    log_to_standard_error(verbose)
     from gpugda.cli.snapshot import print_info
 
     print_info(path)
@@ -435,21 +368,3 @@ def _format(text: str) -> Format:
     except ValueError:
         known = ", ".join(Format)
         raise ConfigurationError(f"--format is {text!r}; it can be {known}.") from None
-
-
-def _log(verbose: int) -> None:
-    """Sends the library's log to standard error."""
-    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
-    logger = logging.getLogger("gpugda")
-    logger.setLevel(level)
-    # Why the very first query waits is worth a line, asked for or not.
-    logging.getLogger("gpugda.device").setLevel(min(level, logging.INFO))
-    if not logger.handlers:
-        logger.addHandler(_StandardError())
-
-
-class _StandardError(logging.Handler):
-    """Writes to the standard error of the moment, as tests and notebooks replace it."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        say(f"{record.levelname.lower()}: {self.format(record)}")

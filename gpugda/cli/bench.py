@@ -1,170 +1,278 @@
-"""``gpugda bench``: the comparison with Neo4j."""
+"""``gpugda bench``: both engines on the same queries, every answer compared."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpugda.bench.experiment import Options, ablations, own_cases, random_cases, run
-from gpugda.bench.graphs import put_into_database, read_graph
-from gpugda.bench.query_file import statements
-from gpugda.bench.report import machine, write_report
-from gpugda.cli.failures import say
-from gpugda.cli.run import open_accelerator
+from gpugda.cli import options
+from gpugda.cli.failures import guarded, say
+from gpugda.cli.logs import log_to_standard_error
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from gpugda.bench.benchmark import Outcome
+    from gpugda.bench.options import BenchOptions
 
-    from gpugda.accelerator import Accelerator
-    from gpugda.bench.experiment import Experiment
-    from gpugda.bench.measure import Case, Measured
-    from gpugda.cli.options import SourceOptions
+__all__ = ["bench"]
 
-__all__ = ["BenchOptions", "run_bench"]
+_WRONG = 1
+_CANCELLED = 130  # what shells expect after Ctrl-C
+_QUERIES, _MEASURING, _GRAPH = "What is asked", "How it is measured", "The graph"
 
-_QUICK = Options(sizes=(2, 3, 4), count=3, repetitions=2, timeout=20.0, forms=("count", "rows"))
-_WITHOUT_LABELS = ("drwho",)  # as in the thesis
-
-
-@dataclass(frozen=True, slots=True)
-class BenchOptions:
-    """What the options say.
-
-    Args:
-        load: A graph to put into the database, if that is empty; by its name or address.
-        graphs: Folder of the graphs that have names.
-        queries: File of a user's own queries.
-        parameters: JSON file of their parameters.
-        output: Folder of the report.
-        quick: Measure little.
-        with_ablations: Also measure the device with one thing changed.
-        options: How much is measured.
-    """
-
-    load: str | None
-    graphs: str | None
-    queries: str | None
-    parameters: str | None
-    output: str
-    quick: bool
-    with_ablations: bool
-    options: Options
-
-    @property
-    def folder_of_graphs(self) -> Path | None:
-        """Named by the option or ``GPUGDA_GRAPHS``."""
-        text = self.graphs or os.environ.get("GPUGDA_GRAPHS")
-        return Path(text).expanduser() if text else None
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--uri",
+        "--source",
+        "-a",
+        "--address",
+        metavar="ADDRESS",
+        help="The database, bolt://… or neo4j://…, with the graph that is in it; or any embedded "
+        "source, which is compared with the reference executor. Default: GPUGDA_SOURCE, "
+        "else NEO4J_URI.",
+        rich_help_panel=_GRAPH,
+    ),
+]
 
 
-def run_bench(source: SourceOptions, asked: BenchOptions, device: str | None) -> None:
-    """Runs the comparison and writes its report; exits with 1 where the engines disagree."""
-    options = asked.options
-    if asked.quick:
-        options = replace(_QUICK, seed=options.seed)
-    with open_accelerator(source, device) as accelerator:
-        if "server" not in accelerator.status():
+@guarded
+def bench(
+    uri: Address = None,
+    username: options.Username = None,
+    password: options.Password = None,
+    database: options.Database = None,
+    planner: options.Planner = "cost",
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="An embedded graph, without a server: drwho, yeast, pole, sample:wordnet.",
+            rich_help_panel=_GRAPH,
+        ),
+    ] = None,
+    load: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="WRITES this graph into the database first, if that is empty or holds it already.",
+            rich_help_panel=_GRAPH,
+        ),
+    ] = None,
+    indexes: Annotated[
+        bool,
+        typer.Option(
+            "--indexes",
+            help="With --load: create an index for every label and property.",
+            rich_help_panel=_GRAPH,
+        ),
+    ] = False,
+    graphs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where drwho, yeast-ppi and pole lie. Default: data in GPUGDA_SHARED.",
+            rich_help_panel=_GRAPH,
+        ),
+    ] = None,
+    queries: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Compare your own queries, separated by semicolons.",
+            rich_help_panel=_QUERIES,
+        ),
+    ] = None,
+    params: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="JSON object with their parameters.", rich_help_panel=_QUERIES
+        ),
+    ] = None,
+    sizes: Annotated[
+        str, typer.Option(metavar="N-N", help="Query nodes.", rich_help_panel=_QUERIES)
+    ] = "2-6",
+    per_size: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Query graphs of each size and density.",
+            rich_help_panel=_QUERIES,
+        ),
+    ] = 30,
+    forms: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORM", help="count, rows, predicate. Repeatable.", rich_help_panel=_QUERIES
+        ),
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, help="Of query graphs and order.", rich_help_panel=_QUERIES
+        ),
+    ] = 1,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help="A few small queries, in less than a minute.",
+            rich_help_panel=_MEASURING,
+        ),
+    ] = False,
+    repetitions: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, help="Runs with repeated text.", rich_help_panel=_MEASURING
+        ),
+    ] = 5,
+    new_texts: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, help="Runs with new text.", rich_help_panel=_MEASURING),
+    ] = 1,
+    timeout: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="Per query and engine.", rich_help_panel=_MEASURING),
+    ] = 30.0,
+    row_cap: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="Most rows returned and compared one by one.",
+            rich_help_panel=_MEASURING,
+        ),
+    ] = 1000,
+    clear_caches: Annotated[
+        bool,
+        typer.Option(
+            "--clear-caches",
+            help="Empty the server's query caches before each new text; needs the right to.",
+            rich_help_panel=_MEASURING,
+        ),
+    ] = False,
+    ablations: Annotated[
+        bool,
+        typer.Option(
+            "--ablations", help="Measure single parts as well.", rich_help_panel=_MEASURING
+        ),
+    ] = False,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FOLDER", help="Where the results go.")
+    ] = "bench-results",
+    device: options.Device = None,
+    memory_limit: options.MemoryLimit = None,
+    verbose: options.Verbose = 0,
+) -> None:
+    """Compare the device with Neo4j: times, speed-ups, and every answer."""
+    from gpugda.bench.options import BenchOptions, parse_forms, parse_sizes
+
+    log_to_standard_error(verbose)
+    asked = BenchOptions(
+        parse_sizes(sizes),
+        per_size,
+        parse_forms(forms or ()),
+        queries,
+        params,
+        seed,
+        new_texts,
+        repetitions,
+        _positive(timeout),
+        row_cap,
+        clear_caches=clear_caches,
+        ablations=ablations,
+        load=load,
+        indexes=indexes,
+        graphs=graphs,
+        folder=out,
+        connect=_connect_options(
+            device,
+            memory_limit,
+            options.ServerOptions(username, password, database, planner=planner),
+        ),
+    )
+    _run(uri, graph, _shortened(asked) if quick else asked)
+
+
+def _positive(timeout: float) -> float:
+    from gpugda.config import check_timeout
+
+    return check_timeout(timeout) or timeout
+
+
+def _shortened(asked: BenchOptions) -> BenchOptions:
+    """What fits into a minute."""
+    return replace(
+        asked,
+        sizes=tuple(size for size in asked.sizes if size <= 4)[:2] or asked.sizes[:1],
+        per_size=min(asked.per_size, 3),
+        repetitions=min(asked.repetitions, 2),
+        timeout=min(asked.timeout, 1.0),
+        row_cap=min(asked.row_cap, 100),
+        warm_up=2,
+        exports=1,
+    )
+
+
+def _connect_options(
+    device: str | None, memory_limit: str | None, server: options.ServerOptions
+) -> dict[str, Any]:
+    given = server.connect_arguments()
+    if device is not None:
+        given["device"] = int(device) if device.isdigit() else device
+    if memory_limit is not None:
+        given["memory_limit"] = memory_limit
+    return given
+
+
+def _run(uri: str | None, graph: str | None, asked: BenchOptions) -> None:
+    from gpugda.bench.benchmark import run_benchmark
+    from gpugda.bench.graphs import graph_source, graphs_folder
+    from gpugda.cli.progress import shown_progress
+
+    source: object
+    if graph is not None:
+        if uri is not None or asked.load is not None:
             raise ConfigurationError(
-                "bench compares with a database: give its address with --source bolt://…"
+                "--graph is an embedded graph, without a server; leave out --uri, or load the "
+                "graph into the database with --load."
             )
-        name, cases, embedded = _cases(accelerator, asked, options)
-        with _bar(len(cases)) as told:
-            experiment = run(accelerator, name, cases, options, told)
-        if asked.with_ablations and embedded is not None:
-            experiment.ablations = ablations(embedded, cases, options.timeout)
-        status = accelerator.status()
-    facts = machine(status["device"], status["server"])
-    for path in write_report(Path(asked.output), [experiment], options, facts):
-        say(f"wrote {path}")
-    _conclude(experiment)
+        source = graph_source(graph, graphs_folder(asked.graphs))
+        asked = replace(asked, graph_name=graph)
+    else:
+        source = options.make_source(options.SourceOptions(uri))
+    with shown_progress() as progress:
+        outcome = run_benchmark(source, asked, progress)
+    _tell(outcome)
 
 
-def _cases(
-    accelerator: Accelerator, asked: BenchOptions, options: Options
-) -> tuple[str, Sequence[Case], object | None]:
-    if asked.queries is not None:
-        parameters = _json_file(asked.parameters) if asked.parameters else {}
-        texts = statements(_text_file(asked.queries))
-        return "own", list(own_cases(texts, parameters)), None
-    if asked.load is None:
-        graph = accelerator.snapshot_graph()
-        return "database", list(random_cases("database", graph, options)), None
-    name = Path(asked.load).stem.partition(".")[0] or asked.load
-    graph = read_graph(asked.load, asked.folder_of_graphs)
-    if put_into_database(accelerator, graph):
-        say(f"put {asked.load} into the database")
-    accelerator.refresh()
-    labelled = replace(options, with_labels=options.with_labels and name not in _WITHOUT_LABELS)
-    return name, list(random_cases(name, graph, labelled)), _Embedded(graph)
+def _without(number: int) -> str:
+    return f"; {number:,} without a time of both" if number else ""
 
 
-class _Embedded:
-    """A data graph that is there, as a source."""
-
-    name = "the same graph, embedded"
-
-    def __init__(self, graph: Any) -> None:
-        self._graph = graph
-
-    @contextmanager
-    def read(self, progress: object) -> Iterator[Any]:
-        """The graph, through a snapshot in a folder of its own."""
-        from tempfile import TemporaryDirectory
-
-        from gpugda.ports import SnapshotFolder
-        from gpugda.snapshot.store import save_snapshot
-
-        with TemporaryDirectory() as folder:
-            path = Path(folder) / "snapshot"
-            save_snapshot(self._graph, path)
-            yield SnapshotFolder(path)
-
-
-@contextmanager
-def _bar(total: int) -> Iterator[Callable[[Measured], None]]:
-    """Draws a bar on a terminal, else writes nothing."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, disable=not console.is_terminal, transient=True) as bars:
-        task = bars.add_task("queries", total=total)
-
-        def told(measured: Measured) -> None:
-            bars.advance(task)
-            if measured.agrees is False:
-                say(f"WRONG: {measured.case.texts[0]}")
-
-        yield told
-
-
-def _conclude(experiment: Experiment) -> None:
-    wrong, count = len(experiment.wrong), len(experiment.measured)
-    sys.stdout.write(f"{count} queries, {wrong} with different answers\n")
-    if wrong or not count:
-        raise typer.Exit(1)
-
-
-def _text_file(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path!r} cannot be read: {error}") from error
-
-
-def _json_file(path: str) -> dict[str, Any]:
-    try:
-        found = json.loads(_text_file(path))
-    except ValueError as error:
-        raise ConfigurationError(f"{path!r} is not JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise ConfigurationError(f"{path!r} must hold a JSON object of parameters.")
-    return found
+def _tell(outcome: Outcome) -> None:
+    for note in outcome.notes:
+        say(note)
+    for group in outcome.findings.overall:
+        sys.stdout.write(
+            f"{group.density or 'own':<7} {group.phase:<9} text: {group.cases:>5} queries, "
+            f"speed-up {group.geometric:.3g} (geometric mean), median {group.speedup.median:.3g}"
+            f"{_without(group.without)}\n"
+        )
+    for promise in outcome.findings.promises:
+        sys.stdout.write(
+            f"auto    {promise.phase:<9} text: {len(promise.broken)} of {promise.cases} slower "
+            f"than allowed, regret {promise.auto_regret:.3f}\n"
+        )
+    sys.stdout.write(f"report: {outcome.folder / 'report.md'}{os.linesep}")
+    if outcome.wrong:
+        for found in outcome.measured.mismatches[:10]:
+            say(f"WRONG: {found.case.name}, engine {found.engine}: {found.what}\n{found.text}")
+        raise typer.Exit(_WRONG)
+    if not outcome.measured.finished:
+        raise typer.Exit(_CANCELLED)

@@ -81,11 +81,16 @@ def load_properties(
         (missing.of_nodes, ids.nodes, True),
         (missing.of_relationships, ids.relationships, False),
     ):
-        if keys != ():
+        if keys == ():
+            continue
+        try:
             columns = server.read_properties(
                 keys, numbers, loaded.version, of_nodes=of_nodes, progress=progress
             )
-            found.append((columns, keys, of_nodes))
+        except StaleSnapshotError:  # something was deleted meanwhile
+            keeper.confirm(loaded)
+            return False
+        found.append((columns, keys, of_nodes))
     if not keeper.confirm(loaded):
         return False
     for columns, keys, of_nodes in found:

@@ -29,12 +29,14 @@ class Observed:
         native: By the database, its plan being known.
         native_first: By the database when it had to plan.
         planned: Whether the database has answered it before, and so may have kept its plan.
+        device_runs: How often the device has answered it.
     """
 
     device: float | None = None
     native: float | None = None
     native_first: float | None = None
     planned: bool = False
+    device_runs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,8 @@ class History:
         with self._lock:
             old = self._seen.get(text, Observed())
             # The first run may have compiled kernels: what comes after it counts.
-            self._put(text, replace(old, device=_mixed(old.device, seconds)))
+            runs = old.device_runs + 1
+            self._put(text, replace(old, device=_mixed(old.device, seconds), device_runs=runs))
 
     def add_native(self, text: str, seconds: float) -> None:
         """The database took so long."""

@@ -6,6 +6,7 @@ text took before.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from gpugda.plan.route import Verdict
@@ -22,22 +23,32 @@ _PATIENCE: Final = {True: 3.0, False: 20.0}
 _SLACK: Final = 0.002
 """Differences below this are noise: the device is then preferred, so that the server can rest."""
 
-_RETRY: Final = 4.0
-"""An engine that was never tried for a text is tried when it is expected to be so much faster."""
-
 
 def judge_by_cost(given: RouteInput) -> Verdict:
     """The engine that is expected to answer first."""
     device, native = device_seconds(given), native_seconds(given)
     known = given.observed.native is not None
     engine = "gpu" if device <= native + _SLACK else "native"
-    if engine == "native" and given.observed.device is not None and not given.observed.planned:
-        # Never tried there: only an estimate speaks for it.
-        engine = "native" if native * _RETRY < device else "gpu"
+    if _worth_a_try(given, device):
+        engine = "native"
     patience = max(_LEAST_PATIENCE, _PATIENCE[known] * native)
     return Verdict(
         engine, _sentence(given, device, native), device, native, "cost", give_up_after=patience
     )
+
+
+def _worth_a_try(given: RouteInput, device: float) -> bool:
+    """Should the database plan a text that the device keeps answering?
+
+    Once it has the plan it may be faster. Nobody knows how often the text will come, so it is tried
+    when what the device lost until now, if it did, is as much as the planning costs.
+    """
+    observed = given.observed
+    if observed.planned or observed.device is None:
+        return False
+    again = native_seconds(replace(given, observed=replace(observed, planned=True)))
+    lost = observed.device_runs * (device - again)
+    return lost > _planning_seconds(given)
 
 
 def device_seconds(given: RouteInput) -> float:
@@ -64,7 +75,6 @@ def native_seconds(given: RouteInput) -> float:
     observed, rates = given.observed, given.server
     if observed.native is not None:
         return observed.native
-    graph = given.plan.bound.query.graph
     expansions, rows = work(given)
     seconds = rates.round_trip_seconds + expansions / rates.expansions_per_second
     if not _is_count(given):
@@ -73,8 +83,13 @@ def native_seconds(given: RouteInput) -> float:
     if observed.native_first is not None:
         # Planning is in it, and is the larger part: without it, it cannot take longer.
         return min(seconds, observed.native_first)
-    planning = rates.planning_seconds * (1 + len(graph.nodes) * max(1, len(graph.relationships)))
-    return seconds + planning
+    return seconds if observed.planned else seconds + _planning_seconds(given)
+
+
+def _planning_seconds(given: RouteInput) -> float:
+    graph = given.plan.bound.query.graph
+    pairs = len(graph.nodes) * max(1, len(graph.relationships))
+    return given.server.planning_seconds * (1 + pairs)
 
 
 def work(given: RouteInput) -> tuple[float, float]:

@@ -65,7 +65,7 @@ def source(graph: str) -> object | None:
     path = SHARED / "data" / "yeast-ppi" / "Yeast.zip"
     if not path.exists():
         return None
-    from pajek import read_pajek
+    from gpugda_adapters.pajek import read_pajek
 
     return gpugda.graph(*read_pajek(path))
 

@@ -75,6 +75,7 @@ def open_answers():
         opened.append((answers, session))
         if load:
             keeper.refresh()
+            keeper.wait(5)
         return SimpleNamespace(server=server, keeper=keeper, answers=answers)
 
     yield make

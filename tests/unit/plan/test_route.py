@@ -53,6 +53,15 @@ def test_a_repeated_text_is_not_planned_again():
     assert again < new / 10
 
 
+def test_a_text_that_keeps_coming_is_tried_by_the_database():
+    slow_here = Observed(device=0.02, device_runs=1)
+    assert judge_by_cost(question(PATH, observed=slow_here)).engine == "gpu"
+    again = Observed(device=0.02, device_runs=1000)
+    assert judge_by_cost(question(PATH, observed=again)).engine == "native"
+    fast_here = Observed(device=0.001, device_runs=1000)
+    assert judge_by_cost(question(PATH, observed=fast_here)).engine == "gpu"
+
+
 def test_the_device_is_given_up_after_a_while():
     verdict = judge_by_cost(question(PATH, observed=Observed(native=0.2, planned=True)))
     assert 0.2 < verdict.give_up_after < 2

@@ -1,0 +1,228 @@
+"""What single parts are worth: refinement, prefix sums, size of the subsets, property indexes."""
+
+from __future__ import annotations
+
+import logging
+import statistics
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.bench.load_graph import create_indexes, drop_indexes
+from gpugda.errors import GpugdaError
+from gpugda.ports import Progress, SilentProgress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gpugda.accelerator import Accelerator
+    from gpugda.bench.cases import Case
+    from gpugda.data.data_graph import DataGraph
+
+__all__ = [
+    "Ablation",
+    "ablate_indexes",
+    "ablate_prefix_sums",
+    "ablate_refinement",
+    "ablate_subsets",
+]
+
+logger = logging.getLogger(__name__)
+
+_REPETITIONS = 3
+_PREFIX_SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+_MEMORY_LIMITS = ("32MiB", "128MiB", "512MiB", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """One variant of one part.
+
+    Args:
+        part: What is varied.
+        variant: How.
+        queries: How many were answered in every variant of the part; sizes for prefix sums.
+        mean_seconds: Of their medians.
+        median_seconds: Of their medians.
+        failed: How many this variant did not answer.
+    """
+
+    part: str
+    variant: str
+    queries: int
+    mean_seconds: float
+    median_seconds: float
+    failed: int = 0
+
+
+def ablate_refinement(
+    opened: Callable[..., Accelerator],
+    cases: Sequence[Case],
+    timeout: float,
+    progress: Progress | None = None,
+) -> list[Ablation]:
+    """The thesis' join with candidates refined never, once, and until nothing changes.
+
+    Args:
+        opened: Connects, with the options that are varied.
+        cases: Queries, run with one text each.
+        timeout: Seconds per query.
+        progress: Told how far it has come.
+    """
+    watched = progress or SilentProgress()
+    times = {}
+    for refinement in ("off", "once", "fixpoint"):
+        watched.phase(f"refinement {refinement}", len(cases))
+        with opened(refinement=refinement) as accelerator:
+            options = {"engine": "gpu", "strategy": "gpsm", "timeout": timeout}
+            times[refinement] = _each(accelerator, cases, options, watched)
+    return _compared("refinement (gpsm)", times)
+
+
+def ablate_subsets(
+    opened: Callable[..., Accelerator],
+    cases: Sequence[Case],
+    timeout: float,
+    progress: Progress | None = None,
+) -> list[Ablation]:
+    """Partial embeddings joined in subsets, whose size follows from the memory limit."""
+    watched = progress or SilentProgress()
+    found = []
+    for strategy in ("extend", "gpsm"):
+        times = {}
+        for limit in _MEMORY_LIMITS:
+            name = limit or "the default"
+            watched.phase(f"subsets within {name}", len(cases))
+            with opened(memory_limit=limit) as accelerator:
+                options = {"engine": "gpu", "strategy": strategy, "timeout": timeout}
+                times[f"memory limit {name}"] = _each(accelerator, cases, options, watched)
+        found += _compared(f"size of the subsets ({strategy})", times)
+    return found
+
+
+def ablate_prefix_sums(device: str | int | None = None) -> list[Ablation]:
+    """Prefix sums by the device, against fetching, summing on the host and sending back.
+
+    Args:
+        device: As `gpugda.connect` takes it.
+
+    Raises:
+        DeviceError: There is no device, or it failed.
+    """
+    from gpugda.config import device_wanted
+    from gpugda.device.buffers import MemoryBudget, Workspace
+    from gpugda.device.context import DeviceContext, choose_device
+    from gpugda.device.prefix_sum import PrefixSum
+
+    context = DeviceContext(choose_device(device_wanted(device)))
+    found = []
+    try:
+        prefix_sum = PrefixSum(context)
+        for size in _PREFIX_SIZES:
+            values = np.random.default_rng(size).integers(0, 100, size, dtype=np.uint32)
+            with Workspace(context, MemoryBudget(1 << 30)) as workspace:
+                array = workspace.upload(values)
+
+                def on_device(workspace: Any = workspace, array: Any = array) -> None:
+                    sums = prefix_sum.run(workspace, array, 0, array.count)
+                    context.finish()
+                    workspace.release(sums)
+
+                def on_host(workspace: Any = workspace, array: Any = array) -> None:
+                    sums = np.zeros(array.count + 1, dtype=np.uint64)
+                    np.cumsum(workspace.download(array), out=sums[1:])
+                    sent = workspace.upload(sums)
+                    context.finish()
+                    workspace.release(sent)
+
+                for variant, work in (("device", on_device), ("host", on_host)):
+                    seconds = _median_of(work)
+                    part = f"prefix sum of {size:,} values"
+                    found.append(Ablation(part, variant, 1, seconds, seconds))
+    finally:
+        context.close()
+    return found
+
+
+def ablate_indexes(
+    opened: Callable[..., Accelerator],
+    graph: DataGraph,
+    cases: Sequence[Case],
+    timeout: float,
+    progress: Progress | None = None,
+) -> list[Ablation]:
+    """Neo4j with and without indexes on every property that a query may ask for.
+
+    Writes to the database's schema, and leaves it without these indexes.
+
+    Args:
+        opened: Connects to the database.
+        graph: The graph in it, with its properties.
+        cases: Queries with conditions on properties.
+        timeout: Seconds per query.
+        progress: Told how far it has come.
+    """
+    watched = progress or SilentProgress()
+    times = {}
+    with opened() as accelerator:
+        try:
+            for variant in ("without indexes", "with indexes"):
+                watched.phase(f"Neo4j {variant}", len(cases))
+                drop_indexes(accelerator)
+                if variant == "with indexes" and create_indexes(accelerator, graph) == 0:
+                    return []
+                options = {"engine": "native", "timeout": timeout}
+                times[variant] = _each(accelerator, cases, options, watched)
+        finally:
+            drop_indexes(accelerator)
+    return _compared("property indexes of Neo4j", times)
+
+
+def _each(
+    accelerator: Accelerator, cases: Sequence[Case], options: dict[str, Any], progress: Progress
+) -> dict[str, float]:
+    """Median seconds by case; those that were not answered are left out."""
+    found = {}
+    for number, case in enumerate(cases):
+        text = case.text(f"a{number}")
+
+        def work(text: str = text, case: Case = case) -> None:
+            accelerator.run(text, case.parameters, **options).values()
+
+        try:
+            found[case.name] = _median_of(work)
+        except GpugdaError as error:
+            logger.info("%s: %s", case.name, error)
+        progress.advance(1)
+    return found
+
+
+def _median_of(work: Callable[[], None]) -> float:
+    work()  # compiles and plans
+    seconds = []
+    for _ in range(_REPETITIONS):
+        started = time.perf_counter()
+        work()
+        seconds.append(time.perf_counter() - started)
+    return statistics.median(seconds)
+
+
+def _compared(part: str, times: dict[str, dict[str, float]]) -> list[Ablation]:
+    """The variants over the queries that all of them answered."""
+    everything = set.union(*map(set, times.values()))
+    common = sorted(everything.intersection(*times.values()))
+    if not common:
+        return []
+    return [
+        Ablation(
+            part,
+            variant,
+            len(common),
+            statistics.fmean(found[name] for name in common),
+            statistics.median(found[name] for name in common),
+            len(everything) - len(found),
+        )
+        for variant, found in times.items()
+    ]

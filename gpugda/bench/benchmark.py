@@ -1,0 +1,338 @@
+"""The comparison from its options to its folder of results."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpugda.api import connect
+from gpugda.bench import ablations as parts
+from gpugda.bench.findings import Findings, find
+from gpugda.bench.graphs import graph_source, graphs_folder
+from gpugda.bench.load_graph import create_indexes, drop_indexes, load_into
+from gpugda.bench.machine import describe_machine
+from gpugda.bench.measuring import Measured, Pace, measure
+from gpugda.bench.report import Background, report_text
+from gpugda.bench.statistics import figures_of
+from gpugda.bench.tables import write_queries, write_runs
+from gpugda.bench.workload import Workload, make_workload
+from gpugda.errors import ConfigurationError
+from gpugda.loading import LoadedGraph, load
+from gpugda.ports import DatabaseServer, SilentProgress
+from gpugda.sources import resolve_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gpugda.accelerator import Accelerator
+    from gpugda.bench.ablations import Ablation
+    from gpugda.bench.options import BenchOptions
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.ports import GraphSource, Progress
+
+__all__ = ["Outcome", "run_benchmark"]
+
+logger = logging.getLogger(__name__)
+
+_NO_PLOTS = (
+    "There are no plots, as matplotlib is not installed: pip install 'gpugda[bench]' brings it."
+)
+_SERVER_OPTIONS = ("auth", "database", "impersonated_user", "labels", "types")
+_SMALL_ABLATION = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a benchmark.
+
+    Args:
+        measured: All runs.
+        findings: What they say.
+        folder: Where the results lie.
+        notes: Sentences for the user.
+    """
+
+    measured: Measured
+    findings: Findings
+    folder: Path
+    notes: tuple[str, ...]
+
+    @property
+    def wrong(self) -> bool:
+        """Whether an engine gave another answer than the baseline."""
+        return bool(self.measured.mismatches)
+
+
+def run_benchmark(source: object, options: BenchOptions, progress: Progress) -> Outcome:
+    """Measures, compares and writes the report. A wrong answer is in the outcome, not raised.
+
+    Args:
+        source: What `gpugda.connect` takes. Neo4j answers as well where it is a database, else the
+            reference executor.
+        options: What to do.
+        progress: Told how far it has come.
+
+    Raises:
+        ConfigurationError: An option makes no sense, or loading would touch a database with other
+            data.
+        SourceError: The graph cannot be read.
+    """
+    folder = _made(options.folder)
+    _check(source, options)
+    if options.load is not None:
+        _load(source, options, progress)
+    opened = _opener(source, options)
+    graph, export, workload = _read(source, options, progress)
+    native = _is_server(source)
+    with opened(progress=progress) as accelerator:
+        properties_seconds = _read_properties(accelerator, workload.property_keys)
+        measured = measure(accelerator, workload.cases, _pace(options, native=native), progress)
+        machine = describe_machine(accelerator.status())
+    found: list[Ablation] = []
+    if options.ablations and measured.finished:
+        found = _ablations(opened, graph, workload, options, progress, native=native)
+    findings = find(
+        workload.cases, measured, "native" if native else "reference", figures_of(export).mean
+    )
+    background = Background(
+        _graph_facts(graph, options),
+        machine,
+        options.described(),
+        workload.reached,
+        export,
+        properties_seconds,
+        _notes(measured, workload, options, native=native),
+    )
+    notes = _write(folder, background, findings, measured, found)
+    return Outcome(measured, findings, folder, (*background.notes, *notes))
+
+
+# ------------------------------------------------------------------ before
+def _made(path: str) -> Path:
+    folder = Path(path)
+    try:
+        (folder / "plots").mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"--out {path!r} cannot be made a folder: {error.strerror}."
+        ) from error
+    return folder
+
+
+def _is_server(source: object) -> bool:
+    return isinstance(source, str) and source.partition("://")[0].partition("+")[0] in (
+        "bolt",
+        "neo4j",
+    )
+
+
+def _check(source: object, options: BenchOptions) -> None:
+    if options.load is not None and not _is_server(source):
+        raise ConfigurationError(
+            "--load writes a graph into a database: name it with --uri bolt://…."
+        )
+    if options.indexes and options.load is None:
+        raise ConfigurationError("--indexes writes to a database: only together with --load GRAPH.")
+
+
+def _server_options(options: BenchOptions) -> dict[str, Any]:
+    given = options.connect
+    return {name: given[name] for name in _SERVER_OPTIONS if name in given}
+
+
+def _resolved(source: object, options: BenchOptions) -> GraphSource:
+    return resolve_source(source, **_server_options(options))
+
+
+def _opener(source: object, options: BenchOptions) -> Callable[..., Accelerator]:
+    """Connects; never from a snapshot on disk, as the export is part of what is measured."""
+
+    def opened(**more: Any) -> Accelerator:
+        return connect(source, **{"cache": False, **options.connect, **more})
+
+    return opened
+
+
+def _load(source: object, options: BenchOptions, progress: Progress) -> None:
+    assert options.load is not None  # the caller looked
+    graph = load(graph_source(options.load, graphs_folder(options.graphs)), progress).graph
+    with _opener(source, options)() as database:
+        load_into(database, graph, options.load, progress)
+        drop_indexes(database)
+        if options.indexes:
+            create_indexes(database, graph)
+
+
+def _read(
+    source: object, options: BenchOptions, progress: Progress
+) -> tuple[DataGraph, list[float], Workload]:
+    """The graph, seconds of each export, and the cases made from the graph."""
+    read = _resolved(source, options)
+    try:
+        loaded = load(read, progress)
+        again = range(options.exports - 1)
+        seconds = [loaded.seconds, *(load(read, SilentProgress()).seconds for _ in again)]
+        graph = loaded.graph
+        workload = make_workload(options, graph, _node_reader(read, loaded), progress)
+    finally:
+        if isinstance(read, DatabaseServer):
+            read.close()
+    return graph, seconds, workload
+
+
+def _node_reader(
+    source: GraphSource, loaded: LoadedGraph
+) -> Callable[[NDArray[np.int64]], list[dict[str, Any]]] | None:
+    if not isinstance(source, DatabaseServer) or loaded.graph.node_properties.complete:
+        return None
+
+    def read(nodes: NDArray[np.int64]) -> list[dict[str, Any]]:
+        ids = loaded.graph.ids_of(nodes.astype("uint32"), of_nodes=True)
+        return source.read_entities(ids, loaded.version, of_nodes=True)
+
+    return read
+
+
+def _read_properties(accelerator: Accelerator, keys: tuple[str, ...]) -> float:
+    """Seconds until the snapshot has the properties that conditions read: a part of the export."""
+    started = time.perf_counter()
+    for key in keys:
+        text = f"MATCH (n) WHERE n.`{key.replace('`', '``')}` IS NULL RETURN count(*)"
+        accelerator.run(text, engine="gpu").values()
+    return time.perf_counter() - started
+
+
+def _pace(options: BenchOptions, *, native: bool) -> Pace:
+    baseline = "native" if native else "reference"
+    return Pace(
+        baseline,
+        (baseline, "gpu", "auto"),
+        options.new_texts,
+        options.repetitions,
+        options.timeout,
+        options.row_cap,
+        options.warm_up,
+        options.clear_caches and native,
+        options.seed,
+    )
+
+
+# ------------------------------------------------------------------ after
+def _ablations(
+    opened: Callable[..., Accelerator],
+    graph: DataGraph,
+    workload: Workload,
+    options: BenchOptions,
+    progress: Progress,
+    *,
+    native: bool,
+) -> list[Ablation]:
+    cases = [case for case in workload.cases if case.form in ("count", "own")]
+    cases = cases[:: max(1, len(cases) // _SMALL_ABLATION)]
+    timeout = options.timeout
+    found = parts.ablate_refinement(opened, cases, timeout, progress)
+    found += parts.ablate_prefix_sums(options.connect.get("device"))
+    found += parts.ablate_subsets(opened, cases, timeout, progress)
+    if native and options.load is not None:
+        conditions = [case for case in workload.cases if case.form == "predicate"]
+        complete = load(graph_source(options.load, graphs_folder(options.graphs)), progress).graph
+        found += parts.ablate_indexes(opened, complete, conditions, timeout, progress)
+    return found
+
+
+def _graph_facts(graph: DataGraph, options: BenchOptions) -> dict[str, Any]:
+    n, m = graph.node_count, graph.relationship_count
+    return {
+        "name": options.load or options.graph_name or "the given graph",
+        "nodes": n,
+        "relationships": m,
+        "labels": len(graph.labels),
+        "types": len(graph.types),
+        "density": m / (n * (n - 1)) if n > 1 else 0.0,
+    }
+
+
+def _notes(
+    measured: Measured, workload: Workload, options: BenchOptions, *, native: bool
+) -> tuple[str, ...]:
+    notes = []
+    if not native:
+        notes.append(
+            "No database server: the device is compared with gpugda's own reference executor, "
+            "which says whether answers are right, but nothing about Neo4j's speed."
+        )
+    if native and measured.cleared is None:
+        notes.append(
+            "The server refuses to empty its query caches (db.clearQueryCaches): where a text "
+            "cannot be made new otherwise, its first run may have been planned already."
+        )
+    if options.ablations and not (native and options.load is not None):
+        notes.append("Property indexes were not compared: they are created only with --load.")
+    if "predicate" in options.forms and options.queries is None and not workload.property_keys:
+        notes.append("The graph has no property to make conditions of.")
+    return tuple(notes)
+
+
+def _write(
+    folder: Path,
+    background: Background,
+    findings: Findings,
+    measured: Measured,
+    ablations: list[Ablation],
+) -> tuple[str, ...]:
+    export_seconds = figures_of(background.export).mean
+    write_queries(folder / "queries.csv", findings, measured, export_seconds)
+    write_runs(folder / "runs.csv", measured.runs)
+    notes: tuple[str, ...] = ()
+    plots: list[str] = []
+    if findings.cases:
+        try:
+            from gpugda.bench.plots import write_plots
+
+            plots = write_plots(
+                folder / "plots", findings, export_seconds, str(background.graph["name"])
+            )
+        except ImportError:
+            notes = (_NO_PLOTS,)
+    background = replace(background, notes=(*background.notes, *notes))
+    text = report_text(background, findings, measured, ablations, plots)
+    (folder / "report.md").write_text(text, encoding="utf-8")
+    facts = _facts(background, findings, measured, ablations)
+    content = json.dumps(facts, indent=2, ensure_ascii=False, default=str)
+    (folder / "benchmark.json").write_text(f"{content}\n", encoding="utf-8")
+    return notes
+
+
+def _facts(
+    background: Background,
+    findings: Findings,
+    measured: Measured,
+    ablations: list[Ablation],
+) -> dict[str, Any]:
+    return {
+        **asdict(background),
+        "baseline": findings.baseline,
+        "finished": measured.finished,
+        "caches_cleared": measured.cleared,
+        "mismatches": [
+            {
+                "case": each.case.name,
+                "engine": each.engine,
+                "text": each.text,
+                "parameters": dict(each.case.parameters),
+                "what": each.what,
+            }
+            for each in measured.mismatches
+        ],
+        "overall": [asdict(group) for group in findings.overall],
+        "groups": [asdict(group) for group in findings.groups],
+        "promises": [asdict(promise) for promise in findings.promises],
+        "ablations": [asdict(each) for each in ablations],
+    }

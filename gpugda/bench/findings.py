@@ -1,0 +1,283 @@
+"""From runs to findings: times and speed-ups per case and per group, regret, break-even."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpugda.bench.statistics import Figures, break_even, figures_of, geometric_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gpugda.bench.cases import Case
+    from gpugda.bench.measuring import Measured, Run
+
+__all__ = [
+    "CaseTimes",
+    "Findings",
+    "GroupFindings",
+    "Promise",
+    "case_times",
+    "find",
+    "regret",
+]
+
+FACTOR, SLACK_SECONDS = 1.1, 0.002
+"""What engine ``auto`` may take: so many times the baseline, and so many seconds more."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTimes:
+    """What one case took in one phase.
+
+    Args:
+        case: The case.
+        phase: New or repeated text.
+        seconds: Median per engine; where it timed out, at least so many.
+        outcomes: ``ok``, ``timeout`` or ``error`` per engine.
+    """
+
+    case: Case
+    phase: str
+    seconds: Mapping[str, float]
+    outcomes: Mapping[str, str]
+
+    def ratio(self, slow: str, fast: str) -> float | None:
+        """How many times the one takes as long as the other; None without both times."""
+        ends = {self.outcomes.get(slow), self.outcomes.get(fast)}
+        if not ends <= {"ok", "timeout"} or ends == {"timeout"}:
+            return None
+        return self.seconds[slow] / self.seconds[fast]
+
+    def bound(self, slow: str, fast: str) -> str:
+        """``>=`` or ``<=`` where one side timed out and the ratio is only a bound, else empty."""
+        if self.outcomes.get(slow) == "timeout":
+            return ">="
+        return "<=" if self.outcomes.get(fast) == "timeout" else ""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFindings:
+    """Cases of one size, density and phase.
+
+    Args:
+        density: As of the cases.
+        nodes: Query nodes.
+        relationships: Mean number of query relationships.
+        phase: New or repeated text.
+        cases: How many.
+        times: Figures of the cases' seconds per engine.
+        speedup: Figures of baseline ÷ device.
+        geometric: Geometric mean of the same ratios.
+        bounds: How many of these are bounds, as one side timed out.
+        without: How many cases give no ratio: an error, or time-outs on both sides.
+    """
+
+    density: str
+    nodes: int
+    relationships: float
+    phase: str
+    cases: int
+    times: Mapping[str, Figures]
+    speedup: Figures
+    geometric: float
+    bounds: int
+    without: int
+
+    @property
+    def label(self) -> str:
+        """Nodes/relationships, as the thesis names its groups."""
+        return f"{self.nodes}/{self.relationships:.3g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Of one phase: was `auto` ever slower than it may be, and what were the planner's rules worth?
+
+    Args:
+        phase: New or repeated text.
+        cases: Cases with a time of both.
+        broken: Names of those where auto took more than 1.1 times the baseline + 2 ms.
+        worst: The largest auto ÷ baseline.
+        auto_regret: Time of auto ÷ time of the best engine of each query.
+        rule_regrets: By rule: time of the engine it would choose ÷ time of the best.
+        break_even: After how many queries the export has paid: device in place of the baseline.
+        break_even_auto: Likewise auto in place of the baseline.
+    """
+
+    phase: str
+    cases: int
+    broken: tuple[str, ...]
+    worst: float
+    auto_regret: float
+    rule_regrets: Mapping[str, float]
+    break_even: float
+    break_even_auto: float
+
+    @property
+    def share(self) -> float:
+        """Share of the queries where the promise was broken."""
+        return len(self.broken) / self.cases if self.cases else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Everything that the report says.
+
+    Args:
+        baseline: ``native`` or ``reference``.
+        cases: Every case in every phase.
+        groups: By density, size and phase.
+        overall: By density and phase, all sizes together; ``nodes`` is 0.
+        promises: By phase; none where there is no planner to judge.
+    """
+
+    baseline: str
+    cases: tuple[CaseTimes, ...]
+    groups: tuple[GroupFindings, ...]
+    overall: tuple[GroupFindings, ...]
+    promises: tuple[Promise, ...]
+
+
+def case_times(cases: Sequence[Case], runs: Iterable[Run]) -> list[CaseTimes]:
+    """Medians per case, phase and engine, in the order of the cases."""
+    by_key: dict[tuple[str, str], dict[str, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        by_key[run.case, run.phase][run.engine].append(run)
+    phases = dict.fromkeys(phase for _, phase in by_key)
+    return [
+        CaseTimes(
+            case,
+            phase,
+            {engine: _median(found) for engine, found in by_key[case.name, phase].items()},
+            {engine: _outcome(found) for engine, found in by_key[case.name, phase].items()},
+        )
+        for phase in phases
+        for case in cases
+        if (case.name, phase) in by_key
+    ]
+
+
+def find(
+    cases: Sequence[Case], measured: Measured, baseline: str, export_seconds: float
+) -> Findings:
+    """All findings of what was measured.
+
+    Args:
+        cases: The cases.
+        measured: What was measured.
+        baseline: The engine that is compared against.
+        export_seconds: What it takes to read the graph before the device can answer.
+    """
+    times = case_times(cases, measured.runs)
+    sizes, densities = defaultdict(list), defaultdict(list)
+    for each in times:
+        sizes[each.case.density, each.case.node_count, each.phase].append(each)
+        densities[each.case.density, 0, each.phase].append(each)
+    phases = dict.fromkeys(each.phase for each in times)
+    return Findings(
+        baseline,
+        tuple(times),
+        tuple(_group(*key, found, baseline) for key, found in sorted(sizes.items())),
+        tuple(_group(*key, found, baseline) for key, found in sorted(densities.items())),
+        tuple(
+            _promise(phase, times, measured, baseline, export_seconds)
+            for phase in phases
+            if baseline == "native"
+        ),
+    )
+
+
+def _median(runs: Sequence[Run]) -> float:
+    done = [run.seconds for run in runs if run.outcome == "ok"]
+    if any(run.outcome == "timeout" for run in runs):
+        return max(run.seconds for run in runs)
+    return statistics.median(done) if done else 0.0
+
+
+def _outcome(runs: Sequence[Run]) -> str:
+    outcomes = {run.outcome for run in runs}
+    return next(each for each in ("error", "timeout", "ok") if each in outcomes)
+
+
+def _group(
+    density: str, nodes: int, phase: str, found: Sequence[CaseTimes], baseline: str
+) -> GroupFindings:
+    engines = sorted({engine for each in found for engine in each.seconds})
+    ratios = [ratio for each in found if (ratio := each.ratio(baseline, "gpu")) is not None]
+    return GroupFindings(
+        density,
+        nodes,
+        statistics.fmean(each.case.relationship_count for each in found),
+        phase,
+        len(found),
+        {
+            engine: figures_of([each.seconds[engine] for each in found if _has_time(each, engine)])
+            for engine in engines
+        },
+        figures_of(ratios),
+        geometric_mean(ratios),
+        sum(bool(each.bound(baseline, "gpu")) for each in found),
+        len(found) - len(ratios),
+    )
+
+
+def _promise(
+    phase: str,
+    times: Sequence[CaseTimes],
+    measured: Measured,
+    baseline: str,
+    export_seconds: float,
+) -> Promise:
+    both = [
+        each for each in times if each.phase == phase and each.ratio("auto", baseline) is not None
+    ]
+    chosen: dict[str, dict[str, str]] = defaultdict(dict)
+    for (verdict_phase, case), rules in measured.verdicts.items():
+        if verdict_phase == phase:
+            for rule, engine in rules.items():
+                chosen[rule][case] = engine
+    return Promise(
+        phase,
+        len(both),
+        tuple(each.case.name for each in both if _is_broken(each, baseline)),
+        max((each.ratio("auto", baseline) or 0.0 for each in both), default=0.0),
+        regret(both, baseline, dict.fromkeys((each.case.name for each in both), "auto")),
+        {rule: regret(both, baseline, choices) for rule, choices in sorted(chosen.items())},
+        break_even(export_seconds, _mean(both, baseline), _mean(both, "gpu")),
+        break_even(export_seconds, _mean(both, baseline), _mean(both, "auto")),
+    )
+
+
+def _is_broken(each: CaseTimes, baseline: str) -> bool:
+    # A baseline that timed out took longer than it says: that is no broken promise.
+    timed_out = each.outcomes.get(baseline) == "timeout"
+    return not timed_out and each.seconds["auto"] > FACTOR * each.seconds[baseline] + SLACK_SECONDS
+
+
+def regret(times: Iterable[CaseTimes], baseline: str, choices: Mapping[str, str]) -> float:
+    """Time taken by the chosen engines ÷ time of the best engine of each query.
+
+    Only queries count that have a choice, and times of both engines. 1 is the best there is.
+    """
+    taken = best = 0.0
+    for each in times:
+        engine = choices.get(each.case.name)
+        if engine is None or each.ratio(baseline, "gpu") is None:
+            continue
+        if each.outcomes.get(engine, "error") == "error":
+            continue
+        taken += each.seconds[engine]
+        best += min(each.seconds[baseline], each.seconds["gpu"])
+    return taken / best if best else 1.0
+
+
+def _mean(times: Sequence[CaseTimes], engine: str) -> float:
+    return figures_of([each.seconds[engine] for each in times if _has_time(each, engine)]).mean
+
+
+def _has_time(each: CaseTimes, engine: str) -> bool:
+    return each.outcomes.get(engine) in ("ok", "timeout")

@@ -1,0 +1,201 @@
+"""Writing a graph into a Neo4j database for the comparison, if the database is empty."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from gpugda.bench.cases import quoted
+from gpugda.data.columns import to_values
+from gpugda.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.data.property_store import PropertyStore
+    from gpugda.ports import Progress
+
+__all__ = ["GraphCounts", "counts_of", "create_indexes", "drop_indexes", "load_into"]
+
+_BATCH = 5_000
+_INDEX = "gpugda_bench_"
+
+
+class _Runs(Protocol):
+    def run(self, query: str, parameters: Mapping[str, Any] | None = None, **options: Any) -> Any:
+        """As `Accelerator.run`."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCounts:
+    """What a graph is recognised by.
+
+    Args:
+        nodes: By label set, sorted names joined by ``:``.
+        relationships: By type.
+    """
+
+    nodes: Mapping[str, int]
+    relationships: Mapping[str, int]
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no node."""
+        return not self.nodes
+
+    def __str__(self) -> str:
+        nodes, relationships = sum(self.nodes.values()), sum(self.relationships.values())
+        return f"{nodes:,} nodes and {relationships:,} relationships"
+
+
+def counts_of(graph: DataGraph) -> GraphCounts:
+    """The counts of a data graph."""
+    codes, sets = graph.label_codes()
+    nodes: dict[str, int] = defaultdict(int)
+    for labels, count in zip(sets, np.bincount(codes, minlength=len(sets)).tolist(), strict=True):
+        nodes[":".join(sorted(labels))] += count
+    types = np.bincount(graph.relationship_types(), minlength=len(graph.types)).tolist()
+    return GraphCounts(
+        {labels: count for labels, count in nodes.items() if count},
+        {name: count for name, count in zip(graph.types.names, types, strict=True) if count},
+    )
+
+
+def _counts_in(database: _Runs) -> GraphCounts:
+    nodes: dict[str, int] = defaultdict(int)
+    for labels, count in _native(database, "MATCH (n) RETURN labels(n) AS l, count(*) AS c"):
+        nodes[":".join(sorted(labels))] += count
+    found = _native(database, "MATCH ()-[r]->() RETURN type(r) AS t, count(*) AS c")
+    return GraphCounts(dict(nodes), dict(map(tuple, found)))
+
+
+def load_into(database: _Runs, graph: DataGraph, name: str, progress: Progress) -> bool:
+    """Writes a graph, unless it is there already.
+
+    Args:
+        database: Connected; its snapshot is out of date afterwards.
+        graph: Complete with all properties.
+        name: Of the graph, for errors.
+        progress: Told how far it has come.
+
+    Returns:
+        Whether something was written.
+
+    Raises:
+        ConfigurationError: The database holds something else; nothing was written.
+    """
+    there, wanted = _counts_in(database), counts_of(graph)
+    if there == wanted:
+        return False
+    if not there.empty:
+        raise ConfigurationError(
+            f"The database is not empty and does not hold the graph {name!r} ({wanted}): it holds "
+            f"{there}. Nothing was written. Name an empty database (--database), empty this one "
+            "yourself if it may go, or leave --load out to compare on the graph that is in it."
+        )
+    ids = _load_nodes(database, graph, progress)
+    _load_relationships(database, graph, ids, progress)
+    found = _counts_in(database)
+    if found != wanted:
+        raise ConfigurationError(
+            f"The database holds {found} after loading {wanted}: somebody else writes to it."
+        )
+    return True
+
+
+def create_indexes(database: _Runs, graph: DataGraph) -> int:
+    """An index per label and property that nodes with it have, and waits for them; how many."""
+    pairs = sorted(
+        (label, key)
+        for label_id, label in enumerate(graph.labels.names)
+        for key in graph.node_properties.columns
+        if _has(graph, label_id, key)
+    )
+    for number, (label, key) in enumerate(pairs):
+        _native(
+            database,
+            f"CREATE INDEX {_INDEX}{number} IF NOT EXISTS "
+            f"FOR (n:{quoted(label)}) ON (n.{quoted(key)})",
+        )
+    _native(database, "CALL db.awaitIndexes(300)")
+    return len(pairs)
+
+
+def drop_indexes(database: _Runs) -> None:
+    """Drops the indexes that `create_indexes` makes, and no other."""
+    for (name,) in _native(database, "SHOW INDEXES YIELD name RETURN name"):
+        if name.startswith(_INDEX):
+            _native(database, f"DROP INDEX {quoted(name)} IF EXISTS")
+
+
+def _native(database: _Runs, text: str, **parameters: Any) -> list[list[Any]]:
+    found: list[list[Any]] = database.run(text, parameters, engine="native").values()
+    return found
+
+
+def _has(graph: DataGraph, label_id: int, key: str) -> bool:
+    bits = np.unpackbits(graph.label_bits(label_id).view(np.uint8), bitorder="little")
+    column = graph.node_properties[key]
+    members = bits[: graph.node_count].astype(np.bool_)
+    return bool((members if column.valid is None else members & column.valid).any())
+
+
+def _load_nodes(database: _Runs, graph: DataGraph, progress: Progress) -> list[str]:
+    """Element id of each node in the database, in the order of the node indexes."""
+    progress.phase("writing nodes", graph.node_count)
+    codes, sets = graph.label_codes()
+    ids = [""] * graph.node_count
+    for code, labels in enumerate(sets):
+        names = "".join(f":{quoted(label)}" for label in labels)
+        text = f"UNWIND $rows AS row CREATE (n{names}) SET n = row RETURN elementId(n) AS id"
+        for part in _parts(np.flatnonzero(codes == code)):
+            rows = _properties(graph.node_properties, part)
+            made = _native(database, text, rows=rows)
+            for node, (element_id,) in zip(part.tolist(), made, strict=True):
+                ids[node] = element_id
+            progress.advance(len(part))
+    return ids
+
+
+def _load_relationships(
+    database: _Runs, graph: DataGraph, ids: Sequence[str], progress: Progress
+) -> None:
+    progress.phase("writing relationships", graph.relationship_count)
+    types, starts, ends = (
+        graph.relationship_types(),
+        graph.start_nodes(),
+        graph.outgoing.neighbours,
+    )
+    for type_id, name in enumerate(graph.types.names):
+        text = (
+            "UNWIND $rows AS row MATCH (a) WHERE elementId(a) = row[0] "
+            "MATCH (b) WHERE elementId(b) = row[1] "
+            f"CREATE (a)-[r:{quoted(name)}]->(b) SET r = row[2]"
+        )
+        for part in _parts(np.flatnonzero(types == type_id)):
+            properties = _properties(graph.relationship_properties, part)
+            rows = [
+                [ids[start], ids[end], each]
+                for start, end, each in zip(
+                    starts[part].tolist(), ends[part].tolist(), properties, strict=True
+                )
+            ]
+            _native(database, text, rows=rows)
+            progress.advance(len(part))
+
+
+def _parts(indexes: Any) -> Iterator[Any]:
+    for first in range(0, len(indexes), _BATCH):
+        yield indexes[first : first + _BATCH]
+
+
+def _properties(store: PropertyStore, indexes: Any) -> list[dict[str, Any]]:
+    columns = {key: to_values(column, indexes) for key, column in store.columns.items()}
+    return [
+        {key: values[row] for key, values in columns.items() if values[row] is not None}
+        for row in range(len(indexes))
+    ]

@@ -1,0 +1,65 @@
+"""The benchmark end to end on a server."""
+
+import csv
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from gpugda.bench.benchmark import run_benchmark
+from gpugda.bench.options import BenchOptions
+from gpugda.cli.app import app
+from gpugda.errors import ConfigurationError
+from gpugda.ports import SilentProgress
+
+
+def connection(server):
+    return [
+        *("--uri", server.uri),
+        *(("-u", server.auth[0], "-p", server.auth[1]) if server.auth else ()),
+    ]
+
+
+def options_for(server, folder, **changed):
+    few = {"sizes": (2, 3), "per_size": 2, "repetitions": 1, "warm_up": 0, "exports": 1}
+    connect = {"auth": server.auth} if server.auth else {}
+    return BenchOptions(
+        **{**few, "timeout": 20.0, "folder": str(folder), "connect": connect, **changed}
+    )
+
+
+def test_quick(server, tmp_path):
+    server.load(
+        [
+            "UNWIND range(0, 19) AS i CREATE (:A {i: i})",
+            "MATCH (a:A), (b:A) WHERE b.i IN [(a.i + 1) % 20, (a.i + 3) % 20] CREATE (a)-[:R]->(b)",
+        ]
+    )
+    outcome = CliRunner().invoke(
+        app, ["bench", "--quick", *connection(server), "--out", str(tmp_path)]
+    )
+    assert outcome.exit_code == 0, outcome.output
+    facts = json.loads((tmp_path / "benchmark.json").read_text(encoding="utf-8"))
+    assert facts["baseline"] == "native"
+    assert facts["mismatches"] == []
+    assert facts["machine"]["server"].startswith("Neo4j")
+    assert server.uri not in json.dumps(facts)
+    assert {"cost", "density"} == set(facts["promises"][0]["rule_regrets"])
+    with (tmp_path / "queries.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["text"] for row in rows} == {"new", "repeated"}
+    assert all(float(row["Cypher run time"]) > 0 for row in rows)
+
+
+def test_load_only_into_an_empty_database(server, shared_data, tmp_path):
+    graphs = str(shared_data)
+    server.wipe()
+    asked = options_for(server, tmp_path, load="drwho", graphs=graphs, forms=("count",))
+    assert not run_benchmark(server.uri, asked, SilentProgress()).wrong
+    assert server.run("MATCH (n) RETURN count(n)")[0][0] == 1060
+    # Once more: it is there already. Then something is added, and nothing may be written.
+    assert not run_benchmark(server.uri, asked, SilentProgress()).wrong
+    server.run("CREATE (:Mine)")
+    with pytest.raises(ConfigurationError, match="Nothing was written"):
+        run_benchmark(server.uri, asked, SilentProgress())
+    assert server.run("MATCH (n) RETURN count(n)")[0][0] == 1061

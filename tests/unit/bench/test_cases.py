@@ -1,0 +1,55 @@
+"""Texts of cases."""
+
+from gpugda.bench.cases import cases_of
+from gpugda.bench.random_queries import RandomQuery
+from gpugda.bench.workload import _key
+from gpugda.query.prepare import prepare
+
+QUERY = RandomQuery(
+    "dense",
+    (("A", "an odd`label"), ()),
+    ((0, "R", 1), (1, "S", 0)),
+    4,
+    (7, 8),
+    (1, 2),
+)
+
+
+def texts(form, known=None, tag="t"):
+    return [case.text(tag) for case in cases_of([QUERY], [known or {}], [form], 10)]
+
+
+def test_count():
+    assert texts("count") == [
+        "MATCH (nt_0:`A`:`an odd``label`)-[:`R`]->(nt_1), (nt_1)-[:`S`]->(nt_0) "
+        "RETURN count(*) AS count"
+    ]
+
+
+def test_rows_have_the_same_columns_whatever_the_tag():
+    (one,), (two,) = texts("rows"), texts("rows", tag="u")
+    assert one != two
+    assert one.endswith("RETURN nt_0 AS column_0, nt_1 AS column_1 LIMIT 10")
+    assert [c.name for c in prepare(one).columns] == [c.name for c in prepare(two).columns]
+
+
+def test_predicate_prefers_nodes_with_labels():
+    known = {7: {"b": 1, "a": "x", "0": 2.5}, 8: {"a": 3}}
+    (case,) = cases_of([QUERY], [known], ["predicate"], 10)
+    assert "WHERE nt_0.`a` = $value RETURN" in case.text("t")
+    assert case.parameters == {"value": "x"}
+
+
+def test_no_predicate_without_properties():
+    assert texts("predicate", {7: {"f": 0.5}}) == []
+
+
+def test_key_of_a_condition():
+    (case,) = cases_of([QUERY], [{7: {"an `odd` key": 1}}], ["predicate"], 10)
+    assert _key(case) == "an `odd` key"
+
+
+def test_names_tell_cases_apart():
+    cases = cases_of([QUERY, QUERY], [{}, {}], ["count", "rows"], 10)
+    assert len({case.name for case in cases}) == 4
+    assert cases[0].name == "dense-2-4-001-count"

@@ -1,0 +1,80 @@
+"""Writing a graph into a database that is a list of statements."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gpugda.bench.load_graph import create_indexes, drop_indexes, load_into
+from gpugda.errors import ConfigurationError
+from gpugda.ports import SilentProgress
+
+
+class FakeDatabase:
+    """Knows its counts, gives ids to what is created."""
+
+    def __init__(self, nodes=(), relationships=()):
+        self.nodes, self.relationships = dict(nodes), dict(relationships)
+        self.rows, self.statements = [], []
+
+    def run(self, text, parameters=None, *, engine):
+        assert engine == "native"
+        self.statements.append(text)
+        return SimpleNamespace(values=lambda: self.answer(text, parameters or {}))
+
+    def answer(self, text, parameters):
+        if text.startswith("MATCH (n) RETURN labels"):
+            return [[labels.split(":") if labels else [], n] for labels, n in self.nodes.items()]
+        if text.startswith("MATCH ()-[r]->()"):
+            return [list(pair) for pair in self.relationships.items()]
+        if "CREATE (n" in text:
+            labels = ":".join(sorted(text.partition("(n")[2].partition(")")[0].split(":")[1:]))
+            self.nodes[labels.replace("`", "")] = len(parameters["rows"])
+            self.rows += parameters["rows"]
+            return [[f"id of {row['name']}"] for row in parameters["rows"]]
+        if "CREATE (a)" in text:
+            name = text.partition("[r:`")[2].partition("`")[0]
+            self.relationships[name] = len(parameters["rows"])
+            self.rows += parameters["rows"]
+        if text.startswith("SHOW INDEXES"):
+            return [["gpugda_bench_0"], ["mine"]]
+        return []
+
+
+def test_an_empty_database_is_filled(ring):
+    database = FakeDatabase()
+    assert load_into(database, ring, "ring", SilentProgress())
+    assert database.nodes == {"A": 3, "A:B": 3}
+    assert database.relationships == {"NEXT": 6, "BACK": 6, "ACROSS": 2, "SELF": 1}
+    assert {"name": "n3", "size": 3} in database.rows
+    assert ["id of n0", "id of n3", {}] in database.rows
+
+
+def test_the_same_graph_is_left_as_it_is(ring):
+    types = {"NEXT": 6, "BACK": 6, "ACROSS": 2, "SELF": 1}
+    database = FakeDatabase({"A": 3, "A:B": 3}, types)
+    assert not load_into(database, ring, "ring", SilentProgress())
+    assert not any("CREATE" in text for text in database.statements)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "types"),
+    [({"A": 1}, {}), ({"A": 3, "A:B": 3}, {"NEXT": 6}), ({"A": 6}, {"NEXT": 6, "BACK": 6})],
+)
+def test_other_data_is_never_touched(ring, nodes, types):
+    database = FakeDatabase(nodes, types)
+    with pytest.raises(ConfigurationError, match="Nothing was written"):
+        load_into(database, ring, "ring", SilentProgress())
+    assert not any("CREATE" in text for text in database.statements)
+
+
+def test_indexes(ring):
+    database = FakeDatabase()
+    assert create_indexes(database, ring) == 4  # A and B, name and size
+    assert any("FOR (n:`B`) ON (n.`size`)" in text for text in database.statements)
+
+
+def test_only_our_indexes_are_dropped():
+    database = FakeDatabase()
+    drop_indexes(database)
+    dropped = [text for text in database.statements if text.startswith("DROP")]
+    assert dropped == ["DROP INDEX `gpugda_bench_0` IF EXISTS"]

@@ -1,0 +1,160 @@
+"""The runner, on engines that do what they are told."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gpugda.bench.cases import Case
+from gpugda.bench.findings import case_times, find
+from gpugda.bench.measuring import NEW, REPEATED, Pace, measure
+from gpugda.errors import MemoryLimitError, QueryTimeoutError
+from gpugda.ports import SilentProgress
+
+PACE = Pace("native", ("native", "gpu", "auto"), 2, 3, 30.0, 10, 1, False, 1)
+
+
+class FakeEngines:
+    """Answers 7 on every engine, if `behaviour` does not say otherwise."""
+
+    def __init__(self, behaviour=None):
+        self.behaviour = behaviour or (lambda text, engine: [[7]])
+        self.asked = []
+
+    def run(self, text, parameters=None, *, engine, timeout=None):
+        self.asked.append((text, engine))
+        rows = self.behaviour(text, engine)
+        summary = SimpleNamespace(engine=engine, reason="told", timings={"total": 0.001})
+        return SimpleNamespace(values=lambda: rows, summary=summary)
+
+    def explain(self, text):
+        lines = ("planner cost (asked): gpu, it is faster", "planner density: native, sparse")
+        return SimpleNamespace(route=lines)
+
+
+def a_case(name="q", **settings):
+    return Case(name, "dense", 2, 2, "count", ("MATCH (n", ") RETURN count(*)"), **settings)
+
+
+def measured(engines, cases=None, pace=PACE):
+    return measure(engines, cases or [a_case()], pace, SilentProgress())
+
+
+def test_every_engine_runs_as_often_as_asked():
+    found = measured(FakeEngines(), [a_case("p"), a_case("q")])
+    assert found.finished
+    for case in "pq":
+        for engine in PACE.engines:
+            mine = [run for run in found.runs if (run.case, run.engine) == (case, engine)]
+            assert sorted(run.repetition for run in mine if run.phase == NEW) == [1, 2]
+            assert sorted(run.repetition for run in mine if run.phase == REPEATED) == [1, 2, 3]
+            assert {run.outcome for run in mine} == {"ok"}
+    assert found.answers == {"p": 7, "q": 7}
+
+
+def test_new_text_is_new_to_everyone_and_repeated_text_to_nobody():
+    engines = FakeEngines()
+    measured(engines)
+    texts = [text for text, _ in engines.asked]
+    once = {text for text in texts if texts.count(text) == 1}
+    assert len({(text, engine) for text, engine in engines.asked if text in once}) == 6 + 3
+    by_engine = {(text, engine) for text, engine in engines.asked if texts.count(text) == 5}
+    assert sorted(engine for _, engine in by_engine) == ["auto", "gpu", "native"]
+
+
+@pytest.mark.parametrize("engine", ["gpu", "auto"])
+def test_a_wrong_count_is_found(engine):
+    found = measured(FakeEngines(lambda text, asked: [[8 if asked == engine else 7]]))
+    (mismatch,) = found.mismatches
+    assert (mismatch.engine, mismatch.case.name) == (engine, "q")
+    assert "MATCH (n" in mismatch.text
+
+
+def test_a_count_that_is_wrong_only_once_is_found():
+    asked = []
+
+    def behaviour(text, engine):
+        asked.append(engine)
+        return [[9 if engine == "gpu" and asked.count("gpu") == 7 else 7]]
+
+    assert len(measured(FakeEngines(behaviour)).mismatches) == 1
+
+
+def test_a_time_out_is_a_bound():
+    def behaviour(text, engine):
+        if engine == "native":
+            raise QueryTimeoutError("too long")
+        return [[7]]
+
+    found = measured(FakeEngines(behaviour))
+    native = [run for run in found.runs if run.engine == "native"]
+    assert [(run.phase, run.outcome) for run in native] == [
+        (NEW, "timeout"),
+        (REPEATED, "timeout"),
+    ]
+    assert found.compared_by == {}
+    assert found.answers == {"q": 7}
+    for each in case_times([a_case()], found.runs):
+        assert each.bound("native", "gpu") == ">="
+
+
+def test_an_error_is_recorded():
+    def behaviour(text, engine):
+        if engine == "gpu":
+            raise MemoryLimitError("does not fit\nmore")
+        return [[7]]
+
+    found = measured(FakeEngines(behaviour))
+    notes = {run.note for run in found.runs if run.engine == "gpu"}
+    assert "MemoryLimitError: does not fit" in notes
+    groups = find([a_case()], found, "native", 1.0).groups
+    assert [group.without for group in groups] == [1, 1]
+    assert all(group.times["gpu"].count == 0 for group in groups)
+
+
+def test_cancelled_keeps_what_was_measured():
+    asked = []
+
+    def behaviour(text, engine):
+        asked.append(text)
+        if len(asked) == 9:
+            raise KeyboardInterrupt
+        return [[7]]
+
+    found = measured(FakeEngines(behaviour))
+    assert not found.finished
+    assert 0 < len(found.runs) < 15
+    assert find([a_case()], found, "native", 1.0).cases  # also of an engine that never ran
+
+
+def test_an_engine_that_did_not_come_to_run():
+    found = measured(FakeEngines())
+    found.runs = [run for run in found.runs if run.engine != "auto" or run.case == "p"]
+    cases = [a_case("q"), a_case("p")]
+    found.runs += measured(FakeEngines(), cases[1:]).runs
+    groups = find(cases, found, "native", 1.0).groups
+    assert {group.times["auto"].count for group in groups} == {1}
+
+
+def test_caches_are_emptied_where_a_comment_alone_tells_texts_apart():
+    engines = FakeEngines()
+    assert measured(engines, [a_case(renames=False)]).cleared == 2
+    assert ("CALL db.clearQueryCaches()", "native") in engines.asked
+    engines = FakeEngines()
+    assert measured(engines).cleared == 0
+
+
+def test_caches_that_cannot_be_emptied():
+    def behaviour(text, engine):
+        if text.startswith("CALL"):
+            raise ValueError("no right")
+        return [[7]]
+
+    found = measured(FakeEngines(behaviour), [a_case(renames=False)])
+    assert found.cleared is None
+    assert found.finished
+
+
+def test_verdicts_of_both_rules():
+    found = measured(FakeEngines())
+    expected = {"cost": "gpu", "density": "native"}
+    assert found.verdicts == {(NEW, "q"): expected, (REPEATED, "q"): expected}
