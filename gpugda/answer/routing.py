@@ -10,7 +10,7 @@ from gpugda.calibration.server import server_rates
 from gpugda.errors import ConfigurationError, GpugdaError
 from gpugda.plan.rates import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.route import History, RouteInput, Verdict, route_text
-from gpugda.plan.route_cost import judge_by_cost
+from gpugda.plan.route_cost import is_worth_learning, judge_by_cost
 from gpugda.plan.route_density import judge_by_density
 from gpugda.query import ast
 
@@ -64,6 +64,14 @@ class Router:
     ) -> Verdict:
         """What the asked rule says."""
         return RULES[self._planner](self._input(request, plan, loaded, keeper))
+
+    def is_curious(
+        self, request: Request, plan: Plan, loaded: LoadedGraph, keeper: SnapshotKeeper
+    ) -> bool:
+        """Would it help to know how long the database takes for this text?"""
+        return self._planner == "cost" and is_worth_learning(
+            self._input(request, plan, loaded, keeper)
+        )
 
     def described(
         self, request: Request, plan: Plan, loaded: LoadedGraph, keeper: SnapshotKeeper

@@ -58,6 +58,9 @@ logger = logging.getLogger(__name__)
 _ATTEMPTS = 3
 """How often a demanded engine is given a newer snapshot before it is said that this is futile."""
 
+_LEARNING_SECONDS = 2.0
+"""What finding out the database's time for a text may cost it, twice."""
+
 _REFRESH_GAIN = 1.5
 """A stale snapshot is refreshed at once when the native answer would take so many times as long."""
 
@@ -167,7 +170,22 @@ class ServerAnswers:
             self._keeper.refresh_soon()
             return Declined("the database changed while the query ran")
         self._router.record_device(request, fresh, time.monotonic() - started)
+        if self._router.is_curious(request, plan, fresh, self._keeper):
+            self._keeper.in_background(lambda: self._learn(request))
         return found.result(request, reason=verdict.reason)
+
+    def _learn(self, request: Request) -> None:
+        """Asks the database what it would have taken; see ADR 0007.
+
+        Nobody waits for it. The query only reads, and is expected to be cheap: the first time the
+        database plans it, the second time counts.
+        """
+        for _ in range(2):
+            started = time.perf_counter()
+            self._server.run_native(
+                request.text, request.values, timeout=_LEARNING_SECONDS, read_only=True
+            )
+            self._router.record_native(request, time.perf_counter() - started)
 
     def _cannot_run(self, request: Request) -> Declined | None:
         facts = self._server.facts

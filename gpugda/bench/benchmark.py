@@ -216,6 +216,7 @@ def _pace(options: BenchOptions, *, native: bool) -> Pace:
         (baseline, "gpu", "auto"),
         options.new_texts,
         options.repetitions,
+        options.settle,
         options.timeout,
         options.row_cap,
         options.warm_up,

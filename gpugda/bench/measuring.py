@@ -44,7 +44,8 @@ class Pace:
         baseline: ``native``, or ``reference`` where there is no server.
         engines: All engines, the baseline first.
         new_texts: Runs per engine with a text that nobody has seen.
-        repetitions: Runs per engine with one and the same text, after two that do not count.
+        repetitions: Runs per engine with one and the same text.
+        settle: Runs of that text before them, which do not count: caches fill, the planner learns.
         timeout: Seconds per query; more runs of it are left out once they took as long together.
         row_cap: Most rows compared one by one.
         warm_up: Queries run before anything counts.
@@ -56,6 +57,7 @@ class Pace:
     engines: tuple[str, ...]
     new_texts: int
     repetitions: int
+    settle: int
     timeout: float
     row_cap: int
     warm_up: int
@@ -173,8 +175,7 @@ class _Block:
         try:
             self._explain(NEW, "q")
             self._phase(NEW, self.pace.new_texts)
-            for _ in range(2):
-                self._unmeasured()
+            self._settle()
             self._phase(REPEATED, self.pace.repetitions)
             self._explain(REPEATED, "rauto")
         finally:
@@ -193,12 +194,16 @@ class _Block:
             tag = f"{engine}{number}" if phase == NEW else f"r{engine}"
             self._one(case, phase, engine, number, tag)
 
-    def _unmeasured(self) -> None:
+    def _settle(self) -> None:
         # A text per engine, so that no cache learns from another engine's run.
         for case in self.cases:
             for engine in self.pace.engines:
-                if (case.name, engine) not in self.stopped:
-                    _timed(self.engines, case, case.text(f"r{engine}"), engine, self.pace.timeout)
+                spent = 0.0
+                for _ in range(self.pace.settle):
+                    if (case.name, engine) in self.stopped or spent >= self.pace.timeout:
+                        break
+                    text, timeout = case.text(f"r{engine}"), self.pace.timeout
+                    spent += _timed(self.engines, case, text, engine, timeout)[0]
 
     def _one(self, case: Case, phase: str, engine: str, number: int, tag: str) -> None:
         stopped = self.stopped.get((case.name, engine))

@@ -30,6 +30,7 @@ class BenchOptions:
         seed: Of the query graphs and of the order of the runs.
         new_texts: Runs per engine with new text.
         repetitions: Runs per engine with repeated text.
+        settle: Runs with the same text before them, which do not count.
         timeout: Seconds per query.
         row_cap: LIMIT of queries that return nodes, and most rows compared one by one.
         warm_up: Queries before anything counts.
@@ -62,6 +63,7 @@ class BenchOptions:
     load: str | None = None
     indexes: bool = False
     graphs: str | None = None
+    settle: int = 2
     folder: str = "bench-results"
     graph_name: str = ""
     connect: Mapping[str, Any] = field(default_factory=dict)
@@ -72,6 +74,7 @@ class BenchOptions:
             "seed": self.seed,
             "timeout": f"{self.timeout:g} s",
             "repetitions": self.repetitions,
+            "settle": self.settle,
             "new_texts": self.new_texts,
             "row_cap": self.row_cap,
             "warm_up": self.warm_up,

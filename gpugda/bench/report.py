@@ -144,7 +144,7 @@ def _overall(findings: Findings) -> str:
             group.phase,
             group.cases,
             _factor(group.geometric),
-            f"{_number(group.speedup.mean)} ± {_number(group.speedup.deviation)}",
+            _spread(group),
             _number(group.speedup.median),
             _number(group.speedup.least),
             group.bounds,
@@ -226,7 +226,7 @@ def _group_row(group: GroupFindings, engines: Sequence[str]) -> tuple[Any, ...]:
         found = group.times.get(engine)
         times.append(
             "-"
-            if found is None
+            if found is None or not found.count
             else f"{_ms(found.mean)} ± {_ms(found.deviation)} "
             f"({_ms(found.median)}, {_ms(found.percentile_95)})"
         )
@@ -235,7 +235,7 @@ def _group_row(group: GroupFindings, engines: Sequence[str]) -> tuple[Any, ...]:
         group.phase,
         group.cases,
         *times,
-        f"{_number(group.speedup.mean)} ± {_number(group.speedup.deviation)}",
+        _spread(group),
         _number(group.speedup.median),
         _number(group.geometric),
     )
@@ -291,6 +291,12 @@ def _line(cells: Sequence[Any]) -> str:
     return f"| {' | '.join(texts)} |"
 
 
+def _spread(group: GroupFindings) -> str:
+    if not group.speedup.count:
+        return "-"
+    return f"{_number(group.speedup.mean)} ± {_number(group.speedup.deviation)}"
+
+
 def _ms(seconds: float) -> str:
     return _number(seconds * 1e3)
 
@@ -308,4 +314,6 @@ def _factor(value: float) -> str:
 def _queries(value: float) -> str:
     if math.isnan(value):
         return "-"
-    return "never" if math.isinf(value) else f"{value:,.0f} queries"
+    if math.isinf(value):
+        return "never"
+    return f"{value:,.0f} {'query' if value == 1 else 'queries'}"

@@ -14,7 +14,12 @@ from gpugda.plan.route import Verdict
 if TYPE_CHECKING:
     from gpugda.plan.route import RouteInput
 
-__all__ = ["device_seconds", "judge_by_cost", "native_seconds"]
+__all__ = ["device_seconds", "is_worth_learning", "judge_by_cost", "native_seconds"]
+
+_RUNS_BEFORE_LEARNING: Final = 2
+_CHEAP: Final = 0.05
+_LONG_PLANNING: Final = 2.0
+"""What the database is asked for its time at all: seconds that it is expected to take."""
 
 _LEAST_PATIENCE: Final = 0.25
 _PATIENCE: Final = {True: 3.0, False: 20.0}
@@ -49,6 +54,21 @@ def _worth_a_try(given: RouteInput, device: float) -> bool:
     again = native_seconds(replace(given, observed=replace(observed, planned=True)))
     lost = observed.device_runs * (device - again)
     return lost > _planning_seconds(given)
+
+
+def is_worth_learning(given: RouteInput) -> bool:
+    """Would it help to know how long the database takes for a text that keeps coming?
+
+    Only where the database may be faster once it has the plan, and where finding out costs it
+    little.
+    """
+    observed = given.observed
+    if observed.planned and observed.native is not None:
+        return False
+    if observed.device is None or observed.device_runs < _RUNS_BEFORE_LEARNING:
+        return False
+    again = native_seconds(replace(given, observed=replace(observed, planned=True)))
+    return again < observed.device and again < _CHEAP and _planning_seconds(given) < _LONG_PLANNING
 
 
 def device_seconds(given: RouteInput) -> float:

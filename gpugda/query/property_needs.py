@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from gpugda.caching import LruCache
 from gpugda.query import ast
+from gpugda.query.prepare import QUERIES_KEPT
 from gpugda.query.query_graph import ColumnReference, KeyReference
 from gpugda.query.walk import walk
 
@@ -26,7 +28,14 @@ class PropertyNeeds:
 
 
 def property_needs(query: Query) -> PropertyNeeds:
-    """The keys that the query reads of its nodes and of its relationships."""
+    """The keys that the query reads of its nodes and of its relationships; kept by its text."""
+    return _kept.get(query.text, lambda: _property_needs(query))
+
+
+_kept: Final[LruCache[str, PropertyNeeds]] = LruCache(QUERIES_KEPT)
+
+
+def _property_needs(query: Query) -> PropertyNeeds:
     relationships = {each.name for each in query.graph.relationships}
     of_nodes: set[str] = set()
     of_relationships: set[str] = set()

@@ -49,9 +49,13 @@ class FakeRouter:
             give_up_after=give_up_after,
         )
         self.recorded = []
+        self.curious = False
 
     def decide(self, request, plan, loaded, keeper):
         return self.verdict
+
+    def is_curious(self, request, plan, loaded, keeper):
+        return self.curious
 
     def described(self, request, plan, loaded, keeper):
         return ("cost: gpu",)
@@ -245,6 +249,19 @@ def test_times_are_remembered(open_answers):
     ask(opened, KNOWS)
     ask(opened, KNOWS, "native")
     assert [engine for engine, seconds in router.recorded if seconds > 0] == ["device", "native"]
+
+
+def test_the_database_is_asked_in_the_background_what_it_would_take(open_answers):
+    router = FakeRouter()
+    opened = open_answers(router=router)
+    ask(opened, KNOWS)
+    assert opened.server.count("native") == 0
+    router.curious = True
+    ask(opened, KNOWS)
+    opened.keeper.wait(5)
+    natives = [call for call in opened.server.calls if call[0] == "native"]
+    assert [(text, read_only) for _, text, _, read_only in natives] == [(KNOWS, True)] * 2
+    assert [engine for engine, _ in router.recorded] == ["device", "device", "native", "native"]
 
 
 # ------------------------------------------------------------------ a database that changes

@@ -10,7 +10,7 @@ from gpugda.bench.measuring import NEW, REPEATED, Pace, measure
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.ports import SilentProgress
 
-PACE = Pace("native", ("native", "gpu", "auto"), 2, 3, 30.0, 10, 1, False, 1)
+PACE = Pace("native", ("native", "gpu", "auto"), 2, 3, 2, 30.0, 10, 1, False, 1)
 
 
 class FakeEngines:

@@ -11,7 +11,12 @@ from gpugda.plan.bind import bind
 from gpugda.plan.matching_order import make_plan
 from gpugda.plan.rates import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.route import History, Observed, RouteInput, route_text
-from gpugda.plan.route_cost import device_seconds, judge_by_cost, native_seconds
+from gpugda.plan.route_cost import (
+    device_seconds,
+    is_worth_learning,
+    judge_by_cost,
+    native_seconds,
+)
 from gpugda.plan.route_density import judge_by_density
 from gpugda.query.prepare import prepare
 
@@ -60,6 +65,18 @@ def test_a_text_that_keeps_coming_is_tried_by_the_database():
     assert judge_by_cost(question(PATH, observed=again)).engine == "native"
     fast_here = Observed(device=0.001, device_runs=1000)
     assert judge_by_cost(question(PATH, observed=fast_here)).engine == "gpu"
+
+
+def test_when_it_helps_to_know_the_databases_time():
+    assert not is_worth_learning(question(PATH))
+    assert not is_worth_learning(question(PATH, observed=Observed(device=0.02, device_runs=1)))
+    again = Observed(device=0.02, device_runs=2)
+    assert is_worth_learning(question(PATH, observed=again))
+    assert not is_worth_learning(question(PATH, observed=replace(again, device=0.001)))
+    known = replace(again, native=0.01, planned=True)
+    assert not is_worth_learning(question(PATH, observed=known))
+    slow = replace(LOCAL_SERVER, expansions_per_second=1.0)
+    assert not is_worth_learning(replace(question(PATH, observed=again), server=slow))
 
 
 def test_the_device_is_given_up_after_a_while():
