@@ -22,6 +22,7 @@ from gpugda.answer.declined import Declined
 from gpugda.answer.native import answer_natively
 from gpugda.answer.on_graph import GraphAnswer, answer_by_reference, answer_on_device
 from gpugda.answer.projection import leads_outside
+from gpugda.data.property_store import PropertyNotReadError
 from gpugda.errors import (
     ConfigurationError,
     DeviceError,
@@ -147,6 +148,10 @@ class ServerAnswers:
             return Declined(f"the device does not answer it: {_first_line(error)}", can_run=False)
         except SourceError as error:
             return Declined(f"the snapshot cannot be used: {_first_line(error)}")
+        except PropertyNotReadError:
+            # A fault of ours, found before it could become a wrong row: the database knows better.
+            logger.exception("a property was not read before it was needed")
+            return Declined("a property of the snapshot was not read")
 
     def _offer_on(self, request: Request, loaded: LoadedGraph) -> Result | Declined:
         with request.stage("plan"):

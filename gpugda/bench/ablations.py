@@ -5,17 +5,18 @@ from __future__ import annotations
 import logging
 import statistics
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpugda.bench.load_graph import create_indexes, drop_indexes
-from gpugda.errors import GpugdaError
 from gpugda.ports import Progress, SilentProgress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from gpugda.accelerator import Accelerator
     from gpugda.bench.cases import Case
@@ -33,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 _REPETITIONS = 3
 _PREFIX_SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-_MEMORY_LIMITS = ("32MiB", "128MiB", "512MiB", None)
+_MEMORY_LIMITS = ("4MiB", "16MiB", "64MiB", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +72,9 @@ def ablate_refinement(
         timeout: Seconds per query.
         progress: Told how far it has come.
     """
-    watched = progress or SilentProgress()
-    times = {}
-    for refinement in ("off", "once", "fixpoint"):
-        watched.phase(f"refinement {refinement}", len(cases))
-        with opened(refinement=refinement) as accelerator:
-            options = {"engine": "gpu", "strategy": "gpsm", "timeout": timeout}
-            times[refinement] = _each(accelerator, cases, options, watched)
+    variants = {name: {"refinement": name} for name in ("off", "once", "fixpoint")}
+    options = {"engine": "gpu", "strategy": "gpsm", "timeout": timeout}
+    times = _in_turn(opened, variants, cases, options, progress or SilentProgress())
     return _compared("refinement (gpsm)", times)
 
 
@@ -88,16 +85,14 @@ def ablate_subsets(
     progress: Progress | None = None,
 ) -> list[Ablation]:
     """Partial embeddings joined in subsets, whose size follows from the memory limit."""
-    watched = progress or SilentProgress()
+    variants = {
+        f"memory limit {limit or 'the default'}": {"memory_limit": limit}
+        for limit in _MEMORY_LIMITS
+    }
     found = []
     for strategy in ("extend", "gpsm"):
-        times = {}
-        for limit in _MEMORY_LIMITS:
-            name = limit or "the default"
-            watched.phase(f"subsets within {name}", len(cases))
-            with opened(memory_limit=limit) as accelerator:
-                options = {"engine": "gpu", "strategy": strategy, "timeout": timeout}
-                times[f"memory limit {name}"] = _each(accelerator, cases, options, watched)
+        options = {"engine": "gpu", "strategy": strategy, "timeout": timeout}
+        times = _in_turn(opened, variants, cases, options, progress or SilentProgress())
         found += _compared(f"size of the subsets ({strategy})", times)
     return found
 
@@ -180,26 +175,62 @@ def ablate_indexes(
     return _compared("property indexes of Neo4j", times)
 
 
+def _in_turn(
+    opened: Callable[..., Accelerator],
+    variants: Mapping[str, Mapping[str, Any]],
+    cases: Sequence[Case],
+    options: Mapping[str, Any],
+    progress: Progress,
+) -> dict[str, dict[str, float]]:
+    """Median seconds by variant and case, the variants in random order for each case.
+
+    One variant after the other would compare what else the machine did meanwhile.
+    """
+    times: dict[str, dict[str, float]] = {name: {} for name in variants}
+    progress.phase(f"comparing {', '.join(variants)}", len(cases))
+    order = Random(len(cases))
+    with ExitStack() as stack:
+        accelerators = [
+            (name, stack.enter_context(opened(**settings))) for name, settings in variants.items()
+        ]
+        for number, case in enumerate(cases):
+            order.shuffle(accelerators)
+            for name, accelerator in accelerators:
+                seconds = _seconds(accelerator, case, number, options)
+                if seconds is not None:
+                    times[name][case.name] = seconds
+            progress.advance(1)
+    return times
+
+
 def _each(
-    accelerator: Accelerator, cases: Sequence[Case], options: dict[str, Any], progress: Progress
+    accelerator: Accelerator,
+    cases: Sequence[Case],
+    options: Mapping[str, Any],
+    progress: Progress,
 ) -> dict[str, float]:
     """Median seconds by case; those that were not answered are left out."""
     found = {}
     for number, case in enumerate(cases):
-        text = case.text(f"a{number}")
-
-        def work(text: str = text, case: Case = case) -> None:
-            accelerator.run(text, case.parameters, **options).values()
-
-        try:
-            found[case.name] = _median_of(work)
-        except GpugdaError as error:
-            logger.info("%s: %s", case.name, error)
+        seconds = _seconds(accelerator, case, number, options)
+        if seconds is not None:
+            found[case.name] = seconds
         progress.advance(1)
     return found
 
 
-def _median_of(work: Callable[[], None]) -> float:
+def _seconds(
+    accelerator: Accelerator, case: Case, number: int, options: Mapping[str, Any]
+) -> float | None:
+    text = case.text(f"a{number}")
+    try:
+        return _median_of(lambda: accelerator.run(text, case.parameters, **options).values())
+    except Exception as error:  # the server's too: what is not answered is counted
+        logger.info("%s: %s", case.name, error)
+        return None
+
+
+def _median_of(work: Callable[[], object]) -> float:
     work()  # compiles and plans
     seconds = []
     for _ in range(_REPETITIONS):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import dataclass, field
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -51,6 +52,7 @@ class Pace:
         warm_up: Queries run before anything counts.
         clear_caches: Empty the server's query caches before new texts.
         seed: Of the random order.
+        mark: In every tag: what an earlier benchmark asked is in the server's caches still.
     """
 
     baseline: str
@@ -63,6 +65,7 @@ class Pace:
     warm_up: int
     clear_caches: bool
     seed: int
+    mark: str = field(default_factory=lambda: f"x{token_hex(4)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +158,7 @@ def _warm_up(engines: Engines, cases: Sequence[Case], pace: Pace) -> None:
     """Both sides compile code while they run: what they do first is not typical."""
     for case in cases[: pace.warm_up]:
         for engine in pace.engines:
-            _timed(engines, case, case.text(f"w{engine}"), engine, pace.timeout)
+            _timed(engines, case, case.text(f"{pace.mark}w{engine}"), engine, pace.timeout)
 
 
 @dataclass(slots=True)
@@ -173,11 +176,11 @@ class _Block:
 
     def run(self, progress: Progress) -> None:
         try:
-            self._explain(NEW, "q")
+            self._explain(NEW, f"{self.pace.mark}q")
             self._phase(NEW, self.pace.new_texts)
             self._settle()
             self._phase(REPEATED, self.pace.repetitions)
-            self._explain(REPEATED, "rauto")
+            self._explain(REPEATED, f"{self.pace.mark}rauto")
         finally:
             self._compare()
         progress.advance(len(self.cases))
@@ -192,7 +195,7 @@ class _Block:
         for place in self.rng.permutation(len(jobs)):
             case, engine, number = jobs[place]
             tag = f"{engine}{number}" if phase == NEW else f"r{engine}"
-            self._one(case, phase, engine, number, tag)
+            self._one(case, phase, engine, number, f"{self.pace.mark}{tag}")
 
     def _settle(self) -> None:
         # A text per engine, so that no cache learns from another engine's run.
@@ -202,7 +205,8 @@ class _Block:
                 for _ in range(self.pace.settle):
                     if (case.name, engine) in self.stopped or spent >= self.pace.timeout:
                         break
-                    text, timeout = case.text(f"r{engine}"), self.pace.timeout
+                    text = case.text(f"{self.pace.mark}r{engine}")
+                    timeout = self.pace.timeout
                     spent += _timed(self.engines, case, text, engine, timeout)[0]
 
     def _one(self, case: Case, phase: str, engine: str, number: int, tag: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import accumulate
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from gpugda.bench.statistics import geometric_mean
@@ -153,6 +154,8 @@ def _cumulative(
     axes: Any, times: Sequence[CaseTimes], baseline: str, export_seconds: float
 ) -> None:
     shown = [each for each in times if each.ratio(baseline, "gpu") is not None]
+    # In any order but that of the sizes: small queries first would say nothing about a workload.
+    Random(len(shown)).shuffle(shown)
     numbers = range(len(shown) + 1)
     for engine, first in ((baseline, 0.0), ("gpu", export_seconds), ("auto", export_seconds)):
         if all(engine in each.seconds for each in shown):

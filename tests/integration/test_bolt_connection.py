@@ -181,6 +181,7 @@ def test_probe_moves_with_each_commit_and_only_then(server, own):
 
 
 def test_native_version_is_that_of_its_own_commit(own):
+    own.probe()  # from then on it is known which process of the server it is
     answer = own.run_native("CREATE (:Own) RETURN 1 AS one", {})
     assert answer.version == own.probe()
     assert answer.summary.counters.nodes_created == 1
@@ -189,6 +190,7 @@ def test_native_version_is_that_of_its_own_commit(own):
 
 
 def test_native_transactions_of_its_own(own):
+    own.probe()
     text = "UNWIND range(1, $n) AS i CALL (i) { CREATE (:Batch {i: i}) } IN TRANSACTIONS OF 10 ROWS"
     answer = own.run_native(text, {"n": 25})
     assert answer.summary.counters.nodes_created == 25

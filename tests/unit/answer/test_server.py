@@ -243,6 +243,16 @@ def test_the_users_own_time_limit_is_an_error(open_answers, monkeypatch):
         ask(opened, KNOWS, timeout=0.02)
 
 
+def test_a_property_that_was_forgotten_is_left_to_the_database(open_answers, monkeypatch, caplog):
+    from gpugda.query.property_needs import PropertyNeeds
+
+    nothing = PropertyNeeds(frozenset(), frozenset())
+    monkeypatch.setattr("gpugda.answer.server.property_needs", lambda query: nothing)
+    opened = open_answers()
+    assert ask(opened, KNOWS).summary.engine == "native"
+    assert "not read before it was needed" in caplog.text
+
+
 def test_times_are_remembered(open_answers):
     router = FakeRouter()
     opened = open_answers(router=router)

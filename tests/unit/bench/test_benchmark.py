@@ -89,7 +89,7 @@ def test_single_parts(ring_source, tmp_path):
     outcome = run_benchmark(ring_source, asked, SilentProgress())
     found = json.loads((outcome.folder / "benchmark.json").read_text())["ablations"]
     assert {each["variant"] for each in found} >= {"off", "once", "fixpoint", "device", "host"}
-    assert any(each["variant"] == "memory limit 32MiB" for each in found)
+    assert any(each["variant"] == "memory limit 16MiB" for each in found)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The runner, on engines that do what they are told."""
 
+from dataclasses import astuple, replace
 from types import SimpleNamespace
 
 import pytest
@@ -59,6 +60,15 @@ def test_new_text_is_new_to_everyone_and_repeated_text_to_nobody():
     assert len({(text, engine) for text, engine in engines.asked if text in once}) == 6 + 3
     by_engine = {(text, engine) for text, engine in engines.asked if texts.count(text) == 5}
     assert sorted(engine for _, engine in by_engine) == ["auto", "gpu", "native"]
+
+
+def test_no_text_is_asked_by_two_benchmarks():
+    # A server keeps its plans longer than a benchmark lasts.
+    first, second = FakeEngines(), FakeEngines()
+    for engines in (first, second):
+        pace = replace(PACE, mark=Pace(*astuple(PACE)[:-1]).mark)
+        measured(engines, pace=pace)
+    assert not {text for text, _ in first.asked} & {text for text, _ in second.asked}
 
 
 @pytest.mark.parametrize("engine", ["gpu", "auto"])
