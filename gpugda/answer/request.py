@@ -29,6 +29,7 @@ class Request:
         deadline: Time of ``time.monotonic`` at which it is given up, None for never.
         timings: Seconds per stage.
         notes: What the summary says besides.
+        started: Time of ``time.monotonic`` when it was made.
     """
 
     query: str | QueryGraph
@@ -37,6 +38,7 @@ class Request:
     deadline: float | None = None
     timings: dict[str, float] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
+    started: float = field(default_factory=time.monotonic)
     _prepared: Query | None = None
 
     @property

@@ -21,7 +21,10 @@ SILENT = [path for path in LIBRARY if "cli" not in path.parts]  # the command li
 def test_exported_names_are_sorted_and_resolve():
     assert gpugda.__all__ == sorted(gpugda.__all__)
     for name in gpugda.__all__:
-        assert getattr(gpugda, name).__name__ == name
+        # gpugda.accelerate is a package that can be called, once anything has imported it.
+        found = getattr(gpugda, name)
+        assert callable(found)
+        assert found.__name__.rpartition(".")[2] == name
     assert set(gpugda.__all__) <= set(dir(gpugda))
 
 
