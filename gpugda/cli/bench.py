@@ -225,7 +225,7 @@ def _shortened(asked: BenchOptions) -> BenchOptions:
         sizes=tuple(size for size in asked.sizes if size <= 4)[:2] or asked.sizes[:1],
         per_size=min(asked.per_size, 3),
         repetitions=min(asked.repetitions, 2),
-        timeout=min(asked.timeout, 1.0),
+        timeout=min(asked.timeout, 5.0),  # the first runs may have to compile kernels
         row_cap=min(asked.row_cap, 100),
         warm_up=2,
         exports=1,
