@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NewType
 
-__all__ = ["LabelId", "NodeIndex", "RelationshipIndex", "Span", "TypeId"]
+__all__ = ["LabelId", "NodeIndex", "RelationshipIndex", "Span", "TypeId", "first_line"]
 
 NodeIndex = NewType("NodeIndex", int)
 """Dense 0…n-1, in the order in which the source gave the nodes. ``uint32`` in arrays."""
@@ -45,3 +45,8 @@ class Span:
         lead = "".join("\t" if c == "\t" else " " for c in line[: self.start - line_start])
         width = max(1, min(self.end, line_start + len(line)) - self.start)
         return f"  {line}\n  {lead}{'^' * width}"
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, without the lines that show a place in a text."""
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -39,6 +39,7 @@ from gpugda.live.properties import (
     missing_properties,
 )
 from gpugda.query.property_needs import property_needs
+from gpugda.types import first_line
 
 if TYPE_CHECKING:
     from gpugda.answer.request import Request
@@ -148,9 +149,9 @@ class ServerAnswers:
             request.seconds_left()  # raises if it was the user's time limit that passed
             return Declined("the device took longer than expected")
         except (QueryError, DeviceError) as error:
-            return Declined(f"the device does not answer it: {_first_line(error)}", can_run=False)
+            return Declined(f"the device does not answer it: {first_line(error)}", can_run=False)
         except SourceError as error:
-            return Declined(f"the snapshot cannot be used: {_first_line(error)}")
+            return Declined(f"the snapshot cannot be used: {first_line(error)}")
         except PropertyNotReadError:
             # A fault of ours, found before it could become a wrong row: the database knows better.
             logger.exception("a property was not read before it was needed")
@@ -201,10 +202,8 @@ class ServerAnswers:
             return Declined(facts.restriction, can_run=False)
         try:
             query = self._checked(request)
-        except ConfigurationError:
-            raise
         except QueryError as error:
-            return Declined(f"not answered by the device: {_first_line(error)}", can_run=False)
+            return Declined(f"not answered by the device: {first_line(error)}", can_run=False)
         if query.mode is not None:
             return Declined(f"{query.mode} shows Neo4j's own plan", can_run=False)
         return None
@@ -392,7 +391,3 @@ def _usual_seconds(request: Request, found: GraphAnswer) -> float:
     once = sum(request.timings.get(stage, 0.0) for stage in ("refresh", "properties"))
     making_values = found.table.row_count * len(found.table.columns) * _VALUE_SECONDS
     return time.monotonic() - request.started - once + making_values
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gpugda.errors import StaleSnapshotError
 from gpugda.live.background import BackgroundWork, StoppableProgress
 from gpugda.live.reading import read_snapshot
+from gpugda.types import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,12 +39,10 @@ class Admission:
     Args:
         loaded: The snapshot if it may, else None.
         reason: One sentence, for the summary.
-        probe_seconds: What asking the server took; 0 where it was not asked.
     """
 
     loaded: LoadedGraph | None
     reason: str
-    probe_seconds: float = 0.0
 
 
 class SnapshotKeeper:
@@ -224,14 +223,13 @@ class SnapshotKeeper:
     def _admit_by_probe(self, loaded: LoadedGraph) -> Admission:
         asked_at = time.monotonic()
         version = self._server.probe()
-        took = time.monotonic() - asked_at
         self.observe(version, asked_at)
         if version is None:
-            return Admission(None, "the server did not tell its newest transaction", took)
+            return Admission(None, "the server did not tell its newest transaction")
         if version == loaded.version and loaded is self._loaded:
             text = f"{self.freshness}: transaction {version.transaction} is the newest"
-            return Admission(loaded, text, took)
-        return Admission(None, self._why_stale(loaded, version), took)
+            return Admission(loaded, text)
+        return Admission(None, self._why_stale(loaded, version))
 
     def _why_stale(self, loaded: LoadedGraph, version: DatabaseVersion) -> str:
         ours = loaded.version
@@ -246,7 +244,7 @@ class SnapshotKeeper:
     def _why_none(self) -> str:
         error = self.last_error
         if error is not None:
-            return f"there is no snapshot: {_first_line(error)}"
+            return f"there is no snapshot: {first_line(error)}"
         return "the snapshot is still being read" if self.busy else "there is no snapshot yet"
 
     def _take(self, loaded: LoadedGraph, newest_at: float, seconds: float) -> None:
@@ -260,7 +258,3 @@ class SnapshotKeeper:
         self._failures += 1
         rest = min(_REST**self._failures * seconds, _LONGEST_REST)
         self._rest_until = time.monotonic() + rest
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
