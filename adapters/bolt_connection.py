@@ -222,6 +222,20 @@ class BoltConnection:
         found = _of_process(found, self._epoch.name)
         return found if found.database_id in self._known_ids else None
 
+    @staticmethod
+    def link_of(session: neo4j.Session) -> Any:
+        """The connection that answers in a session, None if the driver does not show it."""
+        return getattr(session, "_connection", None)
+
+    def version_after(self, session: neo4j.Session, link: Any) -> DatabaseVersion | None:
+        """The newest state when the session's query had ended, without asking for it.
+
+        None if it is not told, or if the process that the link leads to was not asked its name yet.
+        """
+        epoch = self._epoch.known_for(link)
+        found = version_of(session.last_bookmarks().raw_values) if epoch else None
+        return None if found is None else _of_process(found, epoch)
+
     def close(self) -> None:
         """Closes a driver of our own, and ends the thread that watches."""
         if self._closed:
@@ -243,13 +257,12 @@ class BoltConnection:
         ):
             try:
                 result = session.run("RETURN 1")
-                # The driver has no public name for it; without one the server is asked each time.
-                connection = getattr(session, "_connection", None)
+                link = self.link_of(session)
                 result.consume()
                 found = version_of(session.last_bookmarks().raw_values)
                 if found is None:
                     return None
-                epoch = self._epoch.name_for(connection, lambda: _start_time(session))
+                epoch = self._epoch.name_for(link, lambda: _start_time(session))
             except (Neo4jError, DriverError) as error:
                 if guard.fired:
                     raise self._silent() from error

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .bolt_pages import Pace, cut
+from gpugda.ports import EntityRows
+
+from .bolt_pages import IdList, Pace, cut
 from .bolt_properties import PATTERNS, page_rows
 from .bolt_reading import PageReader, Question
 
@@ -31,7 +33,7 @@ def read_entities(
     version: DatabaseVersion | None,
     *,
     of_nodes: bool,
-) -> list[dict[str, Any]]:
+) -> EntityRows:
     """See `gpugda.ports.DatabaseServer.read_entities`."""
     numbers, places = np.unique(np.asarray(ids, dtype=np.int64), return_inverse=True)
     what = "nodes" if of_nodes else "relationships"
@@ -39,13 +41,17 @@ def read_entities(
     reader = PageReader(connection, version, f"reading {what} by id", sessions)
     text = "RETURN collect(id(x)) AS ids, collect(properties(x)) AS maps"
     question = Question(PATTERNS[of_nodes], "x", text, _decode)
-    pace = Pace(_PAGE)
     found: list[dict[str, Any]] = []
-    with closing(reader.answers(question, cut(numbers, pace), pace)) as answers:
-        for maps in answers:
+    if 0 < len(numbers) <= _PAGE:
+        for maps in reader.answer(question, IdList(numbers)):
             found += maps
+    else:
+        pace = Pace(_PAGE)
+        with closing(reader.answers(question, cut(numbers, pace), pace)) as answers:
+            for maps in answers:
+                found += maps
     # Copies, as an id may be asked for twice, and the maps belong to whoever asked.
-    return [dict(found[place]) for place in places.tolist()]
+    return EntityRows([dict(found[place]) for place in places.tolist()], reader.newest)
 
 
 def _decode(page: Page, records: list[neo4j.Record]) -> list[dict[str, Any]]:

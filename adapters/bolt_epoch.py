@@ -37,6 +37,11 @@ class ServerEpoch:
         """The name found last, empty before the first one."""
         return self._name
 
+    def known_for(self, connection: Any) -> str:
+        """The name of the process that a connection leads to, empty if it is not known."""
+        with self._lock:
+            return self._name if connection in self._known else ""
+
     def name_for(self, connection: Any, ask: Callable[[], str | None]) -> str:
         """The name of the process that a connection leads to.
 

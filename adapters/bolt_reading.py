@@ -95,6 +95,17 @@ class PageReader:
         self._lock = threading.Lock()
         self._running: set[neo4j.Session] = set()
         self._cancelled = False
+        self._versions: list[DatabaseVersion | None] = []
+
+    @property
+    def newest(self) -> DatabaseVersion | None:
+        """The newest state that any of the answers ended in; None if one of them did not tell."""
+        with self._lock:
+            known = [version for version in self._versions if version is not None]
+            databases = {version.database_id for version in known}
+            if len(known) < len(self._versions) or len(databases) != 1:
+                return None
+            return max(known, key=lambda version: version.transaction)
 
     def rows(self, text: str, **parameters: Any) -> list[dict[str, Any]]:
         """The answer to a single question.
@@ -123,6 +134,14 @@ class PageReader:
                 guard.deadline = monotonic() + _ANSWER_SECONDS
                 pieces.append(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
         return np.concatenate(pieces)
+
+    def answer(self, question: Question[_Answer], page: Page) -> list[_Answer]:
+        """The answer for one page, or for its pieces, without any other thread.
+
+        Raises:
+            SourceError: The server cannot be reached, refuses, or does not answer.
+        """
+        return self._read(question, page, None)
 
     def answers(
         self, question: Question[_Answer], pages: Iterable[Page], pace: Pace | None = None
@@ -222,7 +241,13 @@ class PageReader:
             self._run_in(session),
             self._watched(session),
         ):
-            return list(session.run(query, dict(parameters)))
+            result = session.run(query, dict(parameters))
+            link = self._connection.link_of(session)
+            records = list(result)
+            version = self._connection.version_after(session, link)
+        with self._lock:
+            self._versions.append(version)
+        return records
 
     @contextmanager
     def _watched(self, session: neo4j.Session) -> Iterator[Guard]:

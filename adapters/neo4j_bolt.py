@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.column import Column
-    from gpugda.ports import GraphBatches, Progress, ServerFacts
+    from gpugda.ports import EntityRows, GraphBatches, Progress, ServerFacts
 
 __all__ = ["BoltSource"]
 
@@ -142,7 +142,7 @@ class BoltSource:
 
     def read_entities(
         self, ids: NDArray[np.int64], version: DatabaseVersion | None, *, of_nodes: bool
-    ) -> list[dict[str, Any]]:
+    ) -> EntityRows:
         """All properties of some nodes or relationships."""
         from .bolt_entities import read_entities
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DatabaseServer",
     "DatabaseVersion",
+    "EntityRows",
     "GraphBatches",
     "GraphSource",
     "IdentifierPrefixes",
@@ -106,6 +107,19 @@ class GraphBatches:
     version: DatabaseVersion | None = None
     element_ids: IdentifierPrefixes | None = None
     properties_complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRows:
+    """All properties of some nodes or relationships.
+
+    Args:
+        rows: In the order in which their ids were given.
+        version: The newest state after the last of them was read; None if the server did not tell.
+    """
+
+    rows: list[dict[str, Any]]
+    version: DatabaseVersion | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,8 +257,8 @@ class DatabaseServer(GraphSource, Protocol):
 
     def read_entities(
         self, ids: NDArray[np.int64], version: DatabaseVersion | None, *, of_nodes: bool
-    ) -> list[dict[str, Any]]:
-        """All properties of some nodes or relationships, in the order of ``ids``.
+    ) -> EntityRows:
+        """All properties of some nodes or relationships, read at the version or a later one.
 
         Raises:
             StaleSnapshotError: An id is of nothing any more.

@@ -65,6 +65,7 @@ class FakeBolt:
         self.sessions = sessions
         self.before = before
         self.asked = []
+        self.versions = []  # that questions end in, in turn; none: they do not tell
         self.open_sessions = 0
         self._lock = threading.Lock()
 
@@ -92,6 +93,13 @@ class FakeBolt:
 
     def prefix(self, text):
         return text
+
+    def link_of(self, session):
+        return session
+
+    def version_after(self, session, link):
+        with self._lock:
+            return self.versions.pop(0) if self.versions else None
 
     # -------------------------------------------------------------- answers
     def answer(self, text, parameters, session):

@@ -17,6 +17,7 @@ from gpugda.errors import StaleSnapshotError
 from gpugda.execute.reference import run_reference
 from gpugda.ports import (
     DatabaseVersion,
+    EntityRows,
     GraphBatches,
     IdentifierPrefixes,
     NativeAnswer,
@@ -68,6 +69,7 @@ class FakeServer:
         self.database_id = facts.database_id
         self.calls = []
         self.during_read = self.during_properties = self.during_native = None
+        self.tells_version = self.facts.has_bookmarks
         self.closed = False
         self._lock = threading.Lock()
 
@@ -90,8 +92,9 @@ class FakeServer:
     # -------------------------------------------------------------- the port
     def probe(self, timeout=None):
         self.calls.append(("probe",))
-        if not self.facts.has_bookmarks:
-            return None
+        return self._version() if self.facts.has_bookmarks else None
+
+    def _version(self):
         return DatabaseVersion(self.database_id, self.transaction, f"bookmark {self.transaction}")
 
     @contextmanager
@@ -111,7 +114,9 @@ class FakeServer:
     def read_entities(self, ids, version, *, of_nodes):
         self.calls.append(("entities", of_nodes))
         self._call("during_properties")
-        return self._rows(ids, of_nodes)
+        return EntityRows(
+            self._rows(ids, of_nodes), self._version() if self.tells_version else None
+        )
 
     def run_native(self, text, parameters, *, timeout=None, read_only=False, progress=None):
         self.calls.append(("native", text, dict(parameters), read_only))

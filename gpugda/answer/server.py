@@ -32,9 +32,9 @@ from gpugda.errors import (
     StaleSnapshotError,
     UnsupportedQueryError,
 )
+from gpugda.live.entities import load_entities, worth_completing
 from gpugda.live.properties import (
     MissingProperties,
-    load_entities,
     load_properties,
     missing_properties,
 )
@@ -45,11 +45,12 @@ if TYPE_CHECKING:
     from gpugda.answer.request import Request
     from gpugda.answer.routing import Router
     from gpugda.execute.device_session import DeviceSession
+    from gpugda.execute.result_table import ResultTable
     from gpugda.live.keeper import SnapshotKeeper
     from gpugda.loading import LoadedGraph
     from gpugda.plan.plan import Plan
     from gpugda.plan.route import Verdict
-    from gpugda.ports import DatabaseServer, Progress
+    from gpugda.ports import DatabaseServer, DatabaseVersion, Progress
     from gpugda.query.query_graph import Query
     from gpugda.result.result import Result
 
@@ -94,6 +95,7 @@ class ServerAnswers:
         self._session = session
         self._router = router
         self._progress = progress
+        self._completed: tuple[DatabaseVersion | None, MissingProperties] | None = None
 
     @property
     def loaded(self) -> LoadedGraph | None:
@@ -317,7 +319,21 @@ class ServerAnswers:
             found = answer_on_device(request, loaded, self._session, deadline)
         with request.stage("entities"):
             table = load_entities(self._keeper, self._server, loaded, found.table)
-        return None if table is None else GraphAnswer(table, found.facts)
+        if table is None:
+            return None
+        self._complete_soon(loaded, table)
+        return GraphAnswer(table, found.facts)
+
+    def _complete_soon(self, loaded: LoadedGraph, table: ResultTable) -> None:
+        """Reads all properties in the background, where results show whole entities."""
+        if table.entity_properties is None:
+            return
+        missing = worth_completing(loaded.graph, table.entity_properties)
+        # Once for each snapshot: where the database has changed since, it would fail each time.
+        if not missing or self._completed == (loaded.version, missing):
+            return
+        if self._keeper.in_background(lambda: self._load(loaded, missing)):
+            self._completed = (loaded.version, missing)
 
     def _load(self, loaded: LoadedGraph, missing: MissingProperties) -> bool:
         if not load_properties(self._keeper, self._server, loaded, missing, self._progress):

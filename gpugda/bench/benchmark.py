@@ -195,7 +195,7 @@ def _node_reader(
 
     def read(nodes: NDArray[np.int64]) -> list[dict[str, Any]]:
         ids = loaded.graph.ids_of(nodes.astype("uint32"), of_nodes=True)
-        return source.read_entities(ids, loaded.version, of_nodes=True)
+        return source.read_entities(ids, loaded.version, of_nodes=True).rows
 
     return read
 

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from gpugda.data.entity_properties import EntityProperties
 from gpugda.errors import StaleSnapshotError
-from gpugda.result.entities_needed import entities_in
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.property_store import PropertyStore
-    from gpugda.execute.result_table import ResultTable
     from gpugda.live.keeper import SnapshotKeeper
     from gpugda.loading import LoadedGraph
     from gpugda.ports import DatabaseServer, Progress
     from gpugda.query.property_needs import PropertyNeeds
 
-__all__ = ["MissingProperties", "load_entities", "load_properties", "missing_properties"]
+__all__ = ["MissingProperties", "load_properties", "missing_properties"]
 
 _VALUES_PER_SECOND = 400_000.0
 _SECONDS_AT_LEAST = 0.004
@@ -96,45 +90,6 @@ def load_properties(
     for columns, keys, of_nodes in found:
         graph.add_properties(columns, keys, of_nodes=of_nodes)
     return True
-
-
-def load_entities(
-    keeper: SnapshotKeeper, server: DatabaseServer, loaded: LoadedGraph, table: ResultTable
-) -> ResultTable | None:
-    """The table with all properties of the nodes and relationships in it.
-
-    None if the database changed: then what was read is not of the snapshot's state.
-
-    Raises:
-        SourceError: They cannot be read.
-    """
-    graph = loaded.graph
-    ids = graph.external_ids
-    nodes, relationships = entities_in(table)
-    if graph.node_properties.complete:
-        nodes = nodes[:0]
-    if graph.relationship_properties.complete:
-        relationships = relationships[:0]
-    if ids is None or not (len(nodes) or len(relationships)):
-        return table
-    try:
-        found = EntityProperties(
-            _rows(server, loaded, nodes, of_nodes=True),
-            _rows(server, loaded, relationships, of_nodes=False),
-        )
-    except StaleSnapshotError:  # one of them was deleted meanwhile
-        return None
-    return replace(table, entity_properties=found) if keeper.confirm(loaded) else None
-
-
-def _rows(
-    server: DatabaseServer, loaded: LoadedGraph, indexes: NDArray[np.uint32], *, of_nodes: bool
-) -> dict[int, dict[str, Any]]:
-    if not len(indexes):
-        return {}
-    numbers = loaded.graph.ids_of(indexes, of_nodes=of_nodes)
-    rows = server.read_entities(numbers, loaded.version, of_nodes=of_nodes)
-    return dict(zip(indexes.tolist(), rows, strict=True))
 
 
 def _missing(store: PropertyStore, keys: frozenset[str]) -> tuple[str, ...]:

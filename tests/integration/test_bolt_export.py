@@ -274,7 +274,7 @@ def test_values_of_every_kind_come_as_they_are(each_server, of_nodes, named):
     keys = [*VALUES, "zoned", "offset", "zones", "no such `key`"] if named else None
     with open_source(each_server) as source:
         columns = source.read_properties(keys, ids, source.probe(), of_nodes=of_nodes)
-        entities = source.read_entities(ids[::-3], source.probe(), of_nodes=of_nodes)
+        entities = source.read_entities(ids[::-3], source.probe(), of_nodes=of_nodes).rows
     for key in keys or [*VALUES, "zoned", "offset", "zones"]:
         values = to_values(columns[key])
         expected = [table[number].get(key) for number in ids.tolist()]
@@ -311,7 +311,7 @@ def test_no_ids_have_no_properties(server):
         nothing = np.empty(0, dtype=np.int64)
         found = source.read_properties(["a"], nothing, None, of_nodes=True)
         assert all(len(column) == 0 for column in found.values())
-        assert source.read_entities(nothing, None, of_nodes=False) == []
+        assert source.read_entities(nothing, None, of_nodes=False).rows == []
 
 
 @pytest.mark.parametrize("of_nodes", [True, False], ids=["nodes", "relationships"])
@@ -338,7 +338,7 @@ def test_a_vector_is_refused_in_columns(neo4j_2026):
     with open_source(neo4j_2026) as source:
         with pytest.raises(SourceError, match="native"):
             source.read_properties(["v"], ids, None, of_nodes=True)
-        (row,) = source.read_entities(ids, None, of_nodes=True)
+        (row,) = source.read_entities(ids, None, of_nodes=True).rows
     assert type(row["v"]).__name__ == "Vector"
 
 

@@ -2,6 +2,7 @@ import neo4j
 import numpy as np
 import pytest
 from fake_bolt import FakeBolt
+from gpugda_adapters import bolt_entities
 from gpugda_adapters.bolt_entities import read_entities
 from gpugda_adapters.bolt_pages import IdList
 from gpugda_adapters.bolt_properties import page_rows, read_properties
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpugda.data.columns import ColumnKind, to_values
 from gpugda.errors import SourceError, StaleSnapshotError
-from gpugda.ports import SilentProgress
+from gpugda.ports import DatabaseVersion, SilentProgress
 
 
 class PropertyBolt(FakeBolt):
@@ -128,14 +129,35 @@ def test_rows_of_a_page(wanted, came):
 
 
 def test_entities_come_in_the_order_of_ids_and_twice_if_asked_twice():
-    found = read_entities(PropertyBolt(MAPS), np.array([9, 3, 9]), None, of_nodes=True)
+    found = read_entities(PropertyBolt(MAPS), np.array([9, 3, 9]), None, of_nodes=True).rows
     assert found == [MAPS[9], MAPS[3], MAPS[9]]
     assert found[0] is not found[2]
-    assert (
-        read_entities(PropertyBolt(MAPS), np.array([], dtype=np.int64), None, of_nodes=True) == []
-    )
+    nothing = read_entities(PropertyBolt(MAPS), np.array([], dtype=np.int64), None, of_nodes=True)
+    assert nothing.rows == []
+    assert nothing.version is None
     with pytest.raises(StaleSnapshotError):
         read_entities(PropertyBolt(MAPS), np.array([9, 5]), None, of_nodes=True)
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (["a7"], "a7"),
+        (["a7", "a8"], "a8"),
+        (["a8", "a7"], "a8"),
+        (["a7", None], None),  # nothing is known of when the second piece was read
+        (["a7", "b7"], None),  # another database, or another process
+    ],
+)
+def test_entities_tell_the_newest_state_that_they_may_be_of(monkeypatch, told, expected):
+    monkeypatch.setattr(bolt_entities, "_PAGE", 3 // len(told))
+    bolt = PropertyBolt({each: {} for each in range(2)})
+    bolt.sessions = 1
+    states = {name: DatabaseVersion(name[0], int(name[1])) for name in filter(None, told)}
+    bolt.versions = [states.get(name) for name in told]
+    found = read_entities(bolt, np.arange(2), None, of_nodes=True)
+    assert found.version == states.get(expected)
+    assert bolt.versions == []
 
 
 def test_values_the_driver_cannot_represent_are_an_error():

@@ -20,6 +20,7 @@ from gpugda.errors import (
     UnsupportedQueryError,
 )
 from gpugda.execute.device_session import DEFAULT_STRATEGY, DeviceSession
+from gpugda.live import entities
 from gpugda.live.keeper import SnapshotKeeper
 from gpugda.live.reading import EmptyShelf
 from gpugda.ports import Projection
@@ -136,7 +137,6 @@ def test_whole_nodes_come_with_all_their_properties(open_answers):
     )
     assert (r.element_id, r.type, r.start_node) == ("5:a-database:20", "LIVES_IN", a)
     assert dict(b) == {"name": "Rome"}
-    assert opened.server.count("properties") == 0
 
 
 def test_only_properties_that_are_named_are_read(open_answers):
@@ -320,6 +320,65 @@ def test_entities_of_another_state_are_not_mixed_in(open_answers):
     assert ask(opened, "MATCH (a:Person) RETURN a", "gpu").value()[0]["name"] == "Ann"
     result = ask(opened, "MATCH (a:Person) RETURN a", "gpu")
     assert len(result.values()) == 1
+
+
+WHOLE = "MATCH (a:Person)-[r:KNOWS]->(b) RETURN a, r, b ORDER BY id(r)"
+
+
+def test_whole_entities_cost_a_read_once_and_then_nothing(open_answers):
+    opened = open_answers()
+    rows = ask(opened, WHOLE, "gpu").values()
+    assert opened.keeper.wait(10)
+    assert opened.server.count("entities") == 2
+    assert sorted(call[1:] for call in opened.server.calls if call[0] == "properties") == [
+        (None, False),
+        (None, True),
+    ]
+    opened.server.calls.clear()
+    again = ask(opened, WHOLE, "gpu").values()
+    assert [call[0] for call in opened.server.calls] == ["probe"]
+    assert [[(each.element_id, dict(each)) for each in row] for row in again] == [
+        [(each.element_id, dict(each)) for each in row] for row in rows
+    ]
+
+
+def test_only_what_was_shown_is_read_as_a_whole_and_only_if_it_is_little(open_answers, monkeypatch):
+    opened = open_answers()
+    ask(opened, "MATCH (a:Person) RETURN a", "gpu")
+    assert opened.keeper.wait(10)
+    assert opened.keeper.loaded.graph.node_properties.complete
+    assert not opened.keeper.loaded.graph.relationship_properties.complete
+    for limit in ("_MOST_VALUES", "_MOST_BYTES"):
+        monkeypatch.setattr(entities, limit, 1)
+        opened = open_answers()
+        ask(opened, "MATCH (a:Person) RETURN a", "gpu")
+        assert opened.keeper.wait(10)
+        assert opened.server.count("properties") == 0
+        monkeypatch.undo()
+
+
+def test_the_read_itself_proves_its_state(open_answers, monkeypatch):
+    monkeypatch.setattr(entities, "_MOST_VALUES", 0)
+    opened = open_answers()
+    for tells, calls in ((True, ["probe", "entities"]), (False, ["probe", "entities", "probe"])):
+        opened.server.tells_version = tells
+        opened.server.calls.clear()
+        ask(opened, "MATCH (a:Person) RETURN a", "gpu")
+        assert [call[0] for call in opened.server.calls] == calls
+
+
+def test_properties_that_cannot_be_completed_are_tried_once_for_a_state(open_answers):
+    def refuse():
+        if opened.server.calls[-1][0] == "properties":
+            raise SourceError("too much")
+
+    opened = open_answers()
+    opened.server.during_properties = refuse
+    for _ in range(3):
+        assert len(ask(opened, "MATCH (a:Person) RETURN a", "gpu").values()) == 2
+        assert opened.keeper.wait(10)
+    assert opened.server.count("properties") == 1
+    assert opened.server.count("entities") == 3
 
 
 def test_a_database_that_never_rests_is_left_to_itself(open_answers):

@@ -1,0 +1,107 @@
+"""Whole nodes and relationships in a result: their properties, proven to be of its state."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from gpugda.data.entity_properties import EntityProperties
+from gpugda.errors import StaleSnapshotError
+from gpugda.live.properties import MissingProperties
+from gpugda.result.entities_needed import entities_in
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.result_table import ResultTable
+    from gpugda.live.keeper import SnapshotKeeper
+    from gpugda.loading import LoadedGraph
+    from gpugda.ports import DatabaseServer, DatabaseVersion
+
+__all__ = ["load_entities", "worth_completing"]
+
+_MOST_VALUES = 4_000_000
+_MOST_BYTES = 256 << 20
+"""What is read of all properties at most, because whole nodes or relationships were asked for."""
+
+_BYTES_OF_VALUE = 8
+"""At least; of a text or a list as many as it is long, times this for a list."""
+
+
+def load_entities(
+    keeper: SnapshotKeeper, server: DatabaseServer, loaded: LoadedGraph, table: ResultTable
+) -> ResultTable | None:
+    """The table with all properties of the nodes and relationships in it.
+
+    None if the database changed: then what was read is not of the snapshot's state.
+
+    Raises:
+        SourceError: They cannot be read.
+    """
+    graph = loaded.graph
+    ids = graph.external_ids
+    nodes, relationships = entities_in(table)
+    if graph.node_properties.complete:
+        nodes = nodes[:0]
+    if graph.relationship_properties.complete:
+        relationships = relationships[:0]
+    if ids is None or not (len(nodes) or len(relationships)):
+        return table
+    versions: list[DatabaseVersion | None] = []
+    try:
+        found = EntityProperties(
+            _rows(server, loaded, nodes, versions, of_nodes=True),
+            _rows(server, loaded, relationships, versions, of_nodes=False),
+        )
+    except StaleSnapshotError:  # one of them was deleted meanwhile
+        return None
+    # A read that ended in the snapshot's state, and was asked to begin there or later, lay in it.
+    proven = loaded.version is not None and all(version == loaded.version for version in versions)
+    if not proven and not keeper.confirm(loaded):
+        return None
+    return replace(table, entity_properties=found)
+
+
+def worth_completing(graph: DataGraph, found: EntityProperties) -> MissingProperties:
+    """What to read once and for all, so that further results need no round trip for it.
+
+    All properties of the nodes, or of the relationships, if some of them were just read by id and
+    all together are few.
+    """
+    of_nodes = _few(found.nodes, graph.node_count)
+    of_relationships = _few(found.relationships, graph.relationship_count)
+    return MissingProperties(
+        None if of_nodes else (), None if of_relationships else (), seconds=0.0
+    )
+
+
+def _few(read: dict[int, dict[str, Any]], count: int) -> bool:
+    if not read:
+        return False
+    values = sum(map(len, read.values()))
+    size = sum(_size(value) for row in read.values() for value in row.values())
+    return values * count <= _MOST_VALUES * len(read) and size * count <= _MOST_BYTES * len(read)
+
+
+def _size(value: Any) -> int:
+    if isinstance(value, list):
+        return _BYTES_OF_VALUE * (1 + len(value)) + sum(map(_size, value))
+    return _BYTES_OF_VALUE + (len(value) if isinstance(value, str | bytes | bytearray) else 0)
+
+
+def _rows(
+    server: DatabaseServer,
+    loaded: LoadedGraph,
+    indexes: NDArray[np.uint32],
+    versions: list[DatabaseVersion | None],
+    *,
+    of_nodes: bool,
+) -> dict[int, dict[str, Any]]:
+    if not len(indexes):
+        return {}
+    numbers = loaded.graph.ids_of(indexes, of_nodes=of_nodes)
+    found = server.read_entities(numbers, loaded.version, of_nodes=of_nodes)
+    versions.append(found.version)
+    return dict(zip(indexes.tolist(), found.rows, strict=True))
