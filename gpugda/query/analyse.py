@@ -38,6 +38,8 @@ def analyse(tree: ast.Query) -> Query:
         reader.read(clause)
     projection = last.projection
     returned = read_columns(projection, reader.kinds, tree.text)
+    # No other character begins a parameter: most queries have none to look for.
+    nodes = list(walk(tree)) if "$" in tree.text else []
     order = OrderReader(returned, reader.kinds, tree.text, distinct=projection.distinct)
     return Query(
         text=tree.text,
@@ -50,8 +52,8 @@ def analyse(tree: ast.Query) -> Query:
         order_by=tuple(order.key(item) for item in projection.order_by),
         skip=_window(projection.skip, "SKIP", tree.text),
         limit=_window(projection.limit, "LIMIT", tree.text),
-        parameters=frozenset(n.name for n in walk(tree) if isinstance(n, ast.Parameter)),
-        typed_parameters=tuple(typed_parameters(tree)),
+        parameters=frozenset(n.name for n in nodes if isinstance(n, ast.Parameter)),
+        typed_parameters=tuple(typed_parameters(nodes)),
         mode=tree.mode,
         version=tree.version,
     )

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 from gpugda.query import ast
 from gpugda.query.query_graph import ExpectedType, TypedParameter
-from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["typed_parameters"]
 
@@ -22,9 +21,13 @@ _FUNCTIONS = {
 }
 
 
-def typed_parameters(tree: ast.Query) -> Iterator[TypedParameter]:
-    """Those whose type Neo4j looks at before it runs a query, in the order written."""
-    for node in walk(tree):
+def typed_parameters(nodes: Iterable[ast.Node]) -> Iterator[TypedParameter]:
+    """Those whose type Neo4j looks at before it runs a query.
+
+    Args:
+        nodes: Of the query, in the order written.
+    """
+    for node in nodes:
         for operand, expected in _operands(node):
             if isinstance(operand, ast.Parameter):
                 yield TypedParameter(operand, expected)

@@ -46,13 +46,15 @@ def check_supported(query: ast.Query) -> None:
         UnsupportedQueryError: It is not; the error names the first such construct in the text.
         CypherSyntaxError: It is, but a function does not have its one argument.
     """
-    findings = [*_in_structure(query), *_in_nodes(query)]
+    clauses = [clause for part in query.parts for clause in part.clauses]
+    nodes = [(clause, list(walk(clause))) for clause in clauses]
+    findings = [*_in_structure(query), *_in_nodes(nodes)]
     if findings:
         construct, span = min(findings, key=lambda finding: finding[1].start)
         message = f"{construct} is not supported by this engine"
         raise UnsupportedQueryError(message, query.text, span, construct=construct)
-    for call in (node for node in walk(query) if isinstance(node, ast.FunctionCall)):
-        if len(call.arguments) != 1:
+    for call in (node for _, below in nodes for node in below):
+        if isinstance(call, ast.FunctionCall) and len(call.arguments) != 1:
             message = f"{call.name}() takes one argument, not {len(call.arguments)}"
             raise CypherSyntaxError(message, query.text, call.span)
 
@@ -66,10 +68,11 @@ def _in_structure(query: ast.Query) -> Iterator[_Finding]:
             yield "RETURN without MATCH", _head(first.span, "RETURN")
 
 
-def _in_nodes(query: ast.Query) -> Iterator[_Finding]:
-    for clause in (clause for part in query.parts for clause in part.clauses):
+def _in_nodes(nodes: list[tuple[ast.Clause, list[ast.Node]]]) -> Iterator[_Finding]:
+    """Args: ``nodes``, all of each clause, parents first."""
+    for clause, below in nodes:
         property_maps = set()
-        for node in walk(clause):
+        for node in below:
             check = _CHECKS.get(type(node))
             construct = check(node) if check is not None else None
             if construct is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.query import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["walk"]
 
@@ -24,37 +25,36 @@ def walk(root: ast.Node, *, into_queries: bool = True) -> Iterator[ast.Node]:
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(
-            child
-            for child in reversed(_children(node))
-            if into_queries or not isinstance(child, ast.SingleQuery)
-        )
+        children: list[ast.Node] = []
+        _collect(_values(node), children)
+        if not into_queries:
+            children = [each for each in children if not isinstance(each, ast.SingleQuery)]
+        children.reverse()
+        stack += children
 
 
-def _children(node: ast.Node) -> list[ast.Node]:
-    children: list[ast.Node] = []
-    for name in _field_names(node):
-        value = getattr(node, name)
-        if isinstance(value, ast.Node):
-            children.append(value)
-        elif isinstance(value, tuple):
-            _collect(value, children)
-    return children
-
-
-def _collect(values: tuple[object, ...], children: list[ast.Node]) -> None:
+def _collect(values: tuple[Any, ...], children: list[ast.Node]) -> None:
     for value in values:
-        if isinstance(value, ast.Node):
-            children.append(value)
-        elif isinstance(value, tuple):  # an entry of a map
+        kind = value.__class__
+        # Most values are names and absent parts: looked up by class, as this runs for every node.
+        if kind in _LEAVES:
+            continue
+        if kind is tuple:  # also an entry of a map
             _collect(value, children)
+        elif isinstance(value, ast.Node):
+            children.append(value)
 
 
-_FIELD_NAMES: dict[str, tuple[str, ...]] = {}
+_LEAVES: Final = frozenset((type(None), str, bool, int, float))
+
+_FIELDS: dict[type[ast.Node], Callable[[ast.Node], tuple[Any, ...]]] = {}
 
 
-def _field_names(node: ast.Node) -> tuple[str, ...]:
-    kind = type(node).__name__
-    if kind not in _FIELD_NAMES:
-        _FIELD_NAMES[kind] = tuple(field.name for field in fields(node) if field.name != "span")
-    return _FIELD_NAMES[kind]
+def _values(node: ast.Node) -> tuple[Any, ...]:
+    """What stands in the node's fields."""
+    kind = type(node)
+    if kind not in _FIELDS:
+        names = [field.name for field in fields(node) if field.name != "span"]
+        # With fewer than two names attrgetter gives no tuple; a span is nothing to walk into.
+        _FIELDS[kind] = attrgetter(*names, *["span"] * (2 - len(names)))
+    return _FIELDS[kind](node)
