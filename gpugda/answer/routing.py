@@ -8,8 +8,9 @@ from gpugda.calibration.device import device_rates
 from gpugda.calibration.kept import default_device_rates, kept_device_rates, kept_server_rates
 from gpugda.calibration.server import server_rates
 from gpugda.errors import ConfigurationError, GpugdaError
+from gpugda.plan.history import History
 from gpugda.plan.rates import CPU_DEVICE, LOCAL_SERVER
-from gpugda.plan.route import History, RouteInput, Verdict, route_text
+from gpugda.plan.route import RouteInput, Verdict, route_text
 from gpugda.plan.route_cost import is_worth_learning, judge_by_cost
 from gpugda.plan.route_density import judge_by_density
 from gpugda.query import ast
@@ -106,13 +107,15 @@ class Router:
     def _input(
         self, request: Request, plan: Plan, loaded: LoadedGraph, keeper: SnapshotKeeper
     ) -> RouteInput:
-        query = plan.bound.query
+        query, graph = plan.bound.query, loaded.graph
         return RouteInput(
             plan,
-            loaded.graph.statistics,
+            graph.statistics,
             self._rates_of_device(),
             self._rates_of_server(),
             entity_columns=_entity_columns(query),
+            entities_known=graph.node_properties.complete
+            and (graph.relationship_properties.complete or not _shows_relationships(query)),
             observed=self._history.observed(request.text),
             probes=1 if keeper.freshness.policy == "strict" else 0,
             limit=_limit(query, request),
@@ -135,6 +138,12 @@ class Router:
 
 def _entity_columns(query: Query) -> int:
     return sum(isinstance(column.expression, ast.Variable) for column in query.columns)
+
+
+def _shows_relationships(query: Query) -> bool:
+    names = {relationship.name for relationship in query.graph.relationships}
+    shown = (column.expression for column in query.columns)
+    return any(isinstance(each, ast.Variable) and each.name in names for each in shown)
 
 
 def _limit(query: Query, request: Request) -> int | None:

@@ -62,7 +62,9 @@ _ATTEMPTS = 3
 """How often a demanded engine is given a newer snapshot before it is said that this is futile."""
 
 _LEARNING_SECONDS = 2.0
-"""What finding out the database's time for a text may cost it, twice."""
+"""What finding out the database's time for a text may cost it, each time."""
+
+_LEARNING_RUNS = 3
 
 _VALUE_SECONDS = 0.5e-6
 """Making a value that the user reads; Neo4j's answers come with it."""
@@ -189,9 +191,9 @@ class ServerAnswers:
         """Asks the database what it would have taken; see ADR 0007.
 
         Nobody waits for it. The query only reads, and is expected to be cheap: the first time the
-        database plans it, the second time counts.
+        database plans it, the others count.
         """
-        for _ in range(2):
+        for _ in range(_LEARNING_RUNS):
             started = time.perf_counter()
             self._server.run_native(
                 request.text, request.values, timeout=_LEARNING_SECONDS, read_only=True

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from gpugda.plan.route import Verdict
 
 if TYPE_CHECKING:
+    from gpugda.plan.history import Observed
     from gpugda.plan.route import RouteInput
 
 __all__ = ["device_seconds", "is_worth_learning", "judge_by_cost", "native_seconds"]
@@ -25,15 +26,28 @@ _LEAST_PATIENCE: Final = 0.25
 _PATIENCE: Final = {True: 3.0, False: 20.0}
 """How often the native time may pass before the device is given up, if that is known or guessed."""
 
-_SLACK: Final = 0.002
-"""Differences below this are noise: the device is then preferred, so that the server can rest."""
+_SLACK: Final = {True: 0.0003, False: 0.002}
+"""Differences below this are noise, if both times are known or if one is guessed: the device is
+then preferred, so that the server can rest."""
+
+_LOOK_AGAIN: Final = 4
+"""Runs on one side after which the other is looked at again, and then twice as many each time:
+what is known of it may be from a busier moment."""
+
+_NEAR: Final = 10.0
+"""A database that took so many times as long as the device is not looked at again."""
+
+_NEARLY: Final = 0.002
+"""A device that took so many seconds more than the database is not looked at again."""
 
 
 def judge_by_cost(given: RouteInput) -> Verdict:
     """The engine that is expected to answer first."""
     device, native = device_seconds(given), native_seconds(given)
-    known = given.observed.native is not None
-    engine = "gpu" if device <= native + _SLACK else "native"
+    observed = given.observed
+    known = observed.native is not None
+    slack = _SLACK[known and observed.device is not None]
+    engine = "gpu" if device <= native + slack or _look_again(observed) else "native"
     if _worth_a_try(given, device):
         engine = "native"
     patience = max(_LEAST_PATIENCE, _PATIENCE[known] * native)
@@ -56,6 +70,17 @@ def _worth_a_try(given: RouteInput, device: float) -> bool:
     return lost > _planning_seconds(given)
 
 
+def _look_again(observed: Observed) -> bool:
+    """Should the device answer once more what the database answers a little faster?"""
+    if observed.device is None or observed.native is None:
+        return False
+    return _is_time(observed.native_runs) and observed.device < observed.native + _NEARLY
+
+
+def _is_time(runs: int) -> bool:
+    return runs >= _LOOK_AGAIN and runs.bit_count() == 1
+
+
 def is_worth_learning(given: RouteInput) -> bool:
     """Would it help to know how long the database takes for a text that keeps coming?
 
@@ -63,10 +88,11 @@ def is_worth_learning(given: RouteInput) -> bool:
     little.
     """
     observed = given.observed
-    if observed.planned and observed.native is not None:
-        return False
     if observed.device is None or observed.device_runs < _RUNS_BEFORE_LEARNING:
         return False
+    if observed.native is not None:
+        far = observed.native > min(_CHEAP, _NEAR * observed.device)
+        return not far and _is_time(observed.device_runs)
     again = native_seconds(replace(given, observed=replace(observed, planned=True)))
     return again < observed.device and again < _CHEAP and _planning_seconds(given) < _LONG_PLANNING
 
@@ -84,7 +110,7 @@ def device_seconds(given: RouteInput) -> float:
     seconds += expansions / rates.pairs_per_second
     if not _is_count(given):
         seconds += rows / rates.rows_per_second
-        if given.entity_columns:
+        if given.entity_columns and not given.entities_known:
             seconds += given.server.round_trip_seconds
             seconds += rows * given.entity_columns / given.server.entities_per_second
     return seconds

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.plan.bind import bind
+from gpugda.plan.history import History, Observed
 from gpugda.plan.matching_order import make_plan
 from gpugda.plan.rates import CPU_DEVICE, LOCAL_SERVER
-from gpugda.plan.route import History, Observed, RouteInput, route_text
+from gpugda.plan.route import RouteInput, route_text
 from gpugda.plan.route_cost import (
     device_seconds,
     is_worth_learning,
@@ -137,13 +138,49 @@ def test_the_first_native_run_is_known_to_include_planning():
     assert history.observed("q").native == 0.01
 
 
-def test_a_cold_start_is_forgotten_and_noise_is_smoothed():
+def test_a_cold_start_is_forgotten_and_noise_is_outvoted():
     history = History()
-    history.add_device("q", 3.0)
-    history.add_device("q", 0.01)
-    assert history.observed("q").device == 0.01
-    history.add_device("q", 0.02)
-    assert 0.01 < history.observed("q").device < 0.02
+    for seconds, typical in ((3.0, 3.0), (0.01, 0.01), (0.02, 0.02), (0.5, 0.02), (0.011, 0.02)):
+        history.add_device("q", seconds)
+        assert history.observed("q").device == typical
+    for _ in range(3):
+        history.add_device("q", 0.5)  # the graph has grown
+    assert history.observed("q").device == 0.5
+    assert history.observed("q").device_runs == 8
+
+
+def test_the_faster_side_is_chosen_once_both_are_known():
+    close = Observed(device=0.0028, native=0.0018, planned=True, device_runs=6, native_runs=6)
+    assert judge_by_cost(question(PATH, observed=close)).engine == "native"
+    assert judge_by_cost(question(PATH, observed=replace(close, device=0.0019))).engine == "gpu"
+
+
+def test_the_slower_side_is_looked_at_again_now_and_then():
+    close = Observed(device=0.0028, native=0.0018, planned=True, device_runs=5)
+    runs = [
+        n
+        for n in range(70)
+        if judge_by_cost(question(PATH, observed=replace(close, native_runs=n))).engine == "gpu"
+    ]
+    assert runs == [4, 8, 16, 32, 64]
+    far = replace(close, device=0.1, native_runs=8)
+    assert judge_by_cost(question(PATH, observed=far)).engine == "native"
+    fast = Observed(device=0.001, native=0.004, planned=True)
+    asked = [
+        n
+        for n in range(70)
+        if is_worth_learning(question(PATH, observed=replace(fast, device_runs=n)))
+    ]
+    assert asked == [4, 8, 16, 32, 64]
+    slow_there = replace(fast, native=0.02, device_runs=8)
+    assert not is_worth_learning(question(PATH, observed=slow_there))
+
+
+def test_whole_entities_that_are_known_cost_no_round_trip():
+    text = "MATCH (a)-->(b) RETURN a, b"
+    unknown = device_seconds(question(text, entity_columns=2))
+    known = device_seconds(question(text, entity_columns=2, entities_known=True))
+    assert known < unknown - LOCAL_SERVER.round_trip_seconds / 2
 
 
 def test_the_history_is_bounded():
@@ -152,10 +189,3 @@ def test_the_history_is_bounded():
         history.add_device(text, 1.0)
     assert history.observed("a") == Observed()
     assert history.observed("c").device == 1.0
-
-
-def test_plans_can_be_forgotten():
-    history = History()
-    history.add_native("q", 1.0)
-    history.forget_plans()
-    assert not history.observed("q").planned
