@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from gpugda.calibration.device import device_rates
 from gpugda.calibration.kept import default_device_rates, kept_device_rates, kept_server_rates
 from gpugda.calibration.server import server_rates
-from gpugda.errors import ConfigurationError, GpugdaError
+from gpugda.errors import ConfigurationError
 from gpugda.plan.history import History
 from gpugda.plan.rates import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.route import RouteInput, Verdict, route_text
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpugda.answer.request import Request
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.device_session import DeviceSession
     from gpugda.live.keeper import SnapshotKeeper
     from gpugda.loading import LoadedGraph
@@ -34,6 +35,13 @@ RULES: Final[dict[str, Callable[[RouteInput], Verdict]]] = {
     "density": judge_by_density,
 }
 """By the names that ``planner=`` takes."""
+
+
+_OPEN_SECONDS: Final = 0.25
+"""Opening the device, once in a process; kernels compiled before lie on disk."""
+
+_COPIED_PER_SECOND: Final = 1e8
+"""Relationships of a graph that are copied to the device."""
 
 
 class Router:
@@ -119,14 +127,19 @@ class Router:
             observed=self._history.observed(request.text),
             probes=1 if keeper.freshness.policy == "strict" else 0,
             limit=_limit(query, request),
+            opening_seconds=self._opening_seconds(graph),
         )
+
+    def _opening_seconds(self, graph: DataGraph) -> float:
+        if self._session.is_ready(graph):
+            return 0.0
+        return _OPEN_SECONDS + graph.relationship_count / _COPIED_PER_SECOND
 
     def _rates_of_device(self) -> DeviceRates:
         if self._device_rates is None:
-            try:
-                info = self._session.info
-            except GpugdaError:
-                return CPU_DEVICE  # there is none: a query that goes there will say so
+            if not self._session.is_open:
+                return CPU_DEVICE  # to ask which one it is would mean to open it
+            info = self._session.info
             self._device_rates = kept_device_rates(info) or default_device_rates(info)
         return self._device_rates
 

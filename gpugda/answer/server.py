@@ -26,6 +26,7 @@ from gpugda.data.property_store import PropertyNotReadError
 from gpugda.errors import (
     ConfigurationError,
     DeviceError,
+    GpugdaError,
     QueryError,
     QueryTimeoutError,
     SourceError,
@@ -97,6 +98,7 @@ class ServerAnswers:
         self._session = session
         self._router = router
         self._progress = progress
+        self._unusable = False
         self._completed: tuple[DatabaseVersion | None, MissingProperties] | None = None
 
     @property
@@ -166,6 +168,7 @@ class ServerAnswers:
             plan = loaded.plan(request.prepared(), request.strategy)
             verdict = self._router.decide(request, plan, loaded, self._keeper)
         if verdict.engine == "native":
+            self._open_soon(loaded)
             return Declined(verdict.reason)
         fresh = self._fresh(request, verdict)
         if isinstance(fresh, Declined):
@@ -186,6 +189,18 @@ class ServerAnswers:
         if self._router.is_curious(request, plan, fresh, self._keeper):
             self._keeper.in_background(lambda: self._learn(request))
         return found.result(request, reason=verdict.reason)
+
+    def _open_soon(self, loaded: LoadedGraph) -> None:
+        """Opens the device while the database answers: the next query may be worth it then."""
+        if not self._session.is_ready(loaded.graph) and not self._unusable:
+            self._keeper.in_background(lambda: self._open(loaded))
+
+    def _open(self, loaded: LoadedGraph) -> None:
+        try:
+            self._session.prepare(loaded.graph)
+        except GpugdaError as error:
+            self._unusable = True
+            logger.info("the device cannot be opened: %s", error)
 
     def _learn(self, request: Request) -> None:
         """Asks the database what it would have taken; see ADR 0007.

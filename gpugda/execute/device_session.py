@@ -64,6 +64,25 @@ class DeviceSession:
             return self._opened().info
 
     @property
+    def is_open(self) -> bool:
+        """Whether the device is open; asks nothing of it."""
+        return self._context is not None
+
+    def is_ready(self, graph: DataGraph) -> bool:
+        """Whether the device is open and holds the graph's copy; asks nothing of it."""
+        return self.is_open and self._host_graph is graph
+
+    def prepare(self, graph: DataGraph) -> None:
+        """Opens the device and copies the graph there, so that the next query finds it ready.
+
+        Raises:
+            ConfigurationError: The session is closed.
+            DeviceError: There is no such device, or it cannot be opened.
+        """
+        with self.strategy(DEFAULT_STRATEGY, graph):
+            pass
+
+    @property
     def bytes_used(self) -> int:
         """Bytes that the graph's copy takes on the device."""
         return 0 if self._graph is None else self._graph.nbytes

@@ -31,6 +31,7 @@ class RouteInput:
         observed: Earlier times of the same text.
         probes: Round trips that the device's answer needs.
         limit: Most rows that are returned, None without a limit.
+        opening_seconds: What it takes until the device is open and holds the graph.
     """
 
     plan: Plan
@@ -42,6 +43,7 @@ class RouteInput:
     observed: Observed = field(default_factory=Observed)
     probes: int = 1
     limit: int | None = None
+    opening_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,11 +100,11 @@ def is_worth_learning(given: RouteInput) -> bool:
 def device_seconds(given: RouteInput) -> float:
     """Everything from `run` to the last value, on the device."""
     if given.observed.device is not None:
-        return given.observed.device
+        return given.opening_seconds + given.observed.device
     rates, plan = given.device, given.plan
     relationships = len(plan.bound.query.graph.relationships)
     expansions, rows = work(given)
-    seconds = given.probes * given.server.round_trip_seconds
+    seconds = given.opening_seconds + given.probes * given.server.round_trip_seconds
     seconds += rates.query_seconds + rates.step_seconds * max(len(plan.steps) - 1, 0)
     seconds += rates.prepare_seconds * (1 + relationships)
     seconds += expansions / rates.pairs_per_second

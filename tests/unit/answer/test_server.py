@@ -14,6 +14,7 @@ from gpugda.config import parse_freshness
 from gpugda.errors import (
     ConfigurationError,
     CypherTypeError,
+    DeviceError,
     QueryTimeoutError,
     SourceError,
     StaleSnapshotError,
@@ -272,6 +273,30 @@ def test_the_database_is_asked_in_the_background_what_it_would_take(open_answers
     natives = [call for call in opened.server.calls if call[0] == "native"]
     assert [(text, read_only) for _, text, _, read_only in natives] == [(KNOWS, True)] * 3
     assert [engine for engine, _ in router.recorded] == ["device"] * 2 + ["native"] * 3
+
+
+def test_the_device_is_opened_while_the_database_answers(open_answers):
+    opened = open_answers(router=FakeRouter(engine="native"))
+    session = opened.answers._session
+    assert not session.is_open
+    assert ask(opened, KNOWS).summary.engine == "native"
+    assert opened.keeper.wait(30)
+    assert session.is_ready(opened.keeper.loaded.graph)
+
+
+def test_a_device_that_cannot_be_opened_is_tried_once_in_the_background(open_answers, monkeypatch):
+    tried = []
+
+    def fail(graph):
+        tried.append(graph)
+        raise DeviceError("no device")
+
+    opened = open_answers(router=FakeRouter(engine="native"))
+    monkeypatch.setattr(opened.answers._session, "prepare", fail)
+    for _ in range(3):
+        assert ask(opened, KNOWS).summary.engine == "native"
+        assert opened.keeper.wait(30)
+    assert len(tried) == 1
 
 
 # ------------------------------------------------------------------ a database that changes

@@ -176,6 +176,15 @@ def test_the_slower_side_is_looked_at_again_now_and_then():
     assert not is_worth_learning(question(PATH, observed=slow_there))
 
 
+def test_a_device_that_is_not_open_yet_must_be_worth_opening():
+    known = Observed(device=0.001, native=0.1, planned=True)
+    assert judge_by_cost(question(PATH, observed=known)).engine == "gpu"
+    closed = question(PATH, observed=known, opening_seconds=0.25)
+    assert judge_by_cost(closed).engine == "native"
+    slow = replace(closed, observed=replace(known, native=1.0))
+    assert judge_by_cost(slow).engine == "gpu"
+
+
 def test_whole_entities_that_are_known_cost_no_round_trip():
     text = "MATCH (a)-->(b) RETURN a, b"
     unknown = device_seconds(question(text, entity_columns=2))
