@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import re
 import shutil
 import signal
 import socket
@@ -28,6 +29,7 @@ LABEL = "gpugda.tests.pid"
 START_SECONDS = 180
 PREPARE_SECONDS = 400
 """The first start of a local server downloads it."""
+_INFORMATION = re.compile(r"""\bINFO\b|"level":"(INFO|DEBUG)"|WARNING: """)
 
 
 class UnavailableError(Exception):
@@ -129,16 +131,17 @@ class Server:
             self._driver.close()
             self._driver = None
 
-    def log(self, lines: int = 25) -> str:
-        """The last lines of what it logged."""
+    def log(self, lines: int = 8) -> str:
+        """The last lines of what it logged that are not mere information; all of it is kept."""
         if self.folder is None:
             return ""
         self._save_output()
         found = []
         for path in sorted(self.folder.glob("*.log")):
             with path.open(errors="replace") as file:
-                tail = file.readlines()[-lines:]
-            found.append(f"== {path.relative_to(ROOT)}\n{''.join(tail)}")
+                told = [line for line in file if not _INFORMATION.search(line)]
+            if told:
+                found.append(f"== {path.relative_to(ROOT)}\n{''.join(told[-lines:])}")
         return "\n".join(found)
 
     def _save_output(self) -> None:
