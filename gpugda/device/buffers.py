@@ -22,6 +22,8 @@ __all__ = ["DeviceArray", "MemoryBudget", "Workspace"]
 
 _SMALLEST = 256
 _SMALL_UPLOAD_BYTES = 1 << 20
+_MOST_FILLED_BYTES = 1 << 30
+"""At once: drivers count in 32 bits."""
 
 
 @dataclass(slots=True)
@@ -156,15 +158,16 @@ class Workspace:
     def fill(self, array: DeviceArray, value: int) -> None:
         """Sets all elements."""
         pattern = np.array(value, dtype=array.dtype)
-        if array.count:
+        size = array.count * array.dtype.itemsize
+        for start in range(0, size, _MOST_FILLED_BYTES):
             self.context.call(
                 "filling",
                 cl.enqueue_fill_buffer,
                 self.context.queue,
                 array.buffer,
                 pattern,
-                0,
-                array.count * array.dtype.itemsize,
+                start,
+                min(size - start, _MOST_FILLED_BYTES),
             )
 
     def download(

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugda.device.extend import Pairs, StepArrays, extension_words
 from gpugda.device.extend_lists import ListKernels
+from gpugda.device.hub_bitmaps import NO_HUBS
 from gpugda.device.join import Product, Table, step_words
 from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_rows import RowExtensions
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray
     from gpugda.device.extend import ExtensionKernels
     from gpugda.device.extend_rows import RowKernels
+    from gpugda.device.hub_bitmaps import HubBitmaps
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
@@ -311,8 +313,11 @@ class ExtendWindows:
     def _count_pairs(self, number: int, table: Table, pairs: Pairs) -> int:
         if self._steps[number].counts_lengths or pairs.total == 0:
             return pairs.total
-        workspace = self._run.workspace
-        workspace.fill(self._totals, 0)
+        workspace, lists = self._run.workspace, self._list_kernels(number)
+        launched = min(pairs.total, self._most_pairs())
+        groups = self._kernels.group_count if lists is None else lists.group_count(launched)
+        totals = workspace.allocate(groups, np.uint64, "totals")
+        workspace.fill(totals, 0)
         low = 0
         while low < pairs.total:
             if low:
@@ -320,13 +325,14 @@ class ExtendWindows:
                 self._run.check_deadline()
             high = min(low + self._most_pairs(), pairs.total)
             arrays = self._arrays[number]
-            lists = self._list_kernels(number)
             if lists is not None:
-                lists.count(workspace, arrays, table, pairs, (low, high), self._totals)
+                lists.count(workspace, arrays, table, pairs, (low, high), totals)
             else:
-                self._kernels.count(arrays, table, pairs, (low, high), self._totals)
+                self._kernels.count(arrays, table, pairs, (low, high), totals)
             low = high
-        return int(workspace.download(self._totals).sum(dtype=np.uint64))
+        total = int(workspace.download(totals).sum(dtype=np.uint64))
+        workspace.release(totals)
+        return total
 
     def _list_kernels(self, number: int) -> ListKernels | None:
         """For steps of a GPU that keep what they know of rows in local memory."""
@@ -353,6 +359,11 @@ class ExtendWindows:
         return sums, int(workspace.download(sums, counts.count, 1)[0])
 
     # ------------------------------------------------------------------ words
+    def _hubs(self, number: int) -> HubBitmaps:
+        if self._list_kernels(number) is None or len(self._steps[number].links) == 1:
+            return NO_HUBS
+        return self._run.graph.hub_bitmaps(self._run.workspace.budget)
+
     def _upload_words(self) -> None:
         workspace = self._run.workspace
         extended = [(n, each.extension) for n, each in enumerate(self._steps) if each.extension]
@@ -365,7 +376,9 @@ class ExtendWindows:
             words.extend(step_words(step.kept, tests))
         array = workspace.upload(np.array(words, dtype=np.uint32), "steps of the join")
         filters, matrix = self._candidates.arrays, self._candidates.matrix
-        for (number, _), place in zip(extended, places, strict=True):
-            self._arrays[number] = StepArrays(filters, matrix, array, place)
+        for (number, extension), place in zip(extended, places, strict=True):
+            self._arrays[number] = StepArrays(
+                filters, matrix, array, place, len(extension.links), self._hubs(number)
+            )
         for (number, _), place in zip(plain, plain_places, strict=True):
             self._plain[number] = (array, place)

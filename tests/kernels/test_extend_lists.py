@@ -17,12 +17,15 @@ STEPS = {
 }
 
 
+@pytest.mark.parametrize("shortest", [1, 4, 1000], ids="all, some, no hubs".split(", "))
 @pytest.mark.parametrize("rows", [1, 255, 3000])
 @pytest.mark.parametrize("name", STEPS)
-def test_lists(context, workspace, name, rows):
+def test_lists(context, workspace, monkeypatch, name, rows, shortest):
     if context.is_cpu:
         pytest.skip("for GPUs")
+    monkeypatch.setattr("gpugda.device.hub_bitmaps._SHORTEST", shortest)
     step = Step(context, workspace, STEPS[name], rows, graph=simple_graph())
+    assert (step.arrays.hubs.bits is None) == (shortest == 1000)
     expected = step.expected()
     pairs = measured(context, workspace, ExtensionKernels(context), step)
     width, capacity = 3, expected.total() + 5

@@ -342,15 +342,18 @@ def cyclic_cases(draw):
     return graph, make_plan(nodes, relationships)
 
 
+@pytest.mark.parametrize("shortest", [1, 3], ids=["bitmaps of all", "bitmaps of some"])
 @given(case=cyclic_cases())
-def test_any_cycles(context, case):
+def test_any_cycles(context, shortest, case):
     graph, plan = case
     expected = all_embeddings(graph, plan)
-    strategy = strategy_for(context, graph)
-    assert found_by(strategy, plan) == expected
-    assert count(strategy, plan) == expected.total()
-    some = Wanted(frozenset((0, 1)), frozenset())
-    assert found_by(strategy, plan, wanted=some) == projected(expected, some)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpugda.device.hub_bitmaps._SHORTEST", shortest)
+        strategy = strategy_for(context, graph)
+        assert found_by(strategy, plan) == expected
+        assert count(strategy, plan) == expected.total()
+        some = Wanted(frozenset((0, 1)), frozenset())
+        assert found_by(strategy, plan, wanted=some) == projected(expected, some)
 
 
 @given(case=cases())
