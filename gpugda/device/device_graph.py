@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.device.buffers import DeviceArray, MemoryBudget, Workspace
+from gpugda.device.buffers import ArrayPool, DeviceArray, MemoryBudget, Workspace
 from gpugda.device.hub_bitmaps import make_hub_bitmaps
 from gpugda.errors import DeviceError
 
@@ -26,6 +26,7 @@ ANY_LABEL = -1
 """Stands for a label id: the nodes that have at least one label."""
 
 _NO_LIMIT = 1 << 62
+_MOST_POOLED_BYTES = 1 << 28
 _SHARE_FOR_HUBS = 0.125
 """Of the memory that is left beside the graph."""
 
@@ -36,6 +37,9 @@ class DeviceGraph:
     Args:
         context: The device.
         graph: The data graph.
+
+    Attributes:
+        pool: Arrays that runs leave to each other.
     """
 
     def __init__(self, context: DeviceContext, graph: DataGraph) -> None:
@@ -43,6 +47,7 @@ class DeviceGraph:
         self.graph = graph
         self.words = -(-graph.node_count // 32)
         self.relationship_words = -(-graph.relationship_count // 32)
+        self.pool = ArrayPool(min(_MOST_POOLED_BYTES, context.info.global_memory_bytes // 64))
         self._workspace = Workspace(context, MemoryBudget(_NO_LIMIT))
         self._csrs: dict[str, list[DeviceArray | None]] = {}
         self._hubs: HubBitmaps | None = None
@@ -193,3 +198,4 @@ class DeviceGraph:
             self._hubs = self._labels = None
             self._label_slots = {}
             self._workspace.close()
+            self.pool.close()

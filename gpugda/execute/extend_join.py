@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.extend import Pairs, StepArrays, extension_words
+from gpugda.device.extend import Pairs
 from gpugda.device.extend_lists import ListKernels
-from gpugda.device.hub_bitmaps import NO_HUBS
-from gpugda.device.join import Product, Table, step_words
+from gpugda.device.join import Product, Table
 from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_rows import RowExtensions
 
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray
     from gpugda.device.extend import ExtensionKernels
     from gpugda.device.extend_rows import RowKernels
-    from gpugda.device.hub_bitmaps import HubBitmaps
     from gpugda.execute.extend_steps import ExtendStep
+    from gpugda.execute.extend_words import StepWords
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
 
@@ -52,6 +51,7 @@ class ExtendWindows:
         kernels: For pairs.
         row_kernels: For whole rows.
         steps: What to do.
+        words: The same on the device.
         candidates: Of the query nodes.
 
     Attributes:
@@ -65,6 +65,7 @@ class ExtendWindows:
         kernels: ExtensionKernels,
         row_kernels: RowKernels,
         steps: Sequence[ExtendStep],
+        words: StepWords,
         candidates: Candidates,
     ) -> None:
         self._run = run
@@ -73,9 +74,7 @@ class ExtendWindows:
         self._steps = steps
         self._candidates = candidates
         self._grown = [_FIRST_WINDOW] * len(steps)
-        self._arrays: dict[int, StepArrays] = {}
-        self._plain: dict[int, tuple[DeviceArray, int]] = {}
-        self._upload_words()
+        self._arrays, self._plain = words.arrays, words.plain
         self._counters = run.workspace.allocate(2, np.uint32, "counters")
         self._rowwise = RowExtensions(
             run, row_kernels, steps, candidates, self._arrays, self._counters
@@ -357,28 +356,3 @@ class ExtendWindows:
         sums = self._run.kernels.prefix_sum.run(workspace, counts, 0, counts.count)
         workspace.release(counts)
         return sums, int(workspace.download(sums, counts.count, 1)[0])
-
-    # ------------------------------------------------------------------ words
-    def _hubs(self, number: int) -> HubBitmaps:
-        if self._list_kernels(number) is None or len(self._steps[number].links) == 1:
-            return NO_HUBS
-        return self._run.graph.hub_bitmaps(self._run.workspace.budget)
-
-    def _upload_words(self) -> None:
-        workspace = self._run.workspace
-        extended = [(n, each.extension) for n, each in enumerate(self._steps) if each.extension]
-        words, places = extension_words([extension for _, extension in extended])
-        plain = [(n, each) for n, each in enumerate(self._steps) if each.extension is None]
-        plain_places: list[int] = []
-        for _, step in plain:
-            plain_places.append(len(words))
-            tests = [(test.left, test.right, test.equal) for test in step.tests]
-            words.extend(step_words(step.kept, tests))
-        array = workspace.upload(np.array(words, dtype=np.uint32), "steps of the join")
-        filters, matrix = self._candidates.arrays, self._candidates.matrix
-        for (number, extension), place in zip(extended, places, strict=True):
-            self._arrays[number] = StepArrays(
-                filters, matrix, array, place, len(extension.links), self._hubs(number)
-            )
-        for (number, _), place in zip(plain, plain_places, strict=True):
-            self._plain[number] = (array, place)

@@ -17,7 +17,7 @@ STEPS = {
 }
 
 
-@pytest.mark.parametrize("shortest", [1, 4, 1000], ids="all, some, no hubs".split(", "))
+@pytest.mark.parametrize("shortest", [1, 4, 1000], ids=["all", "some", "no hubs"])
 @pytest.mark.parametrize("rows", [1, 255, 3000])
 @pytest.mark.parametrize("name", STEPS)
 def test_lists(context, workspace, monkeypatch, name, rows, shortest):
