@@ -8,6 +8,7 @@
    A work group takes pieces of PIECE pairs. It goes through the rows of a piece in blocks of GROUP: a bit marks where in the
    block each row begins, so that counting the bits up to a pair gives its row; lists of other links are looked up once per row.
    A long one is its bitmap (see hub_bitmaps.h), others are searched.
+   The host may not know how many pairs there are: `high` may lie behind the last one.
    What is found is marked by bits too, and counting these gives each its place: one atomic per block, and rows stay in order.
 */
 #include "work_split.h"
@@ -22,6 +23,7 @@
 #define PIECE_WORDS (PIECE / 32)
 
 kernel void find_rows(ulong row_count, global const ulong *sums, ulong low, ulong high, global uint *first_rows) {
+    high = max(min(high, sums[row_count]), low);
     ulong pieces = (high - low + PIECE - 1) / PIECE;
     FOR_EACH(piece, pieces + 1) {
         ulong pair = piece < pieces ? low + piece * PIECE : high - 1;
@@ -198,8 +200,8 @@ static inline uint passing_pairs(
 
 /* others: local memory for as many lists per item as the step has links besides the base, and at least one. */
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void count_listed(
-    STEP_PARAMETERS, HUB_PARAMETERS, local uint2 *others, global const ulong *sums, global const uchar *bases,
-    ulong low, ulong high, global const uint *first_rows, global ulong *totals
+    STEP_PARAMETERS, HUB_PARAMETERS, local uint2 *others, ulong row_count, global const ulong *sums,
+    global const uchar *bases, ulong low, ulong high, global const uint *first_rows, global ulong *totals
 ) {
     const Step step = STEP_ARGUMENTS;
     const Hubs hubs = HUB_ARGUMENTS;
@@ -207,6 +209,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void count_listed(
     const Lists lists = LISTS_OF(step);
     uint item = get_local_id(0);
     ulong total = 0;
+    high = min(high, sums[row_count]);
     BLOCKS(first, last) {
         BLOCK_PAIRS(first, last);
         for (uint pair = item; pair < count; pair += GROUP * TOGETHER) {
@@ -224,8 +227,8 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void count_listed(
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void append_listed(
-    STEP_PARAMETERS, HUB_PARAMETERS, local uint2 *others, global const ulong *sums, global const uchar *bases,
-    ulong low, ulong high, global const uint *first_rows, global uint *extended, ulong extended_stride,
+    STEP_PARAMETERS, HUB_PARAMETERS, local uint2 *others, ulong row_count, global const ulong *sums,
+    global const uchar *bases, ulong low, ulong high, global const uint *first_rows, global uint *extended, ulong extended_stride,
     volatile global uint *appended
 ) {
     const Step step = STEP_ARGUMENTS;
@@ -234,6 +237,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void append_listed(
     local uint hits[PIECE_WORDS], hit_ranks[PIECE_WORDS], first_place;
     const Lists lists = LISTS_OF(step);
     uint item = get_local_id(0);
+    high = min(high, sums[row_count]);
     BLOCKS(first, last) {
         BLOCK_PAIRS(first, last);
         hits[item] = 0;

@@ -182,12 +182,14 @@ class Pairs:
     Args:
         sums: ``uint64[row_count+1]``, prefix sums of the rows' lengths.
         bases: ``uint8[row_count]``, the link whose entries a row is paired with.
-        total: The last sum.
+        total: The last sum, or no less.
+        is_exact: Is it the last sum? Only the kernels of `ListKernels` do without.
     """
 
     sums: DeviceArray
     bases: DeviceArray
     total: int
+    is_exact: bool = True
 
 
 class ExtensionKernels:

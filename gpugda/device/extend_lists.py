@@ -26,7 +26,7 @@ _GROUPS_PER_UNIT = 64
 """Far more than run at a time: those that end early leave their place to others."""
 _BYTES_OF_LIST = 8 * 256
 """Where the other lists of a block of rows lie, per link besides the base."""
-_PARAMETERS = {"count_listed": "bbQQbb", "append_listed": "bbQQbbQb"}
+_PARAMETERS = {"count_listed": "QbbQQbb", "append_listed": "QbbQQbbQb"}
 
 
 class ListKernels:
@@ -79,7 +79,7 @@ class ListKernels:
             arrays: Of the step.
             table: The partial embeddings.
             pairs: Theirs.
-            window: First pair and the one after the last.
+            window: First pair and the one after the last; it may lie behind the last of all.
             extended: Where rows are appended.
             appended: ``uint32[1]``, rows in ``extended``, before and after.
         """
@@ -105,6 +105,7 @@ class ListKernels:
             *arrays.arguments(table),
             *arrays.hubs.arguments,
             cl.LocalMemory(_BYTES_OF_LIST * max(1, arrays.link_count - 1)),
+            table.row_count,
             pairs.sums,
             pairs.bases,
             *window,

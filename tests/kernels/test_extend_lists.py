@@ -32,9 +32,12 @@ def test_lists(context, workspace, monkeypatch, name, rows, shortest):
     extended = Table(wrong(workspace, capacity * width), 0, width, capacity)
     counters = workspace.upload(np.zeros(2, dtype=np.uint32))
     kernels = ListKernels(context)
+    nothing = (pairs.total, pairs.total + 9000)
+    kernels.append(workspace, step.arrays, step.table, pairs, nothing, extended, counters)
+    kernels.count(workspace, step.arrays, step.table, pairs, nothing, step.totals)
     window = max(1, pairs.total // 3)
     for low in range(0, pairs.total, window):
-        part = (low, min(low + window, pairs.total))
+        part = (low, low + window)  # the last one, perhaps, behind the last pair
         kernels.append(workspace, step.arrays, step.table, pairs, part, extended, counters)
         kernels.count(workspace, step.arrays, step.table, pairs, part, step.totals)
     assert int(workspace.download(counters)[0]) == expected.total()

@@ -294,6 +294,7 @@ OTHER_WAYS = {
         "extend_join._LARGEST_WINDOW": 3,
         "extend_join._LARGEST_LAST_WINDOW": 2,
     },
+    "pairs always measured": {"extend_join._FEW": 0, "extend_join._UNREAD_PAIRS_PER_UNIT": -1},
     "tiny launches": {
         "extend_join._FEW": 0,
         "extend_join._PAIRS_PER_LAUNCH": {True: 3, False: 3},
