@@ -24,16 +24,22 @@ typedef struct {
 #define OUTGOING_CSR {outgoing_row_offsets, outgoing_neighbours, outgoing_run_offsets, outgoing_run_types, outgoing_run_starts}
 #define INCOMING_CSR {incoming_row_offsets, incoming_neighbours, incoming_run_offsets, incoming_run_types, incoming_run_starts}
 
-/* The entries of one type in one row, as [x, y). */
-static inline uint2 run_of_type(const Csr *csr, uint node, uint type) {
-    uint first = csr->run_offsets[node], last = csr->run_offsets[node + 1], end = last;
+/* The first run of a row whose type is not below this one, else the run after the row's last. */
+static inline uint place_of_run(const Csr *csr, uint node, uint type) {
+    uint first = csr->run_offsets[node], last = csr->run_offsets[node + 1];
     while (first < last) {
         uint middle = first + (last - first) / 2;
         if (csr->run_types[middle] < type) first = middle + 1;
         else last = middle;
     }
-    if (first == end || csr->run_types[first] != type) return (uint2)(0, 0);
-    return (uint2)(csr->run_starts[first], csr->run_starts[first + 1]);
+    return first;
+}
+
+/* The entries of one type in one row, as [x, y). */
+static inline uint2 run_of_type(const Csr *csr, uint node, uint type) {
+    uint run = place_of_run(csr, node, type);
+    if (run == csr->run_offsets[node + 1] || csr->run_types[run] != type) return (uint2)(0, 0);
+    return (uint2)(csr->run_starts[run], csr->run_starts[run + 1]);
 }
 
 /* The entries of one row, or of one type in it: type NONE stands for all. */

@@ -7,6 +7,8 @@
 
    A work group takes pieces of PIECE pairs. It goes through the rows of a piece in blocks of GROUP: a bit marks where in the
    block each row begins, so that counting the bits up to a pair gives its row; lists of other links are looked up once per row.
+   A long one is its bitmap (see hub_bitmaps.h), others are searched.
+   The host may not know how many pairs there are: `high` may lie behind the last one.
    What is found is marked by bits too, and counting these gives each its place: one atomic per block, and rows stay in order.
 */
 #include "work_split.h"
@@ -14,13 +16,14 @@
 #include "csr.h"
 #include "query_graph.h"
 #include "extension.h"
+#include "hub_bitmaps.h"
 
 #define GROUP 256
 #define PIECE 8192
 #define PIECE_WORDS (PIECE / 32)
-#define LINKS MOST_LINKS
 
 kernel void find_rows(ulong row_count, global const ulong *sums, ulong low, ulong high, global uint *first_rows) {
+    high = max(min(high, sums[row_count]), low);
     ulong pieces = (high - low + PIECE - 1) / PIECE;
     FOR_EACH(piece, pieces + 1) {
         ulong pair = piece < pieces ? low + piece * PIECE : high - 1;
@@ -28,12 +31,15 @@ kernel void find_rows(ulong row_count, global const ulong *sums, ulong low, ulon
     }
 }
 
-/* Of the rows of a block that have pairs in the piece. */
+/* Of the rows of a block that have pairs in the piece. `directions`: bit 0 says whether the base is incoming, bit n + 1 whether
+   other list n is. */
 typedef struct {
-    uint marks[PIECE_WORDS], ranks[PIECE_WORDS];
-    uint rows[GROUP], shifts[GROUP], begins[LINKS][GROUP], ends[LINKS][GROUP];
-    uchar bases[GROUP];
+    uint marks[PIECE_WORDS], ranks[PIECE_WORDS], rows[GROUP], shifts[GROUP];
+    uchar directions[GROUP];
 } Block;
+
+/* Other list n of the row at a place is others[n * GROUP + place]: its first entry and its length, or its bitmap and HUB. */
+#define HUB NONE
 
 /* How many of the marks are before a place. */
 static inline uint rank_of(local const uint *marks, local const uint *ranks, uint place) {
@@ -58,15 +64,34 @@ static inline uint rank_marks(local const uint *marks, local uint *ranks) {
     return total;
 }
 
-static inline uint2 link_list(const Step *step, ulong row, uint number) {
-    uint link = link_at(step, number);
-    return plain_list(step, link, step->words[link + LINK_DIRECTIONS] & INCOMING, old_value(step, row, step->words[link]));
+/* Where the lists of a row at a place of a block begin, bitmaps first: a look at one costs less than a search. */
+static inline void look_up_lists(
+    const Step *step, const Hubs *hubs, local Block *block, local uint2 *others, ulong row, uint place, uint base, uint offset
+) {
+    uint front = 0, back = step->link_count - 1, directions = 0;
+    for (uint number = 0; number < step->link_count; ++number) {
+        uint link = link_at(step, number), from = old_value(step, row, step->words[link]);
+        bool is_incoming = step->words[link + LINK_DIRECTIONS] & INCOMING;
+        uint2 list = plain_list(step, link, is_incoming, from);
+        if (number == base) {
+            block->shifts[place] = list.x + offset;
+            directions |= is_incoming;
+            continue;
+        }
+        uint length = list.y - list.x;
+        const Csr csr = csr_of(step, is_incoming);
+        uint slot = hub_slot(hubs, &csr, is_incoming, from, plain_type(step, link), length);
+        uint at = slot == NONE ? --back : front++;
+        others[at * GROUP + place] = slot == NONE ? (uint2)(list.x, length) : (uint2)(slot, HUB);
+        directions |= (uint)is_incoming << (at + 1);
+    }
+    block->directions[place] = (uchar)directions;
 }
 
 /* The rows first … last-1, at most GROUP, and their pairs from `begin` on, up to `end`. */
 static inline void look_up_block(
-    const Step *step, local Block *block, global const ulong *sums, global const uchar *bases,
-    ulong first, ulong last, ulong begin, ulong end
+    const Step *step, const Hubs *hubs, local Block *block, local uint2 *others, global const ulong *sums,
+    global const uchar *bases, ulong first, ulong last, ulong begin, ulong end
 ) {
     uint item = get_local_id(0), start = 0, skipped = 0;
     ulong row = first + item;
@@ -83,52 +108,84 @@ static inline void look_up_block(
     barrier(CLK_LOCAL_MEM_FENCE);
     rank_marks(block->marks, block->ranks);
     if (has_pairs) {
-        uint place = rank_of(block->marks, block->ranks, start), base = bases[row];
+        uint place = rank_of(block->marks, block->ranks, start);
         block->rows[place] = item;
-        block->bases[place] = (uchar)base;
-        for (uint number = 0; number < step->link_count; ++number) {
-            uint2 list = link_list(step, row, number);
-            block->begins[number][place] = list.x;
-            block->ends[number][place] = list.y;
-            if (number == base) block->shifts[place] = list.x + skipped - start;
-        }
+        look_up_lists(step, hubs, block, others, row, place, bases[row], skipped - start);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-static inline bool is_in_list(global const uint *values, uint begin, uint end, uint wanted) {
-    uint left = end - begin;
-    if (left == 0) return false;
-    while (left > 1) {
-        uint half_of = left >> 1;
+/* Of `size` rising values, at least one: no list is shorter than the base. */
+static inline bool is_in_list(global const uint *values, uint size, uint wanted) {
+    uint begin = 0;
+    while (size > 1) {
+        uint half_of = size >> 1;
         begin += values[begin + half_of] <= wanted ? half_of : 0;
-        left -= half_of;
+        size -= half_of;
     }
     return values[begin] == wanted;
 }
 
 static inline uint place_of(local const Block *block, uint pair) {
-    return rank_of(block->marks, block->ranks, pair) + ((block->marks[pair >> 5] >> (pair & 31)) & 1) - 1;
+    return block->ranks[pair >> 5] + popcount(block->marks[pair >> 5] & (NONE >> (31 - (pair & 31)))) - 1;
 }
 
-static inline uint node_of(const Step *step, local const Block *block, uint pair, uint place) {
-    uint link = link_at(step, block->bases[place]);
-    return neighbours_of(step, step->words[link + LINK_DIRECTIONS] & INCOMING)[pair + block->shifts[place]];
+/* What pairs are looked up in. */
+typedef struct {
+    global const uint *outgoing, *incoming, *hub_bits;
+    uint node_words, other_count;
+} Lists;
+
+#define LISTS_OF(step) {outgoing_neighbours, incoming_neighbours, hub_bits, node_words, step.link_count - 1}
+
+static inline uint node_of(const Lists *lists, local const Block *block, uint pair, uint place) {
+    global const uint *neighbours = lists->outgoing;
+    if (block->directions[place] & 1) neighbours = lists->incoming;
+    return neighbours[pair + block->shifts[place]];
 }
 
-/* Does the neighbour of a pair pass? `first` is the first row of the block. */
-static inline bool passes(const Step *step, local const Block *block, ulong first, uint place, uint node) {
-    if (step->row_bits && !has_bit(step->row_bits, node)) return false;
-    uint base = block->bases[place];
-    bool is_found = true;
-    for (uint number = 0; number < step->link_count; ++number) {
-        uint link = link_at(step, number);
-        global const uint *neighbours = neighbours_of(step, step->words[link + LINK_DIRECTIONS] & INCOMING);
-        if (is_found && number != base) {
-            is_found = is_in_list(neighbours, block->begins[number][place], block->ends[number][place], node);
+/* An item takes so many pairs at once, GROUP apart, that the one is loaded while it waits for the other. */
+#define TOGETHER 4
+#define EACH(i) _Pragma("unroll") for (uint i = 0; i < TOGETHER; ++i)
+
+/* Which of the pairs pair, pair + GROUP, … pass, as bits. `first` is the first row of the block, which has `count` pairs. */
+static inline uint passing_pairs(
+    const Step *step, const Lists *lists, local const Block *block, local const uint2 *others, ulong first, uint pair, uint count
+) {
+    uint places[TOGETHER], nodes[TOGETHER], words[TOGETHER], passed = 0;
+    EACH(i) {
+        uint at = min(pair + i * GROUP, count - 1);
+        places[i] = place_of(block, at);
+        nodes[i] = node_of(lists, block, at, places[i]);
+        passed |= (uint)(pair + i * GROUP < count) << i;
+    }
+    if (step->row_bits) {
+        EACH(i) words[i] = step->row_bits[nodes[i] >> 5];
+        EACH(i) passed &= ~(1u << i) | ((words[i] >> (nodes[i] & 31)) & 1) << i;
+    }
+    for (uint n = 0; n < lists->other_count; ++n) {
+        uint2 list[TOGETHER];
+        EACH(i) {
+            list[i] = others[n * GROUP + places[i]];
+            words[i] = 0;
+            if (list[i].y == HUB && ((passed >> i) & 1)) {
+                words[i] = lists->hub_bits[(ulong)list[i].x * lists->node_words + (nodes[i] >> 5)];
+            }
+        }
+        EACH(i) {
+            bool is_found = (words[i] >> (nodes[i] & 31)) & 1;
+            if (list[i].y != HUB && ((passed >> i) & 1)) {
+                global const uint *values = lists->outgoing;
+                if ((block->directions[places[i]] >> (n + 1)) & 1) values = lists->incoming;
+                is_found = is_in_list(values + list[i].x, list[i].y, nodes[i]);
+            }
+            passed &= ~(1u << i) | (uint)is_found << i;
         }
     }
-    return is_found && passes_tests(step, first + block->rows[place], node, 0);
+    if (step->tests != step->tests_end) {
+        EACH(i) if (((passed >> i) & 1) && !passes_tests(step, first + block->rows[places[i]], nodes[i], 0)) passed ^= 1u << i;
+    }
+    return passed;
 }
 
 #define BLOCKS(first, last) \
@@ -139,50 +196,55 @@ static inline bool passes(const Step *step, local const Block *block, ulong firs
     ulong begin = max(low + piece * PIECE, sums[first]); \
     ulong end = min(min(low + (piece + 1) * PIECE, high), sums[min(first + GROUP, last)]); \
     uint count = begin < end ? (uint)(end - begin) : 0; \
-    look_up_block(&step, &block, sums, bases, first, last, begin, end)
+    look_up_block(&step, &hubs, &block, others, sums, bases, first, last, begin, end)
 
+/* others: local memory for as many lists per item as the step has links besides the base, and at least one. */
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void count_listed(
-    STEP_PARAMETERS, global const ulong *sums, global const uchar *bases, ulong low, ulong high,
-    global const uint *first_rows, global ulong *totals
+    STEP_PARAMETERS, HUB_PARAMETERS, local uint2 *others, ulong row_count, global const ulong *sums,
+    global const uchar *bases, ulong low, ulong high, global const uint *first_rows, global ulong *totals
 ) {
     const Step step = STEP_ARGUMENTS;
+    const Hubs hubs = HUB_ARGUMENTS;
     local Block block;
-    local ulong scratch[GROUP];
+    const Lists lists = LISTS_OF(step);
     uint item = get_local_id(0);
     ulong total = 0;
+    high = min(high, sums[row_count]);
     BLOCKS(first, last) {
         BLOCK_PAIRS(first, last);
-        for (uint pair = item; pair < count; pair += GROUP) {
-            uint place = place_of(&block, pair);
-            total += passes(&step, &block, first, place, node_of(&step, &block, pair, place));
+        for (uint pair = item; pair < count; pair += GROUP * TOGETHER) {
+            total += popcount(passing_pairs(&step, &lists, &block, others, first, pair, count));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    scratch[item] = total;
+    others[item] = as_uint2(total);
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint reach = GROUP / 2; reach > 0; reach /= 2) {
-        if (item < reach) scratch[item] += scratch[item + reach];
+        if (item < reach) others[item] = as_uint2(as_ulong(others[item]) + as_ulong(others[item + reach]));
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    if (item == 0) totals[get_group_id(0)] += scratch[0];
+    if (item == 0) totals[get_group_id(0)] += as_ulong(others[0]);
 }
 
 kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void append_listed(
-    STEP_PARAMETERS, global const ulong *sums, global const uchar *bases, ulong low, ulong high,
-    global const uint *first_rows, global uint *extended, ulong extended_stride, volatile global uint *appended
+    STEP_PARAMETERS, HUB_PARAMETERS, local uint2 *others, ulong row_count, global const ulong *sums,
+    global const uchar *bases, ulong low, ulong high, global const uint *first_rows, global uint *extended, ulong extended_stride,
+    volatile global uint *appended
 ) {
     const Step step = STEP_ARGUMENTS;
+    const Hubs hubs = HUB_ARGUMENTS;
     local Block block;
     local uint hits[PIECE_WORDS], hit_ranks[PIECE_WORDS], first_place;
+    const Lists lists = LISTS_OF(step);
     uint item = get_local_id(0);
+    high = min(high, sums[row_count]);
     BLOCKS(first, last) {
         BLOCK_PAIRS(first, last);
         hits[item] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
-        for (uint pair = item; pair < count; pair += GROUP) {
-            uint place = place_of(&block, pair);
-            bool is_hit = passes(&step, &block, first, place, node_of(&step, &block, pair, place));
-            if (is_hit) atomic_or(&hits[pair >> 5], 1u << (pair & 31));
+        for (uint pair = item; pair < count; pair += GROUP * TOGETHER) {
+            uint passed = passing_pairs(&step, &lists, &block, others, first, pair, count);
+            EACH(i) if ((passed >> i) & 1) atomic_or(&hits[(pair >> 5) + i * (GROUP / 32)], 1u << (pair & 31));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         uint found = rank_marks(hits, hit_ranks);
@@ -191,7 +253,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void append_listed(
         for (uint pair = item; pair < count; pair += GROUP) {
             if ((hits[pair >> 5] >> (pair & 31)) & 1) {
                 uint place = place_of(&block, pair);
-                write_row(&step, first + block.rows[place], node_of(&step, &block, pair, place), 0, extended, extended_stride,
+                write_row(&step, first + block.rows[place], node_of(&lists, &block, pair, place), 0, extended, extended_stride,
                           (ulong)first_place + rank_of(hits, hit_ranks, pair));
             }
         }

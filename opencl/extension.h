@@ -130,11 +130,22 @@ static inline global const uint *neighbours_of(const Step *step, bool is_incomin
     return is_incoming ? step->incoming.neighbours : step->outgoing.neighbours;
 }
 
+/* The only type of a plain link; NONE stands for any, where there is only one. */
+static inline uint plain_type(const Step *step, uint link) {
+    return step->words[link + LINK_TYPE_COUNT] == NONE ? NONE : step->words[step->words[link + LINK_TYPES]];
+}
+
+/* By value: a choice between two addresses would keep the whole step in slow memory. */
+static inline Csr csr_of(const Step *step, bool is_incoming) {
+    Csr csr = step->outgoing;
+    if (is_incoming) csr = step->incoming;
+    return csr;
+}
+
 /* The list of a plain link in one direction. */
 static inline uint2 plain_list(const Step *step, uint link, bool is_incoming, uint from) {
-    bool any_type = step->words[link + LINK_TYPE_COUNT] == NONE;
-    return run_of(is_incoming ? &step->incoming : &step->outgoing, from,
-                  any_type ? NONE : step->words[step->words[link + LINK_TYPES]]);
+    const Csr csr = csr_of(step, is_incoming);
+    return run_of(&csr, from, plain_type(step, link));
 }
 
 /* Number of entries of a link, fitting or not. */

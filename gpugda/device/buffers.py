@@ -11,17 +11,20 @@ import pyopencl as cl
 from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
 
     from numpy.typing import DTypeLike, NDArray
 
     from gpugda.device.context import DeviceContext
 
-__all__ = ["DeviceArray", "MemoryBudget", "Workspace"]
+__all__ = ["ArrayPool", "DeviceArray", "MemoryBudget", "Workspace"]
 
 _SMALLEST = 256
 _SMALL_UPLOAD_BYTES = 1 << 20
+_MOST_POOLED_ARRAYS = 64
+_MOST_FILLED_BYTES = 1 << 30
+"""At once: drivers count in 32 bits."""
 
 
 @dataclass(slots=True)
@@ -78,6 +81,49 @@ class DeviceArray:
     count: int
     nbytes: int
 
+    def free(self) -> None:
+        """Gives the memory back; a second call does nothing."""
+        if self.buffer is not None:
+            self.buffer.release()
+            self.buffer = None
+
+
+@dataclass(slots=True, eq=False)
+class ArrayPool:
+    """Arrays that one run leaves for the next.
+
+    Drivers take longer to make and to free an array than most kernels run.
+
+    Args:
+        most_bytes: Of all together.
+    """
+
+    most_bytes: int
+    _arrays: list[DeviceArray] = field(default_factory=list)
+    _closed: bool = False
+
+    def take(self) -> list[DeviceArray]:
+        """All of them; the taker owns them."""
+        taken, self._arrays = self._arrays, []
+        return taken
+
+    def give(self, arrays: Iterable[DeviceArray]) -> None:
+        """Keeps the smallest and frees the others."""
+        kept: list[DeviceArray] = []
+        size = 0
+        for array in sorted((*self.take(), *arrays), key=lambda each: each.nbytes):
+            size += array.nbytes
+            if self._closed or size > self.most_bytes or len(kept) == _MOST_POOLED_ARRAYS:
+                array.free()
+            else:
+                kept.append(array)
+        self._arrays = kept
+
+    def close(self) -> None:
+        """Frees all, and what is given later at once."""
+        self._closed = True
+        self.give(())
+
 
 @dataclass(slots=True, eq=False)
 class Workspace:
@@ -86,12 +132,30 @@ class Workspace:
     Args:
         context: The device.
         budget: What is counted against.
+        pool: Where the arrays come from and go to, if there is one.
+        give_way: Called when the budget is used up; may call `uncount`.
+        outside: Bytes that are counted here, of arrays that others own.
     """
 
     context: DeviceContext
     budget: MemoryBudget
+    pool: ArrayPool | None = None
+    give_way: Callable[[], None] | None = None
+    outside: int = 0
     _live: dict[int, DeviceArray] = field(default_factory=dict)
     _idle: list[DeviceArray] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.pool is None:
+            return
+        arrays = self.pool.take()
+        size = sum(each.nbytes for each in arrays)
+        if size <= self.budget.remaining // 16:
+            self.budget.reserve(size, "arrays")
+            self._idle.extend(arrays)
+        else:
+            # Where memory is short, arrays longer than need be would take what others lack.
+            self.pool.give(arrays)
 
     @property
     def available(self) -> int:
@@ -123,10 +187,12 @@ class Workspace:
     def upload(self, values: NDArray[Any], what: str = "an array") -> DeviceArray:
         """A copy of a NumPy array."""
         values = np.ascontiguousarray(values)
-        if values.nbytes == 0 or values.nbytes > _SMALL_UPLOAD_BYTES:
+        is_small = 0 < values.nbytes <= _SMALL_UPLOAD_BYTES
+        if not is_small or self._fits_idle(values.nbytes):
             array = self.allocate(values.size, values.dtype, what)
             self.write(array, values)
             return array
+        self._make_room(values.nbytes)
         self.budget.reserve(values.nbytes, what)
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         try:
@@ -156,15 +222,16 @@ class Workspace:
     def fill(self, array: DeviceArray, value: int) -> None:
         """Sets all elements."""
         pattern = np.array(value, dtype=array.dtype)
-        if array.count:
+        size = array.count * array.dtype.itemsize
+        for start in range(0, size, _MOST_FILLED_BYTES):
             self.context.call(
                 "filling",
                 cl.enqueue_fill_buffer,
                 self.context.queue,
                 array.buffer,
                 pattern,
-                0,
-                array.count * array.dtype.itemsize,
+                start,
+                min(size - start, _MOST_FILLED_BYTES),
             )
 
     def download(
@@ -209,11 +276,42 @@ class Workspace:
         while self._idle:
             self._free(self._idle.pop())
 
+    def hand_over(self, *arrays: DeviceArray) -> None:
+        """Others own these arrays now; they stay counted until this workspace is closed."""
+        for array in arrays:
+            if self._live.pop(id(array), None) is not None:
+                self.outside += array.nbytes
+
+    def count(self, size: int, what: str) -> None:
+        """Counts arrays that others own.
+
+        Raises:
+            MemoryLimitError: They do not fit the budget.
+        """
+        self.budget.reserve(size, what)
+        self.outside += size
+
+    def uncount(self, size: int) -> None:
+        """Counts so much less of what others own."""
+        freed = min(size, self.outside)
+        self.outside -= freed
+        self.budget.release(freed)
+
     def close(self) -> None:
-        """Frees everything."""
-        self.trim()
-        while self._live:
-            self._free(self._live.popitem()[1])
+        """Frees everything, or leaves it in the pool."""
+        self.uncount(self.outside)
+        arrays = [*self._idle, *self._live.values()]
+        self._idle.clear()
+        self._live.clear()
+        self.budget.release(sum(each.nbytes for each in arrays))
+        if self.pool is not None:
+            # Owners of their own, as in `release`.
+            owners = [DeviceArray(a.buffer, a.dtype, a.count, a.nbytes) for a in arrays]
+            self.pool.give(owners)
+        for array in arrays:
+            if self.pool is None:
+                array.free()
+            array.buffer = None
 
     def __enter__(self) -> Self:
         return self
@@ -226,6 +324,9 @@ class Workspace:
     ) -> None:
         self.close()
 
+    def _fits_idle(self, size: int) -> bool:
+        return any(size <= each.nbytes <= max(2 * size, _SMALLEST) for each in self._idle)
+
     def _idle_array(self, size: int) -> DeviceArray | None:
         # The smallest one that is long enough, but none of which most would lie fallow.
         fitting = [each for each in self._idle if size <= each.nbytes <= 2 * size]
@@ -235,6 +336,12 @@ class Workspace:
         self._idle.remove(array)
         return array
 
+    def _make_room(self, size: int) -> None:
+        if size > self.budget.remaining:
+            self.trim()
+        if size > self.budget.remaining and self.give_way is not None:
+            self.give_way()
+
     def _buffer(self, size: int, what: str) -> Any:
         longest = self.context.info.max_allocation_bytes
         if size > longest:
@@ -242,8 +349,7 @@ class Workspace:
                 f"{what} needs {size:,} bytes, but {self.context.info.name} allocates at most "
                 f"{longest:,} at once"
             )
-        if size > self.budget.remaining:
-            self.trim()
+        self._make_room(size)
         self.budget.reserve(size, what)
         try:
             return self.context.call(
@@ -259,6 +365,4 @@ class Workspace:
 
     def _free(self, array: DeviceArray) -> None:
         self.budget.release(array.nbytes)
-        if array.buffer is not None:
-            array.buffer.release()
-            array.buffer = None
+        array.free()

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.device.buffers import DeviceArray, MemoryBudget, Workspace
+from gpugda.device.buffers import ArrayPool, DeviceArray, MemoryBudget, Workspace
+from gpugda.device.hub_bitmaps import make_hub_bitmaps
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from gpugda.data.csr import Csr
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.context import DeviceContext
+    from gpugda.device.hub_bitmaps import HubBitmaps
 
 __all__ = ["ANY_LABEL", "DeviceGraph"]
 
@@ -24,6 +26,9 @@ ANY_LABEL = -1
 """Stands for a label id: the nodes that have at least one label."""
 
 _NO_LIMIT = 1 << 62
+_MOST_POOLED_BYTES = 1 << 28
+_SHARE_FOR_HUBS = 0.125
+"""Of the memory that is left beside the graph."""
 
 
 class DeviceGraph:
@@ -32,6 +37,9 @@ class DeviceGraph:
     Args:
         context: The device.
         graph: The data graph.
+
+    Attributes:
+        pool: Arrays that runs leave to each other.
     """
 
     def __init__(self, context: DeviceContext, graph: DataGraph) -> None:
@@ -39,8 +47,10 @@ class DeviceGraph:
         self.graph = graph
         self.words = -(-graph.node_count // 32)
         self.relationship_words = -(-graph.relationship_count // 32)
+        self.pool = ArrayPool(min(_MOST_POOLED_BYTES, context.info.global_memory_bytes // 64))
         self._workspace = Workspace(context, MemoryBudget(_NO_LIMIT))
         self._csrs: dict[str, list[DeviceArray | None]] = {}
+        self._hubs: HubBitmaps | None = None
         self._labels: DeviceArray | None = None
         self._label_slots: dict[int, int] = {}
         # Not the context's lock, which a long query holds for a while.
@@ -84,6 +94,24 @@ class DeviceGraph:
         outgoing = self._csr("outgoing", self.graph.outgoing, budget)
         incoming = self._csr("incoming", self.graph.incoming, budget)
         return [*outgoing[:5], *incoming]
+
+    def hub_bitmaps(self, budget: MemoryBudget) -> HubBitmaps:
+        """Bitmaps of the longest lists, made at the first call, as many as have place then.
+
+        Raises:
+            MemoryLimitError: The relationships fit the budget or the device no more.
+        """
+        if self._hubs is None:
+            csrs = (self.graph.outgoing, self.graph.incoming)
+            arrays = [
+                self._csr(name, csr, budget)
+                for name, csr in zip(("outgoing", "incoming"), csrs, strict=True)
+            ]
+            most = int(budget.remaining * _SHARE_FOR_HUBS)
+            before = self._workspace.budget.used
+            self._hubs = make_hub_bitmaps(self._workspace, csrs, arrays, self.words, most)
+            budget.reserve(self._workspace.budget.used - before, "bitmaps of long lists")
+        return self._hubs
 
     def label_slots(
         self, label_ids: Iterable[int], budget: MemoryBudget
@@ -167,6 +195,7 @@ class DeviceGraph:
     def _free_when_unused(self) -> None:
         if self._closed and self._users == 0:
             self._csrs.clear()
-            self._labels = None
+            self._hubs = self._labels = None
             self._label_slots = {}
             self._workspace.close()
+            self.pool.close()

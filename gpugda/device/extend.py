@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpugda.device.hub_bitmaps import NO_HUBS
 from gpugda.device.program import GRAPH, get_kernel
 from gpugda.device.query_words import NONE
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray
     from gpugda.device.candidate_filter import FilterArrays
     from gpugda.device.context import DeviceContext
+    from gpugda.device.hub_bitmaps import HubBitmaps
     from gpugda.device.join import Table
 
 __all__ = [
@@ -146,12 +148,16 @@ class StepArrays:
         candidates: The matrix of candidates.
         words: What `extension_words` gave.
         place: Of the step in it.
+        link_count: Links of the step.
+        hubs: Bitmaps of long lists.
     """
 
     filter: FilterArrays
     candidates: DeviceArray
     words: DeviceArray
     place: int
+    link_count: int
+    hubs: HubBitmaps = NO_HUBS
 
     def arguments(self, table: Table) -> tuple[Any, ...]:
         """For ``STEP_PARAMETERS``."""
@@ -176,12 +182,14 @@ class Pairs:
     Args:
         sums: ``uint64[row_count+1]``, prefix sums of the rows' lengths.
         bases: ``uint8[row_count]``, the link whose entries a row is paired with.
-        total: The last sum.
+        total: The last sum, or no less.
+        is_exact: Is it the last sum? Only the kernels of `ListKernels` do without.
     """
 
     sums: DeviceArray
     bases: DeviceArray
     total: int
+    is_exact: bool = True
 
 
 class ExtensionKernels:

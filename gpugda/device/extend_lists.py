@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyopencl as cl
 
 from gpugda.device.extend import STEP_PARAMETERS
+from gpugda.device.hub_bitmaps import HUB_PARAMETERS
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
@@ -20,8 +22,11 @@ __all__ = ["ListKernels"]
 _FILE = "extend_lists.cl"
 _PIECE = 8192
 """Pairs that a work group takes at once; as in the kernels."""
-_GROUPS_PER_UNIT = 16
-_PARAMETERS = {"count_listed": "bbQQbb", "append_listed": "bbQQbbQb"}
+_GROUPS_PER_UNIT = 64
+"""Far more than run at a time: those that end early leave their place to others."""
+_BYTES_OF_LIST = 8 * 256
+"""Where the other lists of a block of rows lie, per link besides the base."""
+_PARAMETERS = {"count_listed": "QbbQQbb", "append_listed": "QbbQQbbQb"}
 
 
 class ListKernels:
@@ -35,14 +40,15 @@ class ListKernels:
         self._context = context
         self._find = get_kernel(context, _FILE, "find_rows", "QbQQb")
         self._kernels = {
-            name: get_kernel(context, _FILE, name, f"{STEP_PARAMETERS}{parameters}")
+            name: get_kernel(
+                context, _FILE, name, f"{STEP_PARAMETERS}{HUB_PARAMETERS}b{parameters}"
+            )
             for name, parameters in _PARAMETERS.items()
         }
 
-    @property
-    def group_count(self) -> int:
-        """Most work groups of a launch."""
-        return self._context.info.compute_units * _GROUPS_PER_UNIT
+    def group_count(self, pairs: int) -> int:
+        """Work groups of a launch, the length of its ``totals``."""
+        return min(-(-pairs // _PIECE), self._context.info.compute_units * _GROUPS_PER_UNIT)
 
     def count(
         self,
@@ -53,7 +59,7 @@ class ListKernels:
         window: tuple[int, int],
         totals: DeviceArray,
     ) -> None:
-        """Adds the number of a window's pairs that pass to ``totals``, ``uint64[group_count]``."""
+        """Adds the number of a window's pairs that pass to ``totals``, one ``uint64`` per group."""
         self._launch("count_listed", workspace, arrays, table, pairs, window, (totals,))
 
     def append(
@@ -73,7 +79,7 @@ class ListKernels:
             arrays: Of the step.
             table: The partial embeddings.
             pairs: Theirs.
-            window: First pair and the one after the last.
+            window: First pair and the one after the last; it may lie behind the last of all.
             extended: Where rows are appended.
             appended: ``uint32[1]``, rows in ``extended``, before and after.
         """
@@ -95,8 +101,11 @@ class ListKernels:
         first_rows = workspace.allocate(pieces + 1, np.uint32, "first rows of pieces")
         self._find(pieces + 1, table.row_count, pairs.sums, *window, first_rows)
         self._kernels[name].launch_groups(
-            min(pieces, self.group_count),
+            self.group_count(count),
             *arrays.arguments(table),
+            *arrays.hubs.arguments,
+            cl.LocalMemory(_BYTES_OF_LIST * max(1, arrays.link_count - 1)),
+            table.row_count,
             pairs.sums,
             pairs.bases,
             *window,

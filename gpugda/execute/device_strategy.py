@@ -147,7 +147,7 @@ class DeviceStrategy(ABC):
     def _workspace(self) -> Workspace:
         budget = MemoryBudget(self._limit)
         budget.reserve(self._graph.nbytes, "the data graph")
-        return Workspace(self._context, budget)
+        return Workspace(self._context, budget, self._graph.pool)
 
     def _chunks(self, run: Run, prepared: PreparedJoin) -> Iterator[Embeddings]:
         tables = prepared.tables()

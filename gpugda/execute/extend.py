@@ -9,15 +9,18 @@ from gpugda.device.extend import ExtensionKernels
 from gpugda.device.extend_rows import RowKernels
 from gpugda.execute.device_strategy import DeviceStrategy
 from gpugda.execute.extend_join import ExtendWindows
+from gpugda.execute.extend_kept import KeptQueries, KeptQuery
 from gpugda.execute.extend_order import node_order
 from gpugda.execute.extend_report import describe_extensions
 from gpugda.execute.extend_steps import ExtendStep, compile_extensions
+from gpugda.execute.extend_words import upload_steps
 from gpugda.execute.gpsm_filter import filter_candidates
 from gpugda.execute.gpsm_report import describe_candidates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gpugda.device.buffers import Workspace
     from gpugda.device.device_graph import DeviceGraph
     from gpugda.device.join import Table
     from gpugda.execute.embeddings import Masks, Wanted
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["ExtendStrategy"]
 
 _MOST_COMPILED = 64
+_SHARE_FOR_KEPT = 1 / 16
+"""Of the memory beside the graph."""
 _FEW_CANDIDATES = 0.25
 """Share of all nodes. Going through the neighbours of more costs more than it takes away."""
 
@@ -48,21 +53,47 @@ class ExtendStrategy(DeviceStrategy):
         super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
         self._extensions = ExtensionKernels(self._context)
         self._rows = RowKernels(self._context)
+        self._kept = KeptQueries()
         self._compiled: dict[object, tuple[BoundQuery, tuple[ExtendStep, ...]]] = {}
+
+    def _workspace(self) -> Workspace:
+        workspace = super()._workspace()
+        if self._kept.nbytes > workspace.budget.remaining:
+            self._kept.drop()
+        workspace.count(self._kept.nbytes, "queries that came before")
+        workspace.give_way = lambda: workspace.uncount(self._kept.drop())
+        return workspace
 
     def _prepare(
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
     ) -> _Prepared | None:
         with run.stage("filter"):
+            query = self._query(run, bound, masks)
+        if query.candidates is None:
+            return None
+        run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
+        describe_candidates(run.report, bound, query.candidates, None)
+        if (wanted, counting) not in query.steps:
+            order = node_order(bound, query.candidates.count, _Growth(bound, query.candidates))
+            steps = self._steps(bound, order, masks, wanted, query.candidates, counting=counting)
+            words = upload_steps(run, steps, query.candidates)
+            run.workspace.hand_over(words.words)
+            query.steps[wanted, counting] = steps, words
+        steps, words = query.steps[wanted, counting]
+        windows = ExtendWindows(run, self._extensions, self._rows, steps, words, query.candidates)
+        return _Prepared(bound, steps, windows)
+
+    def _query(self, run: Run, bound: BoundQuery, masks: Masks) -> KeptQuery:
+        """The candidates, from the last run of the same query if its predicates left the same."""
+        query = self._kept.find(bound, masks)
+        if query is None:
             explore = self._is_selective(bound, masks)
             candidates = filter_candidates(run, bound, masks, self._rounds, explore=explore)
-        if candidates is None:
-            return None
-        describe_candidates(run.report, bound, candidates, None)
-        order = node_order(bound, candidates.count, _Growth(bound, candidates))
-        steps = self._steps(bound, order, masks, wanted, candidates, counting=counting)
-        windows = ExtendWindows(run, self._extensions, self._rows, steps, candidates)
-        return _Prepared(bound, steps, windows)
+            query = KeptQuery(bound, masks, candidates)
+            run.workspace.hand_over(*query.arrays())
+            free = self._limit - self._graph.nbytes
+            self._kept.add(query, int(free * _SHARE_FOR_KEPT))
+        return query
 
     def _is_selective(self, bound: BoundQuery, masks: Masks) -> bool:
         """Has a query node so few candidates that its neighbours' candidates get fewer, too?"""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.extend import Pairs, StepArrays, extension_words
+from gpugda.device.extend import Pairs
 from gpugda.device.extend_lists import ListKernels
-from gpugda.device.join import Product, Table, step_words
+from gpugda.device.join import Product, Table
 from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_rows import RowExtensions
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpugda.device.extend import ExtensionKernels
     from gpugda.device.extend_rows import RowKernels
     from gpugda.execute.extend_steps import ExtendStep
+    from gpugda.execute.extend_words import StepWords
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
 
@@ -29,8 +30,10 @@ _FIRST_WINDOW = 1 << 18
 """Rows of the first window: who takes few rows must not wait for many."""
 _FEW = 1 << 16
 """So many new rows, at most, are made without measuring how many there could be."""
-_NONE_YET = np.zeros(2, dtype=np.uint32)
-_FIRST_COUNT_WINDOW = 1 << 20
+_FIRST_COUNT_WINDOW = {True: 1 << 20, False: 1 << 24}
+"""Rows on a CPU and on a GPU, where each window waits for the device."""
+_UNREAD_PAIRS_PER_UNIT = 1 << 26
+"""Per compute unit: so many pairs, at most, are counted without asking first how many they are."""
 _LARGEST_WINDOW = 1 << 25
 _SMALLEST_WINDOW = 1 << 12
 _LONGEST_SECONDS = 0.5
@@ -50,6 +53,7 @@ class ExtendWindows:
         kernels: For pairs.
         row_kernels: For whole rows.
         steps: What to do.
+        words: The same on the device.
         candidates: Of the query nodes.
 
     Attributes:
@@ -63,6 +67,7 @@ class ExtendWindows:
         kernels: ExtensionKernels,
         row_kernels: RowKernels,
         steps: Sequence[ExtendStep],
+        words: StepWords,
         candidates: Candidates,
     ) -> None:
         self._run = run
@@ -71,9 +76,7 @@ class ExtendWindows:
         self._steps = steps
         self._candidates = candidates
         self._grown = [_FIRST_WINDOW] * len(steps)
-        self._arrays: dict[int, StepArrays] = {}
-        self._plain: dict[int, tuple[DeviceArray, int]] = {}
-        self._upload_words()
+        self._arrays, self._plain = words.arrays, words.plain
         self._counters = run.workspace.allocate(2, np.uint32, "counters")
         self._rowwise = RowExtensions(
             run, row_kernels, steps, candidates, self._arrays, self._counters
@@ -91,7 +94,8 @@ class ExtendWindows:
 
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; rows of the last step are not made."""
-        self._grown = [min(_FIRST_COUNT_WINDOW, _LARGEST_WINDOW)] * len(self._steps)
+        first = _FIRST_COUNT_WINDOW[self._run.graph.context.is_cpu]
+        self._grown = [min(first, _LARGEST_WINDOW)] * len(self._steps)
         yield from self._count(0, Table(None, 1, 0))
 
     def _extend(self, number: int, table: Table) -> Iterator[Table | None]:
@@ -132,16 +136,21 @@ class ExtendWindows:
             yield extended
 
     def _window(self, number: int) -> int:
-        """How many rows a step may make at once: its share of the memory, no more than grown to."""
+        """How many rows a step may make at once; the next window may have twice as many."""
+        is_last = number == len(self._steps) - 1
+        window = self._most_at_once(number)
+        largest = _LARGEST_LAST_WINDOW if is_last else _LARGEST_WINDOW
+        self._grown[number] = min(2 * self._grown[number], largest)
+        return window
+
+    def _most_at_once(self, number: int) -> int:
+        """A step's share of the memory in rows, no more than its window has grown to."""
         is_last = number == len(self._steps) - 1
         width = len(self._steps[number].variables)
         share = self._run.workspace.available // (len(self._steps) - number)
         row_bytes = 4 * width + (0 if is_last else _BYTES_TO_EXTEND)
         longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
-        largest = _LARGEST_LAST_WINDOW if is_last else _LARGEST_WINDOW
-        grown = self._grown[number]
-        self._grown[number] = min(2 * grown, largest)
-        return max(1, min(grown, longest, share // max(row_bytes, 1)))
+        return max(1, min(self._grown[number], longest, share // max(row_bytes, 1)))
 
     # ------------------------------------------------------------------ products, pruning
     def _products(self, number: int, table: Table) -> Iterator[Table]:
@@ -201,7 +210,7 @@ class ExtendWindows:
         if self._few(number, table):
             yield from self._appended_few(number, table)
             return
-        pairs = self._pairs(number, table)
+        pairs = self._pairs(number, table, min(self._most_at_once(number), self._most_pairs()))
         if not self._steps[number].variables:
             yield Table(None, self._count_pairs(number, table, pairs), 0)
         else:
@@ -217,7 +226,7 @@ class ExtendWindows:
     def _appended_few(self, number: int, table: Table) -> Iterator[Table]:
         capacity = max(1, self._rowwise.most_rows(number, table))
         extended = self._table(number, capacity)
-        self._run.workspace.write(self._counters, _NONE_YET)
+        self._run.workspace.fill(self._counters, 0)
         rows = (0, table.row_count)
         filled = self._rowwise.append(number, table, rows, extended, self._totals)
         if filled:
@@ -232,7 +241,7 @@ class ExtendWindows:
             window = max(min(self._window(number), (pairs.total - low) * most), most)
             extended = self._table(number, window)
             filled = 0
-            self._run.workspace.write(self._counters, _NONE_YET)
+            self._run.workspace.fill(self._counters, 0)
             while low < pairs.total and filled + max(most, window // 2) <= window:
                 high = min(low + (window - filled) // most, pairs.total)
                 self._run.check_deadline()
@@ -303,7 +312,8 @@ class ExtendWindows:
                 return self._rowwise.count_leaves(number, table, self._totals)
             if self._rowwise.intersects(number):
                 return self._rowwise.count(number, table, self._totals)
-        pairs = self._pairs(number, table)
+        units = self._run.graph.context.info.compute_units
+        pairs = self._pairs(number, table, units * _UNREAD_PAIRS_PER_UNIT)
         total = self._count_pairs(number, table, pairs)
         self._release(pairs)
         return total
@@ -311,22 +321,27 @@ class ExtendWindows:
     def _count_pairs(self, number: int, table: Table, pairs: Pairs) -> int:
         if self._steps[number].counts_lengths or pairs.total == 0:
             return pairs.total
-        workspace = self._run.workspace
-        workspace.fill(self._totals, 0)
+        workspace, lists = self._run.workspace, self._list_kernels(number)
+        launched = self._most_pairs() if pairs.is_exact else pairs.total
+        launched = min(pairs.total, launched)
+        groups = self._kernels.group_count if lists is None else lists.group_count(launched)
+        totals = workspace.allocate(groups, np.uint64, "totals")
+        workspace.fill(totals, 0)
         low = 0
         while low < pairs.total:
             if low:
                 self._run.graph.context.finish()
                 self._run.check_deadline()
-            high = min(low + self._most_pairs(), pairs.total)
+            high = min(low + launched, pairs.total)
             arrays = self._arrays[number]
-            lists = self._list_kernels(number)
             if lists is not None:
-                lists.count(workspace, arrays, table, pairs, (low, high), self._totals)
+                lists.count(workspace, arrays, table, pairs, (low, high), totals)
             else:
-                self._kernels.count(arrays, table, pairs, (low, high), self._totals)
+                self._kernels.count(arrays, table, pairs, (low, high), totals)
             low = high
-        return int(workspace.download(self._totals).sum(dtype=np.uint64))
+        total = int(workspace.download(totals).sum(dtype=np.uint64))
+        workspace.release(totals)
+        return total
 
     def _list_kernels(self, number: int) -> ListKernels | None:
         """For steps of a GPU that keep what they know of rows in local memory."""
@@ -335,13 +350,30 @@ class ExtendWindows:
     def _most_pairs(self) -> int:
         return _PAIRS_PER_LAUNCH[self._run.graph.context.is_cpu]
 
-    def _pairs(self, number: int, table: Table) -> Pairs:
+    def _pairs(self, number: int, table: Table, unread: int) -> Pairs:
+        """The pairs of a table's rows; of at most ``unread`` nobody asks how many there are."""
         workspace = self._run.workspace
         lengths = workspace.allocate(table.row_count, np.uint32, "lengths of rows")
         bases = workspace.allocate(table.row_count, np.uint8, "bases of rows")
         self._kernels.measure(self._arrays[number], table, lengths, bases)
+        most = self._most_of(number, table)
+        if most is not None and most <= unread:
+            sums = self._run.kernels.prefix_sum.run(workspace, lengths, 0, lengths.count)
+            workspace.release(lengths)
+            return Pairs(sums, bases, most, is_exact=False)
         sums, total = self._sums(lengths)
         return Pairs(sums, bases, total)
+
+    def _most_of(self, number: int, table: Table) -> int | None:
+        """No more pairs than these, where they need not be counted."""
+        step = self._steps[number]
+        if self._list_kernels(number) is None or step.counts_lengths:
+            return None
+        most = self._rowwise.most_rows(number, table)
+        if number == 1 and self._steps[0].kind is ExtendKind.NODES:
+            # No node comes twice: neither does an entry of a list.
+            most = min(most, self._run.graph.graph.relationship_count)
+        return most
 
     def _release(self, pairs: Pairs) -> None:
         self._run.workspace.release(pairs.sums, pairs.bases)
@@ -351,21 +383,3 @@ class ExtendWindows:
         sums = self._run.kernels.prefix_sum.run(workspace, counts, 0, counts.count)
         workspace.release(counts)
         return sums, int(workspace.download(sums, counts.count, 1)[0])
-
-    # ------------------------------------------------------------------ words
-    def _upload_words(self) -> None:
-        workspace = self._run.workspace
-        extended = [(n, each.extension) for n, each in enumerate(self._steps) if each.extension]
-        words, places = extension_words([extension for _, extension in extended])
-        plain = [(n, each) for n, each in enumerate(self._steps) if each.extension is None]
-        plain_places: list[int] = []
-        for _, step in plain:
-            plain_places.append(len(words))
-            tests = [(test.left, test.right, test.equal) for test in step.tests]
-            words.extend(step_words(step.kept, tests))
-        array = workspace.upload(np.array(words, dtype=np.uint32), "steps of the join")
-        filters, matrix = self._candidates.arrays, self._candidates.matrix
-        for (number, _), place in zip(extended, places, strict=True):
-            self._arrays[number] = StepArrays(filters, matrix, array, place)
-        for (number, _), place in zip(plain, plain_places, strict=True):
-            self._plain[number] = (array, place)

@@ -9,7 +9,7 @@ import numpy as np
 from gpugda.device.extend_rows import MOST_EXCLUDED, Tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gpugda.device.buffers import DeviceArray
     from gpugda.device.extend import Link, StepArrays
@@ -45,7 +45,7 @@ class RowExtensions:
         kernels: RowKernels,
         steps: Sequence[ExtendStep],
         candidates: Candidates,
-        arrays: dict[int, StepArrays],
+        arrays: Mapping[int, StepArrays],
         counters: DeviceArray,
     ) -> None:
         self._run = run

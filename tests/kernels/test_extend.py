@@ -59,6 +59,8 @@ class Step:
             workspace.upload(matrix),
             workspace.upload(np.array(words, dtype=np.uint32)),
             places[1],
+            len(extension.links),
+            device_graph.hub_bitmaps(MemoryBudget(1 << 20)),
         )
         self.totals = workspace.upload(np.zeros(1024, dtype=np.uint64))
 

@@ -17,21 +17,27 @@ STEPS = {
 }
 
 
+@pytest.mark.parametrize("shortest", [1, 4, 1000], ids=["all", "some", "no hubs"])
 @pytest.mark.parametrize("rows", [1, 255, 3000])
 @pytest.mark.parametrize("name", STEPS)
-def test_lists(context, workspace, name, rows):
+def test_lists(context, workspace, monkeypatch, name, rows, shortest):
     if context.is_cpu:
         pytest.skip("for GPUs")
+    monkeypatch.setattr("gpugda.device.hub_bitmaps._SHORTEST", shortest)
     step = Step(context, workspace, STEPS[name], rows, graph=simple_graph())
+    assert (step.arrays.hubs.bits is None) == (shortest == 1000)
     expected = step.expected()
     pairs = measured(context, workspace, ExtensionKernels(context), step)
     width, capacity = 3, expected.total() + 5
     extended = Table(wrong(workspace, capacity * width), 0, width, capacity)
     counters = workspace.upload(np.zeros(2, dtype=np.uint32))
     kernels = ListKernels(context)
+    nothing = (pairs.total, pairs.total + 9000)
+    kernels.append(workspace, step.arrays, step.table, pairs, nothing, extended, counters)
+    kernels.count(workspace, step.arrays, step.table, pairs, nothing, step.totals)
     window = max(1, pairs.total // 3)
     for low in range(0, pairs.total, window):
-        part = (low, min(low + window, pairs.total))
+        part = (low, low + window)  # the last one, perhaps, behind the last pair
         kernels.append(workspace, step.arrays, step.table, pairs, part, extended, counters)
         kernels.count(workspace, step.arrays, step.table, pairs, part, step.totals)
     assert int(workspace.download(counters)[0]) == expected.total()

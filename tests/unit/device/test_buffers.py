@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpugda.device.buffers import MemoryBudget, Workspace
+from gpugda.device.buffers import ArrayPool, MemoryBudget, Workspace
 from gpugda.errors import MemoryLimitError
 
 
@@ -71,3 +71,42 @@ def test_fill(context):
         array = workspace.allocate(100, np.uint32)
         workspace.fill(array, 0xFFFFFFFF)
         assert (workspace.download(array) == 0xFFFFFFFF).all()
+
+
+def test_a_pool_passes_arrays_on(context):
+    pool = ArrayPool(5000)
+    with Workspace(context, MemoryBudget(1 << 20), pool) as first:
+        small, large = first.allocate(1000, np.uint32), first.allocate(2000, np.uint32)
+        buffer = small.buffer
+        lent = first.upload(np.arange(100))
+        first.hand_over(lent)
+        assert first.budget.used == 4000 + 8000 + 800
+    assert first.budget.used == 0
+    assert small.buffer is large.buffer is None
+    with Workspace(context, MemoryBudget(1 << 20), pool) as second:
+        assert first.download(lent).tolist() == list(range(100))
+        assert second.budget.used == 4000
+        assert second.allocate(2000, np.uint32).buffer is not buffer
+        assert second.upload(np.arange(200)).buffer is not buffer
+        found = second.upload(np.arange(500))
+        assert found.buffer is buffer
+        assert second.download(found).tolist() == list(range(500))
+        with Workspace(context, MemoryBudget(1 << 20), pool) as third:
+            assert third.budget.used == 0
+    with Workspace(context, MemoryBudget(1 << 14), pool) as tight:
+        assert tight.budget.used == 0
+    pool.close()
+    with Workspace(context, MemoryBudget(1 << 20), pool) as last:
+        assert last.budget.used == 0
+        last.allocate(1000, np.uint32)
+    assert pool.take() == []
+
+
+def test_others_give_way(context):
+    with Workspace(context, MemoryBudget(10_000)) as workspace:
+        workspace.count(6000, "kept")
+        with pytest.raises(MemoryLimitError):
+            workspace.allocate(2000, np.uint32)
+        workspace.give_way = lambda: workspace.uncount(1 << 40)
+        workspace.allocate(2000, np.uint32)
+        assert (workspace.outside, workspace.budget.used) == (0, 8000)

@@ -294,6 +294,7 @@ OTHER_WAYS = {
         "extend_join._LARGEST_WINDOW": 3,
         "extend_join._LARGEST_LAST_WINDOW": 2,
     },
+    "pairs always measured": {"extend_join._FEW": 0, "extend_join._UNREAD_PAIRS_PER_UNIT": -1},
     "tiny launches": {
         "extend_join._FEW": 0,
         "extend_join._PAIRS_PER_LAUNCH": {True: 3, False: 3},
@@ -342,15 +343,18 @@ def cyclic_cases(draw):
     return graph, make_plan(nodes, relationships)
 
 
+@pytest.mark.parametrize("shortest", [1, 3], ids=["bitmaps of all", "bitmaps of some"])
 @given(case=cyclic_cases())
-def test_any_cycles(context, case):
+def test_any_cycles(context, shortest, case):
     graph, plan = case
     expected = all_embeddings(graph, plan)
-    strategy = strategy_for(context, graph)
-    assert found_by(strategy, plan) == expected
-    assert count(strategy, plan) == expected.total()
-    some = Wanted(frozenset((0, 1)), frozenset())
-    assert found_by(strategy, plan, wanted=some) == projected(expected, some)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpugda.device.hub_bitmaps._SHORTEST", shortest)
+        strategy = strategy_for(context, graph)
+        assert found_by(strategy, plan) == expected
+        assert count(strategy, plan) == expected.total()
+        some = Wanted(frozenset((0, 1)), frozenset())
+        assert found_by(strategy, plan, wanted=some) == projected(expected, some)
 
 
 @given(case=cases())
@@ -517,6 +521,7 @@ def test_interruption_frees_everything(context, monkeypatch, launch):
     monkeypatch.setattr(Kernel, "_launch", interrupted)
     for run in (lambda: found_by(strategy, plan), lambda: count(strategy, plan)):
         launches.clear()
+        strategy._kept.drop()  # else there are fewer launches
         with pytest.raises(KeyboardInterrupt):
             run()
     monkeypatch.setattr(Kernel, "_launch", really_launch)
@@ -533,3 +538,74 @@ def test_a_mask_leaves_one_of_two_parallel_relationships(context):
     for bits, rows in ((1, 0), (2, 1), (3, 1)):
         masks = Masks({}, {1: np.array([bits], dtype=np.uint32)})
         assert check(context, graph, make_plan([Node()] * 2, links), masks) == rows
+
+
+# ------------------------------------------------------------------ what is kept between runs
+def launches_of(monkeypatch, run):
+    names, really_launch = [], Kernel._launch
+
+    def launch(self, *arguments):
+        names.append(self.name)
+        really_launch(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Kernel, "_launch", launch)
+        found = run()
+    return found, names
+
+
+def test_candidates_are_kept_for_the_same_query_and_masks(context, monkeypatch):
+    strategy = strategy_for(context, dense_graph(6))
+    plan = make_plan([Node()] * 2, [Relationship(0, 1)])
+    for bits in (0b11, 0b11, 0b111, 0b11):
+        masks = Masks({0: np.array([bits], dtype=np.uint32)}, {})
+        is_new = not any(each.is_of(plan.bound, masks) for each in strategy._kept._queries)
+        rows, names = launches_of(monkeypatch, lambda masks=masks: count(strategy, plan, masks))
+        assert rows == bits.bit_count() * 6
+        assert ("check_candidates" in names) == is_new
+    assert len(strategy._kept._queries) == 2
+    other = make_plan([Node()] * 2, [Relationship(0, 1)])
+    assert count(strategy, other) == 36
+    assert found_by(strategy, plan, NO_MASKS) == all_embeddings(strategy._graph.graph, plan)
+    assert count(strategy, plan, NO_MASKS) == 36
+
+
+def test_a_query_without_candidates_is_known_again(context, monkeypatch):
+    strategy = strategy_for(context, dense_graph(6))
+    plan = make_plan([Node()] * 2, [Relationship(0, 1)])
+    nobody = Masks({0: np.zeros(1, dtype=np.uint32)}, {})
+    assert count(strategy, plan, nobody) == 0
+    assert launches_of(monkeypatch, lambda: count(strategy, plan, nobody)) == (0, [])
+
+
+def test_few_queries_are_kept_and_counted(context, monkeypatch):
+    monkeypatch.setattr("gpugda.execute.extend_kept._MOST_QUERIES", 3)
+    strategy = strategy_for(context, dense_graph(6))
+    kept = make_plan([Node()], [])
+    for size in (1, 2, 3, 4):
+        plan = make_plan([Node()] * size, [Relationship(0, at) for at in range(1, size)])
+        count(strategy, plan)
+        count(strategy, kept)
+    assert len(strategy._kept._queries) == 3
+    assert strategy._kept.find(kept.bound, NO_MASKS) is not None
+    with strategy._workspace() as workspace:
+        assert workspace.budget.used - workspace.outside >= strategy._graph.nbytes
+        assert workspace.outside == strategy._kept.nbytes > 0
+        workspace.give_way()
+        assert workspace.outside == strategy._kept.nbytes == 0
+
+
+def test_kept_queries_give_way(context):
+    strategy = strategy_for(context, dense_graph(6))
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    assert count(strategy, plan) == 210
+    graph_bytes = strategy._graph.nbytes
+    strategy._limit = graph_bytes + strategy._kept.nbytes - 1
+    with strategy._workspace() as workspace:
+        assert strategy._kept.nbytes == 0
+        assert workspace.budget.used == graph_bytes
+    strategy._limit = 1 << 24
+    assert count(strategy, plan) == 210
+    with strategy._workspace() as workspace:
+        workspace.allocate((strategy._limit - graph_bytes) // 4 - 64, np.uint32)
+        assert strategy._kept.nbytes == 0

@@ -1,0 +1,114 @@
+"""Candidates and steps of queries that may come again, kept on the device between runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from gpugda.device.buffers import DeviceArray
+    from gpugda.execute.embeddings import Masks, Wanted
+    from gpugda.execute.extend_steps import ExtendStep
+    from gpugda.execute.extend_words import StepWords
+    from gpugda.execute.gpsm_filter import Candidates
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["KeptQueries", "KeptQuery"]
+
+_MOST_QUERIES = 32
+
+
+@dataclass(slots=True, eq=False)
+class KeptQuery:
+    """What was found out about a query with these masks.
+
+    Its arrays are freed when nobody holds them: a run goes on with what others drop.
+
+    Args:
+        bound: The query.
+        masks: What predicates left.
+        candidates: None where a query node has none.
+        steps: By what is wanted, and whether rows are only counted.
+    """
+
+    bound: BoundQuery
+    masks: Masks
+    candidates: Candidates | None
+    steps: dict[tuple[Wanted, bool], tuple[tuple[ExtendStep, ...], StepWords]] = field(
+        default_factory=dict
+    )
+
+    def arrays(self) -> Iterator[DeviceArray]:
+        """What it holds on the device."""
+        if self.candidates is not None:
+            found, used = self.candidates, self.candidates.arrays
+            yield from (found.matrix, found.ranks, found.nodes, used.query)
+            for mask in (used.node_masks, used.relationship_masks):
+                if mask is not None:
+                    yield mask
+        for _, words in self.steps.values():
+            yield words.words
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        return sum(array.nbytes for array in self.arrays())
+
+    def is_of(self, bound: BoundQuery, masks: Masks) -> bool:
+        """Is it of this query, and do its predicates leave the same?"""
+        return (
+            self.bound is bound
+            and _are_same(self.masks.nodes, masks.nodes)
+            and _are_same(self.masks.relationships, masks.relationships)
+        )
+
+
+class KeptQueries:
+    """The queries that came last. Used under the device's lock."""
+
+    def __init__(self) -> None:
+        self._queries: list[KeptQuery] = []
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        return sum(each.nbytes for each in self._queries)
+
+    def find(self, bound: BoundQuery, masks: Masks) -> KeptQuery | None:
+        """What is known of a query; it then is the last to be dropped."""
+        found = next((each for each in self._queries if each.is_of(bound, masks)), None)
+        if found is not None:
+            self._queries.remove(found)
+            self._queries.append(found)
+        return found
+
+    def add(self, query: KeptQuery, most_bytes: int) -> None:
+        """Keeps a query, and drops old ones until all together take at most so much."""
+        self._queries.append(query)
+        while self._queries and (self.nbytes > most_bytes or len(self._queries) > _MOST_QUERIES):
+            self._queries.pop(0)
+
+    def holds(self, query: KeptQuery) -> bool:
+        """Is it kept?"""
+        return query in self._queries
+
+    def drop(self, but: KeptQuery | None = None) -> int:
+        """Drops all, perhaps but one; the bytes that this gives."""
+        before = self.nbytes
+        self._queries = [each for each in self._queries if each is but]
+        return before - self.nbytes
+
+
+def _are_same(
+    left: Mapping[int, NDArray[np.uint32]], right: Mapping[int, NDArray[np.uint32]]
+) -> bool:
+    # The order counts: slots of masks are given by it.
+    return list(left) == list(right) and all(
+        np.array_equal(mask, right[position]) for position, mask in left.items()
+    )

@@ -1,0 +1,69 @@
+"""The steps of the strategy ``extend`` as what kernels read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.extend import StepArrays, extension_words
+from gpugda.device.hub_bitmaps import NO_HUBS
+from gpugda.device.join import step_words
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpugda.device.buffers import DeviceArray
+    from gpugda.device.hub_bitmaps import HubBitmaps
+    from gpugda.execute.extend_steps import ExtendStep
+    from gpugda.execute.gpsm_filter import Candidates
+    from gpugda.execute.gpsm_run import Run
+
+__all__ = ["StepWords", "upload_steps"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepWords:
+    """All steps on the device.
+
+    Args:
+        words: Of all steps.
+        arrays: For the steps that extend, by their number.
+        plain: For the others: the words, and the step's place in them.
+    """
+
+    words: DeviceArray
+    arrays: Mapping[int, StepArrays]
+    plain: Mapping[int, tuple[DeviceArray, int]]
+
+
+def upload_steps(run: Run, steps: Sequence[ExtendStep], candidates: Candidates) -> StepWords:
+    """Uploads steps; makes bitmaps of the data graph's long lists if a step will look at them."""
+    extensions = {n: each.extension for n, each in enumerate(steps) if each.extension}
+    words, places = extension_words(list(extensions.values()))
+    plain_places: dict[int, int] = {}
+    for number, step in enumerate(steps):
+        if step.extension is None:
+            plain_places[number] = len(words)
+            tests = [(test.left, test.right, test.equal) for test in step.tests]
+            words.extend(step_words(step.kept, tests))
+    array = run.workspace.upload(np.array(words, dtype=np.uint32), "steps of the join")
+    arrays = {
+        number: StepArrays(
+            candidates.arrays,
+            candidates.matrix,
+            array,
+            place,
+            len(extension.links),
+            _hubs(run, steps[number]),
+        )
+        for (number, extension), place in zip(extensions.items(), places, strict=True)
+    }
+    return StepWords(array, arrays, {n: (array, place) for n, place in plain_places.items()})
+
+
+def _hubs(run: Run, step: ExtendStep) -> HubBitmaps:
+    if run.graph.context.is_cpu or not step.searched_only or len(step.links) == 1:
+        return NO_HUBS
+    return run.graph.hub_bitmaps(run.workspace.budget)
