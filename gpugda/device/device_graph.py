@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.device.buffers import DeviceArray, MemoryBudget, Workspace
+from gpugda.device.directory import csr_arrays
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -103,11 +104,7 @@ class DeviceGraph:
     def _csr(self, name: str, csr: Csr, budget: MemoryBudget) -> list[DeviceArray | None]:
         if name not in self._csrs:
             arrays = (
-                csr.row_offsets,
-                csr.neighbours,
-                csr.run_offsets,
-                csr.run_types,
-                csr.run_starts,
+                *csr_arrays(csr, len(self.graph.types)).all(),
                 csr.relationship_indexes,
             )
             uploaded: list[DeviceArray | None] = []
