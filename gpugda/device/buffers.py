@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
     from gpugda.device.context import DeviceContext
 
-__all__ = ["DeviceArray", "MemoryBudget", "Workspace"]
+__all__ = ["SMALLEST_BYTES", "DeviceArray", "MemoryBudget", "Workspace"]
 
-_SMALLEST = 256
+SMALLEST_BYTES = 256
+"""No array takes less."""
 _SMALL_UPLOAD_BYTES = 1 << 20
 
 
@@ -105,7 +106,7 @@ class Workspace:
             MemoryLimitError: It does not fit the budget or the device.
         """
         kind = np.dtype(dtype)
-        size = max(count * kind.itemsize, _SMALLEST)
+        size = max(count * kind.itemsize, SMALLEST_BYTES)
         array = self._idle_array(size)
         if array is None:
             array = DeviceArray(self._buffer(size, what), kind, count, size)

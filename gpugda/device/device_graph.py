@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.device.buffers import DeviceArray, MemoryBudget, Workspace
+from gpugda.device.buffers import SMALLEST_BYTES, DeviceArray, MemoryBudget, Workspace
 from gpugda.device.directory import csr_arrays
 from gpugda.errors import DeviceError
 
@@ -122,9 +122,9 @@ class DeviceGraph:
     def _upload(self, array: Any, what: str, budget: MemoryBudget) -> DeviceArray:
         before = self._workspace.budget.used
         # Reserved as the workspace will count it, before anything is allocated.
-        budget.reserve(max(array.nbytes, 256), what)
+        budget.reserve(max(array.nbytes, SMALLEST_BYTES), what)
         uploaded = self._workspace.upload(array, what)
-        budget.release(max(array.nbytes, 256) - (self._workspace.budget.used - before))
+        budget.release(max(array.nbytes, SMALLEST_BYTES) - (self._workspace.budget.used - before))
         return uploaded
 
     def _drop(self, arrays: list[DeviceArray | None], budget: MemoryBudget) -> None:
@@ -137,11 +137,11 @@ class DeviceGraph:
         known = len(self._label_slots)
         rows = max(known + len(missing), min(2 * known, len(self.graph.labels) + 1))
         size = rows * self.words
-        budget.reserve(max(size * 4, 256), "label bitmaps")
+        budget.reserve(max(size * 4, SMALLEST_BYTES), "label bitmaps")
         try:
             matrix = self._workspace.allocate(size, np.uint32, "label bitmaps")
         except BaseException:
-            budget.release(max(size * 4, 256))
+            budget.release(max(size * 4, SMALLEST_BYTES))
             raise
         slots = dict(self._label_slots)
         for label_id in (*slots, *missing):

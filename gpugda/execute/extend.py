@@ -9,6 +9,7 @@ from gpugda.device.extend import ExtensionKernels
 from gpugda.device.extend_rows import RowKernels
 from gpugda.execute.device_strategy import DeviceStrategy
 from gpugda.execute.extend_join import ExtendWindows
+from gpugda.execute.extend_memory import check_room, said_how_much
 from gpugda.execute.extend_order import node_order
 from gpugda.execute.extend_report import describe_extensions
 from gpugda.execute.extend_steps import ExtendStep, compile_extensions
@@ -53,15 +54,17 @@ class ExtendStrategy(DeviceStrategy):
     def _prepare(
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
     ) -> _Prepared | None:
-        with run.stage("filter"):
-            explore = self._is_selective(bound, masks)
-            candidates = filter_candidates(run, bound, masks, self._rounds, explore=explore)
-        if candidates is None:
-            return None
-        describe_candidates(run.report, bound, candidates, None)
-        order = node_order(bound, candidates.count, _Growth(bound, candidates))
-        steps = self._steps(bound, order, masks, wanted, candidates, counting=counting)
-        windows = ExtendWindows(run, self._extensions, self._rows, steps, candidates)
+        with said_how_much(self._limit, self._graph.graph, bound, masks):
+            with run.stage("filter"):
+                explore = self._is_selective(bound, masks)
+                candidates = filter_candidates(run, bound, masks, self._rounds, explore=explore)
+            if candidates is None:
+                return None
+            describe_candidates(run.report, bound, candidates, None)
+            order = node_order(bound, candidates.count, _Growth(bound, candidates))
+            steps = self._steps(bound, order, masks, wanted, candidates, counting=counting)
+            windows = ExtendWindows(run, self._extensions, self._rows, steps, candidates)
+        check_room(run.workspace, steps)
         return _Prepared(bound, steps, windows)
 
     def _is_selective(self, bound: BoundQuery, masks: Masks) -> bool:
