@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from gpugda.answer.embedded import EmbeddedAnswers
 from gpugda.answer.request import Request
 from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
+from gpugda.deadline import deadline_after
 from gpugda.errors import ConfigurationError, DeviceError
 from gpugda.execute.device_session import DEFAULT_STRATEGY, STRATEGIES, DeviceSession
 from gpugda.plan.explain import Estimate, Explanation
@@ -286,7 +286,7 @@ class Accelerator:
             query,
             _merged(parameters, kwparameters),
             _strategy(strategy),
-            _deadline(check_timeout(timeout)),
+            deadline_after(check_timeout(timeout)),
         )
 
     def _check_usable(self) -> None:
@@ -338,10 +338,6 @@ def _merged(
             f"parameters must be a mapping of names to values, not a {type(parameters).__name__}."
         )
     return {**(parameters or {}), **kwparameters}
-
-
-def _deadline(seconds: float | None) -> float | None:
-    return None if seconds is None else time.monotonic() + seconds
 
 
 def _strategy(name: str | None) -> str:

@@ -1,11 +1,17 @@
-/* The data graph: one CSR per direction, with a directory of runs of one type.
+/* The data graph: one CSR per direction, with a directory of runs of one type; written by gpugda/device/directory.py.
 
-   Row v holds the entries row_offsets[v] … row_offsets[v+1]-1 and the runs run_offsets[v] … run_offsets[v+1]-1; run i has the
-   type run_types[i] (rising within a row) and the entries run_starts[i] … run_starts[i+1]-1, sorted by neighbour.
-   Entry e of an outgoing row is relationship e; an incoming entry says which one it is.
+   Node v has the runs run_offsets[v] … run_offsets[v+1]-1; run i has the type run_types[i] (rising within a row) and the entries
+   run_starts[i] … run_starts[i+1]-1, sorted by neighbour. Entry e of an outgoing row is relationship e; an incoming entry says
+   which one it is. Where the graph has one type only, run_offsets and run_types are null, and row v is run v.
+
+   A run is found without a search, in two loads that depend on each other: run_offsets, then run_types and run_starts. In a row
+   of more than FEW_RUNS the place to look at is the exclusive or of three words of run_ranks, which the first load need not be
+   waited for. For a type that the row has not, it is any place: the type that lies there decides.
+
+   run_ranks   [0] slots of a third of the table, [1] bits of a slot, [2] seed; then the slots, lowest bit first
 */
 typedef struct {
-    global const uint *row_offsets;
+    global const uint *run_ranks;
     global const uint *neighbours;
     global const uint *run_offsets;
     global const ushort *run_types;
@@ -14,36 +20,63 @@ typedef struct {
 
 /* Every kernel that reads the data graph begins with these eleven arguments. */
 #define GRAPH_PARAMETERS \
-    global const uint *outgoing_row_offsets, global const uint *outgoing_neighbours, \
+    global const uint *outgoing_run_ranks, global const uint *outgoing_neighbours, \
     global const uint *outgoing_run_offsets, global const ushort *outgoing_run_types, \
     global const uint *outgoing_run_starts, \
-    global const uint *incoming_row_offsets, global const uint *incoming_neighbours, \
+    global const uint *incoming_run_ranks, global const uint *incoming_neighbours, \
     global const uint *incoming_run_offsets, global const ushort *incoming_run_types, \
     global const uint *incoming_run_starts, global const uint *incoming_relationship_indexes
 
-#define OUTGOING_CSR {outgoing_row_offsets, outgoing_neighbours, outgoing_run_offsets, outgoing_run_types, outgoing_run_starts}
-#define INCOMING_CSR {incoming_row_offsets, incoming_neighbours, incoming_run_offsets, incoming_run_types, incoming_run_starts}
+#define OUTGOING_CSR {outgoing_run_ranks, outgoing_neighbours, outgoing_run_offsets, outgoing_run_types, outgoing_run_starts}
+#define INCOMING_CSR {incoming_run_ranks, incoming_neighbours, incoming_run_offsets, incoming_run_types, incoming_run_starts}
 
-/* The first run of a row whose type is not below this one, else the run after the row's last. */
+#define FEW_RUNS 16
+#define RANKS_AT 3
+
+static inline ulong mixed(ulong value) {
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ul;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EBul;
+    return value ^ (value >> 31);
+}
+
+static inline uint rank_slot(global const uint *ranks, uint slot, uint bits) {
+    ulong place = (ulong)slot * bits, word = RANKS_AT + (place >> 5);
+    return (uint)(upsample(ranks[word + 1], ranks[word]) >> (place & 31)) & ((1u << bits) - 1);
+}
+
+/* Place of the run of a type among the runs of its row. */
+static inline uint rank_of_run(global const uint *ranks, uint node, uint type) {
+    uint third = ranks[0], bits = ranks[1];
+    ulong hash = mixed(((ulong)node << 16 | type) + ((ulong)ranks[2] << 48));
+    uint slot = mul_hi((uint)hash, third);
+    uint second_slot = third + mul_hi((uint)(hash >> 32), third);
+    uint third_slot = 2 * third + mul_hi((uint)(mixed(hash) >> 32), third);
+    return rank_slot(ranks, slot, bits) ^ rank_slot(ranks, second_slot, bits) ^ rank_slot(ranks, third_slot, bits);
+}
+
+/* The run of a type in a row, NONE if the row has none. */
 static inline uint place_of_run(const Csr *csr, uint node, uint type) {
-    uint first = csr->run_offsets[node], last = csr->run_offsets[node + 1];
-    while (first < last) {
-        uint middle = first + (last - first) / 2;
-        if (csr->run_types[middle] < type) first = middle + 1;
-        else last = middle;
+    if (!csr->run_offsets) return type ? NONE : node;
+    uint run = csr->run_offsets[node], last = csr->run_offsets[node + 1];
+    if (last - run > FEW_RUNS) {
+        run += rank_of_run(csr->run_ranks, node, type);
+        last = min(last, run + 1);
     }
-    return first;
+    for (; run < last; ++run)
+        if (csr->run_types[run] == type) return run;
+    return NONE;
 }
 
 /* The entries of one type in one row, as [x, y). */
 static inline uint2 run_of_type(const Csr *csr, uint node, uint type) {
     uint run = place_of_run(csr, node, type);
-    if (run == csr->run_offsets[node + 1] || csr->run_types[run] != type) return (uint2)(0, 0);
+    if (run == NONE) return (uint2)(0, 0);
     return (uint2)(csr->run_starts[run], csr->run_starts[run + 1]);
 }
 
 /* The entries of one row, or of one type in it: type NONE stands for all. */
 static inline uint2 run_of(const Csr *csr, uint node, uint type) {
-    if (type == NONE) return (uint2)(csr->row_offsets[node], csr->row_offsets[node + 1]);
-    return run_of_type(csr, node, type);
+    if (type != NONE) return run_of_type(csr, node, type);
+    if (!csr->run_offsets) return (uint2)(csr->run_starts[node], csr->run_starts[node + 1]);
+    return (uint2)(csr->run_starts[csr->run_offsets[node]], csr->run_starts[csr->run_offsets[node + 1]]);
 }

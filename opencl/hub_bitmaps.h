@@ -16,6 +16,6 @@ typedef struct {
 /* The bitmap of a node's run of one type, type NONE where there is only one; NONE if it has none. */
 static inline uint hub_slot(const Hubs *hubs, const Csr *csr, bool is_incoming, uint node, uint type, uint length) {
     if (length < hubs->shortest) return NONE;
-    uint run = type == NONE ? csr->run_offsets[node] : place_of_run(csr, node, type);
+    uint run = place_of_run(csr, node, type == NONE ? 0 : type);
     return (is_incoming ? hubs->incoming_slots : hubs->outgoing_slots)[run];
 }

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gpugda.errors import ConfigurationError, QueryTimeoutError
+from gpugda.deadline import seconds_left
+from gpugda.errors import ConfigurationError
 from gpugda.query.prepare import prepare
 from gpugda.query.query_graph import Query, QueryGraph, query_of
 from gpugda.result.summary import Summary
@@ -64,14 +65,7 @@ class Request:
         Raises:
             QueryTimeoutError: It has passed.
         """
-        if self.deadline is None:
-            return None
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise QueryTimeoutError(
-                "the query took longer than its time limit: give it more time or ask for less"
-            )
-        return left
+        return seconds_left(self.deadline)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
     from gpugda.device.context import DeviceContext
 
-__all__ = ["ArrayPool", "DeviceArray", "MemoryBudget", "Workspace"]
+__all__ = ["SMALLEST_BYTES", "ArrayPool", "DeviceArray", "MemoryBudget", "Workspace"]
 
-_SMALLEST = 256
+SMALLEST_BYTES = 256
+"""No array takes less."""
 _SMALL_UPLOAD_BYTES = 1 << 20
 _MOST_POOLED_ARRAYS = 64
 _MOST_FILLED_BYTES = 1 << 30
@@ -169,7 +170,7 @@ class Workspace:
             MemoryLimitError: It does not fit the budget or the device.
         """
         kind = np.dtype(dtype)
-        size = max(count * kind.itemsize, _SMALLEST)
+        size = max(count * kind.itemsize, SMALLEST_BYTES)
         array = self._idle_array(size)
         if array is None:
             array = DeviceArray(self._buffer(size, what), kind, count, size)
@@ -192,7 +193,7 @@ class Workspace:
             array = self.allocate(values.size, values.dtype, what)
             self.write(array, values)
             return array
-        self._make_room(values.nbytes)
+        self.make_room(values.nbytes)
         self.budget.reserve(values.nbytes, what)
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         try:
@@ -325,7 +326,7 @@ class Workspace:
         self.close()
 
     def _fits_idle(self, size: int) -> bool:
-        return any(size <= each.nbytes <= max(2 * size, _SMALLEST) for each in self._idle)
+        return any(size <= each.nbytes <= max(2 * size, SMALLEST_BYTES) for each in self._idle)
 
     def _idle_array(self, size: int) -> DeviceArray | None:
         # The smallest one that is long enough, but none of which most would lie fallow.
@@ -336,7 +337,8 @@ class Workspace:
         self._idle.remove(array)
         return array
 
-    def _make_room(self, size: int) -> None:
+    def make_room(self, size: int) -> None:
+        """Lets go of what is not in use, if so many bytes cannot be taken else."""
         if size > self.budget.remaining:
             self.trim()
         if size > self.budget.remaining and self.give_way is not None:
@@ -349,7 +351,7 @@ class Workspace:
                 f"{what} needs {size:,} bytes, but {self.context.info.name} allocates at most "
                 f"{longest:,} at once"
             )
-        self._make_room(size)
+        self.make_room(size)
         self.budget.reserve(size, what)
         try:
             return self.context.call(

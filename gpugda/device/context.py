@@ -95,12 +95,12 @@ class DeviceContext:
 
     def close(self) -> None:
         """Lets go of the device; a second call does nothing."""
+        self._closed = True  # a query that runs notices before its next launch, and lets go
         with self.lock:
-            if self._closed:
+            if self.queue is None:
                 return
             if os.getpid() == self._process:
                 self.queue.finish()
-            self._closed = True
             self.kernels.clear()
             self.programs.clear()
             self.queue = self.context = None

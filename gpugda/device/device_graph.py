@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.device.buffers import ArrayPool, DeviceArray, MemoryBudget, Workspace
+from gpugda.device.buffers import (
+    SMALLEST_BYTES,
+    ArrayPool,
+    DeviceArray,
+    MemoryBudget,
+    Workspace,
+)
+from gpugda.device.directory import csr_arrays, run_starts
 from gpugda.device.hub_bitmaps import make_hub_bitmaps
 from gpugda.errors import DeviceError
 
@@ -102,14 +109,12 @@ class DeviceGraph:
             MemoryLimitError: The relationships fit the budget or the device no more.
         """
         if self._hubs is None:
-            csrs = (self.graph.outgoing, self.graph.incoming)
-            arrays = [
-                self._csr(name, csr, budget)
-                for name, csr in zip(("outgoing", "incoming"), csrs, strict=True)
-            ]
+            directions = {"outgoing": self.graph.outgoing, "incoming": self.graph.incoming}
+            arrays = [self._csr(name, csr, budget) for name, csr in directions.items()]
+            starts = [run_starts(csr, len(self.graph.types)) for csr in directions.values()]
             most = int(budget.remaining * _SHARE_FOR_HUBS)
             before = self._workspace.budget.used
-            self._hubs = make_hub_bitmaps(self._workspace, csrs, arrays, self.words, most)
+            self._hubs = make_hub_bitmaps(self._workspace, starts, arrays, self.words, most)
             budget.reserve(self._workspace.budget.used - before, "bitmaps of long lists")
         return self._hubs
 
@@ -131,11 +136,7 @@ class DeviceGraph:
     def _csr(self, name: str, csr: Csr, budget: MemoryBudget) -> list[DeviceArray | None]:
         if name not in self._csrs:
             arrays = (
-                csr.row_offsets,
-                csr.neighbours,
-                csr.run_offsets,
-                csr.run_types,
-                csr.run_starts,
+                *csr_arrays(csr, len(self.graph.types)).all(),
                 csr.relationship_indexes,
             )
             uploaded: list[DeviceArray | None] = []
@@ -153,9 +154,9 @@ class DeviceGraph:
     def _upload(self, array: Any, what: str, budget: MemoryBudget) -> DeviceArray:
         before = self._workspace.budget.used
         # Reserved as the workspace will count it, before anything is allocated.
-        budget.reserve(max(array.nbytes, 256), what)
+        budget.reserve(max(array.nbytes, SMALLEST_BYTES), what)
         uploaded = self._workspace.upload(array, what)
-        budget.release(max(array.nbytes, 256) - (self._workspace.budget.used - before))
+        budget.release(max(array.nbytes, SMALLEST_BYTES) - (self._workspace.budget.used - before))
         return uploaded
 
     def _drop(self, arrays: list[DeviceArray | None], budget: MemoryBudget) -> None:
@@ -168,11 +169,11 @@ class DeviceGraph:
         known = len(self._label_slots)
         rows = max(known + len(missing), min(2 * known, len(self.graph.labels) + 1))
         size = rows * self.words
-        budget.reserve(max(size * 4, 256), "label bitmaps")
+        budget.reserve(max(size * 4, SMALLEST_BYTES), "label bitmaps")
         try:
             matrix = self._workspace.allocate(size, np.uint32, "label bitmaps")
         except BaseException:
-            budget.release(max(size * 4, 256))
+            budget.release(max(size * 4, SMALLEST_BYTES))
             raise
         slots = dict(self._label_slots)
         for label_id in (*slots, *missing):

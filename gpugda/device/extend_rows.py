@@ -21,6 +21,8 @@ MOST_EXCLUDED = 16
 
 _FILE = "extend_rows.cl"
 _MOST_TASK_ROWS = 256
+_MOST_TASK_WORK = 1 << 24
+"""An item ends a task before it looks whether it has done enough."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +36,7 @@ class Tasks:
         words: Of each item.
         most_work: Neighbours at which an item may look in one launch.
         totals: ``uint64``, at least as long as there are items.
+        row_work: Neighbours at which an item looks for one row, at most.
     """
 
     rows: tuple[int, int]
@@ -42,6 +45,7 @@ class Tasks:
     words: int
     most_work: int
     totals: DeviceArray
+    row_work: int = 1
 
 
 class RowKernels:
@@ -91,9 +95,11 @@ class RowKernels:
             groups, *arrays.arguments(table), table.row_count, fitting, totals
         )
 
-    def task_rows(self, rows: int) -> int:
-        """Rows of a task: few enough that all items have something to do until the end."""
-        return max(1, min(_MOST_TASK_ROWS, rows // (16 * self.item_count)))
+    def task_rows(self, rows: int, row_work: int = 1) -> int:
+        """Rows of a task: few enough that all items have something to do, and soon end it."""
+        return max(
+            1, min(_MOST_TASK_ROWS, rows // (16 * self.item_count), _MOST_TASK_WORK // row_work)
+        )
 
     def intersect(
         self,
@@ -107,7 +113,7 @@ class RowKernels:
             self.item_count,
             *arrays.arguments(table),
             *tasks.rows,
-            self.task_rows(tasks.rows[1] - tasks.rows[0]),
+            self.task_rows(tasks.rows[1] - tasks.rows[0], tasks.row_work),
             tasks.most_work,
             tasks.scratch,
             tasks.words,

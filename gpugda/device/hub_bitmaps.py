@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.data.csr import Csr
     from gpugda.device.buffers import DeviceArray, Workspace
 
 __all__ = ["HUB_PARAMETERS", "NO_HUBS", "HubBitmaps", "hub_runs", "make_hub_bitmaps"]
@@ -54,15 +53,17 @@ class HubBitmaps:
 NO_HUBS = HubBitmaps((None, None), None, NONE)
 
 
-def hub_runs(csrs: Sequence[Csr], words: int, most_bytes: int) -> list[NDArray[np.uint32]]:
+def hub_runs(
+    starts: Sequence[NDArray[np.uint32]], words: int, most_bytes: int
+) -> list[NDArray[np.uint32]]:
     """The longest runs of each direction, as many as have place for their bitmaps.
 
     Args:
-        csrs: Both directions.
+        starts: Of the runs of both directions.
         words: Of a bitmap.
         most_bytes: For the bitmaps and the slots of all runs.
     """
-    lengths = [np.diff(csr.run_starts) for csr in csrs]
+    lengths = [np.diff(each) for each in starts]
     most = (most_bytes - 4 * sum(map(len, lengths))) // (4 * words)
     long = np.concatenate([each[each >= _SHORTEST] for each in lengths])
     shortest = _SHORTEST
@@ -74,7 +75,7 @@ def hub_runs(csrs: Sequence[Csr], words: int, most_bytes: int) -> list[NDArray[n
 
 def make_hub_bitmaps(
     workspace: Workspace,
-    csrs: Sequence[Csr],
+    starts: Sequence[NDArray[np.uint32]],
     arrays: Sequence[Sequence[DeviceArray | None]],
     words: int,
     most_bytes: int,
@@ -83,19 +84,19 @@ def make_hub_bitmaps(
 
     Args:
         workspace: Owns them.
-        csrs: Outgoing and incoming rows.
+        starts: Of the runs of outgoing and incoming rows.
         arrays: The same on the device, as in ``csr.h``.
         words: Of a bitmap.
         most_bytes: For all that is made.
     """
     longest = workspace.context.info.max_allocation_bytes
-    runs = hub_runs(csrs, words, min(most_bytes, longest, _MOST_BYTES))
+    runs = hub_runs(starts, words, min(most_bytes, longest, _MOST_BYTES))
     if not sum(map(len, runs)):
         return NO_HUBS
     made: list[DeviceArray] = []
     try:
-        for csr, found, first in zip(csrs, runs, (0, len(runs[0])), strict=True):
-            slots = np.full(len(csr.run_types), NONE, dtype=np.uint32)
+        for each, found, first in zip(starts, runs, (0, len(runs[0])), strict=True):
+            slots = np.full(len(each) - 1, NONE, dtype=np.uint32)
             slots[found] = np.arange(first, first + len(found), dtype=np.uint32)
             made.append(workspace.upload(slots, "long lists"))
         made.append(_bitmaps(workspace, runs, arrays, words))
@@ -104,7 +105,7 @@ def make_hub_bitmaps(
         workspace.release(*made)
         workspace.trim()
         return NO_HUBS
-    lengths = [np.diff(csr.run_starts)[found] for csr, found in zip(csrs, runs, strict=True)]
+    lengths = [np.diff(each)[found] for each, found in zip(starts, runs, strict=True)]
     return HubBitmaps((made[0], made[1]), made[2], int(np.concatenate(lengths).min()))
 
 
@@ -121,11 +122,11 @@ def _bitmaps(
     try:
         workspace.fill(bits, 0)
         first = 0
-        for found, (_, neighbours, _, _, starts, *_) in zip(runs, arrays, strict=True):
+        for found, (_, neighbours, _, _, begins, *_) in zip(runs, arrays, strict=True):
             if len(found):
                 listed = workspace.upload(found, "long lists")
                 groups, numbers = min(len(found), most_groups), (len(found), first, words)
-                mark.launch_groups(groups, neighbours, starts, listed, *numbers, bits)
+                mark.launch_groups(groups, neighbours, begins, listed, *numbers, bits)
                 workspace.release(listed)
             first += len(found)
     except MemoryLimitError:

@@ -18,7 +18,7 @@ from gpugda.errors import DeviceError
 if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
 
-__all__ = ["GRAPH", "Kernel", "get_kernel", "kernel_text"]
+__all__ = ["GRAPH", "Kernel", "get_kernel", "kernel_text", "with_headers"]
 
 _LOGGER = logging.getLogger("gpugda.device")
 _INCLUDE = re.compile(r'^#include "([a-z_]+\.h)"$', re.MULTILINE)
@@ -89,6 +89,11 @@ def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) ->
 
 def kernel_text(file: str) -> str:
     """A file's text with its headers put in their places, each once."""
+    return with_headers(resources.files("gpugda_opencl").joinpath(file).read_text("utf-8"))
+
+
+def with_headers(text: str) -> str:
+    """A kernel's text with the headers of ``gpugda_opencl`` put in their places, each once."""
     folder = resources.files("gpugda_opencl")
     seen: set[str] = set()
 
@@ -99,7 +104,7 @@ def kernel_text(file: str) -> str:
         seen.add(header)
         return _INCLUDE.sub(include, folder.joinpath(header).read_text("utf-8"))
 
-    return _INCLUDE.sub(include, folder.joinpath(file).read_text("utf-8"))
+    return _INCLUDE.sub(include, text)
 
 
 def _program(context: DeviceContext, file: str) -> Any:

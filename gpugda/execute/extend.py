@@ -10,6 +10,7 @@ from gpugda.device.extend_rows import RowKernels
 from gpugda.execute.device_strategy import DeviceStrategy
 from gpugda.execute.extend_join import ExtendWindows
 from gpugda.execute.extend_kept import KeptQueries, KeptQuery
+from gpugda.execute.extend_memory import check_room, said_how_much
 from gpugda.execute.extend_order import node_order
 from gpugda.execute.extend_report import describe_extensions
 from gpugda.execute.extend_steps import ExtendStep, compile_extensions
@@ -67,20 +68,26 @@ class ExtendStrategy(DeviceStrategy):
     def _prepare(
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
     ) -> _Prepared | None:
-        with run.stage("filter"):
-            query = self._query(run, bound, masks)
-        if query.candidates is None:
-            return None
-        run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
-        describe_candidates(run.report, bound, query.candidates, None)
-        if (wanted, counting) not in query.steps:
-            order = node_order(bound, query.candidates.count, _Growth(bound, query.candidates))
-            steps = self._steps(bound, order, masks, wanted, query.candidates, counting=counting)
-            words = upload_steps(run, steps, query.candidates)
-            run.workspace.hand_over(words.words)
-            query.steps[wanted, counting] = steps, words
-        steps, words = query.steps[wanted, counting]
-        windows = ExtendWindows(run, self._extensions, self._rows, steps, words, query.candidates)
+        with said_how_much(self._limit, self._graph.graph, bound, masks):
+            with run.stage("filter"):
+                query = self._query(run, bound, masks)
+            if query.candidates is None:
+                return None
+            run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
+            describe_candidates(run.report, bound, query.candidates, None)
+            if (wanted, counting) not in query.steps:
+                order = node_order(bound, query.candidates.count, _Growth(bound, query.candidates))
+                steps = self._steps(
+                    bound, order, masks, wanted, query.candidates, counting=counting
+                )
+                words = upload_steps(run, steps, query.candidates)
+                run.workspace.hand_over(words.words)
+                query.steps[wanted, counting] = steps, words
+            steps, words = query.steps[wanted, counting]
+            windows = ExtendWindows(
+                run, self._extensions, self._rows, steps, words, query.candidates
+            )
+        check_room(run.workspace, steps)
         return _Prepared(bound, steps, windows)
 
     def _query(self, run: Run, bound: BoundQuery, masks: Masks) -> KeptQuery:

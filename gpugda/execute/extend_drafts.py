@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from gpugda.execute.extend_tests import VariableTest
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["Draft", "ExtendKind", "make_drafts"]
+__all__ = ["MOST_ROWS_OF_PAIR", "Draft", "ExtendKind", "make_drafts"]
 
-_MOST_ROWS_OF_PAIR = 64
+MOST_ROWS_OF_PAIR = 64
 """More parallel relationships than these are bound by steps of their own."""
 
 
@@ -133,7 +133,7 @@ class _Drafts:
         rows = 1
         for each in links:
             parallel = most_parallel(each, self._graph)
-            if rows * parallel <= _MOST_ROWS_OF_PAIR:
+            if rows * parallel <= MOST_ROWS_OF_PAIR:
                 bound.append(each.position)
                 rows *= parallel
         return frozenset(bound), rows

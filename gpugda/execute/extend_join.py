@@ -11,6 +11,7 @@ from gpugda.device.extend import Pairs
 from gpugda.device.extend_lists import ListKernels
 from gpugda.device.join import Product, Table
 from gpugda.execute.extend_drafts import ExtendKind
+from gpugda.execute.extend_memory import rows_within
 from gpugda.execute.extend_rows import RowExtensions
 
 if TYPE_CHECKING:
@@ -36,13 +37,14 @@ _UNREAD_PAIRS_PER_UNIT = 1 << 26
 """Per compute unit: so many pairs, at most, are counted without asking first how many they are."""
 _LARGEST_WINDOW = 1 << 25
 _SMALLEST_WINDOW = 1 << 12
-_LONGEST_SECONDS = 0.5
+_LONGEST_SECONDS = 0.25
 """What the end of a window may take before windows get smaller: others wait for it."""
 _LARGEST_LAST_WINDOW = 1 << 22
-_BYTES_TO_EXTEND = 4 + 8 + 1
-"""Per row of a table that is extended: its length, the prefix sum, its base."""
 _PAIRS_PER_LAUNCH = {True: 1 << 22, False: 1 << 30}
 """On a CPU and on a GPU: what takes a fraction of the time in which a query must be stopped."""
+_FEWEST_PAIRS = 1 << 16
+_PAIRS_PER_BYTE = 1 << 10
+"""Where rows begin is kept for so many pairs a byte, at least."""
 
 
 class ExtendWindows:
@@ -148,9 +150,8 @@ class ExtendWindows:
         is_last = number == len(self._steps) - 1
         width = len(self._steps[number].variables)
         share = self._run.workspace.available // (len(self._steps) - number)
-        row_bytes = 4 * width + (0 if is_last else _BYTES_TO_EXTEND)
         longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
-        return max(1, min(self._grown[number], longest, share // max(row_bytes, 1)))
+        return max(1, min(self._grown[number], longest, rows_within(share, width, is_last=is_last)))
 
     # ------------------------------------------------------------------ products, pruning
     def _products(self, number: int, table: Table) -> Iterator[Table]:
@@ -348,7 +349,9 @@ class ExtendWindows:
         return self._lists if self._steps[number].searched_only else None
 
     def _most_pairs(self) -> int:
-        return _PAIRS_PER_LAUNCH[self._run.graph.context.is_cpu]
+        within = self._run.workspace.available * _PAIRS_PER_BYTE
+        most = _PAIRS_PER_LAUNCH[self._run.graph.context.is_cpu]
+        return max(_FEWEST_PAIRS, min(most, within))
 
     def _pairs(self, number: int, table: Table, unread: int) -> Pairs:
         """The pairs of a table's rows; of at most ``unread`` nobody asks how many there are."""

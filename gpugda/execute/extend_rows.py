@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.extend_rows import MOST_EXCLUDED, Tasks
+from gpugda.execute.extend_memory import least_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ __all__ = ["RowExtensions"]
 _WORK_PER_LAUNCH = 1 << 25
 """Neighbours per work item and launch: some ten milliseconds."""
 _SHARE_FOR_SCRATCH = 0.25
+_SEARCH_WORK = 8
 _ZERO = np.zeros(1, dtype=np.uint32)
 
 
@@ -54,6 +56,7 @@ class RowExtensions:
         self._candidates = candidates
         self._arrays = arrays
         self._counters = counters
+        self._least = least_bytes(steps)
         self._fitting: dict[int, DeviceArray] = {}
         self._scratch: dict[int, tuple[DeviceArray, int]] = {}
 
@@ -67,7 +70,7 @@ class RowExtensions:
             return True
         needed = 4 * self._run.graph.graph.node_count
         many = table.row_count >= self._candidates.count(step.bound_ends[0])
-        return many and needed < self._run.workspace.available // 4
+        return many and needed < self._free() // 4
 
     def count_leaves(self, number: int, table: Table, totals: DeviceArray) -> int:
         """The number of new rows of the last step."""
@@ -98,8 +101,7 @@ class RowExtensions:
         if len(step.tests) > MOST_EXCLUDED:
             return False
         needed = 4 * self._words(number) * self._kernels.item_count
-        free = self._run.workspace.available
-        return number in self._scratch or needed < free * _SHARE_FOR_SCRATCH
+        return number in self._scratch or needed < self._free() * _SHARE_FOR_SCRATCH
 
     def count(self, number: int, table: Table, totals: DeviceArray) -> int:
         """The number of new rows, none of which is made."""
@@ -135,14 +137,20 @@ class RowExtensions:
     ) -> int:
         scratch, words = self._scratch_of(number)
         self._run.workspace.write(self._counters, _ZERO, start=1)
-        tasks = Tasks(rows, self._counters, scratch, words, _WORK_PER_LAUNCH, totals)
-        count = -(-(rows[1] - rows[0]) // self._kernels.task_rows(rows[1] - rows[0]))
+        row_work = self._row_work(number)
+        tasks = Tasks(rows, self._counters, scratch, words, _WORK_PER_LAUNCH, totals, row_work)
+        row_count = rows[1] - rows[0]
+        count = -(-row_count // self._kernels.task_rows(row_count, row_work))
         while True:
             self._kernels.intersect(self._arrays[number], table, tasks, extended)
             appended, taken = self._run.workspace.download(self._counters).tolist()
             if taken >= count:
                 return int(appended)
             self._run.check_deadline()
+
+    def _free(self) -> int:
+        """Bytes that no step needs to go on."""
+        return self._run.workspace.available - self._least
 
     def _scratch_of(self, number: int) -> tuple[DeviceArray, int]:
         if number not in self._scratch:
@@ -159,6 +167,12 @@ class RowExtensions:
         if len(links) == 1:
             return 1
         return 8 * self._run.graph.words + self._shortest(links[:-1])
+
+    def _row_work(self, number: int) -> int:
+        """Neighbours at which a row makes an item look, at most; a search counts for several."""
+        links = self._steps[number].device_links
+        searched = self._shortest(links[:-1]) * _SEARCH_WORK if len(links) > 1 else 0
+        return max(1, searched, self._shortest(links[-1:]))
 
     def _shortest(self, links: Sequence[Link]) -> int:
         """The shortest of some lists is no longer than this, whichever nodes they belong to."""

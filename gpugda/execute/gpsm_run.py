@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpugda.deadline import check_deadline, seconds_left
 from gpugda.device.candidate_filter import CandidateFilter
 from gpugda.device.candidate_relationships import CandidateRelationships
 from gpugda.device.join import Join
@@ -66,12 +67,11 @@ class Run:
         """Called between launches.
 
         Raises:
+            DeviceError: The device was closed meanwhile.
             QueryTimeoutError: The deadline passed.
         """
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            raise QueryTimeoutError(
-                "the query took longer than its time limit: give it more time or ask for less"
-            )
+        check_deadline(self.deadline)
+        self.graph.context.check()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -81,8 +81,8 @@ class Run:
             QueryTimeoutError: The deadline passed while others had it.
         """
         lock = self.graph.context.lock
-        left = -1.0 if self.deadline is None else max(0.0, self.deadline - time.monotonic())
-        if not lock.acquire(timeout=left):
+        left = seconds_left(self.deadline)
+        if not lock.acquire(timeout=-1.0 if left is None else left):
             raise QueryTimeoutError(
                 "the query waited for others on the device until its time limit: give it more time"
             )

@@ -6,7 +6,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from gpugda.errors import QueryTimeoutError
+from gpugda.deadline import check_deadline
 from gpugda.execute.constants import Verdict, judge_constants, with_constants
 from gpugda.execute.masks import mask_query
 from gpugda.execute.tail import Tail, is_plain_count, needed
@@ -51,7 +51,7 @@ def run_on_device(
     started = time.perf_counter()
     masks, rest = mask_query(with_constants(bound, verdict), graph, parameters)
     report.timings["masks"] = time.perf_counter() - started
-    _check(deadline)
+    check_deadline(deadline)
     if verdict is Verdict.NULL and rest.residuals == bound.constants:
         return tail.finish()  # no row can pass, and no other condition can fail
     if is_plain_count(query, rest):
@@ -65,18 +65,11 @@ def run_on_device(
             started = time.perf_counter()
             more = tail.push(chunk)
             in_tail += time.perf_counter() - started
-            _check(deadline)
+            check_deadline(deadline)
             if not more:
                 break
     started = time.perf_counter()
     table = tail.finish()
     report.timings["tail"] = in_tail + time.perf_counter() - started
-    _check(deadline)
+    check_deadline(deadline)
     return table
-
-
-def _check(deadline: float | None) -> None:
-    if deadline is not None and time.monotonic() > deadline:
-        raise QueryTimeoutError(
-            "the query took longer than its time limit: give it more time or ask for less"
-        )

@@ -6,11 +6,12 @@ tree, the data graph and the rules for single values, so that the two can be com
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpugda.errors import QueryTimeoutError, UnsupportedQueryError
+from gpugda.deadline import check_deadline
+from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.reference_graph import plain_graph
 from gpugda.execute.reference_match import ClauseMatcher
 from gpugda.execute.reference_projection import project
@@ -85,9 +86,5 @@ def run_reference(
 
 
 def _matches(matcher: ClauseMatcher, rows: Iterable[Row], deadline: float | None) -> Iterator[Row]:
-    def check_time() -> None:
-        if deadline is not None and time.monotonic() > deadline:
-            raise QueryTimeoutError("the time limit was reached; allow more time or ask for less")
-
     for row in rows:
-        yield from matcher.matches(row, check_time)
+        yield from matcher.matches(row, partial(check_deadline, deadline))

@@ -50,7 +50,7 @@ def test_as_many_as_have_place(monkeypatch):
     csrs = (graph.outgoing,)
     slots, bitmap = 4 * len(lengths), 4
     for place, found in [(-1, []), (0, []), (1, [4]), (2, [4]), (3, [2, 3, 4]), (9, [1, 2, 3, 4])]:
-        (runs,) = hub_runs(csrs, 1, slots + place * bitmap)
+        (runs,) = hub_runs([each.run_starts for each in csrs], 1, slots + place * bitmap)
         assert runs.tolist() == found
 
 

@@ -1,0 +1,133 @@
+"""Runs found through the directory of ``csr.h``, against the CSR itself; what it takes."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from kernels.kernel_graphs import random_graph
+
+from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.build import build_data_graph
+from gpugda.device import program
+from gpugda.device.buffers import MemoryBudget
+from gpugda.device.device_graph import DeviceGraph
+from gpugda.device.directory import FEW_RUNS
+from gpugda.device.program import GRAPH, get_kernel
+from gpugda.ports import GraphBatches
+
+TEXT = """
+#include "work_split.h"
+#include "csr.h"
+kernel void look_up(
+    GRAPH_PARAMETERS, global const uint *nodes, global const uint *types, uint incoming,
+    ulong count, global uint2 *found
+) {
+    const Csr csrs[2] = {OUTGOING_CSR, INCOMING_CSR};
+    FOR_EACH(i, count) found[i] = run_of(&csrs[incoming], nodes[i], types[i]);
+}
+"""
+ANY = 0xFFFFFFFF
+
+
+@pytest.fixture
+def look_up(context, workspace, monkeypatch):
+    monkeypatch.setattr(program, "kernel_text", lambda _: program.with_headers(TEXT))
+    kernel = get_kernel(context, "look_up.cl", "look_up", f"{GRAPH}bbIQb")
+
+    def found(graph, nodes, types, *, incoming):
+        device_graph = DeviceGraph(context, graph)
+        places = [workspace.upload(each.astype(np.uint32)) for each in (nodes, types)]
+        runs = workspace.allocate(2 * len(nodes), np.uint32)
+        arguments = device_graph.csr_arguments(MemoryBudget(1 << 40))
+        kernel(len(nodes), *arguments, *places, incoming, len(nodes), runs)
+        return workspace.download(runs).reshape(-1, 2)
+
+    return found
+
+
+def typed_graph(nodes, relationships, type_count, seed=0, hubs=4):
+    """A few hubs have most relationships, and so most types."""
+    random = np.random.default_rng(seed)
+    starts, ends = (
+        np.where(
+            random.random(relationships) < 0.5,
+            random.integers(0, min(hubs, nodes), relationships),
+            random.integers(0, nodes, relationships),
+        )
+        for _ in range(2)
+    )
+    return graph_of(nodes, starts, random.integers(0, type_count, relationships), ends, type_count)
+
+
+def graph_of(nodes, starts, types, ends, type_count):
+    names = tuple(f"T{number}" for number in range(type_count))
+    everyone = NodeBatch(nodes, pa.array(np.arange(nodes)), np.zeros(nodes, np.int32), ((),), {})
+    batch = RelationshipBatch(
+        len(starts), pa.array(starts), pa.array(ends), types.astype(np.int32), names
+    )
+    return build_data_graph(GraphBatches([everyone], [batch]))
+
+
+def check(look_up, graph, nodes, types):
+    for incoming, csr in enumerate((graph.outgoing, graph.incoming)):
+        found = look_up(graph, nodes, types, incoming=incoming)
+        for node, asked, (begin, end) in zip(
+            nodes.tolist(), types.tolist(), found.tolist(), strict=True
+        ):
+            if asked == ANY:
+                expected = int(csr.row_offsets[node]), int(csr.row_offsets[node + 1])
+            else:
+                expected = csr.run(node, asked)
+            # An empty run may lie anywhere.
+            assert (begin, end) == expected or (begin == end and expected[0] == expected[1])
+
+
+@pytest.mark.parametrize("type_count", [1, 2, FEW_RUNS, FEW_RUNS + 1, 50, 300, 5000])
+def test_every_run_is_found_and_no_other(look_up, type_count):
+    graph = typed_graph(40, 6000, type_count, seed=type_count)
+    random = np.random.default_rng(1)
+    nodes = random.integers(0, 40, 4000)
+    types = random.integers(0, type_count + 3, 4000)
+    types[::7] = ANY
+    check(look_up, graph, nodes, types)
+    longest = int(np.diff(graph.outgoing.run_offsets).max())
+    assert (longest > FEW_RUNS) == (type_count > FEW_RUNS)  # both ways have been gone
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_few_rows_with_many_runs(look_up, seed):
+    count = FEW_RUNS + 1 + seed
+    ends = np.zeros(count, dtype=np.int64)
+    graph = graph_of(2, ends + 1, np.arange(count), ends, count)
+    check(look_up, graph, np.repeat([0, 1], count + 2), np.tile(np.arange(count + 2), 2))
+
+
+def test_graph_without_relationships(look_up):
+    graph = typed_graph(5, 0, 3)
+    check(look_up, graph, np.arange(5), np.array([0, 1, 2, ANY, 7]))
+
+
+def test_three_types(look_up):
+    check(look_up, random_graph(257), np.arange(257), np.arange(257) % 4)
+
+
+@pytest.mark.parametrize("type_count", [1, 50, 5000])
+def test_bytes_on_the_device(context, type_count):
+    graph = typed_graph(20_000, 300_000, type_count, hubs=100)
+    device_graph = DeviceGraph(context, graph)
+    device_graph.csr_arguments(MemoryBudget(1 << 40))
+    runs = len(graph.outgoing.run_types) + len(graph.incoming.run_types)
+    few = 1024  # one more in each array of offsets, and the spare slots of a small table
+    assert device_graph.nbytes <= 12 * 300_000 + 8 * runs + 8 * 20_000 + few
+
+
+def test_bytes_where_every_row_has_many_types(context):
+    # The most that a directory may take: as many runs as relationships, all in long rows.
+    nodes, type_count = 60, 5000
+    starts = np.repeat(np.arange(nodes), type_count)
+    types = np.tile(np.arange(type_count), nodes)
+    graph = graph_of(nodes, starts, types, (starts * 7 + types) % nodes, type_count)
+    device_graph = DeviceGraph(context, graph)
+    device_graph.csr_arguments(MemoryBudget(1 << 40))
+    runs = len(graph.outgoing.run_types) + len(graph.incoming.run_types)
+    assert len(graph.outgoing.run_types) == nodes * type_count
+    assert device_graph.nbytes <= 12 * len(starts) + 8 * runs + 8 * nodes + 1024
