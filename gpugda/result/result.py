@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpugda.errors import ConfigurationError
@@ -72,10 +71,10 @@ class Result:
 
     @classmethod
     def from_native(cls, answer: NativeAnswer, summary: Summary) -> Self:
-        """A result of the database's own records, with its summary in ours."""
+        """A result of the database's own records; ``summary`` holds the database's own."""
         from gpugda.result.record_rows import RecordRows
 
-        return cls(RecordRows(answer.keys, answer.records), replace(summary, native=answer.summary))
+        return cls(RecordRows(answer.keys, answer.records), summary)
 
     # -------------------------------------------------------------- about the result
     @property
