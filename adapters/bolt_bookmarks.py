@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -37,6 +38,7 @@ def version_of(bookmarks: Iterable[str]) -> DatabaseVersion | None:
     return parse_bookmark(found[0]) if len(found) == 1 else None
 
 
+@lru_cache(maxsize=16)  # without a write, each answer carries the one before
 def parse_bookmark(text: str) -> DatabaseVersion | None:
     """The version in a bookmark; None if it has another form, or is of several databases."""
     if not text.startswith(_PREFIX):

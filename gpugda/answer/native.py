@@ -33,7 +33,11 @@ def answer_natively(
     request.add_time("native", seconds)
     request.notes.pop("freshness", None)
     summary = request.summary(
-        engine="native", reason=reason, snapshot=server.name, rows=len(answer.records)
+        engine="native",
+        reason=reason,
+        snapshot=server.name,
+        rows=len(answer.records),
+        native=answer.summary,
     )
     return Result.from_native(answer, summary), seconds, answer.version
 

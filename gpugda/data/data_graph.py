@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from gpugda.data.labels import distinct_label_sets, label_bitmap
+from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.property_store import PropertyStore
 from gpugda.data.statistics import PendingCounts
 
@@ -141,18 +142,44 @@ class DataGraph:
         start, end = int(self.label_offsets[node]), int(self.label_offsets[node + 1])
         return tuple(self.labels.names[label] for label in self.label_ids[start:end].tolist())
 
+    def labels_of(self, nodes: NDArray[Any]) -> list[tuple[str, ...]]:
+        """Label names of each node; nodes with the same labels share a tuple."""
+        offsets, label_ids = self.label_ids_of(nodes)
+        bounds, ids = offsets.tolist(), label_ids.tolist()
+        names, known = self.labels.names, dict[tuple[int, ...], tuple[str, ...]]()
+        found = []
+        for start, end in pairwise(bounds):
+            some = tuple(ids[start:end])
+            labels = known.get(some)
+            if labels is None:
+                labels = known[some] = tuple(names[label] for label in some)
+            found.append(labels)
+        return found
+
+    def label_ids_of(self, nodes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+        """Labels of some nodes: ``int64[nodes + 1]`` offsets into the label ids, and these."""
+        return label_ids_of(self.label_offsets, self.label_ids, nodes)
+
     def element_id_of_node(self, node: int) -> str:
         """Stable text that names the node: the answer of ``elementId()``."""
-        if self.external_ids is not None:
-            return f"{self.external_ids.node_prefix}{self.external_ids.nodes[node]}"
-        return f"{self.element_id_prefix}n{node}"
+        return f"{self.element_id_start(of_nodes=True)}{self.id_of(node, of_nodes=True)}"
 
     def element_id_of_relationship(self, relationship: int) -> str:
         """Stable text that names the relationship: the answer of ``elementId()``."""
-        if self.external_ids is not None:
-            ids = self.external_ids
-            return f"{ids.relationship_prefix}{ids.relationships[relationship]}"
-        return f"{self.element_id_prefix}r{relationship}"
+        number = self.id_of(relationship, of_nodes=False)
+        return f"{self.element_id_start(of_nodes=False)}{number}"
+
+    def element_ids(self, indexes: NDArray[Any], *, of_nodes: bool) -> list[str]:
+        """The answers of ``elementId()``."""
+        prefix = self.element_id_start(of_nodes=of_nodes)
+        return [f"{prefix}{number}" for number in self.ids_of(indexes, of_nodes=of_nodes).tolist()]
+
+    def element_id_start(self, *, of_nodes: bool) -> str:
+        """What stands before the answer of ``id()`` in an element id."""
+        if self.external_ids is None:
+            return f"{self.element_id_prefix}{'n' if of_nodes else 'r'}"
+        ids = self.external_ids
+        return ids.node_prefix if of_nodes else ids.relationship_prefix
 
     def ids_of(self, indexes: NDArray[np.uint32], *, of_nodes: bool) -> NDArray[np.int64]:
         """``int64`` per index: the answer of ``id()``."""
@@ -174,11 +201,7 @@ class DataGraph:
 
     def index_of_element_id(self, text: str, *, of_nodes: bool) -> int:
         """The node or relationship that the text names, -1 if there is none."""
-        ids, kind = self.external_ids, "n" if of_nodes else "r"
-        if ids is None:
-            prefix = f"{self.element_id_prefix}{kind}"
-        else:
-            prefix = ids.node_prefix if of_nodes else ids.relationship_prefix
+        prefix = self.element_id_start(of_nodes=of_nodes)
         digits = text.removeprefix(prefix)
         if not text.startswith(prefix) or not _is_number(digits):
             return -1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["distinct_label_sets", "label_bitmap", "label_rows"]
+__all__ = ["distinct_label_sets", "label_bitmap", "label_ids_of", "label_rows"]
 
 _LARGEST_TABLE = 1 << 24
 
@@ -31,6 +31,18 @@ def label_rows(
         return offsets, set_ids[codes]
     within = np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
     return offsets, set_ids[np.repeat(set_starts[codes], lengths) + within]
+
+
+def label_ids_of(
+    label_offsets: NDArray[np.uint32], label_ids: NDArray[np.uint16], nodes: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+    """Labels of some nodes: ``int64[nodes + 1]`` offsets into the label ids, and these."""
+    starts = label_offsets[nodes].astype(np.int64)
+    lengths = label_offsets[1:][nodes] - starts
+    offsets = np.zeros(len(nodes) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+    return offsets, label_ids[np.repeat(starts, lengths) + within]
 
 
 def label_bitmap(

@@ -35,6 +35,7 @@ class DeviceContext:
         self.lock = threading.RLock()
         self.kernels: dict[tuple[str, str], Any] = {}
         self.programs: dict[str, Any] = {}
+        self.staging: Any = None
         self._errors: type[Exception] = cl.Error
         self._like_cpu = info.type == "cpu" if like_cpu is None else like_cpu
         self._process = os.getpid()
@@ -103,4 +104,4 @@ class DeviceContext:
                 self.queue.finish()
             self.kernels.clear()
             self.programs.clear()
-            self.queue = self.context = None
+            self.queue = self.context = self.staging = None

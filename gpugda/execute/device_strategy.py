@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from gpugda.device.buffers import MemoryBudget, Workspace
 from gpugda.errors import ConfigurationError
 from gpugda.execute.embeddings import Embeddings, Wanted
+from gpugda.execute.fetching import TableFetcher
 from gpugda.execute.gpsm_run import Kernels, Run
 
 if TYPE_CHECKING:
@@ -152,19 +153,23 @@ class DeviceStrategy(ABC):
     def _chunks(self, run: Run, prepared: PreparedJoin) -> Iterator[Embeddings]:
         tables = prepared.tables()
         try:
-            while True:
-                # Not held while the caller looks at a chunk: others may launch meanwhile.
-                with run.locked():
-                    with run.stage("join"):
-                        try:
-                            table = next(tables)
-                        except StopIteration:
-                            return
-                    if table is None:
-                        continue
-                    with run.stage("fetch"):
-                        chunk = _fetch(run, table, prepared.variables)
-                yield chunk
+            with TableFetcher(run, prepared.variables) as fetcher:
+                while True:
+                    # Not held while the caller looks at a chunk: others may launch meanwhile.
+                    with run.locked():
+                        with run.stage("join"):
+                            try:
+                                table = next(tables)
+                            except StopIteration:
+                                break
+                        if table is None:
+                            continue
+                        with run.stage("fetch"):
+                            chunks = fetcher.fetch(table)
+                    yield from chunks
+                with run.stage("fetch"):
+                    chunks = fetcher.rest()
+                yield from chunks
         finally:
             prepared.describe(run)
 
@@ -180,20 +185,3 @@ def _sum(run: Run, prepared: PreparedJoin) -> int:
             total += part
     finally:
         prepared.describe(run)
-
-
-def _fetch(run: Run, table: Table, variables: Sequence[Variable]) -> Embeddings:
-    if table.values is None:
-        return Embeddings(table.row_count, {}, {})
-    stride, rows = table.column_stride, table.row_count
-    if stride == rows:
-        values = list(run.workspace.download(table.values).reshape(table.width, rows))
-    else:
-        firsts = range(0, table.width * stride, stride)
-        values = [run.workspace.download(table.values, first, rows) for first in firsts]
-    columns = dict(zip(variables, values, strict=True))
-    return Embeddings(
-        rows,
-        {each.position: column for each, column in columns.items() if each.is_node},
-        {each.position: column for each, column in columns.items() if not each.is_node},
-    )

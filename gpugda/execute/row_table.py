@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind, concatenate
 from gpugda.data.dictionaries import ObjectDictionary
+from gpugda.data.pieces import PiecedColumn, can_stay_apart
 from gpugda.execute.operands import Constant, Operand, as_column, take
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def _joined(pieces: Sequence[Operand], counts: Sequence[int]) -> Operand:
     if isinstance(first, Constant) and all(_same(first, piece) for piece in pieces):
         return first
     columns = [as_column(piece, count) for piece, count in zip(pieces, counts, strict=True)]
+    if can_stay_apart(columns):
+        return PiecedColumn(columns)
     dictionaries = {id(column.dictionary) for column in columns}
     if len(dictionaries) > 1 and any(column.kind is ColumnKind.OBJECT for column in columns):
         return _joined_objects(columns)

@@ -1,10 +1,12 @@
-"""Query text to analysed query, kept by text."""
+"""Query text to analysed query, or to why there is none, kept by text."""
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Final
 
 from gpugda.caching import LruCache
+from gpugda.errors import QueryError
 from gpugda.query.analyse import analyse
 from gpugda.query.parser import parse
 from gpugda.query.unsupported import check_supported
@@ -16,7 +18,7 @@ __all__ = ["QUERIES_KEPT", "prepare"]
 
 QUERIES_KEPT: Final = 512
 
-_queries: Final[LruCache[str, Query]] = LruCache(QUERIES_KEPT)
+_queries: Final[LruCache[str, Query | QueryError]] = LruCache(QUERIES_KEPT)
 
 
 def prepare(text: str) -> Query:
@@ -26,10 +28,17 @@ def prepare(text: str) -> Query:
         CypherSyntaxError: It is no Cypher, or Neo4j would refuse to compile it.
         UnsupportedQueryError: It holds a construct that is not answered here.
     """
-    return _queries.get(text, lambda: _prepare(text))
+    found = _queries.get(text, lambda: _prepare(text))
+    if isinstance(found, QueryError):
+        raise copy(found)  # not the one that others may be looking at, with where it was raised
+    return found
 
 
-def _prepare(text: str) -> Query:
-    tree = parse(text)
-    check_supported(tree)
-    return analyse(tree)
+def _prepare(text: str) -> Query | QueryError:
+    # What is refused here, the database answers, and would be read in vain each time it is asked.
+    try:
+        tree = parse(text)
+        check_supported(tree)
+        return analyse(tree)
+    except QueryError as error:
+        return copy(error)

@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from gpugda.data.arrow_numbers import arrow_numbers
 from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.data.dictionaries import StringDictionary
+from gpugda.data.pieces import pieces_of
 from gpugda.errors import ConfigurationError
 from gpugda.result.arrow_values import (
     MIXED,
@@ -26,7 +29,7 @@ from gpugda.result.arrow_values import (
     struct_of_properties,
 )
 from gpugda.result.entities import PlainEntities, properties_of, start_nodes_of, type_ids_of
-from gpugda.result.rows import column_values
+from gpugda.result.rows import RowReader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.entity_properties import EntityProperties
     from gpugda.execute.result_table import ResultTable
     from gpugda.result.entities import EntityReader
 
@@ -50,14 +52,16 @@ def arrow_table(
         ConfigurationError: There is no such form.
     """
     check_form(form)
-    maker = _ArrayMaker(table.graph, table.entity_properties, form, dictionary_strings)
+    maker = _ArrayMaker(table, form, dictionary_strings)
     fields, arrays = [], []
-    for name, column in zip(table.names, table.columns, strict=True):
-        valid = None if column.valid is None else column.valid[start:]
-        piece = Column(column.kind, column.values[start:], valid, column.dictionary)
-        array, mixed = maker.array(piece)
-        fields.append(pa.field(name, array.type, metadata=MIXED if mixed else None))
-        arrays.append(array)
+    for place, (name, column) in enumerate(zip(table.names, table.columns, strict=True)):
+        if column.kind is ColumnKind.OBJECT:  # all its values together decide which type it gets
+            array, mixed = maker.objects(place, start)
+            chunks = pa.chunked_array([array])
+        else:
+            chunks, mixed = pa.chunked_array(maker.chunks(list(pieces_of(column, start)))), False
+        fields.append(pa.field(name, chunks.type, metadata=MIXED if mixed else None))
+        arrays.append(chunks)
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
@@ -75,42 +79,38 @@ def check_form(form: str) -> None:
 class _ArrayMaker:
     """Arrays for the columns of one table."""
 
-    def __init__(
-        self,
-        graph: DataGraph,
-        read_later: EntityProperties | None,
-        form: EntityForm,
-        dictionary_strings: bool,
-    ) -> None:
-        self._graph = graph
-        self._read_later = read_later
+    def __init__(self, table: ResultTable, form: EntityForm, dictionary_strings: bool) -> None:
+        graph = self._graph = table.graph
+        self._read_later = table.entity_properties
         self._form = form
         self._dictionary_strings = dictionary_strings
+        self._row_count = table.row_count
+        self._texts: dict[int, pa.Array] = {}
+        entities: EntityReader
+        if form == "struct":
+            entities = PlainEntities(graph, table.entity_properties)
+        else:
+            entities = _Short(graph if form == "id" else None)
+        self._reader = RowReader(table, entities)
 
-    def array(self, column: Column) -> tuple[pa.Array, bool]:
-        """The array, and whether values of several types had to become text."""
-        kind = column.kind
+    def objects(self, place: int, start: int) -> tuple[pa.Array, bool]:
+        """The array of an OBJECT column, and whether its values had to become text."""
+        return array_of_values(self._reader.column(place, start, self._row_count))
+
+    def chunks(self, pieces: Sequence[Column]) -> list[pa.Array]:
+        """An array for each piece of a column of another kind."""
+        kind = pieces[0].kind
         if kind is ColumnKind.STRING:
-            return self._strings(column), False
-        if kind is ColumnKind.OBJECT:
-            return array_of_values(column_values(column, self._reader(), 0, len(column)))
+            return list(map(self._strings, pieces))
         if kind is ColumnKind.NODE or kind is ColumnKind.RELATIONSHIP:
-            return self._entities(column, kind is ColumnKind.NODE), False
-        return _numbers(column), False
-
-    def _reader(self) -> EntityReader:
-        if self._form == "struct":
-            return PlainEntities(self._graph, self._read_later)
-        return _Short(self._graph if self._form == "id" else None)
+            return self._entities(pieces, kind is ColumnKind.NODE)
+        return [_with_validity(_numbers(piece.values), piece.valid) for piece in pieces]
 
     def _strings(self, column: Column) -> pa.Array:
-        dictionary = column.dictionary
-        codes = _with_validity(pa.array(column.values), column.valid)
-        if isinstance(dictionary, StringDictionary):
-            texts = dictionary.array.cast(pa.large_string())
-        else:
-            everything = np.arange(0 if dictionary is None else len(dictionary), dtype=np.int32)
-            texts = pa.array(dictionary.values(everything) if dictionary else [], pa.large_string())
+        codes = _with_validity(_numbers(column.values), column.valid)
+        texts = self._texts.get(id(column.dictionary))
+        if texts is None:
+            texts = self._texts[id(column.dictionary)] = _texts_of(column)
         if self._dictionary_strings:
             return pa.DictionaryArray.from_arrays(codes, texts)
         if len(texts) == 0:
@@ -118,12 +118,12 @@ class _ArrayMaker:
         return texts.take(codes)
 
     # -------------------------------------------------------------- nodes and relationships
-    def _entities(self, column: Column, is_node: bool) -> pa.Array:
+    def _entities(self, pieces: Sequence[Column], is_node: bool) -> list[pa.Array]:
         if self._form == "index":
-            return _with_validity(pa.array(column.values.astype(np.uint32)), column.valid)
-        present = column.values if column.valid is None else column.values[column.valid]
+            return [_with_validity(_numbers(piece.values), piece.valid) for piece in pieces]
         # A node is described once, however many rows it is in.
-        distinct = np.unique(present)
+        count = self._graph.node_count if is_node else self._graph.relationship_count
+        distinct, places = _distinct(pieces, count)
         if self._form == "id":
             described = self._element_ids(distinct, is_node)
         else:
@@ -131,23 +131,29 @@ class _ArrayMaker:
                 self._node_structs(distinct) if is_node else self._relationship_structs(distinct)
             )
         if len(distinct) == 0:
-            return pa.nulls(len(column), described.type)
-        places = np.minimum(np.searchsorted(distinct, column.values), len(distinct) - 1)
-        return described.take(_with_validity(pa.array(places), column.valid))
+            return [pa.nulls(len(piece), described.type) for piece in pieces]
+        return [
+            described.take(_with_validity(_numbers(each), piece.valid))
+            for piece, each in zip(pieces, places, strict=True)
+        ]
 
     def _element_ids(self, indexes: NDArray[Any], is_node: bool) -> pa.Array:
-        graph = self._graph
-        text = graph.element_id_of_node if is_node else graph.element_id_of_relationship
-        return pa.array([text(index) for index in indexes.tolist()], pa.large_string())
+        numbers = _numbers(self._graph.ids_of(indexes, of_nodes=is_node)).cast(pa.large_string())
+        start = pa.scalar(self._graph.element_id_start(of_nodes=is_node), pa.large_string())
+        return pc.binary_join_element_wise(start, numbers, pa.scalar("", pa.large_string()))
 
-    def _node_structs(self, nodes: NDArray[np.uint32]) -> pa.Array:
+    def _node_structs(self, nodes: NDArray[Any]) -> pa.Array:
+        offsets, label_ids = self._graph.label_ids_of(nodes)
+        names = pa.array(self._graph.labels.names, pa.large_string())
         return node_structs(
             self._element_ids(nodes, is_node=True),
-            [self._graph.node_labels(node) for node in nodes.tolist()],
+            pa.ListArray.from_arrays(
+                _numbers(offsets.astype(np.int32)), names.take(_numbers(label_ids))
+            ),
             self._properties(nodes, of_nodes=True),
         )
 
-    def _relationship_structs(self, relationships: NDArray[np.uint32]) -> pa.Array:
+    def _relationship_structs(self, relationships: NDArray[Any]) -> pa.Array:
         graph = self._graph
         type_names = pa.array(graph.types.names, pa.large_string())
         return relationship_structs(
@@ -160,7 +166,12 @@ class _ArrayMaker:
 
     def _properties(self, indexes: NDArray[np.uint32], *, of_nodes: bool) -> pa.StructArray:
         columns = self._property_columns(indexes, of_nodes=of_nodes)
-        arrays = {key: self.array(column) for key, column in columns.items()}
+        arrays = {
+            key: array_of_values(self._reader.values(column))
+            if column.kind is ColumnKind.OBJECT
+            else (self.chunks([column])[0], False)
+            for key, column in columns.items()
+        }
         return struct_of_properties(arrays, len(indexes))
 
     def _property_columns(
@@ -180,24 +191,55 @@ class _Short:
     def __init__(self, graph: DataGraph | None) -> None:
         self._graph = graph
 
-    def nodes(self, indexes: NDArray[np.uint32]) -> Sequence[str | int]:
+    def nodes(self, indexes: NDArray[np.uint32]) -> list[Any]:
         """See `EntityReader`."""
-        name = self._graph and self._graph.element_id_of_node
-        return [name(index) if name else index for index in indexes.tolist()]
+        if self._graph is None:
+            return list(indexes.tolist())
+        return self._graph.element_ids(indexes, of_nodes=True)
 
-    def relationships(self, indexes: NDArray[np.uint32]) -> Sequence[str | int]:
+    def relationships(self, indexes: NDArray[np.uint32]) -> list[Any]:
         """See `EntityReader`."""
-        name = self._graph and self._graph.element_id_of_relationship
-        return [name(index) if name else index for index in indexes.tolist()]
+        if self._graph is None:
+            return list(indexes.tolist())
+        return self._graph.element_ids(indexes, of_nodes=False)
 
 
-def _numbers(column: Column) -> pa.Array:
-    return _with_validity(pa.array(column.values), column.valid)
+def _distinct(
+    pieces: Sequence[Column], count: int
+) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """The distinct indexes (all below ``count``), and each row's place among them."""
+    used = [each.values if each.valid is None else each.values[each.valid] for each in pieces]
+    if count > 4 * sum(map(len, used)) + 1024:
+        distinct = np.unique(np.concatenate(used))
+        last = max(len(distinct) - 1, 0)  # what stands in a null's place may be beyond all
+        places = [np.minimum(np.searchsorted(distinct, each.values), last) for each in pieces]
+        return distinct.astype(np.int64), places
+    present = np.zeros(count, dtype=np.bool_)
+    for each in used:
+        present[each] = True
+    place_of = np.append(np.maximum(np.cumsum(present) - 1, 0), 0)
+    return np.flatnonzero(present), [place_of.take(each.values, mode="clip") for each in pieces]
+
+
+def _texts_of(column: Column) -> pa.Array:
+    dictionary = column.dictionary
+    if isinstance(dictionary, StringDictionary):
+        return dictionary.array.cast(pa.large_string())
+    everything = np.arange(0 if dictionary is None else len(dictionary), dtype=np.int32)
+    return pa.array(dictionary.values(everything) if dictionary else [], pa.large_string())
+
+
+def _numbers(values: NDArray[Any]) -> pa.Array:
+    """On the memory of the array, except that Arrow keeps booleans as bits."""
+    if values.dtype == np.bool_:
+        bits = pa.py_buffer(np.packbits(values, bitorder="little"))
+        return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits])
+    return arrow_numbers(values)
 
 
 def _with_validity(array: pa.Array, valid: NDArray[np.bool_] | None) -> pa.Array:
     # Put together from buffers: the values are not copied, and NaN stays a value.
     if valid is None:
         return array
-    bits = pa.py_buffer(np.packbits(valid, bitorder="little").tobytes())
+    bits = pa.py_buffer(np.packbits(valid, bitorder="little"))
     return pa.Array.from_buffers(array.type, len(array), [bits, array.buffers()[1]])

@@ -70,13 +70,10 @@ def properties_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.StructArray:
     return struct_of_properties(arrays, len(rows))
 
 
-def node_structs(
-    element_ids: pa.Array, labels: Sequence[Sequence[str]], properties: pa.Array
-) -> Any:
-    """Nodes, one an entry of each."""
-    texts = pa.array([list(names) for names in labels], pa.list_(pa.large_string()))
+def node_structs(element_ids: pa.Array, labels: pa.Array, properties: pa.Array) -> pa.StructArray:
+    """Nodes, one an entry of each; ``labels`` are lists of texts."""
     return pa.StructArray.from_arrays(
-        [element_ids, texts, properties], names=["element_id", "labels", "properties"]
+        [element_ids, labels, properties], names=["element_id", "labels", "properties"]
     )
 
 
@@ -191,7 +188,7 @@ def _nodes(values: Sequence[NodeValue | None]) -> pa.Array:
     distinct, places = _distinct(values)
     return node_structs(
         _texts([node.element_id for node in distinct]),
-        [node.labels for node in distinct],
+        pa.array([list(node.labels) for node in distinct], pa.list_(pa.large_string())),
         properties_of_rows([node.properties for node in distinct]),
     ).take(places)
 

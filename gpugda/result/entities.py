@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind, to_values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -33,10 +34,10 @@ __all__ = [
 class EntityReader(Protocol):
     """Makes one value per node or relationship index."""
 
-    def nodes(self, indexes: NDArray[np.uint32]) -> Sequence[Any]:
+    def nodes(self, indexes: NDArray[np.uint32]) -> list[Any]:
         """A value per entry of ``indexes``, in its order; repeats are allowed."""
 
-    def relationships(self, indexes: NDArray[np.uint32]) -> Sequence[Any]:
+    def relationships(self, indexes: NDArray[np.uint32]) -> list[Any]:
         """A value per entry of ``indexes``, in its order; repeats are allowed."""
 
 
@@ -108,23 +109,26 @@ def properties_of(
 def _from_columns(
     columns: Mapping[str, Column], indexes: NDArray[np.uint32]
 ) -> list[dict[str, Any]]:
+    if columns and all(column.valid is None for column in columns.values()):
+        keys = tuple(columns)
+        rows = zip(*(_present(column, indexes) for column in columns.values()), strict=True)
+        return [dict(zip(keys, row, strict=True)) for row in rows]
     found: list[dict[str, Any]] = [{} for _ in range(len(indexes))]
     for key, column in columns.items():
-        if column.valid is None:
-            owners: Sequence[dict[str, Any]] = found
-            rows = indexes
-        else:
+        owners: Iterable[dict[str, Any]] = found
+        present = indexes
+        if column.valid is not None:
             has_value = column.valid[indexes]
-            rows = indexes[has_value]
-            owners = [found[place] for place in np.flatnonzero(has_value).tolist()]
-        if not owners:
-            continue
-        values = to_values(Column(column.kind, column.values[rows], None, column.dictionary))
-        if column.kind is ColumnKind.OBJECT:
-            values = [fresh(value) for value in values]
-        for owner, value in zip(owners, values, strict=True):
+            present = indexes[has_value]
+            owners = compress(found, has_value.tolist())
+        for owner, value in zip(owners, _present(column, present), strict=True):
             owner[key] = value
     return found
+
+
+def _present(column: Column, indexes: NDArray[np.uint32]) -> list[Any]:
+    values = to_values(Column(column.kind, column.values[indexes], None, column.dictionary))
+    return [fresh(value) for value in values] if column.kind is ColumnKind.OBJECT else values
 
 
 def start_nodes_of(graph: DataGraph, relationships: NDArray[np.uint32]) -> NDArray[np.int64]:
@@ -149,38 +153,33 @@ class PlainEntities:
         self._graph = graph
         self._read_later = read_later
 
-    def nodes(self, indexes: NDArray[np.uint32]) -> Sequence[NodeValue]:
+    def nodes(self, indexes: NDArray[np.uint32]) -> list[NodeValue]:
         """See `EntityReader`."""
         distinct, places = np.unique(indexes, return_inverse=True)
         graph = self._graph
-        made = [
-            NodeValue(graph.element_id_of_node(node), graph.node_labels(node), properties)
-            for node, properties in zip(
-                distinct.tolist(),
+        made = list(
+            map(
+                NodeValue,
+                graph.element_ids(distinct, of_nodes=True),
+                graph.labels_of(distinct),
                 properties_of(graph, self._read_later, distinct, of_nodes=True),
-                strict=True,
             )
-        ]
+        )
         return [made[place] for place in places.reshape(-1).tolist()]
 
-    def relationships(self, indexes: NDArray[np.uint32]) -> Sequence[RelationshipValue]:
+    def relationships(self, indexes: NDArray[np.uint32]) -> list[RelationshipValue]:
         """See `EntityReader`."""
         distinct, places = np.unique(indexes, return_inverse=True)
         graph = self._graph
-        types = type_ids_of(graph, distinct).tolist()
-        starts = start_nodes_of(graph, distinct).tolist()
-        ends = graph.outgoing.neighbours[distinct].tolist()
-        found = properties_of(graph, self._read_later, distinct, of_nodes=False)
-        made = [
-            RelationshipValue(
-                graph.element_id_of_relationship(relationship),
-                graph.types.names[type_id],
-                graph.element_id_of_node(start),
-                graph.element_id_of_node(end),
-                properties,
+        ends = graph.outgoing.neighbours[distinct]
+        made = list(
+            map(
+                RelationshipValue,
+                graph.element_ids(distinct, of_nodes=False),
+                [graph.types.names[each] for each in type_ids_of(graph, distinct).tolist()],
+                graph.element_ids(start_nodes_of(graph, distinct), of_nodes=True),
+                graph.element_ids(ends, of_nodes=True),
+                properties_of(graph, self._read_later, distinct, of_nodes=False),
             )
-            for relationship, type_id, start, end, properties in zip(
-                distinct.tolist(), types, starts, ends, found, strict=True
-            )
-        ]
+        )
         return [made[place] for place in places.reshape(-1).tolist()]

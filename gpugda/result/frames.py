@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from gpugda.errors import ConfigurationError
 
@@ -10,66 +10,35 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
+    from numpy.typing import NDArray
 
-__all__ = ["data_frame", "type_of_values"]
+__all__ = ["FrameColumn", "data_frame", "expanded_frame", "type_of_values", "with_timestamps"]
 
 
-def data_frame(
-    names: Sequence[str],
-    types: Sequence[str | None],
-    rows: list[list[Any]],
-    *,
-    expand: bool,
-    parse_dates: bool,
-) -> pd.DataFrame:
-    """A data frame, see ``Result.to_df``.
+FrameColumn: TypeAlias = "tuple[Sequence[Any] | NDArray[Any], str | None]"
+"""Values and their dtype, None where pandas shall choose."""
 
-    Args:
-        names: Of the columns.
-        types: A dtype per column, None where pandas shall choose.
-        rows: The values.
-        expand: As there.
-        parse_dates: As there.
+
+def data_frame(names: Sequence[str], columns: Sequence[FrameColumn]) -> pd.DataFrame:
+    """A data frame of columns, whose arrays are copied: it may be changed.
 
     Raises:
         ConfigurationError: pandas is not installed.
     """
-    try:
-        import pandas
-    except ImportError as error:
-        raise ConfigurationError(
-            "to_df() needs pandas, which is not installed: pip install gpugda[pandas]"
-        ) from error
-    frame = _expanded(names, rows, pandas) if expand else _plain(names, types, rows, pandas)
-    if parse_dates:
-        frame = _with_timestamps(frame, pandas)
-    return frame
-
-
-def type_of_values(values: Sequence[Any]) -> str | None:
-    """A dtype that changes none of the values, None where pandas' own choice does not."""
-    # Left to itself, pandas would make integers floats where a value is missing or a float is near.
-    kinds = {type(value) for value in values} - {type(None)}
-    if kinds == {int}:
-        return "Int64" if None in values else "int64"
-    if kinds == {float}:
-        return "float64"
-    return None if kinds <= {str} or kinds <= {bool} else "object"
-
-
-def _plain(
-    names: Sequence[str], types: Sequence[str | None], rows: list[list[Any]], pandas: Any
-) -> pd.DataFrame:
-    columns = [
-        pandas.Series([row[place] for row in rows], dtype=each) for place, each in enumerate(types)
-    ]
-    frame: Any = pandas.concat(columns, axis=1) if columns else pandas.DataFrame()
+    pandas = _import_pandas()
+    series = [pandas.Series(values, dtype=dtype, copy=True) for values, dtype in columns]
+    frame: Any = pandas.concat(series, axis=1) if series else pandas.DataFrame()
     frame.columns = pandas.Index(names, dtype=object)
     return cast("pd.DataFrame", frame)
 
 
-# ------------------------------------------------------------------ one column per part
-def _expanded(names: Sequence[str], rows: list[list[Any]], pandas: Any) -> pd.DataFrame:
+def expanded_frame(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
+    """A data frame with a column per part of nodes, relationships, lists and maps.
+
+    Raises:
+        ConfigurationError: pandas is not installed.
+    """
+    pandas = _import_pandas()
     spread = []
     for row in rows:
         parts: dict[str, Any] = {}
@@ -85,6 +54,38 @@ def _expanded(names: Sequence[str], rows: list[list[Any]], pandas: Any) -> pd.Da
     return cast("pd.DataFrame", pandas.DataFrame(columns or {name: [] for name in empty}))
 
 
+def with_timestamps(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with pandas' timestamps in columns of dates or datetimes."""
+    pandas = _import_pandas()
+    for place, name in enumerate(frame.columns):
+        values = list(frame.iloc[:, place])
+        if pandas.api.types.is_object_dtype(frame.dtypes.iloc[place]) and _only_dates(values):
+            frame = frame.assign(**{name: [_timestamp(value, pandas) for value in values]})
+    return frame
+
+
+def type_of_values(values: Sequence[Any]) -> str | None:
+    """A dtype that changes none of the values, None where pandas' own choice does not."""
+    # Left to itself, pandas would make integers floats where a value is missing or a float is near.
+    kinds = {type(value) for value in values} - {type(None)}
+    if kinds == {int}:
+        return "Int64" if None in values else "int64"
+    if kinds == {float}:
+        return "float64"
+    return None if kinds <= {str} or kinds <= {bool} else "object"
+
+
+def _import_pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise ConfigurationError(
+            "to_df() needs pandas, which is not installed: pip install gpugda[pandas]"
+        ) from error
+    return pandas
+
+
+# ------------------------------------------------------------------ one column per part
 def _escaped(key: str) -> str:
     return key.replace("\\", "\\\\").replace(".", "\\.")
 
@@ -113,14 +114,6 @@ def _spread(value: Any, name: str, row: dict[str, Any]) -> None:
 
 
 # ------------------------------------------------------------------ dates
-def _with_timestamps(frame: pd.DataFrame, pandas: Any) -> pd.DataFrame:
-    for place, name in enumerate(frame.columns):
-        values = list(frame.iloc[:, place])
-        if pandas.api.types.is_object_dtype(frame.dtypes.iloc[place]) and _only_dates(values):
-            frame = frame.assign(**{name: [_timestamp(value, pandas) for value in values]})
-    return frame
-
-
 def _only_dates(values: list[Any]) -> bool:
     from neo4j.time import Date, DateTime
 

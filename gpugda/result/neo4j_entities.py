@@ -10,7 +10,7 @@ from neo4j.graph import Graph, Node, Relationship
 from gpugda.result.entities import properties_of, start_nodes_of, type_ids_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from gpugda.data.entity_properties import EntityProperties
 
 __all__ = ["Neo4jEntities"]
+
+_NODE_ATTRIBUTES = {"_graph", "_element_id", "_id", "_properties", "_labels"}
+_has_known_attributes = vars(Node(Graph(), "", 0, (), {})).keys() == _NODE_ATTRIBUTES
 
 
 class Neo4jEntities:
@@ -35,78 +38,128 @@ class Neo4jEntities:
         self._nodes: dict[int, Node] = {}
         self._relationships: dict[int, Relationship] = {}
         self._ends: dict[int, Node] = {}  # known as ends only, until they are returned themselves
-        self._label_sets: dict[tuple[str, ...], frozenset[str]] = {}  # shared by the nodes
+        self._label_sets: dict[tuple[str, ...], frozenset[str]] = {(): frozenset()}  # shared
 
-    def nodes(self, indexes: NDArray[np.uint32]) -> Sequence[Node]:
+    def nodes(self, indexes: NDArray[np.uint32]) -> list[Node]:
         """See `EntityReader`."""
         wanted = indexes.tolist()
         known = self._nodes
-        missing = [index for index in dict.fromkeys(wanted) if index not in known]
-        if missing:
-            self._add_nodes(missing)
-        return [known[index] for index in wanted]
+        try:
+            return list(map(known.__getitem__, wanted))
+        except KeyError:
+            self._add_nodes([index for index in dict.fromkeys(wanted) if index not in known])
+            return list(map(known.__getitem__, wanted))
 
-    def relationships(self, indexes: NDArray[np.uint32]) -> Sequence[Relationship]:
+    def relationships(self, indexes: NDArray[np.uint32]) -> list[Relationship]:
         """See `EntityReader`."""
         wanted = indexes.tolist()
         known = self._relationships
-        missing = [index for index in dict.fromkeys(wanted) if index not in known]
-        if missing:
+        try:
+            return list(map(known.__getitem__, wanted))
+        except KeyError:
+            missing = [index for index in dict.fromkeys(wanted) if index not in known]
             self._add_relationships(missing)
-        return [known[index] for index in wanted]
+            return list(map(known.__getitem__, wanted))
 
+    # -------------------------------------------------------------- nodes
     def _add_nodes(self, indexes: list[int]) -> None:
+        data_graph, ends = self._data_graph, self._ends
         array = np.array(indexes, dtype=np.uint32)
-        found = properties_of(self._data_graph, self._read_later, array, of_nodes=True)
-        for index, properties in zip(indexes, found, strict=True):
-            names = self._data_graph.node_labels(index)
-            labels = self._label_sets.get(names)
-            if labels is None:
-                labels = self._label_sets[names] = frozenset(names)
-            node = self._ends.pop(index, None) if self._ends else None
-            if node is None:
-                node = self._new_node(index, labels, properties)
-            else:
-                node._labels = labels
-                node._properties = properties
-            self._nodes[index] = node
+        properties = properties_of(data_graph, self._read_later, array, of_nodes=True)
+        label_sets = [self._label_set(names) for names in data_graph.labels_of(array)]
+        if not ends:
+            self._nodes.update(self._new_nodes(array, label_sets, properties))
+            return
+        is_new = np.array([index not in ends for index in indexes], dtype=np.bool_)
+        places = np.flatnonzero(is_new).tolist()
+        new = self._new_nodes(
+            array[is_new],
+            [label_sets[place] for place in places],
+            [properties[place] for place in places],
+        )
+        self._nodes.update(new)
+        for place in np.flatnonzero(~is_new).tolist():
+            node = self._nodes[indexes[place]] = ends.pop(indexes[place])
+            node._labels = label_sets[place]
+            node._properties = properties[place]
 
-    def _new_node(self, index: int, labels: frozenset[str], properties: dict[str, Any]) -> Node:
-        element_id = self._data_graph.element_id_of_node(index)
-        number = self._data_graph.id_of(index, of_nodes=True)
-        node = Node(self.graph, element_id, number, labels, properties)
-        self.graph._nodes[element_id] = node
-        self._legacy("_legacy_nodes", number, node)
-        return node
+    def _new_nodes(
+        self,
+        indexes: NDArray[np.uint32],
+        label_sets: Iterable[frozenset[str]],
+        properties: Iterable[dict[str, Any]],
+    ) -> Iterator[tuple[int, Node]]:
+        data_graph, graph = self._data_graph, self.graph
+        element_ids = data_graph.element_ids(indexes, of_nodes=True)
+        numbers = data_graph.ids_of(indexes, of_nodes=True).tolist()
+        make = _quick_node if _has_known_attributes else Node
+        made = [
+            make(graph, *each)
+            for each in zip(element_ids, numbers, label_sets, properties, strict=True)
+        ]
+        graph._nodes.update(zip(element_ids, made, strict=True))
+        self._note_by_number("_legacy_nodes", numbers, made)
+        return zip(indexes.tolist(), made, strict=True)
 
-    def _end(self, index: int) -> Node:
-        node = self._nodes.get(index, self._ends.get(index))
-        if node is None:
-            node = self._ends[index] = self._new_node(index, frozenset(), {})
-        return node
+    def _label_set(self, names: tuple[str, ...]) -> frozenset[str]:
+        labels = self._label_sets.get(names)
+        if labels is None:
+            labels = self._label_sets[names] = frozenset(names)
+        return labels
 
+    # -------------------------------------------------------------- relationships
     def _add_relationships(self, indexes: list[int]) -> None:
-        data_graph = self._data_graph
+        data_graph, graph = self._data_graph, self.graph
         array = np.array(indexes, dtype=np.uint32)
         types = type_ids_of(data_graph, array).tolist()
         starts = start_nodes_of(data_graph, array).tolist()
         ends = data_graph.outgoing.neighbours[array].tolist()
+        nodes = self._end_nodes([*starts, *ends])
+        element_ids = data_graph.element_ids(array, of_nodes=False)
+        numbers = data_graph.ids_of(array, of_nodes=False).tolist()
         found = properties_of(data_graph, self._read_later, array, of_nodes=False)
         classes = {
-            type_id: self.graph.relationship_type(data_graph.types.names[type_id])
+            type_id: graph.relationship_type(data_graph.types.names[type_id])
             for type_id in set(types)
         }
-        for place, index in enumerate(indexes):
-            element_id = data_graph.element_id_of_relationship(index)
-            number = data_graph.id_of(index, of_nodes=False)
-            made = classes[types[place]](self.graph, element_id, number, found[place])
-            made._start_node = self._end(starts[place])
-            made._end_node = self._end(ends[place])
-            self._relationships[index] = self.graph._relationships[element_id] = made
-            self._legacy("_legacy_relationships", number, made)
+        made = []
+        for place, type_id in enumerate(types):
+            each = classes[type_id](graph, element_ids[place], numbers[place], found[place])
+            each._start_node = nodes[starts[place]]
+            each._end_node = nodes[ends[place]]
+            made.append(each)
+        self._relationships.update(zip(indexes, made, strict=True))
+        graph._relationships.update(zip(element_ids, made, strict=True))
+        self._note_by_number("_legacy_relationships", numbers, made)
 
-    def _legacy(self, table: str, number: int, entity: Any) -> None:
+    def _end_nodes(self, indexes: list[int]) -> dict[int, Node]:
+        """The node of each index; one that is not there yet is made without what it has."""
+        distinct = dict.fromkeys(indexes)
+        new = [each for each in distinct if each not in self._nodes and each not in self._ends]
+        array = np.array(new, dtype=np.uint32)
+        nothing: list[dict[str, Any]] = [{} for _ in new]
+        self._ends.update(self._new_nodes(array, [self._label_sets[()]] * len(new), nothing))
+        # A node without properties is an empty mapping, and so not true.
+        return {
+            each: self._nodes[each] if each in self._nodes else self._ends[each]
+            for each in distinct
+        }
+
+    def _note_by_number(self, table: str, numbers: list[int], entities: list[Any]) -> None:
         # Version 5 of the driver also finds entities by their old numeric id.
         by_id = getattr(self.graph, table, None)
         if by_id is not None:
-            by_id[str(number)] = entity
+            by_id.update(zip(map(str, numbers), entities, strict=True))
+
+
+def _quick_node(
+    graph: Graph, element_id: str, number: int, labels: frozenset[str], properties: dict[str, Any]
+) -> Node:
+    """As the constructor, which copies the labels and the properties."""
+    node = Node.__new__(Node)
+    node._graph = graph
+    node._element_id = element_id
+    node._id = number
+    node._properties = properties
+    node._labels = labels
+    return node

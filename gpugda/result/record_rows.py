@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from neo4j.graph import Graph
 
     from gpugda.result.arrow_values import EntityForm
+    from gpugda.result.frames import FrameColumn
 
 __all__ = ["RecordRows"]
 
@@ -50,13 +51,26 @@ class RecordRows:
         """See `RowSource`; nodes, relationships and paths are plain data in it."""
         return self._as_table(0, plain_value)
 
-    def block(self, start: int) -> Sequence[tuple[Any, ...]]:
-        """See `RowSource`: a record is a tuple of its values."""
-        return self._records[start : start + BLOCK_ROWS]
-
-    def record_maker(self) -> Callable[[tuple[Any, ...]], neo4j.Record]:
+    def records(self, start: int, stop: int) -> Sequence[neo4j.Record]:
         """See `RowSource`."""
-        return _itself
+        return self._records[start:stop]
+
+    def column(self, place: int, start: int, stop: int) -> list[Any]:
+        """See `RowSource`."""
+        return [record[place] for record in self._records[start:stop]]
+
+    def values(self, places: Sequence[int | None], start: int, stop: int) -> list[list[Any]]:
+        """See `RowSource`."""
+        records = self._records[start:stop]
+        if list(places) == list(range(len(self.names))):
+            return list(map(list, records))
+        return [[None if each is None else row[each] for each in places] for row in records]
+
+    def data(
+        self, names: Sequence[str], places: Sequence[int | None], start: int, stop: int
+    ) -> list[dict[str, Any]]:
+        """See `RowSource`."""
+        return [record.data(*names) for record in self._records[start:stop]]
 
     def graph(self) -> Graph:
         """See `RowSource`: the driver makes one graph a result."""
@@ -88,10 +102,11 @@ class RecordRows:
         convert = only_ids if form == "id" else plain_value
         return arrow_table(self._as_table(start, convert), 0, form, dictionary_strings)
 
-    def pandas_types(self, start: int) -> list[str | None]:
+    def frame_columns(self, start: int) -> list[FrameColumn]:
         """See `RowSource`."""
         places = range(len(self.names))
-        return [type_of_values([row[each] for row in self._records[start:]]) for each in places]
+        columns = [self.column(place, start, self.row_count) for place in places]
+        return [(values, type_of_values(values)) for values in columns]
 
     def _as_table(self, start: int, convert: Callable[[Any], Any]) -> ResultTable:
         rows = self._records[start:]
@@ -99,11 +114,6 @@ class RecordRows:
             _column([convert(row[place]) for row in rows]) for place in range(len(self.names))
         ]
         return ResultTable(self.names, tuple(columns), len(rows), empty_graph())
-
-
-def _itself(record: Any) -> neo4j.Record:
-    given: neo4j.Record = record
-    return given
 
 
 def _column(values: list[Any]) -> Column:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 import warnings
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpugda.errors import ConfigurationError
 from gpugda.execute.result_table import ResultTable
+from gpugda.result.garbage import collection_paused
+from gpugda.result.rows import FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS
 from gpugda.result.table_rows import TableRows
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Result"]
 
+_Made = TypeVar("_Made")
+
 
 class Result:
     """Rows, each read once, in the order in which the query gave them.
@@ -47,8 +50,9 @@ class Result:
         self._rows: RowSource = TableRows(rows) if isinstance(rows, ResultTable) else rows
         self._row_count = self._rows.row_count
         self._summary = summary
-        self._block: Sequence[tuple[Any, ...]] = ()
+        self._block: Sequence[neo4j.Record] = ()
         self._block_start = 0
+        self._block_rows = FIRST_BLOCK_ROWS
         self._position = 0
         self._consumed = False
 
@@ -67,10 +71,10 @@ class Result:
 
     @classmethod
     def from_native(cls, answer: NativeAnswer, summary: Summary) -> Self:
-        """A result of the database's own records, with its summary in ours."""
+        """A result of the database's own records; ``summary`` holds the database's own."""
         from gpugda.result.record_rows import RecordRows
 
-        return cls(RecordRows(answer.keys, answer.records), replace(summary, native=answer.summary))
+        return cls(RecordRows(answer.keys, answer.records), summary)
 
     # -------------------------------------------------------------- about the result
     @property
@@ -106,28 +110,39 @@ class Result:
     # -------------------------------------------------------------- records
     def __iter__(self) -> Iterator[neo4j.Record]:
         self._check_open()
-        make = self._rows.record_maker()
-        while (row := self._next_row()) is not None:
-            yield make(row)
+        while (record := self._next_record()) is not None:
+            yield record
         self._check_open()
 
     def __next__(self) -> neo4j.Record:
-        return next(iter(self))
+        self._check_open()
+        record = self._next_record()
+        if record is None:
+            raise StopIteration
+        return record
 
     def peek(self) -> neo4j.Record | None:
         """The next record, which stays unread; None at the end."""
         self._check_open()
-        row = self._next_row()
-        if row is None:
-            return None
-        self._position -= 1
-        return self._rows.record_maker()(row)
+        record = self._next_record()
+        if record is not None:
+            self._position -= 1
+        return record
 
     def fetch(self, n: int) -> list[neo4j.Record]:
         """The next n records, or as many as are left."""
         self._check_open()
-        make = self._rows.record_maker()
-        return [make(row) for blocks in self._blocks(limit=max(n, 0)) for row in blocks]
+        end = min(self._position + max(n, 0), self._row_count)
+        found: list[neo4j.Record] = []
+        while self._position < end:
+            place = self._position - self._block_start
+            if not 0 <= place < len(self._block):
+                self._read_block()
+                place = 0
+            some = self._block[place : place + end - self._position]
+            self._position += len(some)
+            found += some
+        return found
 
     def single(self, strict: bool = False) -> neo4j.Record | None:
         """The one remaining record; the rest is dropped.
@@ -157,10 +172,10 @@ class Result:
     def value(self, key: int | str = 0, default: Any = None) -> list[Any]:
         """The rest of one column, by name or position; ``default`` per row if it is not there."""
         self._check_open()
-        column = self._place(key)
-        if column is None:
-            return [default for block in self._blocks() for _ in block]
-        return [row[column] for block in self._blocks() for row in block]
+        place = self._place(key)
+        if place is None:
+            return [default] * (self._row_count - self._take_rest())
+        return self._gather(lambda start, stop: self._rows.column(place, start, stop))
 
     def values(self, *keys: int | str) -> list[list[Any]]:
         """The rest of the rows as lists, of all columns or of those named.
@@ -169,20 +184,17 @@ class Result:
             IndexError: A position is out of bounds. (A name that does not exist gives None.)
         """
         self._check_open()
-        if not keys:
-            return [list(row) for block in self._blocks() for row in block]
-        places = [self._place_or_raise(key) for key in keys]
-        return [
-            [None if place is None else row[place] for place in places]
-            for block in self._blocks()
-            for row in block
-        ]
+        places = [self._place_or_raise(key) for key in keys] if keys else self._all_places()
+        return self._gather(lambda start, stop: self._rows.values(places, start, stop))
 
     def data(self, *keys: int | str) -> list[dict[str, Any]]:
         """The rest of the rows as dicts of mostly plain values, as ``neo4j.Record.data`` does."""
-        for key in keys:
-            self._place_or_raise(key)
-        return [record.data(*keys) for record in self]
+        self._check_open()
+        places = [self._place_or_raise(key) for key in keys] if keys else self._all_places()
+        names = [key if isinstance(key, str) else self.keys()[key] for key in keys]
+        return self._gather(
+            lambda start, stop: self._rows.data(names or self.keys(), places, start, stop)
+        )
 
     def graph(self) -> Graph:
         """All nodes and relationships of the result, of rows read already and of those to come."""
@@ -243,15 +255,19 @@ class Result:
         Raises:
             ConfigurationError: pandas is not installed.
         """
-        from gpugda.result.frames import data_frame
+        from gpugda.result.frames import data_frame, expanded_frame, with_timestamps
 
         self._check_open()
         begin = self._position
         try:
-            types = self._rows.pandas_types(begin)
-            return data_frame(
-                self.keys(), types, self.values(), expand=expand, parse_dates=parse_dates
-            )
+            if expand:
+                frame = expanded_frame(self.keys(), self.values())
+            else:
+                with self._timed(), collection_paused():
+                    columns = self._rows.frame_columns(begin)
+                frame = data_frame(self.keys(), columns)
+                self._take_rest()
+            return with_timestamps(frame) if parse_dates else frame
         except ConfigurationError:
             self._position = begin  # the rows were not given to anyone
             raise
@@ -301,7 +317,7 @@ class Result:
         return html_table(self.keys(), rows, self._row_count, self._summary)
 
     # -------------------------------------------------------------- inside
-    def _next_row(self) -> tuple[Any, ...] | None:
+    def _next_record(self) -> neo4j.Record | None:
         place = self._position - self._block_start
         if not 0 <= place < len(self._block):
             if self._position >= self._row_count:
@@ -312,26 +328,32 @@ class Result:
         return self._block[place]
 
     def _read_block(self) -> None:
-        with self._timed():
-            self._block = self._rows.block(self._position)
-        self._block_start = self._position
+        """The records from the position on: few at first, so that the first one comes soon."""
+        start = self._position
+        stop = min(start + self._block_rows, self._row_count)
+        with self._timed(), collection_paused():
+            self._block = self._rows.records(start, stop)
+        self._block_start = start
+        self._block_rows = min(4 * self._block_rows, MOST_BLOCK_ROWS)
 
-    def _blocks(self, limit: int | None = None) -> Iterator[Sequence[tuple[Any, ...]]]:
-        end = self._row_count if limit is None else self._position + limit
-        end = min(end, self._row_count)
-        while self._position < end:
-            place = self._position - self._block_start
-            if not 0 <= place < len(self._block):
-                self._read_block()
-                place = 0
-            block = self._block[place : place + end - self._position]
-            self._position += len(block)
-            yield block
+    def _gather(self, make: Callable[[int, int], list[_Made]]) -> list[_Made]:
+        """What is made of the rest of the rows, a block at a time."""
+        found: list[_Made] = []
+        with self._timed():
+            while self._position < self._row_count:
+                stop = min(self._position + MOST_BLOCK_ROWS, self._row_count)
+                with collection_paused():
+                    found += make(self._position, stop)
+                self._position = stop
+        return found
 
     def _take_rest(self) -> int:
         start = self._position
         self._position = self._row_count
         return start
+
+    def _all_places(self) -> list[int | None]:
+        return list(range(len(self._rows.names)))
 
     def _place(self, key: int | str) -> int | None:
         names = self._rows.names

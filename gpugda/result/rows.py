@@ -1,4 +1,4 @@
-"""Rows of Python values from a table of columns, made block by block."""
+"""Python values of a table of columns: a column at a time, rows by zipping them."""
 
 from __future__ import annotations
 
@@ -7,65 +7,143 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind, to_values
-from gpugda.result.entities import fresh
+from gpugda.data.pieces import pieces_of
 from gpugda.values import Entity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
     from gpugda.execute.result_table import ResultTable
     from gpugda.result.entities import EntityReader
 
-__all__ = ["BLOCK_ROWS", "column_values", "read_blocks"]
+__all__ = ["BLOCK_ROWS", "FIRST_BLOCK_ROWS", "MOST_BLOCK_ROWS", "RowReader"]
 
+FIRST_BLOCK_ROWS = 250
+"""Records made for who asks for one: each next block is longer."""
 BLOCK_ROWS = 1000
-"""Rows made at a time: enough to spread a block's fixed cost, few enough for a quick first row."""
+"""Rows made at a time for texts and JSON."""
+MOST_BLOCK_ROWS = 16_000
+"""Rows made at a time where all are wanted: enough to spread a block's fixed cost, few enough that
+they fit a processor's cache, and that memory stays bounded while rows are read one by one."""
+
+_CHANGEABLE = frozenset({list, dict, Entity})
 
 
-def read_blocks(
-    table: ResultTable, entities: EntityReader, start: int = 0, stop: int | None = None
-) -> Iterator[list[tuple[Any, ...]]]:
-    """The rows from ``start`` to ``stop`` as lists of at most ``BLOCK_ROWS`` tuples."""
-    stop = table.row_count if stop is None else min(stop, table.row_count)
-    for low in range(start, stop, BLOCK_ROWS):
-        high = min(low + BLOCK_ROWS, stop)
-        columns = [column_values(column, entities, low, high) for column in table.columns]
-        yield list(zip(*columns, strict=True)) if columns else [()] * (high - low)
+class RowReader:
+    """Values of some rows, with None for null.
+
+    Args:
+        table: The rows.
+        entities: Makes the nodes and relationships.
+    """
+
+    def __init__(self, table: ResultTable, entities: EntityReader) -> None:
+        self._table = table
+        self._entities = entities
+        self._texts: dict[int, NDArray[Any]] = {}  # per dictionary that is decoded as a whole
+
+    def rows(self, start: int, stop: int) -> Iterable[tuple[Any, ...]]:
+        """The rows ``start … stop-1``, each read once."""
+        places = range(len(self._table.columns))
+        if not places:
+            return [()] * (stop - start)
+        return zip(*(self.column(place, start, stop) for place in places), strict=True)
+
+    def blocks(self, start: int, stop: int) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows as lists of at most ``BLOCK_ROWS``."""
+        stop = min(stop, self._table.row_count)
+        for low in range(start, stop, BLOCK_ROWS):
+            yield list(self.rows(low, min(low + BLOCK_ROWS, stop)))
+
+    def column(self, place: int, start: int, stop: int) -> list[Any]:
+        """The values of one column."""
+        pieces = pieces_of(self._table.columns[place], start, stop)
+        found = self.values(next(pieces))
+        for piece in pieces:
+            found += self.values(piece)
+        return found
+
+    def values(self, column: Column) -> list[Any]:
+        """The values of a column, or of a piece of one."""
+        kind = column.kind
+        if kind is ColumnKind.NODE or kind is ColumnKind.RELATIONSHIP:
+            return self._entity_values(column)
+        if kind is ColumnKind.STRING:
+            return self._text_values(column)
+        values = to_values(column)
+        if kind is ColumnKind.OBJECT and not _CHANGEABLE.isdisjoint(map(type, values)):
+            return _Rebuilder(self._entities, values).rebuilt
+        return values
+
+    def _entity_values(self, column: Column) -> list[Any]:
+        is_node = column.kind is ColumnKind.NODE
+        read = self._entities.nodes if is_node else self._entities.relationships
+        if column.valid is None:
+            return read(column.values)
+        found: NDArray[Any] = np.full(len(column), None, dtype=object)
+        made = read(column.values[column.valid])
+        found[column.valid] = np.fromiter(made, dtype=object, count=len(made))
+        values: list[Any] = found.tolist()
+        return values
+
+    def _text_values(self, column: Column) -> list[Any]:
+        dictionary = column.dictionary
+        if not dictionary or len(dictionary) > self._table.row_count:
+            return to_values(column)
+        texts = self._texts.get(id(dictionary))
+        if texts is None:
+            everything = dictionary.values(np.arange(len(dictionary), dtype=np.int32))
+            texts = self._texts[id(dictionary)] = np.array(everything, dtype=object)
+        found = texts[column.values]
+        if column.valid is not None:
+            found[~column.valid] = None
+        values: list[Any] = found.tolist()
+        return values
 
 
-def column_values(column: Column, entities: EntityReader, start: int, stop: int) -> list[Any]:
-    """The values of some rows of a column, with None for null."""
-    valid = None if column.valid is None else column.valid[start:stop]
-    piece = Column(column.kind, column.values[start:stop], valid, column.dictionary)
-    if column.kind is ColumnKind.NODE or column.kind is ColumnKind.RELATIONSHIP:
-        return _entity_values(piece, entities)
-    values = to_values(piece)
-    if column.kind is ColumnKind.OBJECT:
-        return [_with_entities(fresh(value), entities) for value in values]
-    return values
+class _Rebuilder:
+    """Lists and maps as the user's own, for the graph's must not be changed, and entities in them.
+
+    Attributes:
+        rebuilt: The values.
+    """
+
+    def __init__(self, entities: EntityReader, values: list[Any]) -> None:
+        nodes: dict[int, Any] = {}
+        relationships: dict[int, Any] = {}
+        self._known = {True: nodes, False: relationships}
+        for value in values:
+            self._note(value)
+        if nodes:
+            nodes.update(zip(nodes, entities.nodes(_indexes(nodes)), strict=True))
+        if relationships:
+            found = entities.relationships(_indexes(relationships))
+            relationships.update(zip(relationships, found, strict=True))
+        self.rebuilt = [self._rebuilt(value) for value in values]
+
+    def _note(self, value: Any) -> None:
+        kind = type(value)
+        if kind is Entity:
+            self._known[value.is_node][value.index] = None
+        elif kind is list:
+            for item in value:
+                self._note(item)
+        elif kind is dict:
+            for item in value.values():
+                self._note(item)
+
+    def _rebuilt(self, value: Any) -> Any:
+        kind = type(value)
+        if kind is Entity:
+            return self._known[value.is_node][value.index]
+        if kind is list:
+            return [self._rebuilt(item) for item in value]
+        if kind is dict:
+            return {key: self._rebuilt(item) for key, item in value.items()}
+        return value
 
 
-def _entity_values(column: Column, entities: EntityReader) -> list[Any]:
-    read = entities.nodes if column.kind is ColumnKind.NODE else entities.relationships
-    if column.valid is None:
-        return list(read(column.values))
-    found: list[Any] = [None] * len(column)
-    places = np.flatnonzero(column.valid)
-    made: Sequence[Any] = read(column.values[places])
-    for place, value in zip(places.tolist(), made, strict=True):
-        found[place] = value
-    return found
-
-
-def _with_entities(value: Any, entities: EntityReader) -> Any:
-    # Lists and maps of a mixed column may hold nodes and relationships.
-    if isinstance(value, Entity):
-        index: NDArray[np.uint32] = np.array([value.index], dtype=np.uint32)
-        return (entities.nodes if value.is_node else entities.relationships)(index)[0]
-    if isinstance(value, list):
-        return [_with_entities(item, entities) for item in value]
-    if isinstance(value, dict):
-        return {key: _with_entities(item, entities) for key, item in value.items()}
-    return value
+def _indexes(known: dict[int, Any]) -> NDArray[np.uint32]:
+    return np.fromiter(known, dtype=np.uint32, count=len(known))

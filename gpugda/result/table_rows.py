@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.pieces import pieces_of
 from gpugda.result.entities import PlainEntities
-from gpugda.result.rows import column_values, read_blocks
+from gpugda.result.rows import RowReader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import neo4j
     import pyarrow as pa
@@ -19,17 +21,16 @@ if TYPE_CHECKING:
 
     from gpugda.execute.result_table import ResultTable
     from gpugda.result.arrow_values import EntityForm
-    from gpugda.result.entities import EntityReader
+    from gpugda.result.frames import FrameColumn
     from gpugda.result.neo4j_entities import Neo4jEntities
 
 __all__ = ["TableRows"]
 
-_WITH_ENTITIES = frozenset({ColumnKind.NODE, ColumnKind.RELATIONSHIP, ColumnKind.OBJECT})
-_CHOSEN_BY_PANDAS = frozenset({ColumnKind.STRING, ColumnKind.BOOLEAN})
+_SCALARS = frozenset({ColumnKind.BOOLEAN, ColumnKind.INTEGER, ColumnKind.FLOAT, ColumnKind.STRING})
 
 
 class TableRows:
-    """A `RowSource` of a table: Python values are made block by block as they are read.
+    """A `RowSource` of a table: Python values are made as they are read.
 
     neo4j is imported with the first node or relationship; those of one result belong to one graph.
 
@@ -40,6 +41,7 @@ class TableRows:
     def __init__(self, table: ResultTable) -> None:
         self.table = table
         self._entities: Neo4jEntities | None = None
+        self._made: RowReader | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -51,24 +53,46 @@ class TableRows:
         """See `RowSource`."""
         return self.table.row_count
 
-    def block(self, start: int) -> Sequence[tuple[Any, ...]]:
+    def records(self, start: int, stop: int) -> Sequence[neo4j.Record]:
         """See `RowSource`."""
-        return next(read_blocks(self.table, self._reader(), start))
+        from gpugda.result.records import make_records
 
-    def record_maker(self) -> Callable[[tuple[Any, ...]], neo4j.Record]:
+        return make_records(self.names, self._reader().rows(start, stop))
+
+    def column(self, place: int, start: int, stop: int) -> list[Any]:
         """See `RowSource`."""
-        from gpugda.result.records import record_maker
+        (values,) = self._columns([place], start, stop)
+        return list(values)
 
-        return record_maker(self.names)
+    def values(self, places: Sequence[int | None], start: int, stop: int) -> list[list[Any]]:
+        """See `RowSource`."""
+        if not places:
+            return [[] for _ in range(start, stop)]
+        return list(map(list, zip(*self._columns(places, start, stop), strict=True)))
+
+    def data(
+        self, names: Sequence[str], places: Sequence[int | None], start: int, stop: int
+    ) -> list[dict[str, Any]]:
+        """See `RowSource`: only what is no scalar takes the driver's way, which is long."""
+        if not places:
+            return [{} for _ in range(start, stop)]
+        columns = [
+            values if place is None or self._is_scalar(place) else _as_data(values)
+            for place, values in zip(places, self._columns(places, start, stop), strict=True)
+        ]
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def graph(self) -> Graph:
         """See `RowSource`."""
-        entities = self._hydration()
+        reader, entities = self._reader(), self._hydration()
         for column in self.table.columns:
-            if column.kind is ColumnKind.OBJECT:
-                column_values(column, entities, 0, len(column))
-            elif column.kind in _WITH_ENTITIES:
-                some = column.values if column.valid is None else column.values[column.valid]
+            if column.kind in _SCALARS:
+                continue
+            for piece in pieces_of(column):
+                if column.kind is ColumnKind.OBJECT:
+                    reader.values(piece)
+                    continue
+                some = piece.values if piece.valid is None else piece.values[piece.valid]
                 is_node = column.kind is ColumnKind.NODE
                 (entities.nodes if is_node else entities.relationships)(np.unique(some))
         return entities.graph
@@ -76,7 +100,7 @@ class TableRows:
     def plain_blocks(self, start: int, stop: int) -> Iterator[list[tuple[Any, ...]]]:
         """See `RowSource`."""
         plain = PlainEntities(self.table.graph, self.table.entity_properties)
-        return read_blocks(self.table, plain, start, stop)
+        return RowReader(self.table, plain).blocks(start, stop)
 
     def arrow(self, start: int, form: EntityForm, dictionary_strings: bool) -> pa.Table:
         """See `RowSource`."""
@@ -84,14 +108,51 @@ class TableRows:
 
         return arrow_table(self.table, start, form, dictionary_strings)
 
-    def pandas_types(self, start: int) -> list[str | None]:
+    def frame_columns(self, start: int) -> list[FrameColumn]:
         """See `RowSource`."""
-        return [_pandas_type(column) for column in self.table.columns]
+        return [
+            self._frame_column(place, column, start)
+            for place, column in enumerate(self.table.columns)
+        ]
 
-    def _reader(self) -> EntityReader:
-        if any(column.kind in _WITH_ENTITIES for column in self.table.columns):
-            return self._hydration()
-        return PlainEntities(self.table.graph)  # never asked for any: neo4j need not be imported
+    def _frame_column(self, place: int, column: Column, start: int) -> FrameColumn:
+        # Nullable integers: as floats, which pandas would choose, large ones would change.
+        if column.kind is ColumnKind.INTEGER and column.valid is None:
+            return column.values[start:], "int64"
+        if column.kind is ColumnKind.FLOAT and column.valid is None:
+            return column.values[start:], "float64"
+        dtype = {
+            ColumnKind.INTEGER: "Int64",
+            ColumnKind.FLOAT: "float64",
+            ColumnKind.STRING: None,
+            ColumnKind.BOOLEAN: None,
+        }.get(column.kind, "object")
+        return self._reader().column(place, start, self.row_count), dtype
+
+    def _columns(self, places: Sequence[int | None], start: int, stop: int) -> list[Iterable[Any]]:
+        """The values of some columns; of those that hold entities, all are made or none.
+
+        For the ends of a relationship get their labels and properties from the node columns beside
+        it, and a node leads to the graph.
+        """
+        wanted = {place for place in places if place is not None}
+        if not all(map(self._is_scalar, wanted)):
+            everything = range(len(self.table.columns))
+            wanted.update(place for place in everything if not self._is_scalar(place))
+        reader = self._reader()
+        made = {place: reader.column(place, start, stop) for place in sorted(wanted)}
+        return [repeat(None, stop - start) if each is None else made[each] for each in places]
+
+    def _is_scalar(self, place: int) -> bool:
+        return self.table.columns[place].kind in _SCALARS
+
+    def _reader(self) -> RowReader:
+        if self._made is None:
+            if any(column.kind not in _SCALARS for column in self.table.columns):
+                self._made = RowReader(self.table, self._hydration())
+            else:  # never asked for any: neo4j need not be imported
+                self._made = RowReader(self.table, PlainEntities(self.table.graph))
+        return self._made
 
     def _hydration(self) -> Neo4jEntities:
         if self._entities is None:
@@ -101,10 +162,7 @@ class TableRows:
         return self._entities
 
 
-def _pandas_type(column: Column) -> str | None:
-    # Nullable integers: as floats, which pandas would choose, large ones would be other numbers.
-    if column.kind is ColumnKind.INTEGER:
-        return "int64" if column.valid is None else "Int64"
-    if column.kind is ColumnKind.FLOAT:
-        return "float64"
-    return None if column.kind in _CHOSEN_BY_PANDAS else "object"
+def _as_data(values: Iterable[Any]) -> list[Any]:
+    from gpugda.result.records import make_records
+
+    return [record.data()["value"] for record in make_records(("value",), zip(values))]

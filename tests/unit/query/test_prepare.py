@@ -25,3 +25,16 @@ def test_errors_are_raised_again(text, error):
         with pytest.raises(error) as caught:
             prepare(text)
         assert caught.value.line == 1
+
+
+def test_what_is_refused_is_read_once_and_raised_each_time_anew(monkeypatch):
+    text = "OPTIONAL MATCH (only:ThatTest) RETURN only"
+    with pytest.raises(UnsupportedQueryError) as first:
+        prepare(text)
+    monkeypatch.setattr("gpugda.query.prepare.parse", None)
+    with pytest.raises(UnsupportedQueryError) as second:
+        prepare(text)
+    assert first.value is not second.value
+    assert str(first.value) == str(second.value)
+    assert vars(first.value) == vars(second.value)
+    assert second.value.construct == "OPTIONAL MATCH"

@@ -30,7 +30,8 @@ def driver_summary(**metadata):
 def native(names, rows, **metadata):
     records = [neo4j.Record(zip(names, row, strict=True)) for row in rows]
     answer = NativeAnswer(tuple(names), records, driver_summary(**metadata), None)
-    result = Result.from_native(answer, Summary("native", "it writes", rows=len(rows)))
+    summary = Summary("native", "it writes", rows=len(rows), native=answer.summary)
+    result = Result.from_native(answer, summary)
     return result, records
 
 

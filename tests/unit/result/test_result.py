@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+from itertools import pairwise
 
 import neo4j
 import neo4j.exceptions
 import numpy as np
+import pandas as pd
 import pytest
 
-from gpugda.data.columns import Column, ColumnKind
-from gpugda.result.rows import BLOCK_ROWS
+from gpugda.data.columns import Column, ColumnKind, column_from_values
+from gpugda.data.pieces import PiecedColumn
+from gpugda.result.rows import BLOCK_ROWS, FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS
 from gpugda.values import Entity
 
 NUMBERS = [[1, "a"], [2, "b"], [3, None]]
@@ -151,6 +155,93 @@ def test_all_rows_across_blocks_in_mixed_reading(result_of_columns):
     assert taken == list(range(count))
 
 
+SIZES = [0, 1, FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS + FIRST_BLOCK_ROWS + 1, 2 * MOST_BLOCK_ROWS]
+READERS = {
+    "iterating": lambda result: [tuple(record) for record in result],
+    "fetch": lambda result: [
+        tuple(each) for size in (3, MOST_BLOCK_ROWS, 99_999) for each in result.fetch(size)
+    ],
+    "values": lambda result: list(map(tuple, result.values())),
+    "values by name": lambda result: list(map(tuple, result.values("i", "s", "n"))),
+    "data": lambda result: [tuple(row.values()) for row in result.data()],
+    "to_arrow": lambda result: [tuple(row.values()) for row in result.to_arrow().to_pylist()],
+    "plain_blocks": lambda result: [row for block in result.plain_blocks() for row in block],
+    "to_df": lambda result: [
+        tuple(None if each is pd.NA or each is np.nan else each for each in row)
+        for row in result.to_df().astype(object).itertuples(index=False)
+    ],
+}
+
+
+@pytest.mark.parametrize("count", SIZES)
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+@pytest.mark.parametrize("begin", [0, 2])
+def test_every_way_of_reading_finds_the_same_rows(result_of_columns, count, read, begin):
+    """In one array and in pieces, from the start and after some rows."""
+    rows = [(i, f"text {i % 7}", None if i % 3 else -i) for i in range(count)]
+    names = ("i", "s", "n")
+    for cuts in ((), (1,), (FIRST_BLOCK_ROWS, FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS + 5)):
+        columns = {name: pieced([row[at] for row in rows], cuts) for at, name in enumerate(names)}
+        result = result_of_columns(**columns)
+        taken = list(map(tuple, result.fetch(begin)))
+        assert taken + read(result) == rows
+        assert result.peek() is None
+
+
+def pieced(values, cuts):
+    """The column of some values, cut at these places."""
+    if not values:
+        return Column(ColumnKind.INTEGER, np.zeros(0, dtype=np.int64))
+    column = column_from_values(values)
+    ends = [0, *(min(cut, len(values)) for cut in cuts), len(values)]
+    parts = [column.take(np.arange(low, high)) for low, high in pairwise(ends)]
+    return PiecedColumn(parts) if cuts else column
+
+
+def test_collecting_garbage_goes_on_after_reading(three):
+    assert gc.isenabled()
+    next(three)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        three.values()
+        assert not gc.isenabled()  # as it was found
+    finally:
+        gc.enable()
+
+
+def test_data_is_that_of_the_records(result_of):
+    rows = [
+        [1, "a", Entity(True, 0), Entity(False, 1), [Entity(True, 1), 2], {"k": [1.5]}],
+        [None, None, None, Entity(False, 1), None, {"k": Entity(False, 0)}],
+    ]
+    names = ["i", "s", "n", "r", "l", "m"]
+    whole = result_of(names, rows).data()
+    assert whole == [record.data() for record in result_of(names, rows)]
+    some = ("m", 2, "missing", "i")
+    assert result_of(names, rows).data(*some) == [
+        record.data(*some) for record in result_of(names, rows)
+    ]
+    assert [list(row) for row in whole] == [names, names]
+
+
+@pytest.mark.parametrize(
+    "read", [lambda result: result.value("r"), lambda result: [row[0] for row in result.values(0)]]
+)
+def test_ends_are_whole_though_their_columns_are_not_read(result_of, read):
+    ann, bob, knows = Entity(True, 0), Entity(True, 1), Entity(False, 0)
+    (relationship,) = read(result_of(["r", "a", "l"], [[knows, ann, [bob]]]))
+    assert [node["name"] for node in relationship.nodes] == ["Ann", 'Bob "B"']
+    assert list(relationship.graph.relationships) == [relationship]
+
+
+def test_rows_share_nothing_that_can_be_changed(result_of):
+    first, second = result_of(["n", "l"], [[Entity(True, 0), [1]]] * 2).data()
+    first["n"]["tags"].append("z")
+    first["l"].append(2)
+    assert second == {"n": {"name": "Ann", "tags": ["x", "y"]}, "l": [1]}
+
+
 def test_reading_adds_to_the_time(three):
     assert "materialise" not in three.summary.timings
     three.values()
@@ -184,7 +275,7 @@ def test_scalars_need_no_neo4j():
     code = """
 import sys, numpy as np
 from gpugda.execute.result_table import ResultTable
-from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.result.result import Result
 from gpugda.result.summary import Summary
 column = Column(ColumnKind.INTEGER, np.arange(3))
