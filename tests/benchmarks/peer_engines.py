@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import threading
 import time
 import traceback
@@ -31,9 +32,12 @@ class TooLongError(Exception):
 
 
 class Engine(Protocol):
-    """Loads a graph, then counts; only the counting itself is in `count`."""
+    """Loads a graph, then counts; only the counting itself is in `count`.
 
-    def __init__(self, graph: PeerGraph, device: str | None) -> None: ...
+    ``where`` is gpugda's device, or a server's address.
+    """
+
+    def __init__(self, graph: PeerGraph, where: str | None) -> None: ...
 
     def count(self, text: str, seconds: float) -> int:
         """Raises `TooLongError` when the time is over, anything else when it cannot."""
@@ -44,7 +48,7 @@ class Gpugda:
 
     strategy: str | None = None
 
-    def __init__(self, graph: PeerGraph, device: str | None) -> None:
+    def __init__(self, graph: PeerGraph, where: str | None) -> None:
         ids = np.arange(len(graph.label_set_of))
         labels = np.empty(len(graph.label_sets), dtype=object)
         labels[:] = [list(each) for each in graph.label_sets]
@@ -58,7 +62,7 @@ class Gpugda:
                 **graph.relationship_columns,
             },
         )
-        self._accelerator = gpugda.connect(source, device=device)
+        self._accelerator = gpugda.connect(source, device=where)
         # The first query uploads the graph: that is part of loading it.
         self._accelerator.run("MATCH (a)-->(b) RETURN count(*)", engine="gpu")
 
@@ -82,7 +86,7 @@ class Gpsm(Gpugda):
 class Ladybug:
     """A node table per label set, a relationship table per type; in memory."""
 
-    def __init__(self, graph: PeerGraph, device: str | None) -> None:
+    def __init__(self, graph: PeerGraph, where: str | None) -> None:
         import ladybug
 
         self._connection = ladybug.Connection(ladybug.Database(buffer_pool_size=PEER_MEMORY))
@@ -129,7 +133,7 @@ class Ladybug:
 class DuckDB:
     """Tables of relationships by type and of nodes by label, and one of all; in memory."""
 
-    def __init__(self, graph: PeerGraph, device: str | None) -> None:
+    def __init__(self, graph: PeerGraph, where: str | None) -> None:
         import duckdb
 
         self._interrupted = duckdb.InterruptException
@@ -162,6 +166,80 @@ class DuckDB:
         return found
 
 
+class Neo4j:
+    """A server of one's own: written to if it is empty, or holds a graph of this benchmark.
+
+    User and password are `NEO4J_USERNAME` and `NEO4J_PASSWORD`. Relationships are distinct there of
+    themselves; labels have indexes on their properties.
+    """
+
+    batch = 20_000
+
+    def __init__(self, graph: PeerGraph, where: str | None) -> None:
+        import neo4j
+
+        user, password = os.environ.get("NEO4J_USERNAME", "neo4j"), os.environ.get("NEO4J_PASSWORD")
+        self._query, self._error = neo4j.Query, neo4j.exceptions.Neo4jError
+        driver = neo4j.GraphDatabase.driver(
+            where or "",
+            auth=(user, password) if password else None,
+            notifications_min_severity="OFF",
+        )
+        self._session = driver.session()
+        self._wipe()
+        ids = self._create_nodes(graph)
+        self._create_relationships(graph, ids)
+
+    def _wipe(self) -> None:
+        """Raises RuntimeError where the data is not ours to delete."""
+        if self._rows("MATCH (n) RETURN 1 LIMIT 1"):
+            if not self._rows("MATCH (n:GpugdaPeers) RETURN 1 LIMIT 1"):
+                raise RuntimeError("the database is not empty: nothing was written")
+            self._rows("MATCH (n) CALL { WITH n DETACH DELETE n } IN TRANSACTIONS OF 20000 ROWS")
+        self._rows("CREATE (:GpugdaPeers)")
+
+    def _create_nodes(self, graph: PeerGraph) -> np.ndarray:
+        rows, ids = node_table(graph).to_pylist(), np.zeros(len(graph.label_set_of), np.int64)
+        for at, labels in enumerate(graph.label_sets):
+            mine = np.flatnonzero(graph.label_set_of == at)
+            made = "UNWIND $rows AS row CREATE (n:" + ":".join(labels) + ") SET n = row"
+            for part in self._parts(mine):
+                found = self._rows(f"{made} RETURN id(n)", rows=[rows[each] for each in part])
+                ids[part] = [each[0] for each in found]
+            for key in graph.node_columns:
+                self._rows(f"CREATE INDEX IF NOT EXISTS FOR (n:{labels[-1]}) ON (n.{key})")
+        self._rows("CALL db.awaitIndexes()")
+        return ids
+
+    def _create_relationships(self, graph: PeerGraph, ids: np.ndarray) -> None:
+        rows = pa.table({"rid": np.arange(len(graph.source)), **graph.relationship_columns})
+        properties = rows.drop_columns("rid").to_pylist()
+        source, target = ids[graph.source].tolist(), ids[graph.target].tolist()
+        for at, name in enumerate(graph.types):
+            made = (
+                "UNWIND $rows AS row MATCH (a) WHERE id(a) = row[0] MATCH (b) WHERE id(b) = row[1] "
+                f"CREATE (a)-[r:`{name}`]->(b) SET r = row[2]"
+            )
+            for part in self._parts(np.flatnonzero(graph.type_of == at)):
+                chosen = [(source[each], target[each], properties[each]) for each in part]
+                self._rows(made, rows=chosen)
+
+    def _parts(self, places: np.ndarray) -> list[np.ndarray]:
+        return [places[at : at + self.batch] for at in range(0, len(places), self.batch)]
+
+    def _rows(self, text: str, **parameters: Any) -> list[list[Any]]:
+        return [record.values() for record in self._session.run(text, parameters)]
+
+    def count(self, text: str, seconds: float) -> int:
+        try:
+            found: int = self._session.run(self._query(text, timeout=seconds)).single()[0]
+        except self._error as error:
+            if "TimedOut" in (error.code or ""):
+                raise TooLongError from error
+            raise
+        return found
+
+
 def node_table(graph: PeerGraph) -> pa.Table:
     return pa.table({"id": np.arange(len(graph.label_set_of)), **graph.node_columns})
 
@@ -184,14 +262,14 @@ ENGINES: dict[str, type[Engine]] = {
     "gpugda": Gpugda,
     "ladybug": Ladybug,
     "duckdb": DuckDB,
+    "neo4j": Neo4j,
     "gpsm": Gpsm,
 }
 TEXTS: dict[str, Callable[[Motif, PeerGraph], str]] = {
-    "gpugda": lambda motif, _: motif.text,
     "ladybug": ladybug_text,
     "duckdb": sql_text,
-    "gpsm": lambda motif, _: motif.text,
 }
+"""Those that do not take the query as it stands."""
 
 
 class Answer:
@@ -204,15 +282,16 @@ class Answer:
 class Child:
     """An engine in a process of its own, started and loaded at the first query."""
 
-    def __init__(self, name: str, graph: PeerGraph, device: str | None) -> None:
+    def __init__(self, name: str, graph: PeerGraph, where: str | None) -> None:
         self.name, self.load_seconds = name, 0.0
-        self._graph, self._device = graph, device
+        self._graph, self._where = graph, where
         self._process: multiprocessing.process.BaseProcess | None = None
 
     def ask(self, motif: Motif, seconds: float) -> Answer:
         """One run; a process that does not answer in time is killed, and made anew next time."""
         self.start()
-        self._pipe.send((TEXTS[self.name](motif, self._graph), seconds))
+        text = TEXTS[self.name](motif, self._graph) if self.name in TEXTS else motif.text
+        self._pipe.send((text, seconds))
         answer = self._receive(seconds + GRACE)
         return Answer("too long", None, seconds) if answer is None else answer
 
@@ -226,7 +305,7 @@ class Child:
             return
         context = multiprocessing.get_context("spawn")
         self._pipe, other = context.Pipe()
-        arguments = (other, ENGINES[self.name], self._graph, self._device)
+        arguments = (other, ENGINES[self.name], self._graph, self._where)
         self._process = context.Process(target=serve, args=arguments, daemon=True)
         self._process.start()
         other.close()
@@ -254,11 +333,11 @@ class Child:
             self._pipe.close()
 
 
-def serve(pipe: Connection, engine: type[Engine], graph: PeerGraph, device: str | None) -> None:
+def serve(pipe: Connection, engine: type[Engine], graph: PeerGraph, where: str | None) -> None:
     """The child: loads, then answers until it is killed or the parent is gone."""
     try:
         started = time.perf_counter()
-        loaded = engine(graph, device)
+        loaded = engine(graph, where)
         pipe.send(Answer("ok", None, time.perf_counter() - started))
         while True:
             text, limit = pipe.recv()

@@ -4,7 +4,7 @@ Needs `pip install 'gpugda[peers]'`. As a test: `make bench`. By hand, on any de
 
     python tests/benchmarks/test_peers.py [--device DEVICE] [--graphs wiki-Vote,umls] [--queries paths]
 
-What it found stands in build/peers.md and build/peers.csv.
+`--neo4j URI` adds Neo4j, which loads for minutes. What it found stands in build/peers.md and build/peers.csv.
 """
 
 from __future__ import annotations
@@ -82,6 +82,10 @@ class Row:
     count: int | None = None
     agreed: list[str] = field(default_factory=list)
 
+    @property
+    def peers(self) -> list[str]:
+        return [name for name in self.figures if name != "gpugda"]
+
     def ratio(self, peer: str) -> tuple[float, str] | None:
         """Peer's time by gpugda's, and ``=``, or ``>`` or ``<`` where one ran out of time."""
         mine, other = self.figures["gpugda"], self.figures[peer]
@@ -108,6 +112,7 @@ def compare(graph: str, asked: argparse.Namespace) -> Iterator[Row]:
     seconds = time.perf_counter() - started
     print(f"\n{graph}: {len(made.label_set_of):,} nodes, {len(made.source):,} relationships")
     children = [Child(name, made, asked.device) for name in ("gpugda", *PEERS)]
+    children += [Child("neo4j", made, asked.neo4j)] if asked.neo4j else []
     judge = Child("gpsm", made, asked.device)
     try:
         for child in children:
@@ -186,7 +191,7 @@ def times(row: Row, peer: str) -> str:
 
 def line(row: Row) -> str:
     texts = [f"{name} {milliseconds(each)} ms" for name, each in row.figures.items()]
-    texts += [f"{times(row, peer)} times {peer}" for peer in PEERS]
+    texts += [f"{times(row, peer)} times {peer}" for peer in row.peers]
     count = "no count" if row.count is None else f"{row.count:,}"
     alone = "" if len(row.agreed) > 1 else "; NOT CONFIRMED"
     return f"{row.graph}: {row.query}: {count}; {', '.join(texts)}{alone}"
@@ -220,6 +225,10 @@ def summary(rows: list[Row], peer: str) -> list[str]:
     return [*text, ""] if slower else text
 
 
+def summaries(rows: list[Row]) -> list[str]:
+    return [text for peer in rows[0].peers for text in summary(rows, peer)]
+
+
 def machine() -> str:
     model = "processor unknown"
     if (cpuinfo := Path("/proc/cpuinfo")).exists():
@@ -235,21 +244,22 @@ def write(rows: list[Row], asked: argparse.Namespace) -> Path:
     text = ["# gpugda and its peers", "", f"{machine()}; device: {asked.device or 'default'}.", ""]
     text += ["Best of some warm runs, milliseconds from the query's text to its count; "]
     text += [f"a run ends after {asked.limit:g} s. `times` is the peer's time by gpugda's.", ""]
-    for peer in PEERS:
-        text += summary(rows, peer)
-    text += ["| graph | query | count | gpugda | ladybug | times | duckdb | times | agreed |"]
-    text += ["| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |"]
+    text += summaries(rows)
+    peers = rows[0].peers
+    heads = ["graph", "query", "count", "gpugda", *(each for p in peers for each in (p, "times"))]
+    text += [f"| {' | '.join([*heads, 'agreed'])} |"]
+    text += [f"| --- | --- |{' ---: |' * (len(heads) - 2)} --- |"]
     for row in rows:
         cells = [row.graph, row.query, "-" if row.count is None else f"{row.count:,}"]
         cells.append(milliseconds(row.figures["gpugda"]))
-        for peer in PEERS:
+        for peer in peers:
             cells += [milliseconds(row.figures[peer]), times(row, peer)]
         text.append(f"| {' | '.join([*cells, ', '.join(row.agreed) or 'nobody'])} |")
     (BUILD / "peers.md").write_text("\n".join(text) + "\n", encoding="utf-8")
     with (BUILD / "peers.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         measured = ("outcome", "best_ms", "median_ms", "runs")
-        engines = ("gpugda", *PEERS)
+        engines = ("gpugda", *peers)
         writer.writerow(
             ["graph", "query", "count", "agreed"]
             + [f"{engine}_{each}" for engine in engines for each in measured]
@@ -266,6 +276,7 @@ def write(rows: list[Row], asked: argparse.Namespace) -> Path:
 def options(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--device")
+    parser.add_argument("--neo4j", metavar="URI", help="an empty server, which it will write to")
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, with commas between")
     parser.add_argument("--queries", default="", help="only those with this in their names")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for one run")
@@ -282,7 +293,7 @@ def test_peers(capsys):
     asked = options([])
     with capsys.disabled():
         rows = [row for graph in GRAPHS for row in compare(graph, asked)]
-        print("\n".join(summary(rows, "ladybug") + summary(rows, "duckdb")))
+        print("\n".join(summaries(rows)))
         print(f"see {write(rows, asked)}")
     ratios = [found for row in rows if (found := row.ratio("ladybug"))]
     assert geometric_mean(value for value, _ in ratios) >= GOAL
@@ -298,7 +309,7 @@ def main() -> None:
             rows += compare(graph, asked)
     finally:
         if rows:
-            print("\n".join(["", *summary(rows, "ladybug"), *summary(rows, "duckdb")]))
+            print("\n".join(["", *summaries(rows)]))
             print(f"see {write(rows, asked)}")
 
 
