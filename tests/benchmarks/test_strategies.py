@@ -62,6 +62,10 @@ REPEATS = 5
 
 
 def rmat(scale: int) -> GraphSource:
+    return as_graph(*rmat_ends(scale), 1 << scale)
+
+
+def rmat_ends(scale: int) -> tuple[np.ndarray, np.ndarray]:
     drawn = RMAT[scale][0] or 16 << scale
     random, nodes = np.random.default_rng(1), 1 << scale
     source, target = np.zeros(drawn, np.int64), np.zeros(drawn, np.int64)
@@ -72,18 +76,25 @@ def rmat(scale: int) -> GraphSource:
     pairs = np.unique(source * nodes + target)
     pairs = pairs[pairs // nodes != pairs % nodes]
     assert RMAT[scale][1] in (None, len(pairs)), f"{len(pairs)} relationships: another generator"
-    return as_graph(pairs // nodes, pairs % nodes, nodes)
+    return pairs // nodes, pairs % nodes
 
 
 def snap(name: str) -> GraphSource | None:
+    pairs = snap_ends(name)
+    if pairs is None:
+        return None
+    nodes, ends = np.unique(pairs, return_inverse=True)
+    ends = ends.reshape(pairs.shape)
+    return as_graph(ends[:, 0], ends[:, 1], len(nodes))
+
+
+def snap_ends(name: str) -> np.ndarray | None:
+    """Rows of source and target, as the file names them; None where it is absent."""
     if not (SNAP / name).exists():
         return None
     with lzma.open(SNAP / name, "rt") as lines:
         text = [line.replace(",", " ").split()[:2] for line in lines if line[0].isdigit()]
-    pairs = np.array(text, dtype=np.int64)
-    nodes, ends = np.unique(pairs, return_inverse=True)
-    ends = ends.reshape(pairs.shape)
-    return as_graph(ends[:, 0], ends[:, 1], len(nodes))
+    return np.array(text, dtype=np.int64)
 
 
 def as_graph(source: np.ndarray, target: np.ndarray, nodes: int) -> GraphSource:

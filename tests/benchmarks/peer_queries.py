@@ -1,0 +1,189 @@
+"""Queries for all engines: Cypher as gpugda gets it, and what a peer needs to count the same.
+
+Peers match homomorphically, so each gets inequalities between relationships, but only where the
+graph lets two of them meet: any more would slow it for nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import combinations, product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.peer_graphs import PeerGraph
+
+NODE = re.compile(r"\((?P<name>\w+)(?::(?P<label>\w+))?\)")
+RELATIONSHIP = re.compile(
+    r"(?P<left><?)-(?:\[(?P<name>\w+)?(?::(?P<types>[^\]]+))?\])?-(?P<right>>?)"
+)
+PROPERTY = re.compile(r"\b(\w+)\.\w+")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A query relationship; ``types`` is empty where any will do."""
+
+    name: str
+    source: str
+    target: str
+    types: tuple[str, ...]
+    directed: bool
+
+
+@dataclass(frozen=True)
+class Motif:
+    """A count of a query graph.
+
+    Args:
+        kind: Graphs of which kind it is for.
+        name: For people.
+        text: ``MATCH … [WHERE … AND …] RETURN count(*)``.
+        labels: By node; None where any will do.
+        steps: The relationships.
+        conditions: Comparisons of properties, which all three languages write alike.
+    """
+
+    kind: str
+    name: str
+    text: str
+    labels: dict[str, str | None]
+    steps: tuple[Step, ...]
+    conditions: tuple[str, ...]
+
+
+def motifs(kind: str) -> list[Motif]:
+    """Those of a kind of graph, in the order of `peer_queries.txt`."""
+    lines = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
+    fields = [
+        [part.strip() for part in line.split("|", 2)]
+        for line in lines
+        if line and not line.startswith("#")
+    ]
+    return [parse(*each) for each in fields if each[0] == kind]
+
+
+def parse(kind: str, name: str, text: str) -> Motif:
+    """The few forms that `peer_queries.txt` uses."""
+    found = re.fullmatch(r"MATCH (.+?)(?: WHERE (.+))? RETURN count\(\*\)", text)
+    assert found, text
+    labels: dict[str, str | None] = {}
+    steps: list[Step] = []
+    for path in found[1].split(", "):
+        position, before, relationship = 0, "", None
+        while node := NODE.match(path, position):
+            labels[node["name"]] = labels.get(node["name"]) or node["label"]
+            if relationship:
+                steps.append(_step(before, node["name"], relationship, len(steps)))
+            relationship, before = RELATIONSHIP.match(path, node.end()), node["name"]
+            position = relationship.end() if relationship else node.end()
+        assert position == len(path), text
+    conditions = tuple(found[2].split(" AND ")) if found[2] else ()
+    return Motif(kind, name, text, labels, tuple(steps), conditions)
+
+
+def _step(left: str, right: str, found: re.Match[str], number: int) -> Step:
+    types = tuple(each.strip("`") for each in (found["types"] or "").split("|") if each)
+    source, target = (right, left) if found["left"] else (left, right)
+    directed = bool(found["left"] or found["right"])
+    return Step(found["name"] or f"_{number}", source, target, types, directed)
+
+
+# ------------------------------------------------------------------ which relationships can meet
+def meetings(motif: Motif, graph: PeerGraph) -> Iterator[tuple[str, str]]:
+    """Pairs of query relationships that one relationship of the graph could match both of."""
+    disjoint = {
+        frozenset(pair)
+        for pair in combinations({label for label in motif.labels.values() if label}, 2)
+        if not any(set(pair) <= set(labels) for labels in graph.label_sets)
+    }
+    for one, other in combinations(motif.steps, 2):
+        if one.types and other.types and not set(one.types) & set(other.types):
+            continue
+        ways = [((one.source, other.source), (one.target, other.target))]
+        if not (one.directed and other.directed):
+            ways.append(((one.source, other.target), (one.target, other.source)))
+        if any(_possible(motif, same, graph.types_with_loops, disjoint) for same in ways):
+            yield one.name, other.name
+
+
+def _possible(
+    motif: Motif,
+    same: tuple[tuple[str, str], ...],
+    loops: set[str],
+    disjoint: set[frozenset[str]],
+) -> bool:
+    """Whether nodes can coincide so: no relationship bends to a loop, no labels exclude each other."""
+    group = {node: node for node in motif.labels}
+    for kept, merged in same:
+        old, new = group[merged], group[kept]
+        group = {node: new if each == old else each for node, each in group.items()}
+    for step in motif.steps:
+        if group[step.source] == group[step.target] and not (
+            loops & set(step.types) if step.types else loops
+        ):
+            return False
+    return not any(
+        group[a] == group[b] and frozenset((motif.labels[a], motif.labels[b])) in disjoint
+        for a, b in product(motif.labels, repeat=2)
+        if motif.labels[a] and motif.labels[b]
+    )
+
+
+# ------------------------------------------------------------------ the peers' languages
+def ladybug_text(motif: Motif, graph: PeerGraph) -> str:
+    """Cypher with labels as node tables, and with inequalities of `rid`: faster there than `id()`."""
+
+    def node(name: str) -> str:
+        label = motif.labels[name]
+        tables = [labels[-1] for labels in graph.label_sets if label in labels]
+        return f"({name}:{'|'.join(tables)})" if label else f"({name})"
+
+    def relationship(step: Step) -> str:
+        types = "|".join(f"`{each}`" for each in step.types)
+        arrow = "->" if step.directed else "-"
+        return f"-[{step.name}{':' if types else ''}{types}]{arrow}"
+
+    steps = [node(each.source) + relationship(each) + node(each.target) for each in motif.steps]
+    conditions = [*motif.conditions, *(f"{a}.rid <> {b}.rid" for a, b in meetings(motif, graph))]
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"MATCH {', '.join(steps)}{where} RETURN count(*)"
+
+
+def sql_text(motif: Motif, graph: PeerGraph) -> str:
+    """A join of the types' tables (rid, source, target), and of a node's where it is tested."""
+    tested = {name for each in motif.conditions for name in PROPERTY.findall(each)}
+    tables = [f"{_table(each, graph)} AS {each.name}" for each in motif.steps]
+    places: dict[str, list[str]] = {}
+    for step in motif.steps:
+        places.setdefault(step.source, []).append(f"{step.name}.source")
+        places.setdefault(step.target, []).append(f"{step.name}.target")
+    for name, label in motif.labels.items():
+        if (label and len(graph.label_sets) > 1) or name in tested:
+            tables.append(f"{_quoted(label or 'nodes')} AS {name}")
+            places[name].insert(0, f"{name}.id")
+    conditions = [f"{first} = {each}" for first, *others in places.values() for each in others]
+    conditions += motif.conditions
+    conditions += [f"{a}.rid <> {b}.rid" for a, b in meetings(motif, graph)]
+    return f"SELECT count(*) FROM {', '.join(tables)} WHERE {' AND '.join(conditions)}"
+
+
+def _table(step: Step, graph: PeerGraph) -> str:
+    tables = [_quoted(each) for each in step.types] or ["relationships"]
+    if step.directed and len(tables) == 1:
+        return tables[0]
+    parts = [f"SELECT * FROM {table}" for table in tables]
+    if not step.directed:
+        parts += [
+            f"SELECT * REPLACE (target AS source, source AS target) FROM {table} WHERE source <> target"
+            for table in tables
+        ]
+    return f"({' UNION ALL '.join(parts)})"
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'

@@ -1,0 +1,317 @@
+"""gpugda, Ladybug and DuckDB side by side; every count is compared, a wrong one fails.
+
+Needs `pip install 'gpugda[peers]'`. As a test: `make bench`. By hand, on any device:
+
+    python tests/benchmarks/test_peers.py [--device DEVICE] [--graphs wiki-Vote,umls] [--queries paths]
+
+`--neo4j URI` adds Neo4j, which loads for minutes. What it found stands in build/peers.md and build/peers.csv.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import importlib.metadata
+import importlib.util
+import math
+import os
+import statistics
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import pytest  # noqa: E402 - also run by hand, where the tests' folder is not on the path yet
+from benchmarks.peer_engines import Answer, Child  # noqa: E402
+from benchmarks.peer_graphs import GRAPHS  # noqa: E402
+from benchmarks.peer_queries import Motif, motifs  # noqa: E402
+
+BUILD = HERE.parents[1] / "build"
+PEERS = ("ladybug", "duckdb")
+LIMIT = 10.0
+RUNS = 7
+PATIENCE = 2.0
+"""Seconds of one engine on one query after which it is not asked again."""
+GOAL = 10.0
+"""Times Ladybug, geometric mean."""
+
+
+@dataclass
+class Figures:
+    """Of one engine and one query, in seconds; the first run is left out unless it is the only one."""
+
+    outcome: str = "ok"
+    seconds: list[float] = field(default_factory=list)
+    counts: set[int] = field(default_factory=set)
+
+    def add(self, answer: Answer) -> None:
+        self.outcome = answer.outcome
+        self.seconds.append(answer.seconds)
+        if answer.count is not None:
+            self.counts.add(answer.count)
+
+    @property
+    def best(self) -> float:
+        """Where not all runs ended well, the last: the limit, if it came to that."""
+        return min(self.seconds[1:] or self.seconds) if self.outcome == "ok" else self.seconds[-1]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds[1:] or self.seconds)
+
+
+@dataclass
+class Row:
+    """What was found of a query.
+
+    Args:
+        graph: Its name.
+        query: Its name.
+        figures: By engine.
+        count: What gpugda and those in ``agreed`` counted; None if nobody finished.
+        agreed: Who gave the count.
+    """
+
+    graph: str
+    query: str
+    figures: dict[str, Figures]
+    count: int | None = None
+    agreed: list[str] = field(default_factory=list)
+
+    @property
+    def peers(self) -> list[str]:
+        return [name for name in self.figures if name != "gpugda"]
+
+    def ratio(self, peer: str) -> tuple[float, str] | None:
+        """Peer's time by gpugda's, and ``=``, or ``>`` or ``<`` where one ran out of time."""
+        mine, other = self.figures["gpugda"], self.figures[peer]
+        if mine.outcome == other.outcome == "ok":
+            return other.best / mine.best, "="
+        if {mine.outcome, other.outcome} == {"ok", "too long"}:
+            return other.best / mine.best, ">" if mine.outcome == "ok" else "<"
+        return None
+
+
+# ------------------------------------------------------------------ measuring
+def absent_peers() -> list[str]:
+    return [each for each in PEERS if importlib.util.find_spec(each) is None]
+
+
+def compare(graph: str, asked: argparse.Namespace) -> Iterator[Row]:
+    """Each query of the graph in turn; the graph is loaded once by each engine."""
+    kind, make = GRAPHS[graph]
+    started = time.perf_counter()
+    made = make()
+    if made is None:
+        print(f"{graph}: absent (set GPUGDA_SHARED)")
+        return
+    seconds = time.perf_counter() - started
+    print(f"\n{graph}: {len(made.label_set_of):,} nodes, {len(made.source):,} relationships")
+    children = [Child(name, made, asked.device) for name in ("gpugda", *PEERS)]
+    children += [Child("neo4j", made, asked.neo4j)] if asked.neo4j else []
+    judge = Child("gpsm", made, asked.device)
+    try:
+        for child in children:
+            child.start()
+        loads = ", ".join(f"{child.name} {child.load_seconds:.2f} s" for child in children)
+        print(f"read from its file in {seconds:.2f} s; loaded by {loads}", flush=True)
+        for motif in motifs(kind):
+            if asked.queries in motif.name:
+                row = measure(graph, motif, children, judge, asked.limit)
+                print(line(row), flush=True)
+                yield row
+    finally:
+        for child in (*children, judge):
+            child.stop()
+
+
+def measure(graph: str, motif: Motif, children: list[Child], judge: Child, limit: float) -> Row:
+    """Rounds in which each engine runs once, in turning order."""
+    row = Row(graph, motif.name, {child.name: Figures() for child in children})
+    active = list(children)
+    for number in range(RUNS + 1):
+        for child in active[number % len(active) :] + active[: number % len(active)]:
+            figures = row.figures[child.name]
+            figures.add(child.ask(motif, limit))
+            if figures.outcome != "ok" or sum(figures.seconds) > PATIENCE:
+                active.remove(child)
+        if not active:
+            break
+    opinions = dict(row.figures)
+    if sum(bool(each.counts) for each in opinions.values()) == 1:
+        opinions[judge.name] = Figures()
+        opinions[judge.name].add(judge.ask(motif, limit))
+        judge.stop()
+    settle(row, opinions)
+    return row
+
+
+def settle(row: Row, opinions: dict[str, Figures]) -> None:
+    """Compares the counts. A peer that contradicts gpugda and all others is marked as wrong.
+
+    Raises:
+        AssertionError: gpugda failed, or its count is contradicted and not confirmed.
+    """
+    said = f"{row.graph}, {row.query}: " + ", ".join(
+        f"{name} {sorted(each.counts) or each.outcome}" for name, each in opinions.items()
+    )
+    mine = opinions["gpugda"]
+    assert mine.outcome in ("ok", "too long"), said
+    counts = mine.counts or set().union(*(each.counts for each in opinions.values()))
+    assert len(counts) <= 1, said
+    row.count = next(iter(counts), None)
+    row.agreed = [name for name, each in opinions.items() if each.counts == counts != set()]
+    wrong = [name for name, each in opinions.items() if each.counts - counts]
+    assert not wrong or len(row.agreed) > 1, said
+    for name in wrong:
+        print(f"WRONG: {said}")
+        opinions[name].outcome = "wrong"
+
+
+# ------------------------------------------------------------------ reporting
+def milliseconds(figures: Figures) -> str:
+    if figures.outcome == "ok":
+        return f"{figures.best * 1e3:,.1f}"
+    if figures.outcome == "too long":
+        return f"> {figures.best * 1e3:,.0f}"
+    return "wrong" if figures.outcome == "wrong" else "failed"
+
+
+def times(row: Row, peer: str) -> str:
+    ratio = row.ratio(peer)
+    if ratio is None:
+        return "-"
+    value, sign = ratio
+    return f"{'' if sign == '=' else sign + ' '}{value:,.{2 if value < 10 else 0}f}"
+
+
+def line(row: Row) -> str:
+    texts = [f"{name} {milliseconds(each)} ms" for name, each in row.figures.items()]
+    texts += [f"{times(row, peer)} times {peer}" for peer in row.peers]
+    count = "no count" if row.count is None else f"{row.count:,}"
+    alone = "" if len(row.agreed) > 1 else "; NOT CONFIRMED"
+    return f"{row.graph}: {row.query}: {count}; {', '.join(texts)}{alone}"
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    logs = [math.log(each) for each in values]
+    return math.exp(statistics.fmean(logs)) if logs else math.nan
+
+
+def summary(rows: list[Row], peer: str) -> list[str]:
+    ratios = [ratio for row in rows if (ratio := row.ratio(peer)) is not None]
+    both = [value for value, sign in ratios if sign == "="]
+    slower = [row for row in rows if (found := row.ratio(peer)) is not None and found[0] < 1]
+    text = [
+        f"**{peer}**: geometric mean {geometric_mean(both):.1f} times over {len(both)} queries that "
+        f"both finished; {geometric_mean(value for value, _ in ratios):.1f} times over {len(ratios)} "
+        f"if one that ran out of time ({sum(sign != '=' for _, sign in ratios)}) counts with the limit. "
+        f"gpugda is slower in {len(slower)}" + (":" if slower else "."),
+        "",
+    ]
+    unusable = [
+        f"{row.graph}, {row.query}"
+        for row in rows
+        if row.figures[peer].outcome not in ("ok", "too long")
+    ]
+    if unusable:
+        text[0] += f" It failed or counted wrongly in {len(unusable)}: {'; '.join(unusable)}."
+    slower.sort(key=lambda row: row.ratio(peer) or (0.0, ""))
+    text += [f"- {times(row, peer)}: {row.graph}, {row.query}" for row in slower]
+    return [*text, ""] if slower else text
+
+
+def summaries(rows: list[Row]) -> list[str]:
+    return [text for peer in rows[0].peers for text in summary(rows, peer)]
+
+
+def machine() -> str:
+    model = "processor unknown"
+    if (cpuinfo := Path("/proc/cpuinfo")).exists():
+        lines = cpuinfo.read_text(encoding="utf-8").splitlines()
+        model = next((each.split(":")[1].strip() for each in lines if "model name" in each), model)
+    versions = ", ".join(f"{each} {importlib.metadata.version(each)}" for each in PEERS)
+    return f"{os.cpu_count()} cores of {model}; {versions}, threads as they choose"
+
+
+def write(rows: list[Row], asked: argparse.Namespace) -> Path:
+    """build/peers.md and build/peers.csv."""
+    BUILD.mkdir(exist_ok=True)
+    text = ["# gpugda and its peers", "", f"{machine()}; device: {asked.device or 'default'}.", ""]
+    text += ["Best of some warm runs, milliseconds from the query's text to its count; "]
+    text += [f"a run ends after {asked.limit:g} s. `times` is the peer's time by gpugda's.", ""]
+    text += summaries(rows)
+    peers = rows[0].peers
+    heads = ["graph", "query", "count", "gpugda", *(each for p in peers for each in (p, "times"))]
+    text += [f"| {' | '.join([*heads, 'agreed'])} |"]
+    text += [f"| --- | --- |{' ---: |' * (len(heads) - 2)} --- |"]
+    for row in rows:
+        cells = [row.graph, row.query, "-" if row.count is None else f"{row.count:,}"]
+        cells.append(milliseconds(row.figures["gpugda"]))
+        for peer in peers:
+            cells += [milliseconds(row.figures[peer]), times(row, peer)]
+        text.append(f"| {' | '.join([*cells, ', '.join(row.agreed) or 'nobody'])} |")
+    (BUILD / "peers.md").write_text("\n".join(text) + "\n", encoding="utf-8")
+    with (BUILD / "peers.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        measured = ("outcome", "best_ms", "median_ms", "runs")
+        engines = ("gpugda", *peers)
+        writer.writerow(
+            ["graph", "query", "count", "agreed"]
+            + [f"{engine}_{each}" for engine in engines for each in measured]
+        )
+        for row in rows:
+            cells = [row.graph, row.query, row.count, " ".join(row.agreed)]
+            for each in (row.figures[engine] for engine in engines):
+                cells += [each.outcome, each.best * 1e3, each.median * 1e3, len(each.seconds)]
+            writer.writerow(cells)
+    return BUILD / "peers.md"
+
+
+# ------------------------------------------------------------------ as a test, and by hand
+def options(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device")
+    parser.add_argument("--neo4j", metavar="URI", help="an empty server, which it will write to")
+    parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, with commas between")
+    parser.add_argument("--queries", default="", help="only those with this in their names")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for one run")
+    asked = parser.parse_args(words)
+    if unknown := set(asked.graphs.split(",")) - set(GRAPHS):
+        parser.error(f"{', '.join(unknown)}: graphs are {', '.join(GRAPHS)}")
+    return asked
+
+
+@pytest.mark.perf
+def test_peers(capsys):
+    if absent := absent_peers():
+        pytest.skip(f"not installed: {', '.join(absent)} (pip install 'gpugda[peers]')")
+    asked = options([])
+    with capsys.disabled():
+        rows = [row for graph in GRAPHS for row in compare(graph, asked)]
+        print("\n".join(summaries(rows)))
+        print(f"see {write(rows, asked)}")
+    ratios = [found for row in rows if (found := row.ratio("ladybug"))]
+    assert geometric_mean(value for value, _ in ratios) >= GOAL
+
+
+def main() -> None:
+    asked = options(sys.argv[1:])
+    if absent := absent_peers():
+        sys.exit(f"not installed: {', '.join(absent)} (pip install 'gpugda[peers]')")
+    rows: list[Row] = []
+    try:
+        for graph in asked.graphs.split(","):
+            rows += compare(graph, asked)
+    finally:
+        if rows:
+            print("\n".join(["", *summaries(rows)]))
+            print(f"see {write(rows, asked)}")
+
+
+if __name__ == "__main__":
+    main()
