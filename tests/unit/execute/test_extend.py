@@ -300,9 +300,9 @@ OTHER_WAYS = {
         "extend_join._PAIRS_PER_LAUNCH": {True: 3, False: 3},
         "extend_rows._WORK_PER_LAUNCH": 1,
     },
-    "relationships closed one by one": {"extend_drafts._MOST_ROWS_OF_PAIR": 1},
+    "relationships closed one by one": {"extend_drafts.MOST_ROWS_OF_PAIR": 1},
     "one link a step": {"extend_drafts.MOST_LINKS": 1},
-    "two links a step": {"extend_drafts.MOST_LINKS": 2, "extend_drafts._MOST_ROWS_OF_PAIR": 2},
+    "two links a step": {"extend_drafts.MOST_LINKS": 2, "extend_drafts.MOST_ROWS_OF_PAIR": 2},
     "no rows, only pairs": {"extend_rows.MOST_EXCLUDED": -1},
 }
 
