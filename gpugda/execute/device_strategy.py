@@ -33,10 +33,11 @@ class PreparedJoin(Protocol):
     def variables(self) -> Sequence[Variable]:
         """What the columns of the last table hold."""
 
-    def tables(self) -> Iterator[Table | None]:
+    def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """Tables of full embeddings. Each is valid until the next one is asked for.
 
-        None between them only says that others may launch now.
+        Small ones at first where about ``enough`` rows suffice. None between them only says that
+        others may launch now.
         """
 
     def counts(self) -> Iterator[int]:
@@ -95,6 +96,7 @@ class DeviceStrategy(ABC):
         wanted: Wanted,
         report: StrategyReport,
         deadline: float | None = None,
+        enough: int | None = None,
     ) -> Generator[Embeddings]:
         """All embeddings, in chunks. Leaving the iteration early frees everything.
 
@@ -104,6 +106,7 @@ class DeviceStrategy(ABC):
             wanted: Columns to fetch.
             report: Filled while running.
             deadline: ``time.monotonic()`` at which to give up.
+            enough: After about so many embeddings the caller leaves; None if it does not.
 
         Raises:
             MemoryLimitError: Not possible within the memory limit.
@@ -119,7 +122,7 @@ class DeviceStrategy(ABC):
             with run.locked():
                 prepared = self._prepare(run, plan.bound, masks, wanted, counting=False)
             if prepared is not None:
-                yield from self._chunks(run, prepared)
+                yield from self._chunks(run, prepared, enough)
 
     def count(
         self, plan: Plan, masks: Masks, report: StrategyReport, deadline: float | None = None
@@ -150,8 +153,8 @@ class DeviceStrategy(ABC):
         budget.reserve(self._graph.nbytes, "the data graph")
         return Workspace(self._context, budget, self._graph.pool)
 
-    def _chunks(self, run: Run, prepared: PreparedJoin) -> Iterator[Embeddings]:
-        tables = prepared.tables()
+    def _chunks(self, run: Run, prepared: PreparedJoin, enough: int | None) -> Iterator[Embeddings]:
+        tables = prepared.tables(enough)
         try:
             with TableFetcher(run, prepared.variables) as fetcher:
                 while True:

@@ -80,10 +80,12 @@ class Strategy(Protocol):
         wanted: Wanted,
         report: StrategyReport,
         deadline: float | None = None,
+        enough: int | None = None,
     ) -> Generator[Embeddings]:
         """All embeddings, in chunks. Leaving the iteration early frees everything.
 
-        ``deadline`` is a time of ``time.monotonic``.
+        ``deadline`` is a time of ``time.monotonic``; after about ``enough`` embeddings the caller
+        leaves, None if it does not: chunks are small at first.
 
         Raises:
             MemoryLimitError: Not possible within the memory limit.

@@ -162,8 +162,8 @@ class _Prepared:
     def variables(self) -> Sequence[Variable]:
         return self.steps[-1].variables
 
-    def tables(self) -> Iterator[Table | None]:
-        return self.windows.tables()
+    def tables(self, enough: int | None = None) -> Iterator[Table | None]:
+        return self.windows.tables(enough)
 
     def counts(self) -> Iterator[int]:
         return self.windows.counts()

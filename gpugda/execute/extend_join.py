@@ -29,6 +29,9 @@ __all__ = ["ExtendWindows"]
 
 _FIRST_WINDOW = 1 << 18
 """Rows of the first window: who takes few rows must not wait for many."""
+_WINDOW_OF_FEW = 1 << 10
+_ROWS_FOR_ONE = 4
+"""Rows of the first window, at least and for each row that suffices: conditions leave some out."""
 _FEW = 1 << 16
 """So many new rows, at most, are made without measuring how many there could be."""
 _FIRST_COUNT_WINDOW = {True: 1 << 20, False: 1 << 24}
@@ -45,6 +48,11 @@ _PAIRS_PER_LAUNCH = {True: 1 << 22, False: 1 << 30}
 _FEWEST_PAIRS = 1 << 16
 _PAIRS_PER_BYTE = 1 << 10
 """Where rows begin is kept for so many pairs a byte, at least."""
+
+
+def _after(rows: int) -> int:
+    """What comes after a window of so many rows: small ones were for who leaves after a few."""
+    return min(8 * rows, _FIRST_WINDOW) if rows < _FIRST_WINDOW else 2 * rows
 
 
 class ExtendWindows:
@@ -87,11 +95,15 @@ class ExtendWindows:
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
 
-    def tables(self) -> Iterator[Table | None]:
+    def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """Tables of full embeddings. Each is valid until the next one is asked for.
 
-        None between them only says that others may launch now.
+        None between them only says that others may launch now. Where about ``enough`` rows
+        suffice, the first tables are small.
         """
+        if enough is not None:
+            first = max(_WINDOW_OF_FEW, _ROWS_FOR_ONE * enough)
+            self._grown = [min(first, _FIRST_WINDOW)] * len(self._steps)
         yield from self._extend(0, Table(None, 1, 0))
 
     def counts(self) -> Iterator[int]:
@@ -142,7 +154,7 @@ class ExtendWindows:
         is_last = number == len(self._steps) - 1
         window = self._most_at_once(number)
         largest = _LARGEST_LAST_WINDOW if is_last else _LARGEST_WINDOW
-        self._grown[number] = min(2 * self._grown[number], largest)
+        self._grown[number] = min(_after(self._grown[number]), largest)
         return window
 
     def _most_at_once(self, number: int) -> int:

@@ -24,6 +24,9 @@ __all__ = ["JoinWindows"]
 
 _FIRST_WINDOW = 1 << 18
 """Rows of the first window: who takes few rows must not wait for many."""
+_WINDOW_OF_FEW = 1 << 10
+_ROWS_FOR_ONE = 4
+"""Rows of the first window, at least and for each row that suffices: conditions leave some out."""
 _FIRST_COUNT_WINDOW = 1 << 20
 _LARGEST_WINDOW = 1 << 26
 _SMALLEST_WINDOW = 1 << 10
@@ -80,11 +83,15 @@ class JoinWindows:
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
 
-    def tables(self) -> Iterator[Table | None]:
+    def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """Tables of full embeddings. Each is valid until the next one is asked for.
 
-        None between them only says that others may launch now.
+        None between them only says that others may launch now. Where about ``enough`` rows
+        suffice, the first tables are small.
         """
+        if enough is not None:
+            first = max(_WINDOW_OF_FEW, _ROWS_FOR_ONE * enough)
+            self._grown = [min(first, _FIRST_WINDOW)] * len(self._steps)
         yield from self._extend(0, Table(None, 1, 0))
 
     def counts(self) -> Iterator[int]:

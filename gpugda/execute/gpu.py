@@ -59,7 +59,8 @@ def run_on_device(
     if rest is not bound:
         tail = Tail(query, rest, graph, parameters)
     in_tail = 0.0
-    chunks = strategy.embeddings(plan, masks, needed(query, rest), report, deadline)
+    wanted = needed(query, rest)
+    chunks = strategy.embeddings(plan, masks, wanted, report, deadline, tail.enough_rows)
     with closing(chunks):  # LIMIT leaves early: the device is free again at once
         for chunk in chunks:
             started = time.perf_counter()

@@ -44,6 +44,7 @@ class Tail:
         ParameterMissingError: A parameter has no value.
 
     Attributes:
+        enough_rows: So many embeddings suffice if all become rows; None where all are needed.
         reads_no_rows: The answer is empty whatever there is: LIMIT 0, and nothing before it reads.
     """
 
@@ -67,6 +68,8 @@ class Tail:
         # Sorting reads its rows all the same, and SKIP 1 LIMIT 0 reads one.
         self.reads_no_rows = limit == 0 and not skip and not query.order_by
         self._aggregation = Aggregation(query) if query.aggregating else None
+        needs_all = limit is None or query.aggregating or query.distinct or query.order_by
+        self.enough_rows = None if needs_all or limit is None else (skip or 0) + limit
 
     def push(self, embeddings: Embeddings) -> bool:
         """Adds embeddings; False when no more are needed.

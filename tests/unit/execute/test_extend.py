@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -16,6 +17,7 @@ from bound_queries import (
     found_by,
     make_plan,
     projected,
+    rows_of,
     with_no_rows,
 )
 from graphs import design_graph, make_graph
@@ -437,6 +439,20 @@ def test_chunks_are_made_when_asked_for(context, monkeypatch):
     chunks.close()
     assert report.steps[-1].endswith(f" {first + second} rows in 2 chunks")
     assert found_by(strategy, plan).total() == 6**3 - 6
+
+
+def test_who_takes_few_rows_does_not_wait_for_many(context):
+    graph = dense_graph(40)
+    strategy = strategy_for(context, graph)
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    report = StrategyReport()
+    chunks = list(strategy.embeddings(plan, NO_MASKS, everything(plan), report, None, 10))
+    assert chunks[0].row_count <= 1024
+    # Later ones are larger, and nothing is lost or found twice.
+    assert max(chunk.row_count for chunk in chunks) > 4096
+    assert sum(chunk.row_count for chunk in chunks) == 40**3 - 40
+    rows = Counter(row for chunk in chunks for row in rows_of(chunk, everything(plan)))
+    assert rows == found_by(strategy, plan)
 
 
 def test_deadline(context):
