@@ -5,7 +5,8 @@
 
        check_candidates     one item per word of a batch: up to 32 data nodes at once
        collect_candidates   one item per word of a batch: writes the node indexes of its bits, rising, row after row
-       explore_candidates   one item per collected candidate: takes it away, or marks its neighbours
+       explore_candidates   one item per collected candidate: takes it away, or (on a CPU) marks its neighbours
+       mark_neighbours      on a GPU: the same, marks neighbours of those that are left
 
    Exploration reads `candidates` and takes away in `kept`, a copy, so that the result hangs on no order of work items.
 */
@@ -106,68 +107,95 @@ typedef struct {
     uint mask_words, words;
 } Neighbourhood;
 
-/* Is there a fitting neighbour, and a candidate where `row_bits` are known? */
-static inline bool has_neighbour(
-    const Neighbourhood *around, const Csr *outgoing, const Csr *incoming,
-    global const uint *incoming_relationship_indexes, uint adjacency, uint node, global const uint *row_bits
+/* What an adjacency of a query node asks of one entry of a data node. */
+static inline bool fits_adjacency(
+    const Neighbourhood *around, uint adjacency, bool is_incoming, uint node, uint entry, uint neighbour,
+    global const uint *incoming_relationship_indexes, global const uint *row_bits
 ) {
-    global const uint *query = around->query;
-    uint directions = query[adjacency], mask = query[adjacency + 2];
-    Runs runs = all_runs(directions, query[adjacency + 3], query[adjacency + 4]);
-    while (next_run(&runs, outgoing, incoming, query, node)) {
-        for (uint entry = runs.begin; entry < runs.end; ++entry) {
-            uint neighbour = runs.is_incoming ? incoming->neighbours[entry] : outgoing->neighbours[entry];
-            if (row_bits && !is_candidate(row_bits, neighbour)) continue;
-            uint relationship = entry;
-            if (runs.is_incoming && mask != NONE) relationship = incoming_relationship_indexes[entry];
-            if (fits(directions, runs.is_incoming, node, neighbour, relationship, mask,
-                     around->relationship_masks, around->mask_words)) return true;
-        }
-    }
-    return false;
+    if (row_bits && !is_candidate(row_bits, neighbour)) return false;
+    uint mask = around->query[adjacency + 2], relationship = entry;
+    if (is_incoming && mask != NONE) relationship = incoming_relationship_indexes[entry];
+    return fits(around->query[adjacency], is_incoming, node, neighbour, relationship, mask, around->relationship_masks,
+                around->mask_words);
 }
 
-static inline void mark_neighbours(
+#define MISSING 0
+#define FOUND 1
+#define UNDECIDED 2
+
+/* Is there a fitting neighbour, and a candidate where `row_bits` are known, among the first `most` entries? */
+static inline uint find_neighbour(
+    const Neighbourhood *around, const Csr *outgoing, const Csr *incoming,
+    global const uint *incoming_relationship_indexes, uint adjacency, uint node, global const uint *row_bits, uint most
+) {
+    Runs runs = all_runs(around->query[adjacency], around->query[adjacency + 3], around->query[adjacency + 4]);
+    while (next_run(&runs, outgoing, incoming, around->query, node)) {
+        global const uint *neighbours = runs.is_incoming ? incoming->neighbours : outgoing->neighbours;
+        for (uint entry = runs.begin; entry < runs.end; ++entry, --most) {
+            if (most == 0) return UNDECIDED;
+            if (fits_adjacency(around, adjacency, runs.is_incoming, node, entry, neighbours[entry],
+                               incoming_relationship_indexes, row_bits)) return FOUND;
+        }
+    }
+    return MISSING;
+}
+
+static inline void mark(volatile global uint *row_marks, uint node) {
+    uint bit = 1u << (node & 31);
+    /* Most neighbours of a hub's neighbours are marked already: look before the atomic. */
+    if (!(row_marks[node >> 5] & bit)) atomic_or(&row_marks[node >> 5], bit);
+}
+
+static inline void mark_runs(
     const Neighbourhood *around, const Csr *outgoing, const Csr *incoming,
     global const uint *incoming_relationship_indexes, uint adjacency, uint node, volatile global uint *row_marks
 ) {
-    global const uint *query = around->query;
-    uint directions = query[adjacency], mask = query[adjacency + 2];
-    Runs runs = all_runs(directions, query[adjacency + 3], query[adjacency + 4]);
-    while (next_run(&runs, outgoing, incoming, query, node)) {
+    Runs runs = all_runs(around->query[adjacency], around->query[adjacency + 3], around->query[adjacency + 4]);
+    while (next_run(&runs, outgoing, incoming, around->query, node)) {
+        global const uint *neighbours = runs.is_incoming ? incoming->neighbours : outgoing->neighbours;
         for (uint entry = runs.begin; entry < runs.end; ++entry) {
-            uint neighbour = runs.is_incoming ? incoming->neighbours[entry] : outgoing->neighbours[entry];
-            uint relationship = entry;
-            if (runs.is_incoming && mask != NONE) relationship = incoming_relationship_indexes[entry];
-            if (!fits(directions, runs.is_incoming, node, neighbour, relationship, mask,
-                      around->relationship_masks, around->mask_words)) continue;
-            uint bit = 1u << (neighbour & 31);
-            /* Most neighbours of a hub's neighbours are marked already: look before the atomic. */
-            if (!(row_marks[neighbour >> 5] & bit)) atomic_or(&row_marks[neighbour >> 5], bit);
+            if (fits_adjacency(around, adjacency, runs.is_incoming, node, entry, neighbours[entry],
+                               incoming_relationship_indexes, 0)) mark(row_marks, neighbours[entry]);
         }
     }
 }
 
-/* Rows up to level `known` have candidates. Those below level `settled` have been explored: theirs are read from `kept`. */
-kernel void explore_candidates(
-    GRAPH_PARAMETERS, global const uint *query, global const uint *relationship_masks, uint mask_words,
-    global const uint *nodes, global const ulong *ranks, uint first_row, uint row_count, uint words,
-    uint settled, uint known, global const uint *candidates,
-    volatile global uint *kept, volatile global uint *marks
+/* The row of the matrix to which collected candidate i belongs. */
+static inline uint row_of(ulong i, global const ulong *ranks, uint first_row, uint words) {
+    uint row = first_row;
+    while (i >= ranks[(ulong)(row + 1 - first_row) * words]) ++row;
+    return row;
+}
+
+/* The bits of the candidates at the other end of an adjacency; none where its level is not known yet. */
+#define BITS_OF(adjacency) bits_of(query, adjacency, candidates, kept, words, settled, known)
+static inline global const uint *bits_of(
+    global const uint *query, uint adjacency, global const uint *candidates, volatile global uint *kept, uint words,
+    uint settled, uint known
 ) {
+    uint other = query[adjacency + 1], level = query[other * NODE_WORDS + LEVEL];
+    if (level > known) return 0;
+    return (level < settled ? (global const uint *)kept : candidates) + (ulong)other * words;
+}
+
+#define EXPLORE_PARAMETERS \
+    GRAPH_PARAMETERS, global const uint *query, global const uint *relationship_masks, uint mask_words, \
+    global const uint *nodes, global const ulong *ranks, uint first_row, uint row_count, uint words, \
+    uint settled, uint known, global const uint *candidates, volatile global uint *kept, volatile global uint *marks
+
+/* Rows up to level `known` have candidates. Those below level `settled` have been explored: theirs are read from `kept`. */
+#ifdef ON_CPU
+kernel void explore_candidates(EXPLORE_PARAMETERS) {
     const Csr outgoing = OUTGOING_CSR, incoming = INCOMING_CSR;
     const Neighbourhood around = {query, relationship_masks, mask_words, words};
     FOR_EACH(i, ranks[(ulong)row_count * words]) {
-        uint node = nodes[i], row = first_row;
-        while (i >= ranks[(ulong)(row + 1 - first_row) * words]) ++row;
+        uint node = nodes[i], row = row_of(i, ranks, first_row, words);
         uint begin = query[row * NODE_WORDS + ADJACENCIES_AT];
         uint end = begin + query[row * NODE_WORDS + ADJACENCY_COUNT] * ADJACENCY_WORDS;
         bool stays = true;
         for (uint at = begin; at < end && stays; at += ADJACENCY_WORDS) {
-            uint other = query[at + 1], level = query[other * NODE_WORDS + LEVEL];
-            global const uint *bits = level < settled ? (global const uint *)kept : candidates;
-            stays = has_neighbour(&around, &outgoing, &incoming, incoming_relationship_indexes, at, node,
-                                  level <= known ? bits + (ulong)other * words : 0);
+            stays = find_neighbour(&around, &outgoing, &incoming, incoming_relationship_indexes, at, node,
+                                   BITS_OF(at), NONE) == FOUND;
         }
         if (!stays) {
             atomic_and(&kept[(ulong)row * words + (node >> 5)], ~(1u << (node & 31)));
@@ -176,8 +204,161 @@ kernel void explore_candidates(
         for (uint at = begin; at < end; at += ADJACENCY_WORDS) {
             uint other = query[at + 1];
             if (query[other * NODE_WORDS + LEVEL] <= known) continue;
-            mark_neighbours(&around, &outgoing, &incoming, incoming_relationship_indexes, at, node,
-                            marks + (ulong)other * words);
+            mark_runs(&around, &outgoing, &incoming, incoming_relationship_indexes, at, node, marks + (ulong)other * words);
         }
     }
 }
+#else
+/* A group takes GROUP candidates. What an item does not decide by a few entries goes to a list of runs, whose entries all items
+   of the group share: a hub keeps nobody waiting. */
+#define GROUP 256
+#define FEW 16
+#define MOST_RUNS 1024
+#define RUNS_PER_ITEM (MOST_RUNS / GROUP)
+
+typedef struct {
+    uint count;
+    /* sums: entries of the runs before, once `share_runs` has been called; until then those of the run */
+    uint begins[MOST_RUNS], sums[MOST_RUNS + 1], adjacencies[MOST_RUNS];
+    ushort owners[MOST_RUNS];
+    uint nodes[GROUP], totals[GROUP];
+} SharedRuns;
+
+/* Adds all runs of an adjacency, the direction in its highest bit; false if there is no place for one of them. */
+static inline bool add_runs(
+    local SharedRuns *shared, const Csr *outgoing, const Csr *incoming, global const uint *query, uint adjacency, uint node
+) {
+    Runs runs = all_runs(query[adjacency], query[adjacency + 3], query[adjacency + 4]);
+    while (next_run(&runs, outgoing, incoming, query, node)) {
+        uint place = atomic_inc(&shared->count);
+        if (place >= MOST_RUNS) return false;
+        shared->begins[place] = runs.begin;
+        shared->sums[place] = runs.end - runs.begin;
+        shared->adjacencies[place] = adjacency | (uint)runs.is_incoming << 31;
+        shared->owners[place] = (ushort)get_local_id(0);
+    }
+    return true;
+}
+
+/* Makes prefix sums of the runs' lengths; gives the number of all entries. To be called by all items. */
+static inline uint share_runs(local SharedRuns *shared) {
+    uint item = get_local_id(0), lengths[RUNS_PER_ITEM], own = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint count = min(shared->count, (uint)MOST_RUNS);
+    for (uint i = 0; i < RUNS_PER_ITEM; ++i) {
+        uint place = item * RUNS_PER_ITEM + i;
+        lengths[i] = place < count ? shared->sums[place] : 0;
+        own += lengths[i];
+    }
+    shared->totals[item] = own;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint reach = 1; reach < GROUP; reach *= 2) {
+        uint before = item >= reach ? shared->totals[item - reach] : 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        shared->totals[item] += before;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    uint sum = shared->totals[item] - own;
+    for (uint i = 0; i < RUNS_PER_ITEM; ++i) {
+        shared->sums[item * RUNS_PER_ITEM + i] = sum;
+        sum += lengths[i];
+    }
+    if (item == GROUP - 1) shared->sums[MOST_RUNS] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return shared->sums[MOST_RUNS];
+}
+
+/* The run to which an entry of all belongs. */
+static inline uint shared_run(local const SharedRuns *shared, uint number) {
+    uint first = 0;
+    for (uint step = MOST_RUNS / 2; step > 0; step /= 2) {
+        if (shared->sums[first + step] <= number) first += step;
+    }
+    return first;
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void explore_candidates(EXPLORE_PARAMETERS) {
+    const Csr outgoing = OUTGOING_CSR, incoming = INCOMING_CSR;
+    const Neighbourhood around = {query, relationship_masks, mask_words, words};
+    local SharedRuns shared;
+    local uint found[GROUP];
+    ulong total = ranks[(ulong)row_count * words];
+    uint item = get_local_id(0);
+    for (ulong tile = get_group_id(0) * GROUP; tile < total; tile += get_num_groups(0) * GROUP) {
+        ulong i = tile + item;
+        uint node = i < total ? nodes[i] : 0, row = i < total ? row_of(i, ranks, first_row, words) : first_row;
+        uint undecided = 0;
+        uint begin = query[row * NODE_WORDS + ADJACENCIES_AT];
+        uint end = begin + query[row * NODE_WORDS + ADJACENCY_COUNT] * ADJACENCY_WORDS;
+        bool stays = i < total;
+        if (item == 0) shared.count = 0;
+        found[item] = 0;
+        shared.nodes[item] = node;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint at = begin; at < end && stays; at += ADJACENCY_WORDS) {
+            uint number = (at - begin) / ADJACENCY_WORDS;
+            uint verdict = find_neighbour(&around, &outgoing, &incoming, incoming_relationship_indexes, at, node,
+                                          BITS_OF(at), number < 32 ? FEW : NONE);
+            if (verdict == UNDECIDED && add_runs(&shared, &outgoing, &incoming, query, at, node)) undecided |= 1u << number;
+            else if (verdict == UNDECIDED) {
+                verdict = find_neighbour(&around, &outgoing, &incoming, incoming_relationship_indexes, at, node,
+                                         BITS_OF(at), NONE);
+            }
+            stays = verdict != MISSING;
+        }
+        uint entries = share_runs(&shared);
+        for (uint number = item; number < entries; number += GROUP) {
+            uint run = shared_run(&shared, number), at = shared.adjacencies[run] & 0x7FFFFFFFu, owner = shared.owners[run];
+            bool is_incoming = shared.adjacencies[run] >> 31;
+            uint from = shared.nodes[owner], entry = shared.begins[run] + number - shared.sums[run];
+            uint owner_row = row_of(tile + owner, ranks, first_row, words);
+            uint bit = 1u << ((at - query[owner_row * NODE_WORDS + ADJACENCIES_AT]) / ADJACENCY_WORDS);
+            if (!(((volatile local uint *)found)[owner] & bit)) {
+                uint neighbour = is_incoming ? incoming_neighbours[entry] : outgoing_neighbours[entry];
+                if (fits_adjacency(&around, at, is_incoming, from, entry, neighbour, incoming_relationship_indexes,
+                                   BITS_OF(at))) atomic_or(&found[owner], bit);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        bool is_lost = stays && (found[item] & undecided) != undecided;
+        if (i < total && (!stays || is_lost)) atomic_and(&kept[(ulong)row * words + (node >> 5)], ~(1u << (node & 31)));
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* After exploration: marks the neighbours of those who stay, at levels that are not known yet. */
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mark_neighbours(EXPLORE_PARAMETERS) {
+    const Csr outgoing = OUTGOING_CSR, incoming = INCOMING_CSR;
+    const Neighbourhood around = {query, relationship_masks, mask_words, words};
+    local SharedRuns shared;
+    ulong total = ranks[(ulong)row_count * words];
+    uint item = get_local_id(0);
+    for (ulong tile = get_group_id(0) * GROUP; tile < total; tile += get_num_groups(0) * GROUP) {
+        ulong i = tile + item;
+        uint node = i < total ? nodes[i] : 0, row = i < total ? row_of(i, ranks, first_row, words) : first_row;
+        uint begin = query[row * NODE_WORDS + ADJACENCIES_AT];
+        uint end = begin + query[row * NODE_WORDS + ADJACENCY_COUNT] * ADJACENCY_WORDS;
+        bool stays = i < total && is_candidate((global const uint *)kept + (ulong)row * words, node);
+        if (item == 0) shared.count = 0;
+        shared.nodes[item] = node;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint at = begin; at < end && stays; at += ADJACENCY_WORDS) {
+            uint other = query[at + 1];
+            if (query[other * NODE_WORDS + LEVEL] > known && !add_runs(&shared, &outgoing, &incoming, query, at, node)) {
+                mark_runs(&around, &outgoing, &incoming, incoming_relationship_indexes, at, node, marks + (ulong)other * words);
+            }
+        }
+        uint entries = share_runs(&shared);
+        for (uint number = item; number < entries; number += GROUP) {
+            uint run = shared_run(&shared, number), at = shared.adjacencies[run] & 0x7FFFFFFFu;
+            bool is_incoming = shared.adjacencies[run] >> 31;
+            uint from = shared.nodes[shared.owners[run]], entry = shared.begins[run] + number - shared.sums[run];
+            uint neighbour = is_incoming ? incoming_neighbours[entry] : outgoing_neighbours[entry];
+            if (fits_adjacency(&around, at, is_incoming, from, entry, neighbour, incoming_relationship_indexes, 0)) {
+                mark(marks + (ulong)query[at + 1] * words, neighbour);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+#endif

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "CandidateFilter", "FilterArrays"]
 
 _FILE = "candidate_filter.cl"
+_EXPLORING = ("explore_candidates",)
+_EXPLORING_BALANCED = ("explore_candidates", "mark_neighbours")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +57,10 @@ class CandidateFilter:
     def __init__(self, context: DeviceContext) -> None:
         self._check = get_kernel(context, _FILE, "check_candidates", f"{GRAPH}bbbbIIIIb")
         self._collect = get_kernel(context, _FILE, "collect_candidates", "bbIIIbb")
-        self._explore = get_kernel(context, _FILE, "explore_candidates", f"{GRAPH}bbIbbIIIIIbbb")
+        self._explore = [
+            get_kernel(context, _FILE, name, f"{GRAPH}bbIbbIIIIIbbb")
+            for name in (_EXPLORING if context.is_cpu else _EXPLORING_BALANCED)
+        ]
 
     def check_candidates(
         self, arrays: FilterArrays, batch: Batch, marks: DeviceArray | None, candidates: DeviceArray
@@ -131,20 +136,21 @@ class CandidateFilter:
             kept: The matrix in which bits are taken away.
             marks: The matrix in which neighbours are marked; None where all levels are known.
         """
-        self._explore(
-            nodes.count,
-            *arrays.graph,
-            arrays.query,
-            arrays.relationship_masks,
-            arrays.relationship_words,
-            nodes,
-            ranks,
-            batch.first,
-            batch.count,
-            arrays.words,
-            settled,
-            known,
-            candidates,
-            kept,
-            marks,
-        )
+        for kernel in self._explore if marks is not None else self._explore[:1]:
+            kernel(
+                nodes.count,
+                *arrays.graph,
+                arrays.query,
+                arrays.relationship_masks,
+                arrays.relationship_words,
+                nodes,
+                ranks,
+                batch.first,
+                batch.count,
+                arrays.words,
+                settled,
+                known,
+                candidates,
+                kept,
+                marks,
+            )

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from graphs import make_graph
 from kernels.kernel_graphs import SIZES, entries, pack, random_graph, unpack, upload_query, wrong
 
 from gpugda.device.candidate_filter import Batch, CandidateFilter
@@ -128,12 +129,39 @@ CASES = {
 @pytest.mark.parametrize("nodes", SIZES)
 @pytest.mark.parametrize("case", CASES)
 def test_explore(context, workspace, nodes, case):
-    graph = random_graph(nodes)
-    adjacencies = CASES[case]
+    check_exploring(context, workspace, random_graph(nodes), CASES[case], 0.5)
+
+
+ALL = (0, 1, 2)
+SIX_RUNS = [Adjacency(1, 1, True, True, False, 0, ALL), Adjacency(2, 2, True, True, False, 0, ALL)]
+
+
+@pytest.mark.parametrize("share", [0.004, 0.02, 0.5])
+@pytest.mark.parametrize("case", [[TO_KNOWN, TO_LATER], SIX_RUNS, [*[TO_KNOWN] * 33, INCOMING]])
+def test_explore_long_lists(context, workspace, case, share):
+    """Few candidates: most others go through all entries, which are in too many runs to share."""
+    random, nodes = np.random.default_rng(4), 700
+    starts, ends, types = random.integers(0, (nodes, nodes, 3), (25_000, 3)).T.tolist()
+    ends[:3000] = [nodes // 2] * 3000
+    rows = zip(starts, types, ends, strict=True)
+    graph = make_graph([("", {})] * nodes, [(a, "RST"[kind], b, {}) for a, kind, b in rows])
+    check_exploring(context, workspace, graph, case, share)
+
+
+def test_explore_many_runs(context, workspace):
+    """More runs than can be shared lead to nodes that few others lead to."""
+    random, nodes = np.random.default_rng(4), 3000
+    rows = random.integers(0, (nodes, 3, nodes), (5 * nodes, 3)).tolist()
+    graph = make_graph([("", {})] * nodes, [(a, "RST"[kind], b, {}) for a, kind, b in rows])
+    check_exploring(context, workspace, graph, SIX_RUNS[1:], 0.5)
+
+
+def check_exploring(context, workspace, graph, adjacencies, share):
+    nodes = graph.node_count
     rows = [row(adjacencies=adjacencies), row(), row(level=1)]
     random = np.random.default_rng(nodes)
     mask = random.random(graph.relationship_count) < 0.6
-    chosen = random.random((3, nodes)) < 0.5
+    chosen = random.random((3, nodes)) < np.array([[0.5], [share], [share]])
     arrays, _ = upload_query(context, workspace, graph, rows, relationship_masks=[pack(mask)])
     candidates = workspace.upload(np.concatenate([pack(each) for each in chosen]))
     kept = workspace.upload(np.concatenate([pack(each) for each in chosen]))
@@ -155,7 +183,7 @@ def test_explore(context, workspace, nodes, case):
 def _explored(graph, adjacencies, chosen, mask):
     stay, marked = np.zeros(graph.node_count, bool), np.zeros(graph.node_count, bool)
     for node in np.flatnonzero(chosen[0]).tolist():
-        around = {each: _around(graph, node, each, mask) for each in adjacencies}
+        around = {each: _around(graph, node, each, mask) for each in set(adjacencies)}
         stay[node] = all(
             ends and (each.other_row == 2 or chosen[each.other_row][ends].any())
             for each, ends in around.items()
