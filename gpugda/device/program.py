@@ -24,7 +24,6 @@ _LOGGER = logging.getLogger("gpugda.device")
 _INCLUDE = re.compile(r'^#include "([a-z_]+\.h)"$', re.MULTILINE)
 # From the disk a file takes 0.03 s to 0.06 s, compiled anew 0.2 s and more.
 _SLOW_BUILD_SECONDS = 0.15
-_ITEMS_WORTH_A_CPU_ITEM = 256
 
 _SCALARS = {"b": None, "I": np.uint32, "Q": np.uint64}
 GRAPH = "b" * 11
@@ -45,10 +44,8 @@ class Kernel:
         """Launches enough work items for ``items`` elements; nothing for none."""
         if items > 0:
             group_size = self._context.group_size
-            if self._context.is_cpu:
-                wanted = -(-items // _ITEMS_WORTH_A_CPU_ITEM)
-            else:
-                wanted = -(-items // group_size) * group_size
+            wanted = -(-items // self._context.tuning.work_per_item)
+            wanted = -(-wanted // group_size) * group_size
             self._launch(min(wanted, self._context.most_items), arguments)
 
     def launch_groups(self, groups: int, *arguments: Any) -> None:

@@ -13,6 +13,7 @@ from gpugda.device.join import Product, Table, step_words
 from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_memory import rows_within
 from gpugda.execute.extend_rows import RowExtensions
+from gpugda.execute.launch_size import LaunchSize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,8 +38,6 @@ _SMALLEST_WINDOW = 1 << 12
 _LONGEST_SECONDS = 0.25
 """What the end of a window may take before windows get smaller: others wait for it."""
 _LARGEST_LAST_WINDOW = 1 << 22
-_PAIRS_PER_LAUNCH = {True: 1 << 22, False: 1 << 30}
-"""On a CPU and on a GPU: what takes a fraction of the time in which a query must be stopped."""
 _FEWEST_PAIRS = 1 << 16
 _PAIRS_PER_BYTE = 1 << 10
 """Where rows begin is kept for so many pairs a byte, at least."""
@@ -69,10 +68,12 @@ class ExtendWindows:
     ) -> None:
         self._run = run
         self._kernels = kernels
-        self._lists = ListKernels(run.graph.context) if not run.graph.context.is_cpu else None
+        context = run.graph.context
+        self._lists = ListKernels(context) if context.tuning.intersection == "lists" else None
         self._steps = steps
         self._candidates = candidates
         self._grown = [_FIRST_WINDOW] * len(steps)
+        self._launches: dict[int, LaunchSize] = {}
         self._arrays: dict[int, StepArrays] = {}
         self._plain: dict[int, tuple[DeviceArray, int]] = {}
         self._upload_words()
@@ -98,7 +99,9 @@ class ExtendWindows:
 
     def _extend(self, number: int, table: Table) -> Iterator[Table | None]:
         if number == len(self._steps):
+            started = time.perf_counter()
             yield table
+            self._pace(number, started)
             return
         for extended in self._windows(number, table):
             if number + 1 < len(self._steps):
@@ -113,10 +116,14 @@ class ExtendWindows:
         started = time.perf_counter()
         total = self._count_last(number, table)
         self.rows[number] += total
+        self._pace(number, started)
+        yield total
+
+    def _pace(self, number: int, started: float) -> None:
+        """Makes windows smaller where what a step, or the caller, does with one takes too long."""
         if number and time.perf_counter() - started > _LONGEST_SECONDS:
             # Windows of the step before double each time: this halves them.
             self._grown[number - 1] = max(_SMALLEST_WINDOW, self._grown[number - 1] // 4)
-        yield total
 
     def _windows(self, number: int, table: Table) -> Iterator[Table]:
         """The rows that a step makes, in tables one at a time."""
@@ -256,7 +263,8 @@ class ExtendWindows:
             if last > first and end > low:
                 rows = (first, last)
                 return end, self._rowwise.append(number, table, rows, extended, self._totals)
-        high = min(high, low + self._most_pairs())
+        high = min(high, low + self._most_pairs(number))
+        started = time.perf_counter()
         arrays = self._arrays[number]
         lists = self._list_kernels(number)
         if lists is not None:
@@ -265,7 +273,9 @@ class ExtendWindows:
             )
         else:
             self._kernels.extend(arrays, table, pairs, (low, high), extended, self._counters)
-        return high, int(self._run.workspace.download(self._counters, 0, 1)[0])
+        filled = int(self._run.workspace.download(self._counters, 0, 1)[0])
+        self._launches[number].took(high - low, time.perf_counter() - started)
+        return high, filled
 
     def _whole_rows(self, pairs: Pairs, window: tuple[int, int]) -> tuple[int, int]:
         """The rows all of whose pairs are in a window; none where it begins within a row."""
@@ -316,16 +326,18 @@ class ExtendWindows:
         workspace.fill(self._totals, 0)
         low = 0
         while low < pairs.total:
-            if low:
-                self._run.graph.context.finish()
-                self._run.check_deadline()
-            high = min(low + self._most_pairs(), pairs.total)
+            high = min(low + self._most_pairs(number), pairs.total)
+            started = time.perf_counter()
             arrays = self._arrays[number]
             lists = self._list_kernels(number)
             if lists is not None:
                 lists.count(workspace, arrays, table, pairs, (low, high), self._totals)
             else:
                 self._kernels.count(arrays, table, pairs, (low, high), self._totals)
+            if high < pairs.total:
+                self._run.graph.context.finish()
+                self._run.check_deadline()
+                self._launches[number].took(high - low, time.perf_counter() - started)
             low = high
         return int(workspace.download(self._totals).sum(dtype=np.uint64))
 
@@ -333,10 +345,14 @@ class ExtendWindows:
         """For steps of a GPU that keep what they know of rows in local memory."""
         return self._lists if self._steps[number].searched_only else None
 
-    def _most_pairs(self) -> int:
+    def _most_pairs(self, number: int) -> int:
+        if number not in self._launches:
+            tuning = self._run.graph.context.tuning
+            self._launches[number] = LaunchSize(
+                tuning.first_pairs, tuning.most_pairs, tuning.launch_seconds
+            )
         within = self._run.workspace.available * _PAIRS_PER_BYTE
-        most = _PAIRS_PER_LAUNCH[self._run.graph.context.is_cpu]
-        return max(_FEWEST_PAIRS, min(most, within))
+        return min(self._launches[number].size, max(_FEWEST_PAIRS, within))
 
     def _pairs(self, number: int, table: Table) -> Pairs:
         workspace = self._run.workspace

@@ -28,6 +28,7 @@ from gpugda.device.program import Kernel
 from gpugda.errors import ConfigurationError, MemoryLimitError, QueryTimeoutError
 from gpugda.execute.embeddings import Masks, StrategyReport, Wanted
 from gpugda.execute.extend import ExtendStrategy
+from gpugda.execute.launch_size import LaunchSize
 from gpugda.plan.plan import LabelOp, RowTest
 
 pytestmark = [
@@ -296,12 +297,12 @@ OTHER_WAYS = {
     },
     "tiny launches": {
         "extend_join._FEW": 0,
-        "extend_join._PAIRS_PER_LAUNCH": {True: 3, False: 3},
+        "extend_join.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
         "extend_rows._WORK_PER_LAUNCH": 1,
     },
-    "relationships closed one by one": {"extend_drafts._MOST_ROWS_OF_PAIR": 1},
+    "relationships closed one by one": {"extend_drafts.MOST_ROWS_OF_PAIR": 1},
     "one link a step": {"extend_drafts.MOST_LINKS": 1},
-    "two links a step": {"extend_drafts.MOST_LINKS": 2, "extend_drafts._MOST_ROWS_OF_PAIR": 2},
+    "two links a step": {"extend_drafts.MOST_LINKS": 2, "extend_drafts.MOST_ROWS_OF_PAIR": 2},
     "no rows, only pairs": {"extend_rows.MOST_EXCLUDED": -1},
 }
 
