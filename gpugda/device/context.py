@@ -25,6 +25,9 @@ class DeviceContext:
         like_cpu: How kernels split their work: few items with long shares, or many. None asks the
             device.
 
+    Attributes:
+        plain_builds: Files that did not build with the options for the device, and why.
+
     Raises:
         DeviceError: The device cannot be opened.
     """
@@ -36,6 +39,7 @@ class DeviceContext:
         self.lock = threading.RLock()
         self.kernels: dict[tuple[str, str], Any] = {}
         self.programs: dict[str, Any] = {}
+        self.plain_builds: dict[str, str] = {}
         self._errors: type[Exception] = cl.Error
         self.tuning = CPU if (info.type == "cpu" if like_cpu is None else like_cpu) else GPU
         self._process = os.getpid()
