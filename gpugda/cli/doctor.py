@@ -14,6 +14,7 @@ import typer
 
 from gpugda.cli.failures import EXIT_CODES
 from gpugda.errors import DeviceError, GpugdaError
+from gpugda.types import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -124,6 +125,8 @@ def _device_findings(devices: list[DeviceInfo], error: str) -> Iterator[Finding]
 
     for number, device in enumerate(devices):
         yield Finding(True, f"{number}  {device_line(device)}")
+        if getattr(device, "handle", None) is not None:
+            yield _built(device)
     if not devices:
         yield Finding(
             False,
@@ -131,6 +134,30 @@ def _device_findings(devices: list[DeviceInfo], error: str) -> Iterator[Finding]
             "install the GPU's driver with OpenCL, or PoCL for the CPU: "
             "pip install pocl-binary-distribution, or the system's package pocl-opencl-icd",
         )
+
+
+def _built(device: DeviceInfo) -> Finding:
+    """Do the kernels build there, and with the options for its kind?"""
+    from contextlib import closing
+
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.program import build_everything
+
+    try:
+        with closing(DeviceContext(device)) as context:
+            plain = build_everything(context)
+            tuned = " ".join(context.tuning.options)
+    except DeviceError as error:
+        return Finding(
+            False,
+            f"   kernels do not build: {first_line(error)}",
+            "update the device's driver, or choose another device (GPUGDA_DEVICE)",
+        )
+    if plain:
+        return Finding(
+            None, f"   kernels build, but not with {tuned}: plain build options are used"
+        )
+    return Finding(True, f"   kernels build with {tuned}")
 
 
 def _drivers(

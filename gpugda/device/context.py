@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.device.devices import DeviceInfo, choose_device, list_devices
 from gpugda.device.failures import device_failure
+from gpugda.device.tuning import CPU, GPU
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ class DeviceContext:
         like_cpu: How kernels split their work: few items with long shares, or many. None asks the
             device.
 
+    Attributes:
+        plain_builds: Files that did not build with the options for the device, and why.
+
     Raises:
         DeviceError: The device cannot be opened.
     """
@@ -36,8 +40,9 @@ class DeviceContext:
         self.kernels: dict[tuple[str, str], Any] = {}
         self.programs: dict[str, Any] = {}
         self.staging: Any = None
+        self.plain_builds: dict[str, str] = {}
         self._errors: type[Exception] = cl.Error
-        self._like_cpu = info.type == "cpu" if like_cpu is None else like_cpu
+        self.tuning = CPU if (info.type == "cpu" if like_cpu is None else like_cpu) else GPU
         self._process = os.getpid()
         self._closed = False
         try:
@@ -49,7 +54,7 @@ class DeviceContext:
     @property
     def is_cpu(self) -> bool:
         """Does it prefer few work items with long shares?"""
-        return self._like_cpu
+        return self.tuning is CPU
 
     @property
     def is_pocl(self) -> bool:
@@ -59,12 +64,12 @@ class DeviceContext:
     @property
     def group_size(self) -> int:
         """Work items per group, the same for all kernels."""
-        return 1 if self._like_cpu else 256
+        return self.tuning.group_size
 
     @property
     def most_items(self) -> int:
         """More work items than these do not make a launch faster."""
-        return self.info.compute_units * (16 if self._like_cpu else 2048)
+        return self.info.compute_units * self.tuning.items_per_unit
 
     def call(self, doing: str, function: Callable[..., Any], *args: Any, **settings: Any) -> Any:
         """Calls pyopencl.

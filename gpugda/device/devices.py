@@ -35,6 +35,8 @@ class DeviceInfo:
         max_allocation_bytes: The largest single buffer.
         local_memory_bytes: Memory of one work group.
         version: OpenCL's version, as the device writes it.
+        platform_version: As its platform writes it.
+        driver_version: Of its driver.
         handle: pyopencl's device.
     """
 
@@ -48,6 +50,8 @@ class DeviceInfo:
     max_allocation_bytes: int
     local_memory_bytes: int
     version: str
+    platform_version: str = ""
+    driver_version: str = ""
     handle: Any = field(repr=False, compare=False, default=None)
 
 
@@ -88,6 +92,8 @@ def _info(index: int, handle: Any) -> DeviceInfo:
         max_allocation_bytes=handle.max_mem_alloc_size,
         local_memory_bytes=handle.local_mem_size,
         version=handle.version.strip(),
+        platform_version=handle.platform.version.strip(),
+        driver_version=handle.driver_version.strip(),
         handle=handle,
     )
 

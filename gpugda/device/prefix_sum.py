@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["PrefixSum"]
 
 _FILE = "prefix_sum.cl"
-_CPU_BLOCK = 1 << 16
-_GPU_BLOCK = 1 << 12
 _VALUES, _BITS = 0, 1
 
 
@@ -65,7 +63,8 @@ class PrefixSum:
         return sums
 
     def _block_size(self, count: int) -> int:
+        block = self._context.tuning.sum_block
         if not self._context.is_cpu:
-            return _GPU_BLOCK
+            return block
         shares = 4 * self._context.info.compute_units
-        return max(_CPU_BLOCK, -(-count // shares))
+        return max(block, -(-count // shares))

@@ -13,18 +13,28 @@ import numpy as np
 import pyopencl as cl
 
 from gpugda.device.failures import device_failure
+from gpugda.device.program_cache import (
+    discard_program,
+    keep_program,
+    kept_program,
+    program_file,
+)
 from gpugda.errors import DeviceError
+from gpugda.types import first_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from gpugda.device.context import DeviceContext
 
-__all__ = ["GRAPH", "Kernel", "get_kernel", "kernel_text", "with_headers"]
+__all__ = ["GRAPH", "Kernel", "build_everything", "get_kernel", "kernel_text", "with_headers"]
 
 _LOGGER = logging.getLogger("gpugda.device")
 _INCLUDE = re.compile(r'^#include "([a-z_]+\.h)"$', re.MULTILINE)
 # From the disk a file takes 0.03 s to 0.06 s, compiled anew 0.2 s and more.
 _SLOW_BUILD_SECONDS = 0.15
-_ITEMS_WORTH_A_CPU_ITEM = 256
+_ONLY_FOR = {"extend_lists.cl": "lists"}
 
 _SCALARS = {"b": None, "I": np.uint32, "Q": np.uint64}
 GRAPH = "b" * 11
@@ -45,10 +55,8 @@ class Kernel:
         """Launches enough work items for ``items`` elements; nothing for none."""
         if items > 0:
             group_size = self._context.group_size
-            if self._context.is_cpu:
-                wanted = -(-items // _ITEMS_WORTH_A_CPU_ITEM)
-            else:
-                wanted = -(-items // group_size) * group_size
+            wanted = -(-items // self._context.tuning.work_per_item)
+            wanted = -(-wanted // group_size) * group_size
             self._launch(min(wanted, self._context.most_items), arguments)
 
     def launch_groups(self, groups: int, *arguments: Any) -> None:
@@ -87,6 +95,24 @@ def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) ->
         return known
 
 
+def build_everything(context: DeviceContext) -> Mapping[str, str]:
+    """Builds all kernels; tells which did so only without the options for the device, and why.
+
+    Raises:
+        DeviceError: One does not build at all.
+    """
+    with context.lock:
+        for file in _files(context):
+            _program(context, file)
+        return context.plain_builds
+
+
+def _files(context: DeviceContext) -> list[str]:
+    kind = context.tuning.intersection
+    names = sorted(path.name for path in resources.files("gpugda_opencl").iterdir())
+    return [each for each in names if each.endswith(".cl") and _ONLY_FOR.get(each, kind) == kind]
+
+
 def kernel_text(file: str) -> str:
     """A file's text with its headers put in their places, each once."""
     return with_headers(resources.files("gpugda_opencl").joinpath(file).read_text("utf-8"))
@@ -109,9 +135,8 @@ def with_headers(text: str) -> str:
 
 def _program(context: DeviceContext, file: str) -> Any:
     if file not in context.programs:
-        options = ["-cl-std=CL1.2", *(["-DON_CPU"] if context.is_cpu else [])]
         started = time.perf_counter()
-        context.programs[file] = _build(context, file, kernel_text(file), options)
+        context.programs[file] = _tuned_or_plain(context, file, kernel_text(file))
         if time.perf_counter() - started > _SLOW_BUILD_SECONDS:
             _LOGGER.info(
                 "compiling %s for %s took %.1f s (kept on disk, so only the first time)",
@@ -122,7 +147,51 @@ def _program(context: DeviceContext, file: str) -> Any:
     return context.programs[file]
 
 
+def _tuned_or_plain(context: DeviceContext, file: str, text: str) -> Any:
+    """With the options for the kind of device, else with those alone that kernels cannot lack."""
+    defines, options = context.tuning.defines, context.tuning.options
+    try:
+        return _build(context, file, text, [*options, *defines])
+    except DeviceError as error:
+        if not error.build_log:
+            raise
+        try:
+            program = _build(context, file, text, [*defines])
+        except DeviceError:
+            raise error from None  # it is not the options
+        context.plain_builds[file] = first_line(error)
+        _LOGGER.warning(
+            "%s does not build for %s with %s, but without: plain build options are used",
+            file,
+            context.info.name,
+            " ".join(options),
+        )
+        return program
+
+
 def _build(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
+    path = program_file(context.info, text, options)
+    program = _kept(context, path, options)
+    if program is not None:
+        return program
+    program = _compiled(context, file, text, options)
+    if path is not None:
+        keep_program(path, program.get_info(cl.program_info.BINARIES)[0])
+    return program
+
+
+def _kept(context: DeviceContext, path: Path | None, options: list[str]) -> Any:
+    binary = kept_program(path)
+    if binary is None:
+        return None
+    try:
+        return cl.Program(context.context, [context.info.handle], [binary]).build(options=options)
+    except (cl.Error, ValueError) as error:
+        discard_program(path, first_line(error))
+        return None
+
+
+def _compiled(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
     try:
         with warnings.catch_warnings():
             # NVIDIA's compiler writes notes even where all is well; our own log has them.

@@ -13,6 +13,7 @@ from gpugda.device.join import Product, Table
 from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_memory import rows_within
 from gpugda.execute.extend_rows import RowExtensions
+from gpugda.execute.launch_size import LaunchSize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,15 +37,11 @@ _FEW = 1 << 16
 """So many new rows, at most, are made without measuring how many there could be."""
 _FIRST_COUNT_WINDOW = {True: 1 << 20, False: 1 << 24}
 """Rows on a CPU and on a GPU, where each window waits for the device."""
-_UNREAD_PAIRS_PER_UNIT = 1 << 26
-"""Per compute unit: so many pairs, at most, are counted without asking first how many they are."""
 _LARGEST_WINDOW = 1 << 25
 _SMALLEST_WINDOW = 1 << 12
 _LONGEST_SECONDS = 0.25
 """What the end of a window may take before windows get smaller: others wait for it."""
 _LARGEST_LAST_WINDOW = 1 << 22
-_PAIRS_PER_LAUNCH = {True: 1 << 22, False: 1 << 30}
-"""On a CPU and on a GPU: what takes a fraction of the time in which a query must be stopped."""
 _FEWEST_PAIRS = 1 << 16
 _PAIRS_PER_BYTE = 1 << 10
 """Where rows begin is kept for so many pairs a byte, at least."""
@@ -82,10 +79,12 @@ class ExtendWindows:
     ) -> None:
         self._run = run
         self._kernels = kernels
-        self._lists = ListKernels(run.graph.context) if not run.graph.context.is_cpu else None
+        context = run.graph.context
+        self._lists = ListKernels(context) if context.tuning.intersection == "lists" else None
         self._steps = steps
         self._candidates = candidates
         self._grown = [_FIRST_WINDOW] * len(steps)
+        self._launches: dict[int, LaunchSize] = {}
         self._arrays, self._plain = words.arrays, words.plain
         self._counters = run.workspace.allocate(2, np.uint32, "counters")
         self._rowwise = RowExtensions(
@@ -114,7 +113,9 @@ class ExtendWindows:
 
     def _extend(self, number: int, table: Table) -> Iterator[Table | None]:
         if number == len(self._steps):
+            started = time.perf_counter()
             yield table
+            self._pace(number, started)
             return
         for extended in self._windows(number, table):
             if number + 1 < len(self._steps):
@@ -129,10 +130,14 @@ class ExtendWindows:
         started = time.perf_counter()
         total = self._count_last(number, table)
         self.rows[number] += total
+        self._pace(number, started)
+        yield total
+
+    def _pace(self, number: int, started: float) -> None:
+        """Makes windows smaller where what a step, or the caller, does with one takes too long."""
         if number and time.perf_counter() - started > _LONGEST_SECONDS:
             # Windows of the step before double each time: this halves them.
             self._grown[number - 1] = max(_SMALLEST_WINDOW, self._grown[number - 1] // 4)
-        yield total
 
     def _windows(self, number: int, table: Table) -> Iterator[Table]:
         """The rows that a step makes, in tables one at a time."""
@@ -223,7 +228,9 @@ class ExtendWindows:
         if self._few(number, table):
             yield from self._appended_few(number, table)
             return
-        pairs = self._pairs(number, table, min(self._most_at_once(number), self._most_pairs()))
+        pairs = self._pairs(
+            number, table, min(self._most_at_once(number), self._most_pairs(number))
+        )
         if not self._steps[number].variables:
             yield Table(None, self._count_pairs(number, table, pairs), 0)
         else:
@@ -277,7 +284,8 @@ class ExtendWindows:
             if last > first and end > low:
                 rows = (first, last)
                 return end, self._rowwise.append(number, table, rows, extended, self._totals)
-        high = min(high, low + self._most_pairs())
+        high = min(high, low + self._most_pairs(number))
+        started = time.perf_counter()
         arrays = self._arrays[number]
         lists = self._list_kernels(number)
         if lists is not None:
@@ -286,7 +294,9 @@ class ExtendWindows:
             )
         else:
             self._kernels.extend(arrays, table, pairs, (low, high), extended, self._counters)
-        return high, int(self._run.workspace.download(self._counters, 0, 1)[0])
+        filled = int(self._run.workspace.download(self._counters, 0, 1)[0])
+        self._launches[number].took(high - low, time.perf_counter() - started)
+        return high, filled
 
     def _whole_rows(self, pairs: Pairs, window: tuple[int, int]) -> tuple[int, int]:
         """The rows all of whose pairs are in a window; none where it begins within a row."""
@@ -325,8 +335,7 @@ class ExtendWindows:
                 return self._rowwise.count_leaves(number, table, self._totals)
             if self._rowwise.intersects(number):
                 return self._rowwise.count(number, table, self._totals)
-        units = self._run.graph.context.info.compute_units
-        pairs = self._pairs(number, table, units * _UNREAD_PAIRS_PER_UNIT)
+        pairs = self._pairs(number, table, self._most_pairs(number))
         total = self._count_pairs(number, table, pairs)
         self._release(pairs)
         return total
@@ -335,22 +344,23 @@ class ExtendWindows:
         if self._steps[number].counts_lengths or pairs.total == 0:
             return pairs.total
         workspace, lists = self._run.workspace, self._list_kernels(number)
-        launched = self._most_pairs() if pairs.is_exact else pairs.total
-        launched = min(pairs.total, launched)
+        launched = min(pairs.total, self._most_pairs(number)) if pairs.is_exact else pairs.total
         groups = self._kernels.group_count if lists is None else lists.group_count(launched)
         totals = workspace.allocate(groups, np.uint64, "totals")
         workspace.fill(totals, 0)
         low = 0
         while low < pairs.total:
-            if low:
-                self._run.graph.context.finish()
-                self._run.check_deadline()
             high = min(low + launched, pairs.total)
+            started = time.perf_counter()
             arrays = self._arrays[number]
             if lists is not None:
                 lists.count(workspace, arrays, table, pairs, (low, high), totals)
             else:
                 self._kernels.count(arrays, table, pairs, (low, high), totals)
+            if high < pairs.total:
+                self._run.graph.context.finish()
+                self._run.check_deadline()
+                self._launches[number].took(high - low, time.perf_counter() - started)
             low = high
         total = int(workspace.download(totals).sum(dtype=np.uint64))
         workspace.release(totals)
@@ -360,10 +370,15 @@ class ExtendWindows:
         """For steps of a GPU that keep what they know of rows in local memory."""
         return self._lists if self._steps[number].searched_only else None
 
-    def _most_pairs(self) -> int:
+    def _most_pairs(self, number: int) -> int:
+        """Of a launch: so many, at most, are worked on without asking first how many there are."""
+        if number not in self._launches:
+            tuning = self._run.graph.context.tuning
+            self._launches[number] = LaunchSize(
+                tuning.first_pairs, tuning.most_pairs, tuning.launch_seconds
+            )
         within = self._run.workspace.available * _PAIRS_PER_BYTE
-        most = _PAIRS_PER_LAUNCH[self._run.graph.context.is_cpu]
-        return max(_FEWEST_PAIRS, min(most, within))
+        return min(self._launches[number].size, max(_FEWEST_PAIRS, within))
 
     def _pairs(self, number: int, table: Table, unread: int) -> Pairs:
         """The pairs of a table's rows; of at most ``unread`` nobody asks how many there are."""

@@ -96,7 +96,7 @@ class RowExtensions:
     def intersects(self, number: int) -> bool:
         """Is it a step for a CPU's items that go row by row?"""
         step = self._steps[number]
-        if not self._run.graph.context.is_cpu or not step.searched_only:
+        if self._run.graph.context.tuning.intersection != "marks" or not step.searched_only:
             return False
         if len(step.tests) > MOST_EXCLUDED:
             return False

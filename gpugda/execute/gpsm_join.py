@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from gpugda.device.join import Combination, Product, Table, step_words
+from gpugda.execute.launch_size import LaunchSize
 from gpugda.plan.plan import StepKind
 
 if TYPE_CHECKING:
@@ -27,9 +28,8 @@ _FIRST_WINDOW = 1 << 18
 _WINDOW_OF_FEW = 1 << 10
 _ROWS_FOR_ONE = 4
 """Rows of the first window, at least and for each row that suffices: conditions leave some out."""
-_FIRST_COUNT_WINDOW = 1 << 20
+_FIRST_COUNT_WINDOW = 1 << 15
 _LARGEST_WINDOW = 1 << 26
-_SMALLEST_WINDOW = 1 << 10
 _LONGEST_SECONDS = 0.2
 """What a window may take before windows get smaller: deadlines and others wait for its end."""
 _LARGEST_LAST_WINDOW = 1 << 22
@@ -48,6 +48,11 @@ class _Extension:
     total: int
     sums: DeviceArray | None
     write: Callable[[tuple[int, int], Table], None]
+
+
+def _sizes(steps: int, first: int) -> list[LaunchSize]:
+    largest = [_LARGEST_WINDOW] * (steps - 1) + [_LARGEST_LAST_WINDOW]
+    return [LaunchSize(first, most, _LONGEST_SECONDS) for most in largest]
 
 
 class JoinWindows:
@@ -79,7 +84,7 @@ class JoinWindows:
         self._tables = tables
         self._is_sorted = is_sorted
         self._words, self._places = self._upload_words()
-        self._grown = [_FIRST_WINDOW] * len(steps)
+        self._sizes = _sizes(len(steps), _FIRST_WINDOW)
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
 
@@ -91,12 +96,12 @@ class JoinWindows:
         """
         if enough is not None:
             first = max(_WINDOW_OF_FEW, _ROWS_FOR_ONE * enough)
-            self._grown = [min(first, _FIRST_WINDOW)] * len(self._steps)
+            self._sizes = _sizes(len(self._steps), min(first, _FIRST_WINDOW))
         yield from self._extend(0, Table(None, 1, 0))
 
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; rows of the last step are not made."""
-        self._grown = [min(_FIRST_COUNT_WINDOW, _LARGEST_WINDOW)] * len(self._steps)
+        self._sizes = _sizes(len(self._steps), _FIRST_COUNT_WINDOW)
         yield from self._count(0, Table(None, 1, 0))
 
     def _extend(self, number: int, table: Table) -> Iterator[Table | None]:
@@ -145,9 +150,9 @@ class JoinWindows:
         share = self._run.workspace.available // (len(self._steps) - number)
         row_bytes = 4 * width + (0 if is_last else _BYTES_TO_EXTEND)
         longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
-        largest = _LARGEST_LAST_WINDOW if is_last else _LARGEST_WINDOW
-        grown = self._grown[number]
-        self._grown[number] = min(2 * grown, largest)
+        grown = self._sizes[number].size
+        if is_last:
+            self._sizes[number].took(grown, 0.0)  # nothing waits for what comes of its rows
         return max(1, min(grown, longest, share // max(row_bytes, 1)))
 
     # ------------------------------------------------------------------ kinds of steps
@@ -155,9 +160,8 @@ class JoinWindows:
         self._run.check_deadline()
         started = time.perf_counter()
         extension = self._make_extension(number, table)
-        if number and time.perf_counter() - started > _LONGEST_SECONDS:
-            # Windows of the step before double each time: this halves them.
-            self._grown[number - 1] = max(_SMALLEST_WINDOW, self._grown[number - 1] // 4)
+        if number:
+            self._sizes[number - 1].took(table.row_count, time.perf_counter() - started)
         return extension
 
     def _make_extension(self, number: int, table: Table) -> _Extension:

@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -204,6 +206,43 @@ def test_row_that_is_longer_than_a_chunk(incoming):
         assert all(b != c and b > 0 and c > 0 for b, c in found)
         ends = hub.run("MATCH (a)--(b) RETURN a, count(*) ORDER BY count(*) DESC LIMIT 2").values()
         assert [(node["id"], count) for node, count in ends] == [(0, leaves), (1, 1)]
+
+
+TWO = """
+import sys
+sys.path.insert(0, {folder!r})
+import gpugda
+from test_bounds import PATH, complete_source
+with gpugda.connect(complete_source(70), memory_limit="64MiB") as accelerator:
+    sys.stdin.read(1)
+    groups = accelerator.run(f"{{PATH}} RETURN a.id, count(*) ORDER BY a.id", engine="gpu")
+    count = accelerator.run(f"{{PATH}} RETURN count(*)", engine="gpu").single().value()
+    print(count, sum(each for _, each in groups.values()))
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_share_a_device():
+    folder = Path(__file__).parent
+    command = [sys.executable, "-c", TWO.format(folder=str(folder))]
+    path = os.pathsep.join([str(folder.parents[1]), os.environ.get("PYTHONPATH", "")])
+    both = [
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        for _ in range(2)
+    ]
+    for process in both:  # both have read their graphs when they begin
+        process.stdin.write(b"!")
+        process.stdin.flush()
+    expected = 70 * paths_from_a_node(70)
+    for process in both:
+        answer = process.communicate(timeout=120)[0].split()
+        assert [int(each) for each in answer] == [expected, expected]
 
 
 class PeakResident:

@@ -30,6 +30,7 @@ from gpugda.device.program import Kernel
 from gpugda.errors import ConfigurationError, MemoryLimitError, QueryTimeoutError
 from gpugda.execute.embeddings import Masks, StrategyReport, Wanted
 from gpugda.execute.extend import ExtendStrategy
+from gpugda.execute.launch_size import LaunchSize
 from gpugda.plan.plan import LabelOp, RowTest
 
 pytestmark = [
@@ -296,10 +297,13 @@ OTHER_WAYS = {
         "extend_join._LARGEST_WINDOW": 3,
         "extend_join._LARGEST_LAST_WINDOW": 2,
     },
-    "pairs always measured": {"extend_join._FEW": 0, "extend_join._UNREAD_PAIRS_PER_UNIT": -1},
+    "pairs always measured": {
+        "extend_join._FEW": 0,
+        "extend_join.ExtendWindows._most_of": lambda *_: None,
+    },
     "tiny launches": {
         "extend_join._FEW": 0,
-        "extend_join._PAIRS_PER_LAUNCH": {True: 3, False: 3},
+        "extend_join.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
         "extend_rows._WORK_PER_LAUNCH": 1,
     },
     "relationships closed one by one": {"extend_drafts.MOST_ROWS_OF_PAIR": 1},

@@ -1,0 +1,120 @@
+"""Compiled kernels on disk, shared by all processes of one user.
+
+An entry is a file whose name says what it was made from, and which is replaced as a whole. It holds
+a check sum, so that what is damaged is noticed and made anew. Nobody else may write there, for a
+program on disk is code that runs here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import tempfile
+import time
+from typing import TYPE_CHECKING
+
+from gpugda.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from gpugda.device.devices import DeviceInfo
+
+__all__ = ["discard_program", "keep_program", "kept_program", "program_file", "program_folder"]
+
+_LOGGER = logging.getLogger("gpugda.device")
+_MAGIC = b"gpugda program 1\n"
+_SUFFIX = ".program"
+_SUM_BYTES = 32
+_UNUSED_SECONDS = 180 * 86_400.0
+
+
+def program_folder() -> Path | None:
+    """Where programs lie: beside the snapshots; None where that is switched off or not private."""
+    from gpugda.snapshot.cache import cache_folder
+    from gpugda.snapshot.cache_folder import why_not_private
+
+    try:
+        folder = cache_folder()
+        if folder is None:
+            return None
+        folder = folder / "programs"
+        if reason := why_not_private(folder):
+            _LOGGER.info("compiled kernels are not kept: %s", reason)
+            return None
+    except (ConfigurationError, OSError) as error:
+        _LOGGER.info("compiled kernels are not kept: %s", error)
+        return None
+    return folder
+
+
+def program_file(info: DeviceInfo, text: str, options: Iterable[str]) -> Path | None:
+    """Where the program of a text is kept for a device and its driver; None for nowhere."""
+    folder = program_folder()
+    if folder is None:
+        return None
+    made_from = [info.platform, info.platform_version, info.name, info.vendor, info.version]
+    made_from += [info.driver_version, *options, text]
+    key = hashlib.sha256(json.dumps(made_from).encode()).hexdigest()
+    return folder / f"{key}{_SUFFIX}"
+
+
+def kept_program(path: Path | None) -> bytes | None:
+    """The program that is kept there; None if there is none, or it is damaged."""
+    if path is None:
+        return None
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _LOGGER.info("a kept program cannot be read: %s", error)
+        return None
+    start = len(_MAGIC) + _SUM_BYTES
+    binary = content[start:]
+    if content[:start] != _MAGIC + hashlib.sha256(binary).digest():
+        discard_program(path, "it is damaged")
+        return None
+    with contextlib.suppress(OSError):
+        os.utime(path)
+    return binary
+
+
+def keep_program(path: Path | None, binary: bytes) -> None:
+    """Keeps a program; failing is logged, no error."""
+    if path is None:
+        return
+    from gpugda.snapshot.cache_folder import make_private_folder
+
+    try:
+        make_private_folder(path.parent)
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
+            try:
+                file.write(_MAGIC + hashlib.sha256(binary).digest() + binary)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+        os.replace(file.name, path)
+        _remove_unused(path.parent)
+    except OSError as error:
+        _LOGGER.info("compiled kernels cannot be kept: %s", error)
+
+
+def discard_program(path: Path | None, reason: str) -> None:
+    """Takes away a program that is of no use."""
+    if path is not None:
+        _LOGGER.info("the kept program %s is discarded and compiled anew: %s", path.name, reason)
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def _remove_unused(folder: Path) -> None:
+    oldest = time.time() - _UNUSED_SECONDS
+    for path in folder.iterdir():
+        with contextlib.suppress(OSError):
+            if path.lstat().st_mtime < oldest:
+                path.unlink()

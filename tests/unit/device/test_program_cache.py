@@ -1,0 +1,216 @@
+"""Kernels built with tuned or plain options, and kept on disk."""
+
+import hashlib
+import logging
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from gpugda.cli import doctor
+from gpugda.device import program, program_cache
+from gpugda.device.context import DeviceContext, choose_device
+from gpugda.device.program import build_everything, get_kernel
+from gpugda.errors import DeviceError
+
+pytestmark = pytest.mark.device
+
+KERNEL = ("prefix_sum.cl", "scan_block_sums", "bQ")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "programs"
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Files that were compiled."""
+    files = []
+    original = program._compiled
+
+    def compile_it(context, file, text, options):
+        files.append(file)
+        return original(context, file, text, options)
+
+    monkeypatch.setattr(program, "_compiled", compile_it)
+    return files
+
+
+def build(info=None):
+    """In a context of its own, as another process would."""
+    context = DeviceContext(info or choose_device())
+    try:
+        get_kernel(context, *KERNEL)
+        return dict(context.plain_builds)
+    finally:
+        context.close()
+
+
+def only_file(folder):
+    (path,) = folder.iterdir()
+    return path
+
+
+def test_it_is_compiled_once(context, folder, compiled):
+    build()
+    build()
+    assert compiled == ["prefix_sum.cl"]
+    assert only_file(folder).stat().st_mode & 0o077 == 0
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_another_driver_has_another_program(context, folder, compiled):
+    build()
+    build(replace(context.info, driver_version="another one"))
+    build(replace(context.info, name="another device"))
+    assert compiled == ["prefix_sum.cl"] * 3
+    assert len(list(folder.iterdir())) == 3
+
+
+def valid_but_no_program():
+    return program_cache._MAGIC + hashlib.sha256(b"no program").digest() + b"no program"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[:-1],
+        lambda content: content[:1000],
+        lambda content: b"",
+        lambda content: content[:5000] + bytes([content[5000] ^ 1]) + content[5001:],
+        lambda content: b"another version\n" + content,
+        lambda content: valid_but_no_program(),
+    ],
+    ids=["truncated", "beginning", "empty", "bit", "version", "no program"],
+)
+def test_damaged_programs_are_made_anew(context, folder, compiled, damage, caplog):
+    build()
+    path = only_file(folder)
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    with caplog.at_level(logging.INFO, "gpugda.device"):
+        build()
+    assert compiled == ["prefix_sum.cl"] * 2
+    assert "is discarded and compiled anew" in caplog.text
+    build()
+    assert compiled == ["prefix_sum.cl"] * 2
+    assert only_file(folder) == path
+
+
+def test_folder_that_cannot_be_written(context, tmp_path, monkeypatch, compiled, caplog):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path / "file"))
+    with caplog.at_level(logging.INFO, "gpugda.device"):
+        build()
+        build()
+    assert compiled == ["prefix_sum.cl"] * 2
+    assert "not kept" in caplog.text or "cannot be kept" in caplog.text
+
+
+def test_disk_that_is_full(context, folder, compiled, monkeypatch, caplog):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with caplog.at_level(logging.INFO, "gpugda.device"):
+        build()
+    assert "No space left" in caplog.text
+
+
+def test_programs_that_others_may_change_are_not_run(context, folder, compiled, caplog):
+    build()
+    folder.chmod(0o777)
+    with caplog.at_level(logging.INFO, "gpugda.device"):
+        build()
+    assert compiled == ["prefix_sum.cl"] * 2
+    assert "private" in caplog.text
+
+
+@pytest.mark.parametrize("value", ["off", "not/absolute"])
+def test_nothing_is_kept(context, tmp_path, monkeypatch, compiled, value):
+    monkeypatch.setenv("GPUGDA_CACHE_DIR", value)
+    monkeypatch.chdir(tmp_path)
+    build()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_programs_that_nobody_used_for_long_are_removed(context, folder):
+    build()
+    old = folder / f"{'0' * 64}.program"
+    old.write_bytes(b"")
+    os.utime(old, (0, 0))
+    build(replace(context.info, driver_version="newer"))
+    assert not old.exists()
+    assert len(list(folder.iterdir())) == 2
+
+
+SUMS = """
+import numpy as np
+from gpugda.device.buffers import MemoryBudget, Workspace
+from gpugda.device.context import DeviceContext, choose_device
+from gpugda.device.prefix_sum import PrefixSum
+context = DeviceContext(choose_device())
+with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+    values = workspace.upload(np.arange(1000, dtype=np.uint32))
+    print(workspace.download(PrefixSum(context).run(workspace, values, 0, 1000))[-1])
+"""
+
+
+def test_processes_share_it(context, folder):
+    def start():
+        return subprocess.Popen(
+            [sys.executable, "-c", SUMS], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+
+    both = [start(), start()]  # both find it empty, and fill it
+    assert [process.communicate(timeout=120)[0].strip() for process in both] == [b"499500"] * 2
+    assert [process.returncode for process in both] == [0, 0]
+    assert all(path.suffix == ".program" for path in folder.iterdir())
+
+
+# ------------------------------------------------------------------ options that a compiler refuses
+@pytest.fixture
+def unknown_options(monkeypatch):
+    """No compiler knows the options for the device."""
+    original = DeviceContext.__init__
+
+    def init(self, info, **settings):
+        original(self, info, **settings)
+        self.tuning = replace(self.tuning, options=("-no-such-option",))
+
+    monkeypatch.setattr(DeviceContext, "__init__", init)
+    monkeypatch.setattr(program, "_files", lambda context: ["prefix_sum.cl"])
+    monkeypatch.setattr(
+        DeviceContext, "is_cpu", property(lambda self: self.tuning.intersection == "marks")
+    )
+
+
+def test_plain_options_are_used_and_said(unknown_options, folder, caplog):
+    with caplog.at_level(logging.WARNING, "gpugda.device"):
+        plain = build()
+    assert list(plain) == ["prefix_sum.cl"]
+    assert "plain build options are used" in caplog.text
+
+
+def test_doctor_says_that_options_are_plain(unknown_options, folder):
+    (findings,) = [group for title, group in doctor.diagnose() if title == doctor.DEVICES]
+    texts = [finding.text for finding in findings]
+    assert any("not with -no-such-option: plain build options" in text for text in texts)
+
+
+def test_doctor_says_that_kernels_build(folder):
+    (findings,) = [group for title, group in doctor.diagnose() if title == doctor.DEVICES]
+    assert any("kernels build with" in finding.text for finding in findings)
+
+
+def test_what_never_builds_says_why(context, monkeypatch, folder):
+    monkeypatch.setattr(program, "kernel_text", lambda file: "kernel void broken( { nonsense }")
+    with pytest.raises(DeviceError) as caught:
+        build_everything(context)
+    assert "error" in caught.value.build_log
+    (findings,) = [group for title, group in doctor.diagnose() if title == doctor.DEVICES]
+    assert [finding.good for finding in findings if "do not build" in finding.text] == [False]
