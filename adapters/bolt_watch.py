@@ -85,8 +85,10 @@ class Watch:
     def over(self, session: neo4j.Session, seconds: float | None) -> Iterator[Guard]:
         """Within, the session may take that long; None for as long as it likes."""
         guard = Guard(session, monotonic() + (seconds or 0.0))
-        if seconds is not None:
-            self._add(guard)
+        if seconds is None:
+            yield guard
+            return
+        self._add(guard)
         try:
             yield guard
         finally:

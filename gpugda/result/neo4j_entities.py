@@ -20,7 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["Neo4jEntities"]
 
 _NODE_ATTRIBUTES = {"_graph", "_element_id", "_id", "_properties", "_labels"}
-_has_known_attributes = vars(Node(Graph(), "", 0, (), {})).keys() == _NODE_ATTRIBUTES
+_RELATIONSHIP_ATTRIBUTES = {
+    "_graph",
+    "_element_id",
+    "_id",
+    "_properties",
+    "_start_node",
+    "_end_node",
+}
+_has_known_attributes = (
+    vars(Node(Graph(), "", 0, (), {})).keys() == _NODE_ATTRIBUTES
+    and vars(Relationship(Graph(), "", 0, {})).keys() == _RELATIONSHIP_ATTRIBUTES
+)
 
 
 class Neo4jEntities:
@@ -122,12 +133,13 @@ class Neo4jEntities:
             type_id: graph.relationship_type(data_graph.types.names[type_id])
             for type_id in set(types)
         }
-        made = []
-        for place, type_id in enumerate(types):
-            each = classes[type_id](graph, element_ids[place], numbers[place], found[place])
-            each._start_node = nodes[starts[place]]
-            each._end_node = nodes[ends[place]]
-            made.append(each)
+        make = _quick_relationship if _has_known_attributes else _plain_relationship
+        made = [
+            make(classes[kind], graph, element_id, number, properties, nodes[start], nodes[end])
+            for kind, element_id, number, properties, start, end in zip(
+                types, element_ids, numbers, found, starts, ends, strict=True
+            )
+        ]
         self._relationships.update(zip(indexes, made, strict=True))
         graph._relationships.update(zip(element_ids, made, strict=True))
         self._note_by_number("_legacy_relationships", numbers, made)
@@ -163,3 +175,38 @@ def _quick_node(
     node._properties = properties
     node._labels = labels
     return node
+
+
+def _plain_relationship(
+    kind: type[Relationship],
+    graph: Graph,
+    element_id: str,
+    number: int,
+    properties: dict[str, Any],
+    start: Node,
+    end: Node,
+) -> Relationship:
+    made = kind(graph, element_id, number, properties)
+    made._start_node = start
+    made._end_node = end
+    return made
+
+
+def _quick_relationship(
+    kind: type[Relationship],
+    graph: Graph,
+    element_id: str,
+    number: int,
+    properties: dict[str, Any],
+    start: Node,
+    end: Node,
+) -> Relationship:
+    """As the constructor, which copies the properties."""
+    made = kind.__new__(kind)
+    made._graph = graph
+    made._element_id = element_id
+    made._id = number
+    made._properties = properties
+    made._start_node = start
+    made._end_node = end
+    return made

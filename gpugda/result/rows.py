@@ -127,7 +127,7 @@ class _Rebuilder:
         kind = type(value)
         if kind is Entity:
             self._known[value.is_node][value.index] = None
-        elif kind is list:
+        elif kind is list and not _CHANGEABLE.isdisjoint(map(type, value)):
             for item in value:
                 self._note(item)
         elif kind is dict:
@@ -139,6 +139,8 @@ class _Rebuilder:
         if kind is Entity:
             return self._known[value.is_node][value.index]
         if kind is list:
+            if _CHANGEABLE.isdisjoint(map(type, value)):
+                return value.copy()
             return [self._rebuilt(item) for item in value]
         if kind is dict:
             return {key: self._rebuilt(item) for key, item in value.items()}

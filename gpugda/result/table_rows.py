@@ -76,10 +76,16 @@ class TableRows:
         """See `RowSource`: only what is no scalar takes the driver's way, which is long."""
         if not places:
             return [{} for _ in range(start, stop)]
-        columns = [
-            values if place is None or self._is_scalar(place) else _as_data(values)
-            for place, values in zip(places, self._columns(places, start, stop), strict=True)
+        columns = self._columns(places, start, stop)
+        richer = [
+            number
+            for number, place in enumerate(places)
+            if place is not None and not self._is_scalar(place) and not _is_data(columns[number])
         ]
+        if richer:
+            found = _as_data([columns[number] for number in richer])
+            for number, values in zip(richer, found, strict=True):
+                columns[number] = values
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def graph(self) -> Graph:
@@ -162,7 +168,18 @@ class TableRows:
         return self._entities
 
 
-def _as_data(values: Iterable[Any]) -> list[Any]:
+def _is_data(values: Iterable[Any]) -> bool:
+    """Does ``neo4j.Record.data`` leave all of these values as they are?"""
+    from neo4j.spatial import Point
+    from neo4j.time import Date, DateTime, Duration, Time
+
+    unchanged = (str, bool, int, float, type(None), Point, Date, Time, DateTime, Duration)
+    return all(issubclass(kind, unchanged) for kind in set(map(type, values)))
+
+
+def _as_data(columns: Sequence[Iterable[Any]]) -> list[list[Any]]:
     from gpugda.result.records import make_records
 
-    return [record.data()["value"] for record in make_records(("value",), zip(values))]
+    names = tuple(map(str, range(len(columns))))
+    rows = [record.data() for record in make_records(names, zip(*columns, strict=True))]
+    return [[row[name] for row in rows] for name in names]

@@ -1,12 +1,38 @@
 from __future__ import annotations
 
 import neo4j.graph
+import pytest
 
 from gpugda.result.entities import NodeValue, RelationshipValue
 from gpugda.values import Entity
 
 ANN, BOB, NOBODY = (Entity(True, index) for index in range(3))
 KNOWS, AGAIN, LIKES = (Entity(False, index) for index in range(3))
+
+
+@pytest.fixture(autouse=True, params=[True, False], ids=["known driver", "another driver"])
+def driver(request, monkeypatch):
+    """As the driver of the tests is, and as one whose classes keep their values elsewhere."""
+    if not request.param:
+        monkeypatch.setattr("gpugda.result.neo4j_entities._has_known_attributes", False)
+        monkeypatch.setattr("gpugda.result.records._is_known", False)
+
+
+def test_records_are_those_of_the_constructor():
+    from gpugda.result import records
+
+    assert list(records.make_records(("a", "b"), [(1, 2)])) == [neo4j.Record([("a", 1), ("b", 2)])]
+    assert records.make_records(("a",), [(1,)])[0].items() == [("a", 1)]
+
+
+def test_entities_have_the_attributes_that_the_constructors_give(result_of):
+    node, relationship = result_of(["n", "r"], [[Entity(True, 0), Entity(False, 1)]]).single()
+    graph = node.graph
+    again = neo4j.graph.Node(graph, "n0", 0, ["Boss", "Person"], dict(node))
+    assert vars(node) == vars(again)
+    other = type(relationship)(graph, "r1", 1, dict(relationship))
+    other._start_node, other._end_node = relationship.nodes
+    assert vars(relationship) == vars(other)
 
 
 def test_nodes_are_neo4js(result_of):

@@ -10,6 +10,8 @@ import neo4j.exceptions
 import numpy as np
 import pandas as pd
 import pytest
+from neo4j.spatial import CartesianPoint
+from neo4j.time import Date, DateTime
 
 from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.data.pieces import PiecedColumn
@@ -215,7 +217,10 @@ def test_data_is_that_of_the_records(result_of):
         [1, "a", Entity(True, 0), Entity(False, 1), [Entity(True, 1), 2], {"k": [1.5]}],
         [None, None, None, Entity(False, 1), None, {"k": Entity(False, 0)}],
     ]
-    names = ["i", "s", "n", "r", "l", "m"]
+    points = [CartesianPoint((1, 2)), None]
+    days = [Date(2000, 1, 2), DateTime(2000, 1, 2, 3, 4, 5)]
+    rows = [[*row, point, day] for row, point, day in zip(rows, points, days, strict=True)]
+    names = ["i", "s", "n", "r", "l", "m", "p", "d"]
     whole = result_of(names, rows).data()
     assert whole == [record.data() for record in result_of(names, rows)]
     some = ("m", 2, "missing", "i")
