@@ -14,7 +14,7 @@ from graphs import make_graph
 from gpugda.device.context import DeviceContext, choose_device, list_devices
 from gpugda.device.device_graph import DeviceGraph
 from gpugda.device.staging import Staging
-from gpugda.errors import DeviceError
+from gpugda.errors import DeviceError, MemoryLimitError
 from gpugda.execute.embeddings import StrategyReport
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.execute.gpsm import GpsmStrategy
@@ -70,6 +70,25 @@ def test_memory_for_no_copy(context, fetched, monkeypatch):
     strategy = ExtendStrategy(DeviceGraph(context, GRAPH))
     assert found_by(strategy, PLAN, NO_MASKS) == all_embeddings(GRAPH, PLAN, NO_MASKS)
     assert not fetched
+
+
+@pytest.mark.parametrize("kind", [ExtendStrategy, GpsmStrategy])
+def test_a_copy_takes_no_memory_that_is_needed(context, fetched, monkeypatch, kind):
+    device_graph = DeviceGraph(context, GRAPH)
+
+    def outcome(limit):
+        strategy = kind(device_graph, memory_limit=device_graph.nbytes + limit)
+        try:
+            return found_by(strategy, PLAN, NO_MASKS)
+        except MemoryLimitError:
+            return None
+
+    limits = [*range(3_000, 20_000, 1_000), 30_000, 50_000]
+    with_copies = [outcome(limit) for limit in limits]
+    assert fetched
+    monkeypatch.setattr("gpugda.execute.fetching._SHARE_FOR_COPY", 1 << 40)
+    assert with_copies == [outcome(limit) for limit in limits]
+    assert with_copies[-1] == all_embeddings(GRAPH, PLAN, NO_MASKS)
 
 
 @pytest.mark.parametrize("taken", [1, 2, 3])

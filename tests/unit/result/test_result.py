@@ -16,6 +16,7 @@ from neo4j.time import Date, DateTime
 from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.data.pieces import PiecedColumn
 from gpugda.result.rows import BLOCK_ROWS, FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS
+from gpugda.result.table_rows import TableRows
 from gpugda.values import Entity
 
 NUMBERS = [[1, "a"], [2, "b"], [3, None]]
@@ -198,6 +199,25 @@ def pieced(values, cuts):
     ends = [0, *(min(cut, len(values)) for cut in cuts), len(values)]
     parts = [column.take(np.arange(low, high)) for low, high in pairwise(ends)]
     return PiecedColumn(parts) if cuts else column
+
+
+def test_few_rows_are_made_at_first_and_never_many_at_once(result_of_columns, monkeypatch):
+    made = []
+    records = TableRows.records
+
+    def noted(self, start, stop):
+        made.append((start, stop))
+        return records(self, start, stop)
+
+    monkeypatch.setattr(TableRows, "records", noted)
+    count = 4 * MOST_BLOCK_ROWS
+    result = result_of_columns(n=Column(ColumnKind.INTEGER, np.arange(count, dtype=np.int64)))
+    next(result)
+    assert made == [(0, FIRST_BLOCK_ROWS)]
+    assert sum(1 for _ in result) == count - 1
+    assert [start for start, _ in made[1:]] == [stop for _, stop in made[:-1]]
+    assert max(stop - start for start, stop in made) == MOST_BLOCK_ROWS
+    assert gc.isenabled()
 
 
 def test_collecting_garbage_goes_on_after_reading(three):
