@@ -25,6 +25,9 @@ __all__ = [
     "merge_strings",
 ]
 
+_MOST_DECODED_BYTES = 1 << 24
+"""Of a dictionary whose texts are kept as Python's own, which take several times as much."""
+
 _LARGEST_STRING_ARRAY = 2**31 - 1  # bytes: Arrow's `string` counts them in 32 bits
 
 
@@ -36,10 +39,12 @@ class StringDictionary:
             code points), without repeats or nulls. May lie in a memory-mapped file.
     """
 
-    __slots__ = ("array",)
+    __slots__ = ("_asked", "_texts", "array")
 
     def __init__(self, array: pa.Array) -> None:
         self.array = array
+        self._asked = 0
+        self._texts: NDArray[Any] | None = None  # all, decoded
 
     def __len__(self) -> int:
         return len(self.array)
@@ -51,11 +56,23 @@ class StringDictionary:
 
     def values(self, codes: NDArray[np.int32]) -> list[str]:
         """The texts of many codes; each distinct one is decoded once."""
+        if self._texts is not None:
+            known: list[str] = self._texts[codes].tolist()
+            return known
+        self._decode_if_worth_it(len(codes))
         distinct, positions = np.unique(codes, return_inverse=True)
         texts = np.empty(len(distinct), dtype=object)
         texts[:] = self.array.take(arrow_numbers(distinct)).to_pylist()
         result: list[str] = texts[positions.reshape(-1)].tolist()
         return result
+
+    def _decode_if_worth_it(self, asked: int) -> None:
+        """Decodes all texts once as many were asked for, if they are not too long to keep."""
+        self._asked += asked
+        if self._asked > len(self) and self.nbytes <= _MOST_DECODED_BYTES:
+            texts = np.empty(len(self), dtype=object)
+            texts[:] = self.array.to_pylist()
+            self._texts = texts
 
     def less_than(self, text: str) -> int:
         """Number of entries < ``text``, which is also the code that ``text`` has or would get."""

@@ -82,7 +82,7 @@ class ExtendStrategy(DeviceStrategy):
                 )
                 words = upload_steps(run, steps, query.candidates)
                 run.workspace.hand_over(words.words)
-                query.steps[wanted, counting] = steps, words
+                query.add_steps(wanted, counting, steps, words)
             steps, words = query.steps[wanted, counting]
             windows = ExtendWindows(
                 run, self._extensions, self._rows, steps, words, query.candidates

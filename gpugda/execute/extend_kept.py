@@ -43,6 +43,7 @@ class KeptQuery:
     steps: dict[tuple[Wanted, bool], tuple[tuple[ExtendStep, ...], StepWords]] = field(
         default_factory=dict
     )
+    _nbytes: int | None = None
 
     def arrays(self) -> Iterator[DeviceArray]:
         """What it holds on the device."""
@@ -55,10 +56,19 @@ class KeptQuery:
         for _, words in self.steps.values():
             yield words.words
 
+    def add_steps(
+        self, wanted: Wanted, counting: bool, steps: tuple[ExtendStep, ...], words: StepWords
+    ) -> None:
+        """Keeps compiled steps."""
+        self.steps[wanted, counting] = steps, words
+        self._nbytes = None
+
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        return sum(array.nbytes for array in self.arrays())
+        if self._nbytes is None:
+            self._nbytes = sum(array.nbytes for array in self.arrays())
+        return self._nbytes
 
     def is_of(self, bound: BoundQuery, masks: Masks) -> bool:
         """Is it of this query, and do its predicates leave the same?"""

@@ -28,6 +28,8 @@ MOST_BLOCK_ROWS = 16_000
 """Rows made at a time where all are wanted: enough to spread a block's fixed cost, few enough that
 they fit a processor's cache, and that memory stays bounded while rows are read one by one."""
 
+_FEW_ROWS = 2_000
+
 _CHANGEABLE = frozenset({list, dict, Entity})
 
 
@@ -50,6 +52,20 @@ class RowReader:
         if not places:
             return [()] * (stop - start)
         return zip(*(self.column(place, start, stop) for place in places), strict=True)
+
+    def meet(self, places: Iterable[int], start: int, stop: int) -> None:
+        """Makes the nodes of a few rows at once, before column by column asks for them.
+
+        For entities that keep what they made.
+        """
+        columns = [self._table.columns[place] for place in places]
+        nodes = [column for column in columns if column.kind is ColumnKind.NODE]
+        if len(nodes) > 1 and stop - start <= _FEW_ROWS:
+            pieces = [piece for column in nodes for piece in pieces_of(column, start, stop)]
+            there = [
+                each.values if each.valid is None else each.values[each.valid] for each in pieces
+            ]
+            self._entities.nodes(np.concatenate(there))
 
     def blocks(self, start: int, stop: int) -> Iterator[list[tuple[Any, ...]]]:
         """The rows as lists of at most ``BLOCK_ROWS``."""

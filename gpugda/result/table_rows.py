@@ -57,7 +57,9 @@ class TableRows:
         """See `RowSource`."""
         from gpugda.result.records import make_records
 
-        return make_records(self.names, self._reader().rows(start, stop))
+        reader = self._reader()
+        reader.meet(range(len(self.table.columns)), start, stop)
+        return make_records(self.names, reader.rows(start, stop))
 
     def column(self, place: int, start: int, stop: int) -> list[Any]:
         """See `RowSource`."""
@@ -146,6 +148,7 @@ class TableRows:
             everything = range(len(self.table.columns))
             wanted.update(place for place in everything if not self._is_scalar(place))
         reader = self._reader()
+        reader.meet(wanted, start, stop)
         made = {place: reader.column(place, start, stop) for place in sorted(wanted)}
         return [repeat(None, stop - start) if each is None else made[each] for each in places]
 

@@ -113,3 +113,15 @@ def test_merged_objects_keep_their_meaning():
     merged, codes = merge_objects([ObjectDictionary([1, [2]]), ObjectDictionary([[2], 1.0])])
     assert [each.tolist() for each in codes] == [[0, 1], [1, 2]]
     assert merged.values(np.arange(3)) == [1, [2], 1.0]
+
+
+def test_texts_are_the_same_before_and_after_all_are_decoded(monkeypatch):
+    texts = ["", "a", "b", "ü"]
+    for most in (0, 1 << 24):
+        monkeypatch.setattr("gpugda.data.dictionaries._MOST_DECODED_BYTES", most)
+        dictionary = StringDictionary(pa.array(texts))
+        codes = np.array([3, 0, 3, 1], dtype=np.int32)
+        for _ in range(3):
+            assert dictionary.values(codes) == ["ü", "", "ü", "a"]
+            assert dictionary.values(codes[:0]) == []
+        assert (dictionary._texts is None) == (most == 0)
