@@ -32,7 +32,7 @@ RMAT = {
     # scale: (edges drawn, relationships left, triangles)
     16: (1_000_000, 913_473, 21_341_738),
     20: (16_000_000, 15_361_413, 514_254_981),
-    22: (None, None, 2_715_559_002),
+    22: (67_000_000, 65_138_992, 2_715_559_002),
 }
 QUERIES = {
     "triangles": TRIANGLES,
@@ -62,7 +62,7 @@ REPEATS = 5
 
 
 def rmat(scale: int) -> GraphSource:
-    drawn = RMAT[scale][0] or 16 << scale
+    drawn, relationships, _ = RMAT[scale]
     random, nodes = np.random.default_rng(1), 1 << scale
     source, target = np.zeros(drawn, np.int64), np.zeros(drawn, np.int64)
     for _ in range(scale):
@@ -71,7 +71,7 @@ def rmat(scale: int) -> GraphSource:
         target = 2 * target + (((quadrant >= 0.57) & (quadrant < 0.76)) | (quadrant >= 0.95))
     pairs = np.unique(source * nodes + target)
     pairs = pairs[pairs // nodes != pairs % nodes]
-    assert RMAT[scale][1] in (None, len(pairs)), f"{len(pairs)} relationships: another generator"
+    assert relationships == len(pairs), f"{len(pairs)} relationships: another generator"
     return as_graph(pairs // nodes, pairs % nodes, nodes)
 
 
@@ -104,7 +104,7 @@ def milliseconds(
         times.append((time.perf_counter() - started) * 1e3)
         expected = answer if expected is None else expected
         assert answer == expected, f"{query}: {strategy} counts {answer}, expected {expected}"
-        if times[-1] > 2000:
+        if len(times) > 1 and times[-1] > 2000:  # the first one may compile
             break
     return min(times), answer
 
