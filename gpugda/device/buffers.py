@@ -25,7 +25,7 @@ SMALLEST_BYTES = 256
 _SMALL_UPLOAD_BYTES = 1 << 20
 _MOST_POOLED_ARRAYS = 64
 _MOST_FILLED_BYTES = 1 << 30
-"""At once: drivers count in 32 bits."""
+"""At once: not every driver counts in 64 bits."""
 
 
 @dataclass(slots=True)

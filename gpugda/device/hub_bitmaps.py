@@ -24,8 +24,9 @@ HUB_PARAMETERS = "bbbI"
 _FILE = "hub_bitmaps.cl"
 _SHORTEST = 32
 """Five steps of a search cost more than a look at a bitmap."""
-_MOST_BYTES = 1 << 32
-"""Of shorter lists, more bitmaps win little: they are looked at rarely, and no cache holds them."""
+_MOST_BYTES = 1 << 33
+"""Of shorter lists, more bitmaps win little. NVIDIA's driver fills no buffer beyond here: it counts
+words in 31 bits."""
 _MOST_GROUPS_PER_UNIT = 16
 
 

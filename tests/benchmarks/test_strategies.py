@@ -32,7 +32,7 @@ RMAT = {
     # scale: (edges drawn, relationships left, triangles)
     16: (1_000_000, 913_473, 21_341_738),
     20: (16_000_000, 15_361_413, 514_254_981),
-    22: (None, None, 2_715_559_002),
+    22: (67_000_000, 65_138_992, 2_715_559_002),
 }
 QUERIES = {
     "triangles": TRIANGLES,
@@ -115,7 +115,7 @@ def milliseconds(
         times.append((time.perf_counter() - started) * 1e3)
         expected = answer if expected is None else expected
         assert answer == expected, f"{query}: {strategy} counts {answer}, expected {expected}"
-        if times[-1] > 2000:
+        if len(times) > 1 and times[-1] > 2000:  # the first one may compile
             break
     return min(times), answer
 
