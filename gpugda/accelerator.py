@@ -83,7 +83,7 @@ class Accelerator:
         self._pid = os.getpid()
         self._closed = False
         self._session = DeviceSession(device_wanted(device), parse_bytes(memory_limit), refinement)
-        watched = progress or SilentProgress()
+        self._progress = watched = progress or SilentProgress()
         self._answers: _Answers
         if isinstance(source, DatabaseServer):
             from gpugda.answer.opening import open_server
@@ -287,6 +287,7 @@ class Accelerator:
             _merged(parameters, kwparameters),
             _strategy(strategy),
             deadline_after(check_timeout(timeout)),
+            progress=self._progress,
         )
 
     def _check_usable(self) -> None:

@@ -65,7 +65,7 @@ def connect(
         load: When a database is read first: ``"now"``, or in the ``"background"`` while queries go
             to it.
         cache: Keep snapshots of databases on disk, in ``GPUGDA_CACHE_DIR``.
-        progress: Told how far loading has come.
+        progress: Told how far loading, and a query of more than a second, has come.
 
     Raises:
         ConfigurationError: An argument makes no sense.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.execute.embeddings import StrategyReport
 from gpugda.execute.gpu import run_on_device
+from gpugda.execute.join_progress import JoinProgress
 from gpugda.execute.reference import run_reference
 from gpugda.plan.explain import explain_text
 from gpugda.query.parser import parse
@@ -53,7 +54,7 @@ def answer_on_device(
         DeviceError: There is no device, or it failed.
         QueryTimeoutError: The deadline passed.
     """
-    report = StrategyReport()
+    report = StrategyReport(progress=JoinProgress(request.progress))
     query = request.prepared()
     with request.stage("plan"):
         plan = loaded.plan(query, request.strategy)

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.deadline import seconds_left
 from gpugda.errors import ConfigurationError
+from gpugda.ports import SilentProgress
 from gpugda.query.prepare import prepare
 from gpugda.query.query_graph import Query, QueryGraph, query_of
 from gpugda.result.summary import Summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from gpugda.ports import Progress
 
 __all__ = ["Request"]
 
@@ -30,6 +33,7 @@ class Request:
         deadline: Time of ``time.monotonic`` at which it is given up, None for never.
         timings: Seconds per stage.
         notes: What the summary says besides.
+        progress: Told how far a long query has come.
         started: Time of ``time.monotonic`` when it was made.
     """
 
@@ -39,6 +43,7 @@ class Request:
     deadline: float | None = None
     timings: dict[str, float] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
+    progress: Progress = field(default_factory=SilentProgress)
     started: float = field(default_factory=time.monotonic)
     _prepared: Query | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.accelerator import Accelerator
+    from gpugda.ports import Progress
 
 __all__ = ["OutputOptions", "QueryOptions", "explain_query", "open_accelerator", "run_query"]
 
@@ -77,20 +78,23 @@ def _read_query(file: str | None) -> str:
 
 
 def open_accelerator(
-    source: SourceOptions, device: str | None = None, memory_limit: str | None = None
+    source: SourceOptions,
+    device: str | None = None,
+    memory_limit: str | None = None,
+    progress: Progress | None = None,
 ) -> Accelerator:
-    """Opens the source, with a progress bar on a terminal."""
+    """Opens the source; without a progress, with a bar of its own on a terminal."""
     from gpugda.api import connect
     from gpugda.config import device_wanted
 
     made = make_source(source)
     wanted = int(device) if device is not None and device.isdigit() else device_wanted(device)
-    with shown_progress() as progress:
+    with shown_progress() if progress is None else nullcontext(progress) as watched:
         return connect(
             made,
             device=wanted,
             memory_limit=memory_limit,
-            progress=progress,
+            progress=watched,
             **source.server.connect_arguments(),
         )
 
@@ -109,10 +113,18 @@ def run_query(
         raise ConfigurationError(
             "Arrow is binary: send it to a file with --output FILE, or through a pipe."
         )
-    with open_accelerator(source, device, memory_limit) as accelerator:
-        result = accelerator.run(
-            text, parameters, engine=query.engine, strategy=query.strategy, timeout=query.timeout
-        )
+    with ExitStack() as opened:
+        with shown_progress() as progress:
+            accelerator = opened.enter_context(
+                open_accelerator(source, device, memory_limit, progress)
+            )
+            result = accelerator.run(
+                text,
+                parameters,
+                engine=query.engine,
+                strategy=query.strategy,
+                timeout=query.timeout,
+            )
         for warning in result.summary.warnings:
             say(f"warning: {warning}")
         with _sink(output.path) as sink:

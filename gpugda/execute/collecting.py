@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugda.execute.expressions import evaluate_operand
 from gpugda.execute.grouping import group_rows, nan_identity
+from gpugda.execute.host_memory import ResultRoom
 from gpugda.execute.id_order import by_ids
 from gpugda.execute.operands import take
 from gpugda.execute.row_table import RowTable, stacked
@@ -39,6 +40,7 @@ class OutputRows:
         self._skip = skip
         self._stop = None if limit is None else skip + limit
         self._tables: list[RowTable] = []
+        self._room = ResultRoom(copied=bool(query.distinct or query.order_by))
         self._rows_seen = 0
         self._row_count = 0
         self._merged_rows = 0
@@ -58,7 +60,9 @@ class OutputRows:
             wanted = self._stop - self._row_count
             if environment.row_count > wanted:
                 environment = rows_of(environment, np.arange(wanted))
-        self._tables.append(self._projected(environment))
+        table = self._projected(environment)
+        self._room.add(table)
+        self._tables.append(table)
         self._rows_seen += environment.row_count
         self._row_count += environment.row_count
         if self._should_merge():
@@ -109,6 +113,7 @@ class OutputRows:
         if self._query.order_by and self._stop is not None and table.row_count > self._stop:
             table = table.take(self._sorted(table))
         self._tables = [table]
+        self._room.only(table)
         self._row_count = self._merged_rows = table.row_count
 
     def _sorted(self, table: RowTable) -> NDArray[np.int64]:

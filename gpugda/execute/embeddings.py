@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from gpugda.execute.join_progress import JoinProgress
     from gpugda.plan.plan import Plan
 
 __all__ = ["Embeddings", "Masks", "Strategy", "StrategyReport", "Wanted"]
@@ -60,12 +61,14 @@ class StrategyReport:
         steps: Lines for people, one a step: what was done and how many rows came of it.
         candidates: Candidates left per query node position.
         candidate_relationships: Candidate relationships left per query relationship position.
+        progress: Told how much of the join is done, None where nobody watches.
     """
 
     timings: dict[str, float] = field(default_factory=dict)
     steps: list[str] = field(default_factory=list)
     candidates: dict[int, int] = field(default_factory=dict)
     candidate_relationships: dict[int, int] = field(default_factory=dict)
+    progress: JoinProgress | None = None
 
 
 class Strategy(Protocol):

@@ -91,6 +91,7 @@ class ExtendWindows:
             run, row_kernels, steps, candidates, self._arrays, self._counters
         )
         self._totals = run.workspace.allocate(kernels.group_count, np.uint64, "totals")
+        self._progress = run.report.progress
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
 
@@ -153,6 +154,8 @@ class ExtendWindows:
             self.rows[number] += extended.row_count
             self.windows[number] += 1
             yield extended
+            if self._progress is not None:
+                self._progress.leave(number)
 
     def _window(self, number: int) -> int:
         """How many rows a step may make at once; the next window may have twice as many."""
@@ -213,8 +216,13 @@ class ExtendWindows:
         while low < total:
             self._run.check_deadline()
             high = min(low + self._window(number), total)
+            self._enter(number, low, high, total)
             yield low, high
             low = high
+
+    def _enter(self, number: int, first: int, last: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress.enter(number, first, last, total)
 
     def _table(self, number: int, capacity: int) -> Table:
         width = len(self._steps[number].variables)
@@ -225,6 +233,7 @@ class ExtendWindows:
 
     # ------------------------------------------------------------------ extensions
     def _extensions(self, number: int, table: Table) -> Iterator[Table]:
+        self._enter(number, 0, 1, 1)
         if self._few(number, table):
             yield from self._appended_few(number, table)
             return
@@ -260,13 +269,14 @@ class ExtendWindows:
             most = self._steps[number].most_rows
             window = max(min(self._window(number), (pairs.total - low) * most), most)
             extended = self._table(number, window)
-            filled = 0
+            first, filled = low, 0
             self._run.workspace.fill(self._counters, 0)
             while low < pairs.total and filled + max(most, window // 2) <= window:
                 high = min(low + (window - filled) // most, pairs.total)
                 self._run.check_deadline()
                 low, filled = self._append(number, table, pairs, (low, high), extended)
             if filled:
+                self._enter(number, first, low, pairs.total)
                 yield Table(extended.values, filled, extended.width, window)
             self._run.workspace.release(extended.values)
 

@@ -213,7 +213,7 @@ import sys
 sys.path.insert(0, {folder!r})
 import gpugda
 from test_bounds import PATH, complete_source
-with gpugda.connect(complete_source(70), memory_limit="64MiB") as accelerator:
+with gpugda.connect(complete_source(50), memory_limit="64MiB") as accelerator:
     sys.stdin.read(1)
     groups = accelerator.run(f"{{PATH}} RETURN a.id, count(*) ORDER BY a.id", engine="gpu")
     count = accelerator.run(f"{{PATH}} RETURN count(*)", engine="gpu").single().value()
@@ -239,7 +239,7 @@ def test_two_processes_share_a_device():
     for process in both:  # both have read their graphs when they begin
         process.stdin.write(b"!")
         process.stdin.flush()
-    expected = 70 * paths_from_a_node(70)
+    expected = 50 * paths_from_a_node(50)
     for process in both:
         answer = process.communicate(timeout=120)[0].split()
         assert [int(each) for each in answer] == [expected, expected]
