@@ -284,13 +284,13 @@ class Child:
 
     def __init__(self, name: str, graph: PeerGraph, where: str | None) -> None:
         self.name, self.load_seconds = name, 0.0
-        self._graph, self._where = graph, where
+        self.graph, self._where = graph, where
         self._process: multiprocessing.process.BaseProcess | None = None
 
     def ask(self, motif: Motif, seconds: float) -> Answer:
         """One run; a process that does not answer in time is killed, and made anew next time."""
         self.start()
-        text = TEXTS[self.name](motif, self._graph) if self.name in TEXTS else motif.text
+        text = TEXTS[self.name](motif, self.graph) if self.name in TEXTS else motif.text
         self._pipe.send((text, seconds))
         answer = self._receive(seconds + GRACE)
         return Answer("too long", None, seconds) if answer is None else answer
@@ -305,7 +305,7 @@ class Child:
             return
         context = multiprocessing.get_context("spawn")
         self._pipe, other = context.Pipe()
-        arguments = (other, ENGINES[self.name], self._graph, self._where)
+        arguments = (other, ENGINES[self.name], self.graph, self._where)
         self._process = context.Process(target=serve, args=arguments, daemon=True)
         self._process.start()
         other.close()

@@ -6,11 +6,14 @@ graph lets two of them meet: any more would slow it for nothing.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,6 +134,27 @@ def _possible(
         group[a] == group[b] and frozenset((motif.labels[a], motif.labels[b])) in disjoint
         for a, b in product(motif.labels, repeat=2)
         if motif.labels[a] and motif.labels[b]
+    )
+
+
+def star_count(motif: Motif, graph: PeerGraph) -> int | None:
+    """Falling factorials of the degrees, where the motif is a star of like leaves; else None.
+
+    It says what is right where no engine but gpugda finishes.
+    """
+    alike = {(step.source, step.types, step.directed) for step in motif.steps}
+    plain = not motif.conditions and not any(motif.labels.values())
+    leaves = {step.target for step in motif.steps} - {step.source for step in motif.steps}
+    if not plain or len(alike) > 1 or len(leaves) < len(motif.steps):
+        return None
+    ((_, types, directed),) = alike
+    if types or not directed:
+        return None
+    degrees = np.unique(np.bincount(graph.source), return_counts=True)
+    return sum(
+        count * math.prod(range(degree - len(leaves) + 1, degree + 1))
+        for degree, count in zip(*(each.tolist() for each in degrees), strict=True)
+        if degree >= len(leaves)
     )
 
 

@@ -28,7 +28,7 @@ sys.path.insert(0, str(HERE.parent))
 import pytest  # noqa: E402 - also run by hand, where the tests' folder is not on the path yet
 from benchmarks.peer_engines import Answer, Child  # noqa: E402
 from benchmarks.peer_graphs import GRAPHS  # noqa: E402
-from benchmarks.peer_queries import Motif, motifs  # noqa: E402
+from benchmarks.peer_queries import Motif, motifs, star_count  # noqa: E402
 
 BUILD = HERE.parents[1] / "build"
 PEERS = ("ladybug", "duckdb")
@@ -142,6 +142,8 @@ def measure(graph: str, motif: Motif, children: list[Child], judge: Child, limit
         if not active:
             break
     opinions = dict(row.figures)
+    if (known := star_count(motif, children[0].graph)) is not None:
+        opinions["formula"] = Figures(counts={known})
     if sum(bool(each.counts) for each in opinions.values()) == 1:
         opinions[judge.name] = Figures()
         opinions[judge.name].add(judge.ask(motif, limit))
@@ -151,7 +153,9 @@ def measure(graph: str, motif: Motif, children: list[Child], judge: Child, limit
 
 
 def settle(row: Row, opinions: dict[str, Figures]) -> None:
-    """Compares the counts. A peer that contradicts gpugda and all others is marked as wrong.
+    """Compares the counts. A peer that contradicts gpugda and another is marked as wrong.
+
+    Where gpugda did not finish and the peers contradict each other, none is compared.
 
     Raises:
         AssertionError: gpugda failed, or its count is contradicted and not confirmed.
@@ -162,6 +166,11 @@ def settle(row: Row, opinions: dict[str, Figures]) -> None:
     mine = opinions["gpugda"]
     assert mine.outcome in ("ok", "too long"), said
     counts = mine.counts or set().union(*(each.counts for each in opinions.values()))
+    if len(counts) > 1 and not mine.counts:
+        print(f"IN DISPUTE: {said}")
+        for each in opinions.values():
+            each.outcome = "in dispute" if each.counts else each.outcome
+        return
     assert len(counts) <= 1, said
     row.count = next(iter(counts), None)
     row.agreed = [name for name, each in opinions.items() if each.counts == counts != set()]
@@ -178,7 +187,7 @@ def milliseconds(figures: Figures) -> str:
         return f"{figures.best * 1e3:,.1f}"
     if figures.outcome == "too long":
         return f"> {figures.best * 1e3:,.0f}"
-    return "wrong" if figures.outcome == "wrong" else "failed"
+    return figures.outcome if figures.outcome in ("wrong", "in dispute") else "failed"
 
 
 def times(row: Row, peer: str) -> str:
@@ -193,7 +202,7 @@ def line(row: Row) -> str:
     texts = [f"{name} {milliseconds(each)} ms" for name, each in row.figures.items()]
     texts += [f"{times(row, peer)} times {peer}" for peer in row.peers]
     count = "no count" if row.count is None else f"{row.count:,}"
-    alone = "" if len(row.agreed) > 1 else "; NOT CONFIRMED"
+    alone = "" if len(row.agreed) > 1 or row.count is None else "; NOT CONFIRMED"
     return f"{row.graph}: {row.query}: {count}; {', '.join(texts)}{alone}"
 
 
@@ -284,6 +293,35 @@ def options(words: list[str]) -> argparse.Namespace:
     if unknown := set(asked.graphs.split(",")) - set(GRAPHS):
         parser.error(f"{', '.join(unknown)}: graphs are {', '.join(GRAPHS)}")
     return asked
+
+
+def settled(**counts):
+    """Who is right, and how each ended, by the counts of each: none where time ran out."""
+    figures = {
+        name: Figures("ok" if found else "too long", [1.0], found) for name, found in counts.items()
+    }
+    row = Row("graph", "query", figures)
+    settle(row, dict(figures))
+    return row.count, [each.outcome for each in figures.values()]
+
+
+def test_only_what_is_contradicted_twice_is_a_peers_fault():
+    assert settled(gpugda={1}, ladybug={1}, duckdb=set()) == (1, ["ok", "ok", "too long"])
+    assert settled(gpugda={1}, ladybug={2}, duckdb={1}) == (1, ["ok", "wrong", "ok"])
+    assert settled(gpugda=set(), ladybug={2}, duckdb={3})[1] == ["too long"] + ["in dispute"] * 2
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        {"gpugda": {2}, "ladybug": {1}, "duckdb": {1}},
+        {"gpugda": {1, 2}, "ladybug": {1}, "duckdb": {1}},
+        {"gpugda": {1}, "ladybug": {2}, "duckdb": set()},
+    ],
+)
+def test_a_wrong_count_fails_the_run(counts):
+    with pytest.raises(AssertionError):
+        settled(**counts)
 
 
 @pytest.mark.perf
