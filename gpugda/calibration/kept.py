@@ -27,7 +27,8 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-_VERSION = 1
+_VERSION = 2
+"""Of what was measured: rates of slower kernels, or of another meaning, count no more."""
 
 _Rates = TypeVar("_Rates", DeviceRates, ServerRates)
 

@@ -39,7 +39,7 @@ def test_a_device_is_measured():
     assert all(value > 0 for value in asdict(rates).values())
     assert rates.query_seconds < 1
     assert 1e5 < rates.pairs_per_second < 1e13
-    assert 1e4 < rates.rows_per_second < 1e6
+    assert 1e4 < rates.rows_per_second < 1e8
 
 
 def test_a_server_is_measured_by_reading_nothing_of_the_users():
