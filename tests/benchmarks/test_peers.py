@@ -202,7 +202,7 @@ def line(row: Row) -> str:
     texts = [f"{name} {milliseconds(each)} ms" for name, each in row.figures.items()]
     texts += [f"{times(row, peer)} times {peer}" for peer in row.peers]
     count = "no count" if row.count is None else f"{row.count:,}"
-    alone = "" if len(row.agreed) > 1 or row.count is None else "; NOT CONFIRMED"
+    alone = "; NOT CONFIRMED" if row.agreed == ["gpugda"] else ""
     return f"{row.graph}: {row.query}: {count}; {', '.join(texts)}{alone}"
 
 
