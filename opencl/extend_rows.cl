@@ -211,8 +211,11 @@ static ulong intersect_row(const Step *step, ulong row, Prefix *prefix, const Ou
         work = prefix->size;
     } else {
         work = list.y - list.x;
-        if (prefix->is_built && !output->extended && excluded_count == 0) {
+        if (prefix->is_built && !output->extended) {
             total = count_marked(prefix->marks, neighbours, list);
+            for (uint x = 0; x < excluded_count; ++x) {
+                if (prefix->marks[excluded[x]] && is_in(neighbours, list, excluded[x])) --total;
+            }
             work /= 4;
         } else {
             for (uint entry = list.x; entry < list.y; ++entry) {

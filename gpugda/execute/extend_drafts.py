@@ -173,12 +173,10 @@ def _with_tests(drafts: list[Draft], tests: Sequence[VariableTest]) -> list[Draf
     """Each test goes where the last of its variables is bound."""
     left = list(tests)
     variables: set[Variable] = set()
-    joined: set[int] = set()
     result: list[Draft] = []
     for draft in drafts:
         variables.update(draft.added())
-        joined |= draft.bound
-        now = [test for test in left if test.variables() <= variables and test.after <= joined]
+        now = [test for test in left if test.variables() <= variables]
         left = [test for test in left if test not in now]
         result.append(draft)
         if draft.kind is not ExtendKind.NODES:

@@ -18,16 +18,12 @@ __all__ = ["VariableTest", "is_single", "most_parallel", "type_ids", "variable_t
 
 @dataclass(frozen=True, slots=True)
 class VariableTest:
-    """Two variables must be equal or differ; with a second pair, not both pairs may be equal.
-
-    ``after``: query relationships that must have been joined before the test means anything.
-    """
+    """Two variables must be equal or differ; with a second pair, not both pairs may be equal."""
 
     left: Variable
     right: Variable
     equal: bool
     second: tuple[Variable, Variable] | None = None
-    after: frozenset[int] = frozenset()
 
     def variables(self) -> set[Variable]:
         """What must be known."""
@@ -55,7 +51,7 @@ def variable_tests(bound: BoundQuery, graph: DataGraph) -> list[VariableTest]:
 
     Two different query relationships of one type without parallel relationships are the same
     data relationship exactly where both their ends are: so their nodes are compared, and they
-    need not be known themselves.
+    need not be known themselves, nor joined yet: whatever else comes, they would be the same.
     """
     tests: list[VariableTest] = []
     for test in bound.tests:
@@ -77,7 +73,6 @@ def _test(test: RowTest) -> VariableTest:
 def _apart(a: BoundRelationship, b: BoundRelationship, graph: DataGraph) -> VariableTest | None:
     if not (is_single(a, graph) and is_single(b, graph)):
         return None
-    after = frozenset((a.position, b.position))
     pairs = [
         (Variable(True, left), Variable(True, right))
         for left, right in ((a.source, b.source), (a.target, b.target))
@@ -86,7 +81,7 @@ def _apart(a: BoundRelationship, b: BoundRelationship, graph: DataGraph) -> Vari
     if not pairs:  # between the same two nodes: never apart
         pairs = [(Variable(True, a.source), Variable(True, a.source))]
     second = pairs[1] if len(pairs) == 2 else None
-    return VariableTest(*pairs[0], False, second, after)
+    return VariableTest(*pairs[0], False, second)
 
 
 # ------------------------------------------------------------------ can they be the same at all?
