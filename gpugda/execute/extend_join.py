@@ -322,8 +322,7 @@ class ExtendWindows:
         if self._steps[number].counts_lengths or pairs.total == 0:
             return pairs.total
         workspace, lists = self._run.workspace, self._list_kernels(number)
-        launched = self._most_pairs() if pairs.is_exact else pairs.total
-        launched = min(pairs.total, launched)
+        launched = min(pairs.total, self._most_pairs()) if pairs.is_exact else pairs.total
         groups = self._kernels.group_count if lists is None else lists.group_count(launched)
         totals = workspace.allocate(groups, np.uint64, "totals")
         workspace.fill(totals, 0)

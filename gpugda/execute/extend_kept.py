@@ -52,7 +52,8 @@ class KeptQuery:
             for mask in (used.node_masks, used.relationship_masks):
                 if mask is not None:
                     yield mask
-        for _, words in self.steps.values():
+        # A copy: others may add steps while somebody counts.
+        for _, words in tuple(self.steps.values()):
             yield words.words
 
     @property
