@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -91,7 +93,7 @@ class DeviceArray:
 
 @dataclass(slots=True, eq=False)
 class ArrayPool:
-    """Arrays that one run leaves for the next.
+    """Arrays that one run leaves for the next, in whichever thread.
 
     Drivers take longer to make and to free an array than most kernels run.
 
@@ -101,24 +103,25 @@ class ArrayPool:
 
     most_bytes: int
     _arrays: list[DeviceArray] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
     _closed: bool = False
 
     def take(self) -> list[DeviceArray]:
         """All of them; the taker owns them."""
-        taken, self._arrays = self._arrays, []
+        with self._lock:
+            taken, self._arrays = self._arrays, []
         return taken
 
     def give(self, arrays: Iterable[DeviceArray]) -> None:
         """Keeps the smallest and frees the others."""
-        kept: list[DeviceArray] = []
-        size = 0
-        for array in sorted((*self.take(), *arrays), key=lambda each: each.nbytes):
-            size += array.nbytes
-            if self._closed or size > self.most_bytes or len(kept) == _MOST_POOLED_ARRAYS:
-                array.free()
-            else:
-                kept.append(array)
-        self._arrays = kept
+        with self._lock:
+            found = sorted((*self._arrays, *arrays), key=lambda each: each.nbytes)
+            sizes = accumulate(each.nbytes for each in found)
+            fitting = 0 if self._closed else sum(size <= self.most_bytes for size in sizes)
+            kept = min(fitting, _MOST_POOLED_ARRAYS)
+            self._arrays = found[:kept]
+        for array in found[kept:]:
+            array.free()
 
     def close(self) -> None:
         """Frees all, and what is given later at once."""

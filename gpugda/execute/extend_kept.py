@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,8 @@ class KeptQuery:
             for mask in (used.node_masks, used.relationship_masks):
                 if mask is not None:
                     yield mask
-        for _, words in self.steps.values():
+        # A copy: others may add steps while somebody counts.
+        for _, words in tuple(self.steps.values()):
             yield words.words
 
     def add_steps(
@@ -80,39 +82,41 @@ class KeptQuery:
 
 
 class KeptQueries:
-    """The queries that came last. Used under the device's lock."""
+    """The queries that came last, from whichever thread."""
 
     def __init__(self) -> None:
         self._queries: list[KeptQuery] = []
+        self._lock = threading.Lock()
 
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        return sum(each.nbytes for each in self._queries)
+        return sum(each.nbytes for each in tuple(self._queries))
 
     def find(self, bound: BoundQuery, masks: Masks) -> KeptQuery | None:
         """What is known of a query; it then is the last to be dropped."""
-        found = next((each for each in self._queries if each.is_of(bound, masks)), None)
-        if found is not None:
-            self._queries.remove(found)
-            self._queries.append(found)
+        with self._lock:
+            found = next((each for each in self._queries if each.is_of(bound, masks)), None)
+            if found is not None:
+                self._queries.remove(found)
+                self._queries.append(found)
         return found
 
     def add(self, query: KeptQuery, most_bytes: int) -> None:
         """Keeps a query, and drops old ones until all together take at most so much."""
-        self._queries.append(query)
-        while self._queries and (self.nbytes > most_bytes or len(self._queries) > _MOST_QUERIES):
-            self._queries.pop(0)
-
-    def holds(self, query: KeptQuery) -> bool:
-        """Is it kept?"""
-        return query in self._queries
+        with self._lock:
+            self._queries.append(query)
+            while self._queries and (
+                self.nbytes > most_bytes or len(self._queries) > _MOST_QUERIES
+            ):
+                self._queries.pop(0)
 
     def drop(self, but: KeptQuery | None = None) -> int:
         """Drops all, perhaps but one; the bytes that this gives."""
-        before = self.nbytes
-        self._queries = [each for each in self._queries if each is but]
-        return before - self.nbytes
+        with self._lock:
+            before = self.nbytes
+            self._queries = [each for each in self._queries if each is but]
+            return before - self.nbytes
 
 
 def _are_same(
