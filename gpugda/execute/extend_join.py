@@ -39,8 +39,6 @@ _FIRST_COUNT_WINDOW = {True: 1 << 20, False: 1 << 24}
 """Rows on a CPU and on a GPU, where each window waits for the device."""
 _LARGEST_WINDOW = 1 << 25
 _SMALLEST_WINDOW = 1 << 12
-_LONGEST_SECONDS = 0.25
-"""What the end of a window may take before windows get smaller: others wait for it."""
 _LARGEST_LAST_WINDOW = 1 << 22
 _FEWEST_PAIRS = 1 << 16
 _PAIRS_PER_BYTE = 1 << 10
@@ -136,7 +134,8 @@ class ExtendWindows:
 
     def _pace(self, number: int, started: float) -> None:
         """Makes windows smaller where what a step, or the caller, does with one takes too long."""
-        if number and time.perf_counter() - started > _LONGEST_SECONDS:
+        longest = self._run.graph.context.tuning.launch_seconds
+        if number and time.perf_counter() - started > longest:
             # Windows of the step before double each time: this halves them.
             self._grown[number - 1] = max(_SMALLEST_WINDOW, self._grown[number - 1] // 4)
 

@@ -34,7 +34,7 @@ HEAVY = {
         "(a)--(e),(b)--(e),(c)--(e),(d)--(e) RETURN count(*)"
     ),
     "cycles": f"MATCH {FIVE}, (a)--(f)--(b)--(g)--(c) RETURN count(*)",
-    "groups": "MATCH (a)-->(b)-->(c)-->(d)-->(e) RETURN a, count(DISTINCT e)",
+    "groups": "MATCH (a)-->(b)-->(c)-->(d)-->(e) RETURN a, count(e.id)",
     "order": "MATCH (a)-->(b)-->(c)-->(d)-->(e) RETURN a, e ORDER BY e.id DESC LIMIT 3",
     "products": "MATCH (a), (b), (c), (d) RETURN count(DISTINCT a)",
 }
