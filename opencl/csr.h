@@ -54,24 +54,31 @@ static inline uint rank_of_run(global const uint *ranks, uint node, uint type) {
     return rank_slot(ranks, slot, bits) ^ rank_slot(ranks, second_slot, bits) ^ rank_slot(ranks, third_slot, bits);
 }
 
-/* The run of a type in a row, NONE if the row has none. */
-static inline uint place_of_run(const Csr *csr, uint node, uint type) {
-    if (!csr->run_offsets) return type ? NONE : node;
+/* Where to look for a type among the runs of a row, as [x, y). */
+static inline uint2 runs_to_look_at(const Csr *csr, uint node, uint type) {
     uint run = csr->run_offsets[node], last = csr->run_offsets[node + 1];
-    if (last - run > FEW_RUNS) {
-        run += rank_of_run(csr->run_ranks, node, type);
-        last = min(last, run + 1);
-    }
-    for (; run < last; ++run)
-        if (csr->run_types[run] == type) return run;
-    return NONE;
+    if (last - run <= FEW_RUNS) return (uint2)(run, last);
+    run += rank_of_run(csr->run_ranks, node, type);
+    return (uint2)(run, min(last, run + 1));
 }
 
-/* The entries of one type in one row, as [x, y). */
+/* The entries of one type in one row, as [x, y). Types and starts are loaded together. */
 static inline uint2 run_of_type(const Csr *csr, uint node, uint type) {
-    uint run = place_of_run(csr, node, type);
-    if (run == NONE) return (uint2)(0, 0);
-    return (uint2)(csr->run_starts[run], csr->run_starts[run + 1]);
+    if (!csr->run_offsets) return type ? (uint2)(0, 0) : (uint2)(csr->run_starts[node], csr->run_starts[node + 1]);
+    uint2 runs = runs_to_look_at(csr, node, type);
+    for (uint run = runs.x; run < runs.y; ++run) {
+        uint2 found = (uint2)(csr->run_starts[run], csr->run_starts[run + 1]);
+        if (csr->run_types[run] == type) return found;
+    }
+    return (uint2)(0, 0);
+}
+
+/* The run itself, of a type that the row has. */
+static inline uint place_of_run(const Csr *csr, uint node, uint type) {
+    if (!csr->run_offsets) return node;
+    uint2 runs = runs_to_look_at(csr, node, type);
+    while (runs.x + 1 < runs.y && csr->run_types[runs.x] != type) ++runs.x;
+    return runs.x;
 }
 
 /* The entries of one row, or of one type in it: type NONE stands for all. */

@@ -130,6 +130,12 @@ static void clear(Prefix *prefix) {
     prefix->is_built = false;
 }
 
+/* A search costs about as much as looking at so many neighbours one after the other, to mark one as so many. What an item has
+   done until it stops is reckoned by less: there most searched lists lie in a cache. */
+#define SEARCH_COST 64
+#define MARK_COST 4
+#define SEARCH_WORK 16
+
 /* What the first `count` links of a row have in common: goes through the shortest list and searches the others. */
 #define COMMON_OF(step, row, count, node, body) \
     { \
@@ -149,7 +155,7 @@ static void clear(Prefix *prefix) {
             } \
             if (is_common) body \
         } \
-        work += lists[shortest].y - lists[shortest].x; \
+        work += (ulong)(lists[shortest].y - lists[shortest].x) * (count > 1 ? SEARCH_WORK : 1); \
     }
 
 static ulong build(const Step *step, ulong row, Prefix *prefix) {
@@ -192,8 +198,14 @@ static uint count_marked(global const uchar *restrict marks, global const uint *
     return marked;
 }
 
-/* A search costs about as much as looking at so many neighbours. */
-#define SEARCH_COST 64
+/* Two lists of about the same length are intersected by marks even if no other row has the first one. */
+static inline bool marks_pay(const Step *step, ulong row) {
+    if (step->link_count != 2) return false;
+    uint2 first = list_of(step, link_at(step, 0), old_value(step, row, step->words[link_at(step, 0)]));
+    uint2 last = list_of(step, link_at(step, 1), old_value(step, row, step->words[link_at(step, 1)]));
+    ulong marked = first.y - first.x, looked_at = last.y - last.x;
+    return marked * MARK_COST + looked_at < min(marked, looked_at) * SEARCH_COST;
+}
 
 static ulong intersect_row(const Step *step, ulong row, Prefix *prefix, const Output *output, ulong *all_work) {
     uint excluded[MOST_EXCLUDED], found[FOUND], found_count = 0;
@@ -247,7 +259,8 @@ kernel void intersect_rows(
         for (ulong begin = row; row < end; ++row) {
             if (step.link_count > 1 && (row == begin || !same_prefix(&step, row, row - 1))) {
                 if (prefix.is_built) clear(&prefix);
-                if (row + 1 < end && same_prefix(&step, row, row + 1)) work += build(&step, row, &prefix);
+                bool is_shared = row + 1 < end && same_prefix(&step, row, row + 1);
+                if (is_shared || marks_pay(&step, row)) work += build(&step, row, &prefix);
             }
             total += intersect_row(&step, row, &prefix, &output, &work);
             ++work;
