@@ -355,7 +355,9 @@ class ExtendWindows:
         workspace, lists = self._run.workspace, self._list_kernels(number)
         launched = min(pairs.total, self._most_pairs(number)) if pairs.is_exact else pairs.total
         groups = self._kernels.group_count if lists is None else lists.group_count(launched)
-        totals = workspace.allocate(groups, np.uint64, "totals")
+        totals = self._totals
+        if groups > totals.count:
+            totals = workspace.allocate(groups, np.uint64, "totals")
         workspace.fill(totals, 0)
         low = 0
         while low < pairs.total:
@@ -372,7 +374,8 @@ class ExtendWindows:
                 self._launches[number].took(high - low, time.perf_counter() - started)
             low = high
         total = int(workspace.download(totals).sum(dtype=np.uint64))
-        workspace.release(totals)
+        if totals is not self._totals:
+            workspace.release(totals)
         return total
 
     def _list_kernels(self, number: int) -> ListKernels | None:

@@ -25,6 +25,8 @@ _BYTES_TO_EXTEND = 4 + 8 + 1 + 1
 _ARRAYS = 6
 """A table, and what is needed to extend it."""
 _SMALL_ARRAYS = 1 << 20
+_STEP_BYTES = 1 << 10
+"""Limits are named in whole steps."""
 _FOR_REUSE = 2
 """An array that is used again may be twice as long as asked for."""
 
@@ -52,10 +54,13 @@ def check_room(workspace: Workspace, steps: Sequence[ExtendStep]) -> None:
     workspace.make_room(least)
     if workspace.available < least:
         limit = workspace.budget.limit_bytes
+        enough = limit - workspace.available + least
+        # A run that only counts needs a few words more or less.
+        enough = -(-enough // _STEP_BYTES) * _STEP_BYTES
         raise MemoryLimitError(
             f"joining row by row needs {least:,} bytes, but {limit - workspace.available:,} of the "
             f"memory limit of {limit:,} bytes are taken: the smallest memory_limit that suffices "
-            f"is {limit - workspace.available + least:,} bytes"
+            f"is {enough:,} bytes"
         )
 
 

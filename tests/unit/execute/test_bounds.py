@@ -133,7 +133,7 @@ def test_each_limit_gives_all_rows_or_names_one_that_does(context, shape):
     assert refused
     assert suffice
     with pytest.raises(MemoryLimitError):
-        rows_with(context, graph, plan, min(suffice) - 1)
+        rows_with(context, graph, plan, min(suffice) - 2048)
 
 
 def test_a_device_that_is_full_is_not_told_to_raise_the_limit(context, monkeypatch):
