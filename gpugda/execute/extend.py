@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Literal
 
 from gpugda.device.extend import ExtensionKernels
 from gpugda.device.extend_rows import RowKernels
+from gpugda.device.leaf_products import ProductKernels
 from gpugda.execute.device_strategy import DeviceStrategy
+from gpugda.execute.embeddings import Wanted
 from gpugda.execute.extend_join import ExtendWindows
 from gpugda.execute.extend_kept import KeptQueries, KeptQuery
 from gpugda.execute.extend_memory import check_room, said_how_much
+from gpugda.execute.extend_multiply import LeafMultiplier, has_room
 from gpugda.execute.extend_order import node_order
-from gpugda.execute.extend_report import describe_extensions
+from gpugda.execute.extend_report import describe_extensions, describe_product
 from gpugda.execute.extend_steps import ExtendStep, compile_extensions
 from gpugda.execute.extend_words import upload_steps
 from gpugda.execute.gpsm_filter import filter_candidates
@@ -24,7 +27,8 @@ if TYPE_CHECKING:
     from gpugda.device.buffers import Workspace
     from gpugda.device.device_graph import DeviceGraph
     from gpugda.device.join import Table
-    from gpugda.execute.embeddings import Masks, Wanted
+    from gpugda.execute.embeddings import Masks
+    from gpugda.execute.extend_products import LeafProduct
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
     from gpugda.execute.gpsm_steps import Variable
@@ -54,6 +58,7 @@ class ExtendStrategy(DeviceStrategy):
         super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
         self._extensions = ExtensionKernels(self._context)
         self._rows = RowKernels(self._context)
+        self._products = ProductKernels(self._context)
         self._kept = KeptQueries()
         self._compiled: dict[object, tuple[BoundQuery, tuple[ExtendStep, ...]]] = {}
 
@@ -75,11 +80,13 @@ class ExtendStrategy(DeviceStrategy):
                 return None
             run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
             describe_candidates(run.report, bound, query.candidates, None)
+            product = query.product(self._graph.graph) if counting else None
+            if product is not None and not has_room(run, product):
+                product = None
+            if product is not None:
+                wanted = Wanted(product.read, frozenset())
             if (wanted, counting) not in query.steps:
-                order = node_order(bound, query.candidates.count, _Growth(bound, query.candidates))
-                steps = self._steps(
-                    bound, order, masks, wanted, query.candidates, counting=counting
-                )
+                steps = self._steps(bound, product, masks, wanted, query.candidates, counting)
                 words = upload_steps(run, steps, query.candidates)
                 run.workspace.hand_over(words.words)
                 query.add_steps(wanted, counting, steps, words)
@@ -87,8 +94,13 @@ class ExtendStrategy(DeviceStrategy):
             windows = ExtendWindows(
                 run, self._extensions, self._rows, steps, words, query.candidates
             )
+            multiplier = None
+            if product is not None:
+                multiplier = LeafMultiplier(
+                    run, self._products, product, query.candidates, masks, steps[-1].variables
+                )
         check_room(run.workspace, steps)
-        return _Prepared(bound, steps, windows)
+        return _Prepared(bound, steps, windows, multiplier)
 
     def _query(self, run: Run, bound: BoundQuery, masks: Masks) -> KeptQuery:
         """The candidates, from the last run of the same query if its predicates left the same."""
@@ -112,21 +124,32 @@ class ExtendStrategy(DeviceStrategy):
     def _steps(
         self,
         bound: BoundQuery,
-        order: Sequence[int],
+        product: LeafProduct | None,
         masks: Masks,
         wanted: Wanted,
         candidates: Candidates,
-        *,
         counting: bool,
     ) -> tuple[ExtendStep, ...]:
-        """Compiled once for a query that comes again with the same order."""
+        """Compiled once for a query that comes again with the same order.
+
+        With a product these are the steps of its core, whose rows are made.
+        """
+        leaves = frozenset[int]() if product is None else product.leaves
+        order = node_order(bound, candidates.count, _Growth(bound, candidates), leaves)
+        core = bound if product is None else product.core
         masked = (tuple(masks.nodes), tuple(masks.relationships))
         key = (id(bound), tuple(order), masked, wanted, counting)
         known = self._compiled.get(key)
         # Kept with its query: else another one could have come to lie at the same place.
         if known is None or known[0] is not bound:
             steps = compile_extensions(
-                bound, self._graph.graph, order, masks, wanted, candidates.rows, counting=counting
+                core,
+                self._graph.graph,
+                order,
+                masks,
+                wanted,
+                candidates.rows,
+                counting=counting and product is None,
             )
             known = (bound, steps)
             if len(self._compiled) >= _MOST_COMPILED:
@@ -157,6 +180,7 @@ class _Prepared:
     bound: BoundQuery
     steps: tuple[ExtendStep, ...]
     windows: ExtendWindows
+    multiplier: LeafMultiplier | None
 
     @property
     def variables(self) -> Sequence[Variable]:
@@ -166,7 +190,13 @@ class _Prepared:
         return self.windows.tables(enough)
 
     def counts(self) -> Iterator[int]:
-        return self.windows.counts()
+        if self.multiplier is None:
+            yield from self.windows.counts()
+            return
+        for table in self.windows.tables():
+            yield 0 if table is None else self.multiplier.count(table)
 
     def describe(self, run: Run) -> None:
         describe_extensions(run.report, run.graph.graph, self.bound, self.steps, self.windows)
+        if self.multiplier is not None:
+            describe_product(run.report, self.bound, self.multiplier.product)

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+
+from gpugda.execute.extend_products import find_product
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.device.buffers import DeviceArray
     from gpugda.execute.embeddings import Masks, Wanted
+    from gpugda.execute.extend_products import LeafProduct
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.execute.extend_words import StepWords
     from gpugda.execute.gpsm_filter import Candidates
@@ -45,6 +49,13 @@ class KeptQuery:
         default_factory=dict
     )
     _nbytes: int | None = None
+    _product: LeafProduct | Literal["not looked for"] | None = "not looked for"
+
+    def product(self, graph: DataGraph) -> LeafProduct | None:
+        """Its leaves that can be multiplied where rows are only counted."""
+        if self._product == "not looked for":
+            self._product = find_product(self.bound, graph, self.masks)
+        return self._product
 
     def arrays(self) -> Iterator[DeviceArray]:
         """What it holds on the device."""

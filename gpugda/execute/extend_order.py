@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
@@ -17,7 +17,10 @@ _MOST_STARTS = 6
 
 
 def node_order(
-    bound: BoundQuery, node_count: Callable[[int], int], growth: Callable[[int, int], float]
+    bound: BoundQuery,
+    node_count: Callable[[int], int],
+    growth: Callable[[int, int], float],
+    leaves: Collection[int] = (),
 ) -> list[int]:
     """Component after component; in each the start and the greedy order of least estimated cost.
 
@@ -26,20 +29,21 @@ def node_order(
         node_count: Candidates of a query node.
         growth: For a query relationship and one of its ends, the mean number of fitting
             relationships of a candidate of this end.
+        leaves: Query nodes with one relationship that are not to be added.
     """
-    estimate = _Estimate(bound, node_count, growth)
-    orders = [estimate.best(component) for component in _components(bound)]
+    estimate = _Estimate(bound, node_count, growth, leaves)
+    orders = [estimate.best(component) for component in _components(bound, leaves)]
     orders.sort(key=lambda order: (order.rows, order.nodes))
     return [node for order in orders for node in order.nodes]
 
 
-def _components(bound: BoundQuery) -> list[list[int]]:
+def _components(bound: BoundQuery, leaves: Collection[int]) -> list[list[int]]:
     group = list(range(len(bound.nodes)))
     for each in bound.relationships:
         old, new = group[each.source], group[each.target]
         group = [new if number == old else number for number in group]
     return [
-        [node for node, number in enumerate(group) if number == wanted]
+        [node for node, number in enumerate(group) if number == wanted and node not in leaves]
         for wanted in dict.fromkeys(group)
     ]
 
@@ -57,12 +61,13 @@ class _Estimate:
         bound: BoundQuery,
         node_count: Callable[[int], int],
         growth: Callable[[int, int], float],
+        leaves: Collection[int],
     ) -> None:
         self._node_count = node_count
         self._growth = growth
         self._adjacent: list[list[tuple[int, BoundRelationship]]] = [[] for _ in bound.nodes]
         for each in bound.relationships:
-            if each.source != each.target:
+            if each.source != each.target and not {each.source, each.target} & {*leaves}:
                 self._adjacent[each.source].append((each.target, each))
                 self._adjacent[each.target].append((each.source, each))
 

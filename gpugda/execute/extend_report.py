@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.embeddings import StrategyReport
     from gpugda.execute.extend_join import ExtendWindows
+    from gpugda.execute.extend_products import LeafProduct
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["describe_extensions"]
+__all__ = ["describe_extensions", "describe_product"]
 
 
 def describe_extensions(
@@ -31,6 +32,12 @@ def describe_extensions(
         rows, chunks = windows.rows[number], windows.windows[number]
         line = f"{_what(step, graph, bound)}: {rows:,} rows"
         report.steps.append(line if chunks <= 1 else f"{line} in {chunks:,} chunks")
+
+
+def describe_product(report: StrategyReport, bound: BoundQuery, product: LeafProduct) -> None:
+    """One line: which leaves were multiplied instead of joined."""
+    leaves = ", ".join(node_text(bound, each) for each in sorted(product.leaves))
+    report.steps.append(f"leaves multiplied: {leaves}")
 
 
 def _what(step: ExtendStep, graph: DataGraph, bound: BoundQuery) -> str:

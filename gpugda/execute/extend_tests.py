@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
-__all__ = ["VariableTest", "is_single", "most_parallel", "type_ids", "variable_tests"]
+__all__ = ["VariableTest", "can_meet", "is_single", "most_parallel", "type_ids", "variable_tests"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def variable_tests(bound: BoundQuery, graph: DataGraph) -> list[VariableTest]:
             tests.append(_test(test))
         else:
             a, b = bound.relationships[test.left], bound.relationships[test.right]
-            if _can_meet(bound, graph, a, b):
+            if can_meet(bound, graph, a, b):
                 tests.append(_apart(a, b, graph) or _test(test))
     return tests
 
@@ -85,9 +85,10 @@ def _apart(a: BoundRelationship, b: BoundRelationship, graph: DataGraph) -> Vari
 
 
 # ------------------------------------------------------------------ can they be the same at all?
-def _can_meet(
+def can_meet(
     bound: BoundQuery, graph: DataGraph, a: BoundRelationship, b: BoundRelationship
 ) -> bool:
+    """Could two query relationships be the same data relationship, were it allowed?"""
     if type_ids(a, graph).isdisjoint(type_ids(b, graph)):
         return False
     ways = [((a.source, b.source), (a.target, b.target))]

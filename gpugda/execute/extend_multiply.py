@@ -1,0 +1,193 @@
+"""Rows of the core, multiplied with the numbers of ways of the leaves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.leaf_products import Factor, Leaves, ProductArrays, product_words
+from gpugda.execute.extend_tests import type_ids
+from gpugda.execute.gpsm_steps import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.buffers import DeviceArray
+    from gpugda.device.join import Table
+    from gpugda.device.leaf_products import ProductKernels
+    from gpugda.execute.embeddings import Masks
+    from gpugda.execute.extend_products import LeafFactor, LeafGroup, LeafProduct
+    from gpugda.execute.gpsm_filter import Candidates
+    from gpugda.execute.gpsm_run import Run
+
+__all__ = ["LeafMultiplier", "has_room"]
+
+_SHARE_FOR_WAYS = 0.25
+_WORD = 1 << 64
+_BELOW = 1 << 31
+
+
+def has_room(run: Run, product: LeafProduct) -> bool:
+    """Is there memory for a count per node and group?"""
+    needed = 4 * run.graph.graph.node_count * len(product.groups())
+    longest = run.graph.context.info.max_allocation_bytes
+    return needed <= min(longest, run.workspace.available * _SHARE_FOR_WAYS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OnDevice:
+    arrays: ProductArrays
+    totals: DeviceArray
+    most: int
+    """No row's product is more."""
+
+
+class LeafMultiplier:
+    """Multiplies.
+
+    Args:
+        run: Of the query.
+        kernels: Of the strategy.
+        product: What to multiply.
+        candidates: Of the query nodes.
+        masks: What predicates leave.
+        variables: What the columns of the core's tables hold.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        kernels: ProductKernels,
+        product: LeafProduct,
+        candidates: Candidates,
+        masks: Masks,
+        variables: Sequence[Variable],
+    ) -> None:
+        self._run = run
+        self._kernels = kernels
+        self.product = product
+        self._candidates = candidates
+        self._masks = masks
+        self._columns = {variable: number for number, variable in enumerate(variables)}
+        self._made: _OnDevice | None = None
+
+    def count(self, table: Table) -> int:
+        """The number of embeddings whose cores are in a table, however large."""
+        if self._made is None:
+            self._made = self._on_device()
+        bound = table.row_count * self._made.most
+        total, modulus, number = self._sum(table, self._made, 0), _WORD, 0
+        while bound >= modulus:
+            # Chinese remainder theorem: the one number below the product that leaves both rests.
+            prime = _prime(number)
+            rest = self._sum(table, self._made, prime)
+            total += modulus * ((rest - total) * pow(modulus, -1, prime) % prime)
+            modulus *= prime
+            number += 1
+        return total
+
+    def _sum(self, table: Table, made: _OnDevice, modulus: int) -> int:
+        self._run.check_deadline()
+        self._kernels.multiply(made.arrays, table, modulus, made.totals)
+        sums = self._run.workspace.download(made.totals)
+        total = int(sums.sum(dtype=np.uint64))  # wraps as the device does
+        return total % modulus if modulus else total
+
+    # ------------------------------------------------------------------ what is multiplied
+    def _on_device(self) -> _OnDevice:
+        workspace, graph = self._run.workspace, self._run.graph.graph
+        factors, slot = [], 0
+        for factor in self.product.factors:
+            factors.append(self._factor(factor, slot))
+            slot += len(factor.groups)
+        groups, nodes = [each for factor in factors for each in factor.groups], graph.node_count
+        ways = workspace.allocate(slot * nodes, np.uint32, "ways of leaves")
+        for group, leaves in zip(self.product.groups(), groups, strict=True):
+            self._count_ways(group, leaves, ways)
+        words = workspace.upload(product_words(factors), "leaves that are multiplied")
+        arrays = ProductArrays(self._candidates.arrays, self._candidates.matrix, words, ways)
+        totals = workspace.allocate(self._kernels.group_count, np.uint64, "totals")
+        return _OnDevice(arrays, totals, self._most())
+
+    def _most(self) -> int:
+        graph = self._run.graph.graph
+        return math.prod(
+            _largest(self.product, group, graph) ** len(group.leaves)
+            for group in self.product.groups()
+        )
+
+    def _factor(self, factor: LeafFactor, slot: int) -> Factor:
+        groups = tuple(
+            self._leaves(group, slot + number) for number, group in enumerate(factor.groups)
+        )
+        return Factor(groups, self._ends(factor.taken))
+
+    def _leaves(self, group: LeafGroup, slot: int) -> Leaves:
+        candidates, leaf = self._candidates, group.leaves[0]
+        fits_all = not self.product.core.nodes[leaf].labels and leaf not in self._masks.nodes
+        return Leaves(
+            self._columns[Variable(True, group.anchor)],
+            slot,
+            len(group.leaves),
+            group.outgoing,
+            group.incoming,
+            None if fits_all else candidates.rows[leaf],
+            candidates.adjacencies[candidates.rows[group.anchor], group.relationships[0]],
+            self._ends(group.taken),
+        )
+
+    def _ends(self, taken: Sequence[int]) -> tuple[tuple[int, int], ...]:
+        found = [self.product.core.relationships[each] for each in taken]
+        return tuple(
+            (self._columns[Variable(True, each.source)], self._columns[Variable(True, each.target)])
+            for each in found
+        )
+
+    def _count_ways(self, group: LeafGroup, leaves: Leaves, ways: DeviceArray) -> None:
+        candidates, anchor = self._candidates, group.anchor
+        nodes = (candidates.nodes, candidates.first(anchor), candidates.count(anchor))
+        self._run.check_deadline()
+        self._kernels.count_ways(
+            candidates.arrays,
+            candidates.matrix,
+            leaves,
+            nodes,
+            ways,
+            by_length=self._by_length(group, leaves),
+        )
+
+    def _by_length(self, group: LeafGroup, leaves: Leaves) -> bool:
+        graph, position = self._run.graph.graph, group.relationships[0]
+        loops = graph.statistics.loop_counts
+        types = type_ids(self.product.core.relationships[position], graph)
+        # A loop is in both rows of its node, and counts once.
+        twice = group.outgoing and group.incoming and any(loops[each] for each in types)
+        masked = position in self._masks.relationships
+        return leaves.candidate_row is None and not masked and not twice
+
+
+def _largest(product: LeafProduct, group: LeafGroup, graph: DataGraph) -> int:
+    """No node has more relationships that fit to a leaf of the group."""
+    types = product.core.relationships[group.relationships[0]].types
+    return sum(
+        graph.statistics.degrees(each, outgoing=outgoing).largest
+        for each in ((None,) if types is None else types)
+        for outgoing, wanted in ((True, group.outgoing), (False, group.incoming))
+        if wanted
+    )
+
+
+@cache
+def _prime(number: int) -> int:
+    """The primes below 2**31, falling: what kernels can multiply modulo."""
+    below = _prime(number - 1) if number else _BELOW + 1
+    return next(each for each in range(below - 2, 0, -2) if _is_prime(each))
+
+
+def _is_prime(number: int) -> bool:
+    return all(number % each for each in range(3, math.isqrt(number) + 1, 2))

@@ -1,0 +1,284 @@
+"""Which leaves of a query graph are multiplied where only the number of rows is asked for.
+
+A leaf is a query node with one relationship. Given a row of all other nodes, the core, its number
+of ways is the number of data relationships that fit at its anchor. Ways of leaves multiply, but
+relationships of a clause differ: what the core has taken of them is subtracted; ``k`` like leaves
+of one anchor have the falling factorial of ``k`` factors; two groups of leaves that can take the
+same relationships are counted by how many of those the first group takes. A leaf for which none of
+this is exact stays in the core.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from typing import TYPE_CHECKING
+
+from gpugda.execute.extend_tests import can_meet, type_ids
+from gpugda.execute.gpsm_steps import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.embeddings import Masks
+    from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
+
+__all__ = ["LeafFactor", "LeafGroup", "LeafProduct", "find_product"]
+
+_FEWEST_LEAVES = 2
+"""One leaf is what the last step counts by formula."""
+_MOST_LIKE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class LeafGroup:
+    """Like leaves of one anchor.
+
+    Args:
+        leaves: Query nodes.
+        relationships: Theirs, in the same order.
+        anchor: Query node of the core.
+        outgoing: May their relationships start at the anchor?
+        incoming: May they end there?
+        taken: Query relationships of the core that could be one of theirs.
+    """
+
+    leaves: tuple[int, ...]
+    relationships: tuple[int, ...]
+    anchor: int
+    outgoing: bool
+    incoming: bool
+    taken: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeafFactor:
+    """One group, or two that can take the same relationships.
+
+    Of two, every type of the first one's relationships is a type of the second one's. ``taken``:
+    relationships of the core that could be one of both.
+    """
+
+    groups: tuple[LeafGroup, ...]
+    taken: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LeafProduct:
+    """What is multiplied, and the rest of the query.
+
+    Args:
+        core: The query without the tests that the factors make up for.
+        factors: What a row of the core is multiplied with.
+        leaves: Query nodes that are not in the core.
+        read: Query nodes of the core whose data nodes the factors depend on.
+    """
+
+    core: BoundQuery
+    factors: tuple[LeafFactor, ...]
+    leaves: frozenset[int]
+    read: frozenset[int]
+
+    def groups(self) -> list[LeafGroup]:
+        """Of all factors."""
+        return [group for factor in self.factors for group in factor.groups]
+
+
+def find_product(bound: BoundQuery, graph: DataGraph, masks: Masks) -> LeafProduct | None:
+    """The leaves that can be multiplied; None where there are too few."""
+    found = _Leaves(bound, graph, masks)
+    leaves = found.all()
+    while len(leaves) >= _FEWEST_LEAVES:
+        made = found.factors(leaves)
+        if not isinstance(made, int):
+            return found.result(leaves, made)
+        del leaves[made]  # no formula is exact: it is joined, and may now be in others' way
+    return None
+
+
+class _Leaves:
+    def __init__(self, bound: BoundQuery, graph: DataGraph, masks: Masks) -> None:
+        self._bound = bound
+        self._graph = graph
+        self._masks = masks
+        self._apart = {
+            frozenset((test.left, test.right)) for test in bound.tests if _keeps_apart(test)
+        }
+        self._clashes: dict[tuple[int, int], bool] = {}
+
+    def all(self) -> dict[int, int]:
+        """The anchor of each leaf by its relationship, what is tested in another way left out."""
+        tested = {
+            Variable(test.on_nodes, each)
+            for test in self._bound.tests
+            if not _keeps_apart(test)
+            for each in (test.left, test.right)
+        }
+        degrees = [0] * len(self._bound.nodes)
+        for each in self._bound.relationships:
+            degrees[each.source] += 1
+            degrees[each.target] += 1
+        leaves: dict[int, int] = {}
+        for each in self._bound.relationships:
+            # Of two nodes that have only each other, one is the anchor.
+            for leaf, anchor in ((each.target, each.source), (each.source, each.target)):
+                fits = leaf != anchor and degrees[leaf] == 1 and each.position not in leaves
+                if fits and not tested & {Variable(True, leaf), Variable(False, each.position)}:
+                    leaves[each.position] = anchor
+        return leaves
+
+    def factors(self, leaves: dict[int, int]) -> tuple[LeafFactor, ...] | int:
+        """The factors, or a leaf's relationship that must be joined."""
+        groups: list[LeafGroup] = []
+        for alike in self._alike(leaves):
+            taken = self._taken(alike[0], leaves)
+            for each in alike:
+                if self._taken(each, leaves) != taken or not self._can_subtract(each, taken):
+                    return each
+            for pair in combinations(alike, 2):
+                if frozenset(pair) not in self._apart:
+                    return pair[1]
+            groups.append(self._group(alike, leaves[alike[0]], taken))
+        factors: list[LeafFactor] = []
+        left = list(groups)
+        while left:
+            group = left.pop(0)
+            others = [each for each in left if self._any_clash(group, each)]
+            if not others:
+                factors.append(LeafFactor((group,)))
+                continue
+            other = others[0]
+            left.remove(other)
+            made = self._both(group, other)
+            third = [each for each in left if self._any_clash(other, each)]
+            if made is None or len(others) > 1 or third:
+                return other.relationships[-1]
+            factors.append(made)
+        return tuple(factors)
+
+    def result(self, leaves: dict[int, int], factors: tuple[LeafFactor, ...]) -> LeafProduct:
+        """The product, and what is left of the query."""
+        tests = tuple(
+            test
+            for test in self._bound.tests
+            if test.on_nodes or (test.left not in leaves and test.right not in leaves)
+        )
+        groups = [group for factor in factors for group in factor.groups]
+        taken = {each for group in groups for each in group.taken}
+        ends = (self._bound.relationships[each] for each in taken)
+        read = {group.anchor for group in groups}
+        read |= {node for each in ends for node in (each.source, each.target)}
+        return LeafProduct(
+            replace(self._bound, tests=tests),
+            factors,
+            frozenset(leaf for group in groups for leaf in group.leaves),
+            frozenset(read),
+        )
+
+    # ------------------------------------------------------------------ groups
+    def _alike(self, leaves: dict[int, int]) -> list[list[int]]:
+        alike: dict[object, list[int]] = {}
+        for position, anchor in leaves.items():
+            each = self._bound.relationships[position]
+            leaf = self._bound.nodes[_other(each, anchor)]
+            mask = self._masks.nodes.get(leaf.position)
+            key = (
+                anchor,
+                each.types,
+                each.directed,
+                each.directed and each.source == anchor,
+                each.clause,
+                leaf.labels,
+                None if mask is None else mask.tobytes(),
+                position if position in self._masks.relationships else None,
+            )
+            alike.setdefault(key, []).append(position)
+        return [
+            each[first : first + _MOST_LIKE]
+            for each in alike.values()
+            for first in range(0, len(each), _MOST_LIKE)
+        ]
+
+    def _group(self, alike: Sequence[int], anchor: int, taken: frozenset[int]) -> LeafGroup:
+        first = self._bound.relationships[alike[0]]
+        return LeafGroup(
+            tuple(_other(self._bound.relationships[each], anchor) for each in alike),
+            tuple(alike),
+            anchor,
+            not first.directed or first.source == anchor,
+            not first.directed or first.target == anchor,
+            tuple(sorted(taken)),
+        )
+
+    # ------------------------------------------------------------------ clashes
+    def _clash(self, a: int, b: int) -> bool:
+        """Must they differ, and would they not do so anyway?"""
+        key = (a, b)
+        if key not in self._clashes:
+            first, second = self._bound.relationships[a], self._bound.relationships[b]
+            self._clashes[key] = frozenset(key) in self._apart and can_meet(
+                self._bound, self._graph, first, second
+            )
+        return self._clashes[key]
+
+    def _any_clash(self, one: LeafGroup, other: LeafGroup) -> bool:
+        return any(self._clash(*pair) for pair in product(one.relationships, other.relationships))
+
+    def _taken(self, position: int, leaves: Iterable[int]) -> frozenset[int]:
+        return frozenset(
+            each.position
+            for each in self._bound.relationships
+            if each.position not in leaves and self._clash(position, each.position)
+        )
+
+    def _can_subtract(self, position: int, taken: frozenset[int]) -> bool:
+        """Do the nodes of a row tell how many relationships the core has taken?"""
+        leaf = self._bound.relationships[position]
+        if taken and position in self._masks.relationships:
+            return False
+        relationships = [self._bound.relationships[each] for each in taken]
+        return all(
+            self._types(each) <= self._types(leaf) and (each.directed or not leaf.directed)
+            for each in relationships
+        ) and all(
+            frozenset((a.position, b.position)) in self._apart
+            or self._types(a).isdisjoint(self._types(b))
+            for a, b in combinations(relationships, 2)
+        )
+
+    def _both(self, one: LeafGroup, other: LeafGroup) -> LeafFactor | None:
+        """Two groups as one factor, where what they have in common can be counted."""
+        all_apart = all(
+            frozenset(pair) in self._apart
+            for pair in product(one.relationships, other.relationships)
+        )
+        masked = {*one.relationships, *other.relationships} & self._masks.relationships.keys()
+        if not all_apart or masked:
+            return None
+        first = self._bound.relationships[one.relationships[0]]
+        second = self._bound.relationships[other.relationships[0]]
+        if not self._types(first) <= self._types(second):
+            one, other, first, second = other, one, second, first
+        if not self._types(first) <= self._types(second) or first.clause != second.clause:
+            return None
+        # What is taken from one only, for the other one is in another clause, would be in common.
+        for each in {*one.taken} ^ {*other.taken}:
+            pairs = [frozenset((each, first.position)), frozenset((each, second.position))]
+            overlaps = not self._types(self._bound.relationships[each]).isdisjoint(
+                self._types(first)
+            )
+            if overlaps and not all(pair in self._apart for pair in pairs):
+                return None
+        return LeafFactor((one, other), tuple(sorted({*one.taken} & {*other.taken})))
+
+    def _types(self, each: BoundRelationship) -> frozenset[int]:
+        return type_ids(each, self._graph)
+
+
+def _keeps_apart(test: RowTest) -> bool:
+    return not test.on_nodes and not test.equal and test.left != test.right
+
+
+def _other(each: BoundRelationship, node: int) -> int:
+    return each.target if node == each.source else each.source

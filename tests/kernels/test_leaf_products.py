@@ -1,0 +1,144 @@
+"""Ways of leaves, and their products row by row, against Python's sets of relationships."""
+
+import math
+from itertools import permutations
+
+import numpy as np
+import pytest
+from kernels.kernel_graphs import entries, pack, random_graph, upload_query, wrong
+from kernels.test_join import upload_table
+
+from gpugda.device.leaf_products import (
+    Factor,
+    Leaves,
+    ProductArrays,
+    ProductKernels,
+    product_words,
+)
+from gpugda.device.query_words import Adjacency, QueryRow
+
+NODES = 60
+ADJACENCIES = {
+    "outgoing": Adjacency(0, 1, True, False, False, None, (0,)),
+    "incoming": Adjacency(0, 1, False, True, False, None, (0,)),
+    "both": Adjacency(0, 1, True, True, False, None, (0,)),
+    "any type": Adjacency(0, 1, True, True, False, None, None),
+    "two types": Adjacency(0, 1, True, False, False, None, (0, 2)),
+    "masked": Adjacency(0, 1, True, True, False, 0, (0, 1)),
+}
+
+
+class Leaf:
+    """A graph on the device, a query of two nodes, the leaf's candidates, and what must be found.
+
+    The core is the relationships of type 0, one a row: columns of start and end.
+    """
+
+    def __init__(self, context, workspace, adjacency):
+        random = np.random.default_rng(5)
+        self.graph = random_graph(NODES, 3)
+        mask = random.random(self.graph.relationship_count) < 0.6
+        rows = [QueryRow(0, (), None, (), (adjacency,)), QueryRow(1, (), None, (), ())]
+        self.filter, query = upload_query(
+            context, workspace, self.graph, rows, relationship_masks=[pack(mask)]
+        )
+        self.adjacency, self.place = adjacency, query.adjacencies[0, 0]
+        self.mask = None if adjacency.mask_slot is None else mask
+        self.candidates = random.random(NODES) < 0.8
+        self.matrix = workspace.upload(
+            np.concatenate([pack(np.ones(NODES, bool)), pack(self.candidates)])
+        )
+        ends = [self.graph.start_nodes(), self.graph.outgoing.neighbours]
+        self.core = np.flatnonzero(self.graph.relationship_types() == 0)
+        self.table = upload_table(
+            workspace, np.array([each[self.core] for each in ends]).astype(np.uint32)
+        )
+        self.columns = [each[self.core].tolist() for each in ends]
+
+    def leaves(self, column, slot, count, candidate_row, taken=()):
+        asked = self.adjacency
+        return Leaves(
+            column, slot, count, asked.outgoing, asked.incoming, candidate_row, self.place, taken
+        )
+
+    def ways(self, node, candidate_row):
+        asked = self.adjacency
+        found = entries(self.graph, node, asked.outgoing, asked.incoming, asked.types, self.mask)
+        return {index for other, index in found if candidate_row is None or self.candidates[other]}
+
+
+@pytest.mark.parametrize("name", ADJACENCIES)
+@pytest.mark.parametrize("candidate_row", [None, 1])
+def test_ways(context, workspace, name, candidate_row):
+    leaf = Leaf(context, workspace, ADJACENCIES[name])
+    ways = wrong(workspace, 2 * NODES)
+    nodes = (workspace.upload(np.arange(NODES, dtype=np.uint32)), 0, NODES)
+    group = leaf.leaves(0, 1, 1, candidate_row)
+    kernels = ProductKernels(context)
+    kernels.count_ways(leaf.filter, leaf.matrix, group, nodes, ways, by_length=False)
+    found = workspace.download(ways)
+    assert found[NODES:].tolist() == [len(leaf.ways(each, candidate_row)) for each in range(NODES)]
+    assert (found[:NODES] == 0xFFFFFFFF).all()
+    if name in ("outgoing", "incoming", "two types") and candidate_row is None:
+        again = wrong(workspace, 2 * NODES)
+        kernels.count_ways(leaf.filter, leaf.matrix, group, nodes, again, by_length=True)
+        assert (workspace.download(again) == found).all()
+
+
+def products(context, workspace, leaf, factors, row):
+    """What the device adds up, modulo 2**64 and modulo a prime."""
+    kernels = ProductKernels(context)
+    ways = wrong(workspace, 2 * NODES)
+    nodes = (workspace.upload(np.arange(NODES, dtype=np.uint32)), 0, NODES)
+    for slot in (0, 1):
+        group = leaf.leaves(0, slot, 1, row)
+        kernels.count_ways(leaf.filter, leaf.matrix, group, nodes, ways, by_length=False)
+    words = workspace.upload(product_words(factors))
+    arrays = ProductArrays(leaf.filter, leaf.matrix, words, ways)
+    sums = []
+    for modulus in (0, 101):
+        totals = wrong(workspace, kernels.group_count, np.uint64)
+        kernels.multiply(arrays, leaf.table, modulus, totals)
+        sums.append(sum(workspace.download(totals).tolist()) % (modulus or 1 << 64))
+    return tuple(sums)
+
+
+SUBTRACTING = [name for name in ADJACENCIES if name != "masked"]
+
+
+@pytest.mark.parametrize("name", SUBTRACTING)
+@pytest.mark.parametrize("candidate_row", [None, 1])
+def test_falling_factorials(context, workspace, name, candidate_row):
+    leaf = Leaf(context, workspace, ADJACENCIES[name])
+    factors = [
+        Factor((leaf.leaves(0, 0, 3, candidate_row, ((0, 1),)),)),
+        Factor((leaf.leaves(1, 1, 20, candidate_row),)),
+    ]
+    expected = 0
+    for taken, start, end in zip(leaf.core.tolist(), *leaf.columns, strict=True):
+        left = math.perm(len(leaf.ways(start, candidate_row) - {taken}), 3)
+        expected += left * math.perm(len(leaf.ways(end, candidate_row)), 20)
+    assert products(context, workspace, leaf, factors, candidate_row) == (
+        expected % (1 << 64),
+        expected % 101,
+    )
+
+
+@pytest.mark.parametrize("name", SUBTRACTING)
+@pytest.mark.parametrize("candidate_row", [None, 1])
+@pytest.mark.parametrize("counts", [(1, 1), (2, 1), (1, 3), (2, 2)])
+def test_two_groups_that_share(context, workspace, name, candidate_row, counts):
+    leaf = Leaf(context, workspace, ADJACENCIES[name])
+    groups = [leaf.leaves(end, end, counts[end], candidate_row, ((0, 1),)) for end in (0, 1)]
+    expected = 0
+    for taken, start, end in zip(leaf.core.tolist(), *leaf.columns, strict=True):
+        first = leaf.ways(start, candidate_row) - {taken}
+        second = leaf.ways(end, candidate_row) - {taken}
+        for chosen in permutations(first, counts[0]):
+            expected += math.perm(len(second - {*chosen}), counts[1])
+    factors = [Factor(tuple(groups), ((0, 1),))]
+    assert expected > 0
+    assert products(context, workspace, leaf, factors, candidate_row) == (
+        expected % (1 << 64),
+        expected % 101,
+    )

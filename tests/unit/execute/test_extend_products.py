@@ -1,0 +1,270 @@
+"""Multiplied leaves against trying every assignment, and that they are in fact multiplied."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, make_plan
+from graphs import make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.device_graph import DeviceGraph
+from gpugda.execute.embeddings import Masks, StrategyReport
+from gpugda.execute.extend import ExtendStrategy
+from gpugda.plan.plan import LabelOp, RowTest
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+R, S, T = 0, 1, 2
+MULTIPLIED = "leaves multiplied: "
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["cpu-split", "gpu-split"])
+def context(request):
+    opened = DeviceContext(choose_device(), like_cpu=request.param)
+    yield opened
+    opened.close()
+
+
+def count(context, graph, plan, masks=NO_MASKS):
+    """The count, and which leaves were multiplied."""
+    report = StrategyReport()
+    counted = ExtendStrategy(DeviceGraph(context, graph)).count(plan, masks, report)
+    lines = [line for line in report.steps if line.startswith(MULTIPLIED)]
+    assert len(lines) <= 1
+    return counted, "".join(lines).removeprefix(MULTIPLIED)
+
+
+def plan_of(relationships, nodes=None, tests=()):
+    size = 1 + max(max(each.source, each.target) for each in relationships)
+    return make_plan(nodes or [Node()] * size, relationships, tests)
+
+
+def out(*pairs, types=(R,), **more):
+    return [Relationship(source, target, types, **more) for source, target in pairs]
+
+
+def a_graph(seed=1, *, loops=True, nodes=9, relationships=24, types="RRS"):
+    random = np.random.default_rng(seed)
+    # Some nodes have most of the relationships: others could not carry a star.
+    starts = (random.random(relationships) ** 2 * nodes).astype(int)
+    ends = random.integers(0, nodes, relationships)
+    if not loops:
+        ends = np.where(starts == ends, (ends + 1) % nodes, ends)
+    kinds = random.integers(0, len(types), relationships)
+    labels = ["", "A", "B", "A:B"]
+    return make_graph(
+        [(labels[node % 4], {}) for node in range(nodes)],
+        [
+            (start, types[kind], end, {})
+            for start, kind, end in zip(*map(np.ndarray.tolist, (starts, kinds, ends)), strict=True)
+        ],
+    )
+
+
+A = Node(((LabelOp.LABEL, 0),))
+TAKEN = {
+    "star of 3": (out((0, 1), (0, 2), (0, 3)), "(n1), (n2), (n3)"),
+    "star of 5": (out(*[(0, leaf) for leaf in range(1, 6)]), "(n1), (n2), (n3), (n4), (n5)"),
+    "star inwards": (out((1, 0), (2, 0), (3, 0)), "(n1), (n2), (n3)"),
+    "star in both directions": (out((1, 0), (0, 2), (3, 0)), "(n1), (n2), (n3)"),
+    "undirected star": (out((0, 1), (2, 0), (0, 3), directed=False), "(n1), (n2), (n3)"),
+    "untyped star": (out((0, 1), (0, 2), (0, 3), types=None), "(n1), (n2), (n3)"),
+    "two types": (out((0, 1), (0, 2)) + out((0, 3), types=(S,)), "(n1), (n2), (n3)"),
+    "path of 2": (out((0, 1), (1, 2)), "(n0), (n2)"),
+    "path of 3": (out((0, 1), (1, 2), (2, 3)), "(n0), (n3)"),
+    "path of 4": (out((0, 1), (1, 2), (2, 3), (3, 4)), "(n0), (n4)"),
+    "undirected path of 3": (out((0, 1), (1, 2), (2, 3), directed=False), "(n0), (n3)"),
+    "undirected leaves, directed core": (
+        out((1, 2)) + out((0, 1), (2, 3), directed=False),
+        "(n0), (n3)",
+    ),
+    "tree": (out((0, 1), (0, 2), (0, 3), (1, 4), (1, 5)), "(n2), (n3), (n4), (n5)"),
+    "tree inwards": (out((1, 0), (2, 0), (3, 0), (4, 1), (5, 1)), "(n2), (n3), (n4), (n5)"),
+    "triangle with tails": (
+        out((0, 1), (1, 2), (0, 2), (0, 3), (2, 4)),
+        "(n3), (n4)",
+    ),
+    "two clauses": (out((0, 1), (0, 2)) + out((0, 3), clause=1), "(n1), (n2), (n3)"),
+    "two components": (out((0, 1), (2, 3)), "(n1), (n3)"),
+    "one type within two": (out((0, 1), (0, 2)) + out((0, 3), types=(R, S)), "(n1), (n2), (n3)"),
+}
+
+
+@pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
+@pytest.mark.parametrize("name", TAKEN)
+def test_leaves_are_multiplied(context, name, loops):
+    relationships, leaves = TAKEN[name]
+    plan = plan_of(relationships)
+    found = set()
+    for seed in range(4):
+        graph = a_graph(seed, loops=loops, nodes=4, relationships=14)
+        expected = all_embeddings(graph, plan).total()
+        counted, multiplied = count(context, graph, plan)
+        assert counted == expected
+        found.add(multiplied if expected else "")
+    assert found - {""} == {leaves}
+
+
+LABELLED = {
+    "some": (out((0, 1), (0, 2), (0, 3)), [Node(), A, A, Node()]),
+    # R to a node with the label could be taken by both kinds of leaves.
+    "two kinds": (out((0, 1), (0, 2)) + out((0, 3), types=(S,)), [Node(), A, A, A]),
+    "beside the core": (out((0, 1), (0, 2), (1, 3), (1, 4)), [Node(), Node(), A, A, Node()]),
+}
+
+
+@pytest.mark.parametrize("name", LABELLED)
+def test_leaves_with_labels(context, name):
+    relationships, nodes = LABELLED[name]
+    plan, found = plan_of(relationships, nodes), 0
+    for seed in range(4):
+        graph = a_graph(seed, nodes=6, relationships=15)
+        expected = all_embeddings(graph, plan).total()
+        counted, multiplied = count(context, graph, plan)
+        assert counted == expected
+        assert not expected or multiplied
+        found += expected
+    assert found
+
+
+def test_masked_leaves(context):
+    graph = a_graph(nodes=6, relationships=13)
+    plan = plan_of(out((0, 1), (0, 2), (0, 3), types=None))
+    some = np.array([0b110111], dtype=np.uint32)
+    few = np.array([0b1011011011011], dtype=np.uint32)
+    for masks in (
+        Masks({1: some, 2: some, 3: some}, {}),
+        Masks({0: some, 3: some}, {}),
+        Masks({}, {1: few}),
+        Masks({2: some}, {1: few, 2: few}),
+    ):
+        assert count(context, graph, plan, masks)[0] == all_embeddings(graph, plan, masks).total()
+
+
+JOINED = {
+    "a test on a leaf": plan_of(out((0, 1), (0, 2)), tests=[RowTest(True, 1, 2, False)]),
+    "a relationship bound again": plan_of(
+        out((0, 1)) + out((0, 2), clause=1), tests=[RowTest(False, 0, 1, True)]
+    ),
+    "types that overlap": plan_of(out((0, 1), types=(R, S)) + out((0, 2), types=(S, T))),
+    "a directed leaf, an undirected core": plan_of(
+        out((0, 1), (2, 3)) + out((1, 2), directed=False)
+    ),
+    "three groups": plan_of(out((0, 1)) + out((0, 2), types=(R, S)) + out((0, 3), types=None)),
+    "one leaf": plan_of(out((0, 1))),
+    "no leaf": plan_of(out((0, 1), (1, 0))),
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_what_no_formula_counts_is_joined(context, name):
+    for seed in range(3):
+        graph = a_graph(seed, nodes=5, relationships=11, types="RST")
+        plan = JOINED[name]
+        counted, leaves = count(context, graph, plan)
+        assert counted == all_embeddings(graph, plan).total()
+        if name != "three groups":
+            assert leaves == ""
+        else:
+            assert leaves.count("n") < 3
+
+
+def test_a_core_without_rows(context):
+    graph = make_graph([("", {})] * 3, [(0, "R", 1, {}), (1, "R", 2, {})])
+    assert count(context, graph, plan_of(out((0, 1), (0, 2)))) == (0, "")
+    plan = plan_of(out((0, 1), (1, 2), (2, 3)))
+    assert count(context, graph, plan)[0] == 0
+
+
+# ------------------------------------------------------------------ anything
+@st.composite
+def trees_and_more(draw):
+    """Multigraphs, and query graphs with many leaves and a few relationships beside."""
+    node_count = draw(st.integers(1, 5))
+    node = st.integers(0, node_count - 1)
+    names = draw(st.sampled_from(["R", "RS", "RST"]))
+    labels = st.sampled_from(["", "A", "B", "A:B"]) if draw(st.booleans()) else st.just("")
+    rows = draw(st.lists(st.tuples(node, st.sampled_from(names), node), min_size=1, max_size=9))
+    if draw(st.booleans()):
+        rows = [row for row in rows if row[0] != row[2]] or [(0, "R", node_count - 1)]
+    graph = make_graph(
+        [(draw(labels), {}) for _ in range(node_count)], [(*row, {}) for row in rows]
+    )
+    size = draw(st.integers(3, 5))
+    kinds = [None] + [(kind,) for kind in range(len(graph.types))]
+    if len(graph.types) > 1:
+        kinds += [(0, 1), tuple(range(1, len(graph.types)))]
+    types = st.sampled_from(draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=3)))
+    directed = draw(st.sampled_from([st.just(True), st.just(False), st.booleans()]))
+    clause = draw(st.sampled_from([st.just(0), st.sampled_from([0, 0, 1])]))
+    relationships = []
+    for each in range(1, size):
+        other = draw(st.integers(0, min(each - 1, 1)))
+        ends = (other, each) if draw(st.booleans()) else (each, other)
+        relationships.append(Relationship(*ends, draw(types), draw(directed), draw(clause)))
+    if draw(st.integers(0, 3)) == 0:
+        position = st.integers(0, 1)
+        more = Relationship(
+            draw(position), draw(position), draw(types), draw(directed), draw(clause)
+        )
+        relationships.append(more)
+    programs = st.just(())
+    if graph.labels:
+        programs = st.sampled_from([(), (), ((LabelOp.LABEL, 0),)])
+    nodes = [Node(draw(programs)) for _ in range(size)]
+    tests = []
+    if draw(st.integers(0, 5)) == 0:
+        position = st.integers(0, len(relationships) - 1)
+        tests.append(RowTest(False, draw(position), draw(position), draw(st.booleans())))
+    masks = Masks({}, {})
+    if draw(st.integers(0, 3)) == 0:
+        bits = np.array([draw(st.integers(1, 2**node_count - 1))], dtype=np.uint32)
+        masks.nodes[draw(st.integers(0, size - 1))] = bits
+    if draw(st.integers(0, 3)) == 0:
+        bits = np.array([draw(st.integers(1, 2 ** len(rows) - 1))], dtype=np.uint32)
+        masks.relationships[draw(st.integers(0, len(relationships) - 1))] = bits
+    plan = make_plan(nodes, relationships, tests, degrees=draw(st.booleans()))
+    return graph, plan, masks
+
+
+@given(case=trees_and_more())
+def test_any_leaves_on_any_graph(context, case):
+    graph, plan, masks = case
+    assert count(context, graph, plan, masks)[0] == all_embeddings(graph, plan, masks).total()
+
+
+# ------------------------------------------------------------------ large numbers
+@pytest.mark.parametrize("leaves", [4, 6, 9, 16])
+def test_counts_past_64_bits(context, leaves):
+    degree = 70_000
+    graph = make_graph([("", {})] * 3, [(0, "R", 1 + at % 2, {}) for at in range(degree)])
+    plan = plan_of(out(*[(0, leaf) for leaf in range(1, leaves + 1)]))
+    counted, multiplied = count(context, graph, plan)
+    assert counted == math.perm(degree, leaves)
+    assert multiplied.count("n") == leaves
+
+
+def test_more_like_leaves_than_a_group_holds(context):
+    graph = make_graph([("", {})] * 2, [(0, "R", 1, {})] * 20)
+    plan = plan_of(out(*[(0, leaf) for leaf in range(1, 19)]))
+    assert count(context, graph, plan)[0] == math.perm(20, 18)
+
+
+def test_two_centres_of_large_degree(context):
+    degree = 50_000
+    rows = [(0, "R", 1, {})]
+    rows += [(at % 2, "R", 2 + at % 3, {}) for at in range(2 * degree)]
+    graph = make_graph([("", {})] * 5, rows)
+    pairs = [(0, 1), *((0, leaf) for leaf in (2, 3, 4)), *((1, leaf) for leaf in (5, 6, 7))]
+    expected = math.perm(degree, 3) ** 2
+    counted, multiplied = count(context, graph, plan_of(out(*pairs)))
+    assert multiplied.count("n") == 6
+    assert counted == expected
