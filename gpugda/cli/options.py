@@ -41,6 +41,7 @@ Source = Annotated[
     str | None,
     typer.Option(
         "--source",
+        "--uri",
         "-a",
         "--address",
         metavar="ADDRESS",

@@ -46,20 +46,20 @@ class ServerRates:
 
 
 CPU_DEVICE = DeviceRates(
-    query_seconds=0.0022,
-    step_seconds=0.0007,
+    query_seconds=0.0012,
+    step_seconds=0.0003,
     pairs_per_second=4e8,
-    rows_per_second=6e5,
-    prepare_seconds=0.00025,
+    rows_per_second=2e6,
+    prepare_seconds=0.00015,
 )
 """PoCL on two cores."""
 
 GPU_DEVICE = DeviceRates(
-    query_seconds=0.0018,
-    step_seconds=0.0004,
-    pairs_per_second=2e10,
-    rows_per_second=8e5,
-    prepare_seconds=0.00025,
+    query_seconds=0.0008,
+    step_seconds=0.00015,
+    pairs_per_second=4e10,
+    rows_per_second=2e6,
+    prepare_seconds=0.00015,
 )
 """An NVIDIA H200."""
 
