@@ -73,12 +73,14 @@ class LeafProduct:
         factors: What a row of the core is multiplied with.
         leaves: Query nodes that are not in the core.
         read: Query nodes of the core whose data nodes the factors depend on.
+        has_cycle: Has the core a cycle?
     """
 
     core: BoundQuery
     factors: tuple[LeafFactor, ...]
     leaves: frozenset[int]
     read: frozenset[int]
+    has_cycle: bool
 
     def groups(self) -> list[LeafGroup]:
         """Of all factors."""
@@ -174,7 +176,18 @@ class _Leaves:
             factors,
             frozenset(leaf for group in groups for leaf in group.leaves),
             frozenset(read),
+            self._has_cycle(),
         )
+
+    def _has_cycle(self) -> bool:
+        """Leaves are in none: it is the core's."""
+        joined = list(range(len(self._bound.nodes)))
+        for each in self._bound.relationships:
+            old, new = joined[each.source], joined[each.target]
+            if old == new:
+                return True
+            joined = [new if group == old else group for group in joined]
+        return False
 
     # ------------------------------------------------------------------ groups
     def _alike(self, leaves: dict[int, int]) -> list[list[int]]:
