@@ -94,9 +94,11 @@ class ExtendStrategy(DeviceStrategy):
             )
             multiplier = None
             if product is not None:
-                multiplier = LeafMultiplier(
-                    run, self._products, product, query.candidates, masks, steps[-1].variables
-                )
+                with run.stage("join"):
+                    columns = steps[-1].variables
+                    multiplier = LeafMultiplier(
+                        run, self._products, product, query.candidates, masks, columns
+                    )
         check_room(run.workspace, steps)
         return _Prepared(bound, steps, windows, multiplier)
 

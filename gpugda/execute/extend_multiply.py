@@ -93,12 +93,11 @@ class LeafMultiplier:
         self._candidates = candidates
         self._masks = masks
         self._columns = {variable: number for number, variable in enumerate(variables)}
-        self._made: _OnDevice | None = None
+        # Before the join, which takes what memory is left.
+        self._made = self._on_device()
 
     def count(self, table: Table) -> int:
         """The number of embeddings whose cores are in a table, however large."""
-        if self._made is None:
-            self._made = self._on_device()
         bound = table.row_count * self._made.most
         total, modulus, number = self._sum(table, self._made, 0), _WORD, 0
         while bound >= modulus:

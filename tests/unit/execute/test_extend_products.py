@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import gpugda
 from gpugda.device.context import DeviceContext, choose_device, list_devices
 from gpugda.device.device_graph import DeviceGraph
-from gpugda.errors import UnsupportedQueryError
+from gpugda.errors import MemoryLimitError, UnsupportedQueryError
 from gpugda.execute import extend_join
 from gpugda.execute.embeddings import Masks, StrategyReport
 from gpugda.execute.extend import ExtendStrategy
@@ -201,6 +201,37 @@ def test_without_memory_for_ways_leaves_are_joined(context, monkeypatch):
     monkeypatch.setattr("gpugda.execute.extend_multiply._SHARE_FOR_WAYS", 0)
     graph, plan = a_graph(), plan_of(out((0, 1), (0, 2), (0, 3)))
     assert count(context, graph, plan) == (all_embeddings(graph, plan).total(), "")
+
+
+def test_with_hardly_any_memory(context):
+    """Where joining the leaves is possible, multiplying them (or joining them again) is, too."""
+    graph = a_graph(nodes=300, relationships=2000)
+    device_graph = DeviceGraph(context, graph)
+    plan = plan_of(out((0, 1), (1, 2), (2, 3), types=None))
+    expected, _ = count(context, graph, plan)
+
+    def counted(limit):
+        strategy = ExtendStrategy(device_graph, memory_limit=limit)
+        return strategy.count(plan, NO_MASKS, StrategyReport())
+
+    def smallest():
+        low, high = 0, 1 << 22
+        while high - low > 64:
+            middle = (low + high) // 2
+            try:
+                assert counted(max(middle, 1)) == expected
+                high = middle
+            except MemoryLimitError:
+                low = middle
+        return high
+
+    multiplied = smallest()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpugda.execute.extend_multiply._SHARE_FOR_WAYS", 0)
+        joined = smallest()
+    assert multiplied <= joined
+    for more in (0, 500, 5_000, 50_000):
+        assert counted(joined + more) == expected
 
 
 @pytest.mark.parametrize("window", [1, 3])
