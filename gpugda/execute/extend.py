@@ -13,7 +13,7 @@ from gpugda.execute.embeddings import Wanted
 from gpugda.execute.extend_join import ExtendWindows
 from gpugda.execute.extend_kept import KeptQueries, KeptQuery
 from gpugda.execute.extend_memory import check_room, said_how_much
-from gpugda.execute.extend_multiply import LeafMultiplier, has_room
+from gpugda.execute.extend_multiply import LeafMultiplier, has_room, pays
 from gpugda.execute.extend_order import node_order
 from gpugda.execute.extend_report import describe_extensions, describe_product
 from gpugda.execute.extend_steps import ExtendStep, compile_extensions
@@ -80,9 +80,7 @@ class ExtendStrategy(DeviceStrategy):
                 return None
             run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
             describe_candidates(run.report, bound, query.candidates, None)
-            product = query.product(self._graph.graph) if counting else None
-            if product is not None and not has_room(run, product):
-                product = None
+            product = self._product(run, query, query.candidates) if counting else None
             if product is not None:
                 wanted = Wanted(product.read, frozenset())
             if (wanted, counting) not in query.steps:
@@ -96,11 +94,19 @@ class ExtendStrategy(DeviceStrategy):
             )
             multiplier = None
             if product is not None:
-                multiplier = LeafMultiplier(
-                    run, self._products, product, query.candidates, masks, steps[-1].variables
-                )
+                with run.stage("join"):
+                    columns = steps[-1].variables
+                    multiplier = LeafMultiplier(
+                        run, self._products, product, query.candidates, masks, columns
+                    )
         check_room(run.workspace, steps)
         return _Prepared(bound, steps, windows, multiplier)
+
+    def _product(self, run: Run, query: KeptQuery, candidates: Candidates) -> LeafProduct | None:
+        found = query.product(self._graph.graph)
+        if found is None or not pays(found, _Growth(query.bound, candidates)):
+            return None
+        return found if has_room(run, found) else None
 
     def _query(self, run: Run, bound: BoundQuery, masks: Masks) -> KeptQuery:
         """The candidates, from the last run of the same query if its predicates left the same."""
@@ -193,7 +199,7 @@ class _Prepared:
         if self.multiplier is None:
             yield from self.windows.counts()
             return
-        for table in self.windows.tables():
+        for table in self.windows.cores():
             yield 0 if table is None else self.multiplier.count(table)
 
     def describe(self, run: Run) -> None:

@@ -14,7 +14,7 @@ from gpugda.execute.extend_tests import type_ids
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.buffers import DeviceArray
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
 
-__all__ = ["LeafMultiplier", "has_room"]
+__all__ = ["LeafMultiplier", "has_room", "pays"]
 
 _SHARE_FOR_WAYS = 0.25
+_LEAST_GROWTH = 32
+"""Making the rows of a cyclic core takes as much as counting so many times as many."""
 _WORD = 1 << 64
 _BELOW = 1 << 31
 
@@ -37,6 +39,23 @@ def has_room(run: Run, product: LeafProduct) -> bool:
     needed = 4 * run.graph.graph.node_count * len(product.groups())
     longest = run.graph.context.info.max_allocation_bytes
     return needed <= min(longest, run.workspace.available * _SHARE_FOR_WAYS)
+
+
+def pays(product: LeafProduct, growth: Callable[[int, int], float]) -> bool:
+    """Is multiplying cheaper than joining the leaves?
+
+    Joining may count the last node of a cycle by intersection, without making its rows.
+    ``growth``: as in `node_order`.
+    """
+    return (
+        not product.has_cycle
+        or math.prod(
+            growth(position, group.anchor)
+            for group in product.groups()
+            for position in group.relationships
+        )
+        >= _LEAST_GROWTH
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,12 +93,11 @@ class LeafMultiplier:
         self._candidates = candidates
         self._masks = masks
         self._columns = {variable: number for number, variable in enumerate(variables)}
-        self._made: _OnDevice | None = None
+        # Before the join, which takes what memory is left.
+        self._made = self._on_device()
 
     def count(self, table: Table) -> int:
         """The number of embeddings whose cores are in a table, however large."""
-        if self._made is None:
-            self._made = self._on_device()
         bound = table.row_count * self._made.most
         total, modulus, number = self._sum(table, self._made, 0), _WORD, 0
         while bound >= modulus:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from gpugda.execute.extend_tests import can_meet, type_ids
+from gpugda.execute.extend_tests import Meetings, type_ids
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
@@ -73,12 +73,14 @@ class LeafProduct:
         factors: What a row of the core is multiplied with.
         leaves: Query nodes that are not in the core.
         read: Query nodes of the core whose data nodes the factors depend on.
+        has_cycle: Has the core a cycle?
     """
 
     core: BoundQuery
     factors: tuple[LeafFactor, ...]
     leaves: frozenset[int]
     read: frozenset[int]
+    has_cycle: bool
 
     def groups(self) -> list[LeafGroup]:
         """Of all factors."""
@@ -105,6 +107,7 @@ class _Leaves:
         self._apart = {
             frozenset((test.left, test.right)) for test in bound.tests if _keeps_apart(test)
         }
+        self._meetings = Meetings(bound, graph)
         self._clashes: dict[tuple[int, int], bool] = {}
 
     def all(self) -> dict[int, int]:
@@ -174,7 +177,18 @@ class _Leaves:
             factors,
             frozenset(leaf for group in groups for leaf in group.leaves),
             frozenset(read),
+            self._has_cycle(),
         )
+
+    def _has_cycle(self) -> bool:
+        """Leaves are in none: it is the core's."""
+        joined = list(range(len(self._bound.nodes)))
+        for each in self._bound.relationships:
+            old, new = joined[each.source], joined[each.target]
+            if old == new:
+                return True
+            joined = [new if group == old else group for group in joined]
+        return False
 
     # ------------------------------------------------------------------ groups
     def _alike(self, leaves: dict[int, int]) -> list[list[int]]:
@@ -217,8 +231,8 @@ class _Leaves:
         key = (a, b)
         if key not in self._clashes:
             first, second = self._bound.relationships[a], self._bound.relationships[b]
-            self._clashes[key] = frozenset(key) in self._apart and can_meet(
-                self._bound, self._graph, first, second
+            self._clashes[key] = frozenset(key) in self._apart and self._meetings.can_meet(
+                first, second
             )
         return self._clashes[key]
 

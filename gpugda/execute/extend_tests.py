@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
-__all__ = ["VariableTest", "can_meet", "is_single", "most_parallel", "type_ids", "variable_tests"]
+__all__ = ["Meetings", "VariableTest", "is_single", "most_parallel", "type_ids", "variable_tests"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +53,13 @@ def variable_tests(bound: BoundQuery, graph: DataGraph) -> list[VariableTest]:
     need not be known themselves, nor joined yet: whatever else comes, they would be the same.
     """
     tests: list[VariableTest] = []
+    meetings = Meetings(bound, graph)
     for test in bound.tests:
         if test.on_nodes or test.equal or test.left == test.right:
             tests.append(_test(test))
         else:
             a, b = bound.relationships[test.left], bound.relationships[test.right]
-            if can_meet(bound, graph, a, b):
+            if meetings.can_meet(a, b):
                 tests.append(_apart(a, b, graph) or _test(test))
     return tests
 
@@ -85,37 +85,41 @@ def _apart(a: BoundRelationship, b: BoundRelationship, graph: DataGraph) -> Vari
 
 
 # ------------------------------------------------------------------ can they be the same at all?
-def can_meet(
-    bound: BoundQuery, graph: DataGraph, a: BoundRelationship, b: BoundRelationship
-) -> bool:
-    """Could two query relationships be the same data relationship, were it allowed?"""
-    if type_ids(a, graph).isdisjoint(type_ids(b, graph)):
-        return False
-    ways = [((a.source, b.source), (a.target, b.target))]
-    if not (a.directed and b.directed):
-        ways.append(((a.source, b.target), (a.target, b.source)))
-    return any(_is_possible(bound, graph, way) for way in ways)
+class Meetings:
+    """Which query relationships of a query could be the same data relationship, were it allowed?
 
+    Not if a query node of the one then was the same data node as one that it must differ from, or
+    that it has a relationship to, of a type without loops in the graph.
+    """
 
-def _is_possible(bound: BoundQuery, graph: DataGraph, same: Iterable[tuple[int, int]]) -> bool:
-    """Could these query nodes be the same data nodes? Not if a relationship became a loop."""
-    groups = _groups(len(bound.nodes), same)
-    if any(
-        test.on_nodes and not test.equal and groups[test.left] == groups[test.right]
-        for test in bound.tests
-    ):
-        return False
-    loops = graph.statistics.loop_counts
-    return not any(
-        groups[each.source] == groups[each.target]
-        and not any(loops[kind] for kind in type_ids(each, graph))
-        for each in bound.relationships
-    )
+    def __init__(self, bound: BoundQuery, graph: DataGraph) -> None:
+        loops = graph.statistics.loop_counts
+        self._types = [type_ids(each, graph) for each in bound.relationships]
+        self._differ = {
+            frozenset((test.left, test.right))
+            for test in bound.tests
+            if test.on_nodes and not test.equal
+        }
+        self._differ |= {
+            frozenset((each.source, each.target))
+            for each, types in zip(bound.relationships, self._types, strict=True)
+            if not any(loops[kind] for kind in types)
+        }
+        self._never = any(len(nodes) == 1 for nodes in self._differ)
 
+    def can_meet(self, a: BoundRelationship, b: BoundRelationship) -> bool:
+        """Could these two?"""
+        if self._never or self._types[a.position].isdisjoint(self._types[b.position]):
+            return False
+        if self._may_be_same((a.source, b.source), (a.target, b.target)):
+            return True
+        both_directed = a.directed and b.directed
+        return not both_directed and self._may_be_same((a.source, b.target), (a.target, b.source))
 
-def _groups(count: int, same: Iterable[tuple[int, int]]) -> list[int]:
-    groups = list(range(count))
-    for left, right in same:
-        old, new = groups[left], groups[right]
-        groups = [new if group == old else group for group in groups]
-    return groups
+    def _may_be_same(self, first: tuple[int, int], second: tuple[int, int]) -> bool:
+        groups = [set(first), set(second)]
+        if not groups[0].isdisjoint(groups[1]):
+            groups = [groups[0] | groups[1]]
+        return not any(
+            frozenset(pair) in self._differ for group in groups for pair in combinations(group, 2)
+        )

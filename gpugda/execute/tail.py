@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.errors import CypherTypeError
+from gpugda.errors import CypherTypeError, UnsupportedQueryError
 from gpugda.execute.aggregating import Aggregation
 from gpugda.execute.collecting import OutputRows, rows_of
 from gpugda.execute.embeddings import Embeddings, Wanted
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from gpugda.query.query_graph import Query
 
 __all__ = ["Tail", "is_plain_count", "needed"]
+
+_LARGEST_INTEGER = 2**63 - 1
 
 
 class Tail:
@@ -94,7 +96,17 @@ class Tail:
         return self._table()
 
     def finish_count(self, count: int) -> ResultTable:
-        """The answer where `is_plain_count`, from the number of embeddings."""
+        """The answer where `is_plain_count`, from the number of embeddings.
+
+        Raises:
+            UnsupportedQueryError: Cypher has no integer as large.
+        """
+        if count > _LARGEST_INTEGER and self._query.aggregates:
+            message = f"the count is {count}, and Cypher's integers end at {_LARGEST_INTEGER}"
+            span = self._query.aggregates[0].span
+            raise UnsupportedQueryError(
+                message, self._query.text, span, construct="counts of more than 64 bits"
+            )
         self._rows.push(self._grouped(1, (), (Constant(count),) * len(self._query.aggregates)))
         return self._table()
 

@@ -6,13 +6,16 @@ import math
 
 import numpy as np
 import pytest
-from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, make_plan
+from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, found_by, make_plan
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gpugda
 from gpugda.device.context import DeviceContext, choose_device, list_devices
 from gpugda.device.device_graph import DeviceGraph
+from gpugda.errors import MemoryLimitError, UnsupportedQueryError
+from gpugda.execute import extend_join
 from gpugda.execute.embeddings import Masks, StrategyReport
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.plan.plan import LabelOp, RowTest
@@ -31,6 +34,14 @@ def context(request):
     opened = DeviceContext(choose_device(), like_cpu=request.param)
     yield opened
     opened.close()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def always():
+    """Multiplied whether or not it pays."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpugda.execute.extend_multiply._LEAST_GROWTH", 0)
+        yield
 
 
 def count(context, graph, plan, masks=NO_MASKS):
@@ -177,6 +188,74 @@ def test_what_no_formula_counts_is_joined(context, name):
             assert leaves.count("n") < 3
 
 
+def test_cycles_with_few_leaves_are_joined(context, monkeypatch):
+    monkeypatch.setattr("gpugda.execute.extend_multiply._LEAST_GROWTH", 32)
+    graph = a_graph(loops=False, nodes=4, relationships=14)
+    triangle = plan_of(TAKEN["triangle with tails"][0])
+    assert count(context, graph, triangle) == (all_embeddings(graph, triangle).total(), "")
+    path = plan_of(out((0, 1), (1, 2), (2, 3)))
+    assert count(context, graph, path) == (all_embeddings(graph, path).total(), "(n0), (n3)")
+
+
+def test_without_memory_for_ways_leaves_are_joined(context, monkeypatch):
+    monkeypatch.setattr("gpugda.execute.extend_multiply._SHARE_FOR_WAYS", 0)
+    graph, plan = a_graph(), plan_of(out((0, 1), (0, 2), (0, 3)))
+    assert count(context, graph, plan) == (all_embeddings(graph, plan).total(), "")
+
+
+def test_with_hardly_any_memory(context):
+    """Where joining the leaves is possible, multiplying them (or joining them again) is, too."""
+    graph = a_graph(nodes=300, relationships=2000)
+    device_graph = DeviceGraph(context, graph)
+    plan = plan_of(out((0, 1), (1, 2), (2, 3), types=None))
+    expected, _ = count(context, graph, plan)
+
+    def counted(limit):
+        strategy = ExtendStrategy(device_graph, memory_limit=limit)
+        return strategy.count(plan, NO_MASKS, StrategyReport())
+
+    def smallest():
+        low, high = 0, 1 << 22
+        while high - low > 64:
+            middle = (low + high) // 2
+            try:
+                assert counted(max(middle, 1)) == expected
+                high = middle
+            except MemoryLimitError:
+                low = middle
+        return high
+
+    multiplied = smallest()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpugda.execute.extend_multiply._SHARE_FOR_WAYS", 0)
+        joined = smallest()
+    assert multiplied <= joined
+    for more in (0, 500, 5_000, 50_000):
+        assert counted(joined + more) == expected
+
+
+@pytest.mark.parametrize("window", [1, 3])
+def test_cores_in_many_windows(context, monkeypatch, window):
+    monkeypatch.setattr("gpugda.execute.extend_join._FEW", 0)
+    for kind in (True, False):
+        monkeypatch.setitem(extend_join._FIRST_COUNT_WINDOW, kind, window)
+    monkeypatch.setattr("gpugda.execute.extend_join._LARGEST_WINDOW", window)
+    monkeypatch.setattr("gpugda.execute.extend_join._LARGEST_LAST_WINDOW", window)
+    for name in ("path of 3", "tree", "two components"):
+        plan = plan_of(TAKEN[name][0])
+        graph = a_graph(nodes=4, relationships=14)
+        assert count(context, graph, plan)[0] == all_embeddings(graph, plan).total()
+
+
+def test_a_query_that_comes_again(context):
+    graph, plan = a_graph(), plan_of(out((0, 1), (0, 2), (0, 3)))
+    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    expected = all_embeddings(graph, plan)
+    for _ in range(2):
+        assert strategy.count(plan, NO_MASKS, StrategyReport()) == expected.total()
+        assert found_by(strategy, plan) == expected
+
+
 def test_a_core_without_rows(context):
     graph = make_graph([("", {})] * 3, [(0, "R", 1, {}), (1, "R", 2, {})])
     assert count(context, graph, plan_of(out((0, 1), (0, 2)))) == (0, "")
@@ -268,3 +347,55 @@ def test_two_centres_of_large_degree(context):
     counted, multiplied = count(context, graph, plan_of(out(*pairs)))
     assert multiplied.count("n") == 6
     assert counted == expected
+
+
+# ------------------------------------------------------------------ as texts
+TEXTS = [
+    "MATCH (a)-[:R]->(b), (a)-[:R]->(c), (a)-[:S]->(d) RETURN count(*)",
+    "MATCH (a)-[:R]->(b), (a)-[:R]->(c) MATCH (a)-[:R]->(d) RETURN count(*)",
+    "MATCH (a)--(b)--(c)--(d) RETURN count(*)",
+    "MATCH (a)-[:R]->(b)-[:R|S]->(c)<-[:R]-(d), (b)-->(e) RETURN count(*)",
+    "MATCH (a)-->(b), (a)-->(c), (a)-->(d) WHERE b.p > 1 AND c.p < 3 RETURN count(*)",
+    "MATCH (a)-[r:R]->(b), (a)-[s:R]->(c), (a)-[:R]->(d) WHERE r.q > 0 RETURN count(*), count(d)",
+    "MATCH (a)-->(b), (a)-->(c), (a)-->(d) WHERE b <> c RETURN count(*)",
+    "MATCH (a:A)-->(b:B), (a)-->(c:B), (a)<--(d) RETURN count(*)",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_texts_count_as_the_reference_does(text):
+    random = np.random.default_rng(8)
+    ends = random.integers(0, 6, (2, 20))
+    kinds = np.array(["R", "R", "S"], dtype=object)
+    with gpugda.connect(
+        gpugda.graph(
+            {
+                "id": np.arange(6),
+                "p": random.integers(0, 4, 6),
+                "labels": np.array([["A"], ["B"], ["A", "B"], ["B"], ["A"], []], dtype=object),
+            },
+            {
+                "source": ends[0],
+                "target": ends[1],
+                "type": kinds[random.integers(0, 3, 20)],
+                "q": random.integers(0, 3, 20),
+            },
+        )
+    ) as accelerator:
+        expected = accelerator.run(text, engine="reference").values()
+        assert accelerator.run(text, engine="gpu", strategy="extend").values() == expected
+        assert expected[0][0] > 0
+
+
+def test_a_count_that_is_no_integer_of_cypher_is_an_error():
+    relationships = {
+        "source": np.zeros(70_000, dtype=int),
+        "target": np.ones(70_000, dtype=int),
+        "type": np.full(70_000, "R", dtype=object),
+    }
+    with gpugda.connect(gpugda.graph({"id": np.arange(2)}, relationships)) as accelerator:
+        text = "MATCH (a)-->(b), (a)-->(c), (a)-->(d) RETURN count(*)"
+        assert accelerator.run(text, engine="gpu").values() == [[math.perm(70_000, 3)]]
+        text = "MATCH (a)-->(b), (a)-->(c), (a)-->(d), (a)-->(e) RETURN count(*)"
+        with pytest.raises(UnsupportedQueryError, match=str(math.perm(70_000, 4))):
+            accelerator.run(text, engine="gpu").values()
