@@ -118,6 +118,15 @@ class DataGraph:
             lambda: label_bitmap(self.label_offsets, self.label_ids, label_id),
         )
 
+    def labels_apart(self, label_id: int, other_id: int) -> bool:
+        """Has no node both labels?"""
+        return self._derived.get(
+            ("labels apart", label_id, other_id),
+            lambda: (
+                not bool(np.bitwise_and(self.label_bits(label_id), self.label_bits(other_id)).any())
+            ),
+        )
+
     def label_codes(self) -> tuple[NDArray[np.int32], tuple[tuple[str, ...], ...]]:
         """Code of each node's label set (``int32[n]``), and the distinct label sets as names."""
         codes = self._derived.get("label codes", self._label_codes)

@@ -171,18 +171,15 @@ def _folded(drafts: list[Draft], known: Set[int]) -> list[Draft]:
 
 def _with_tests(drafts: list[Draft], tests: Sequence[VariableTest]) -> list[Draft]:
     """Each test goes where the last of its variables is bound."""
-    left = list(tests)
-    variables: set[Variable] = set()
+    bound_at = {each: number for number, draft in enumerate(drafts) for each in draft.added()}
+    tests_of: list[list[VariableTest]] = [[] for _ in drafts]
+    for test in tests:
+        tests_of[max(bound_at[each] for each in test.variables())].append(test)
     result: list[Draft] = []
-    for draft in drafts:
-        variables.update(draft.added())
-        now = [test for test in left if test.variables() <= variables]
-        left = [test for test in left if test not in now]
+    for draft, now in zip(drafts, tests_of, strict=True):
         result.append(draft)
         if draft.kind is not ExtendKind.NODES:
             draft.tests = now
         elif now:
             result.append(Draft(ExtendKind.PRUNE, draft.position, tests=now))
-    if left:
-        raise AssertionError(f"tests that no step makes: {left}")
     return result

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from gpugda.plan.plan import BoundQuery, BoundRelationship
+    from gpugda.plan.plan import BoundQuery
 
 __all__ = ["node_order"]
 
@@ -63,45 +63,46 @@ class _Estimate:
         growth: Callable[[int, int], float],
         leaves: Collection[int],
     ) -> None:
-        self._node_count = node_count
-        self._growth = growth
-        self._adjacent: list[list[tuple[int, BoundRelationship]]] = [[] for _ in bound.nodes]
+        self._counts = [node_count(node) for node in range(len(bound.nodes))]
+        # Of each node its neighbours, and how many of them a candidate has in the mean.
+        self._adjacent: list[list[tuple[int, float]]] = [[] for _ in bound.nodes]
+        left_out = set(leaves)
         for each in bound.relationships:
-            if each.source != each.target and not {each.source, each.target} & {*leaves}:
-                self._adjacent[each.source].append((each.target, each))
-                self._adjacent[each.target].append((each.source, each))
+            ends = (each.source, each.target)
+            if each.source != each.target and left_out.isdisjoint(ends):
+                for node, other in (ends, ends[::-1]):
+                    self._adjacent[node].append((other, growth(each.position, node)))
 
     def best(self, component: list[int]) -> _Ordered:
-        starts = sorted(component, key=lambda node: (self._node_count(node), node))
+        starts = sorted(component, key=lambda node: (self._counts[node], node))
         return min(
             (self._from(start, component) for start in starts[:_MOST_STARTS]),
             key=lambda each: each.cost,
         )
 
     def _from(self, start: int, component: list[int]) -> _Ordered:
-        order, rows = [start], float(self._node_count(start))
+        order, rows = [start], float(self._counts[start])
         cost = rows
+        growths: dict[int, list[float]] = {}
+        reached = {start}
         while len(order) < len(component):
-            _, pairs, factor, node = min(self._choices(order))
+            for other, growth in self._adjacent[order[-1]]:
+                if other not in reached:
+                    growths.setdefault(other, []).append(growth)
+            choices = (self._choice(node, each) for node, each in growths.items())
+            _, pairs, factor, node = min(choices)
             cost += rows * (pairs + factor)
             rows *= factor
             order.append(node)
+            reached.add(node)
+            del growths[node]
         return _Ordered(cost, rows, tuple(order))
 
-    def _choices(self, order: list[int]) -> list[tuple[float, float, float, int]]:
+    def _choice(self, node: int, growths: list[float]) -> tuple[float, float, float, int]:
         """(rows per row but those that cost much are late, pairs per row, rows per row, node)."""
-        reached = set(order)
-        choices = []
-        for node, adjacent in enumerate(self._adjacent):
-            growths = [
-                self._growth(each.position, other) for other, each in adjacent if other in reached
-            ]
-            if node in reached or not growths:
-                continue
-            count = max(self._node_count(node), 1)
-            factor = float(count)
-            for growth in growths:
-                factor *= growth / count
-            # Of equal growth, the node on which more hangs comes first.
-            choices.append((factor + min(growths) * 1e-3, min(growths), factor, node))
-        return choices
+        count = max(self._counts[node], 1)
+        factor, fewest = float(count), min(growths)
+        for growth in growths:
+            factor *= growth / count
+        # Of equal growth, the node on which more hangs comes first.
+        return factor + fewest * 1e-3, fewest, factor, node

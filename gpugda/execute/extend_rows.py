@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RowExtensions"]
 
-_WORK_PER_LAUNCH = 1 << 25
+_WORK_PER_LAUNCH = 1 << 23
 """Neighbours per work item and launch: some ten milliseconds."""
 _SHARE_FOR_SCRATCH = 0.25
 _SEARCH_WORK = 8

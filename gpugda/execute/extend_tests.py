@@ -7,8 +7,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from gpugda.execute.gpsm_steps import Variable
+from gpugda.plan.plan import LabelOp
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
@@ -60,7 +63,7 @@ def variable_tests(bound: BoundQuery, graph: DataGraph) -> list[VariableTest]:
         else:
             a, b = bound.relationships[test.left], bound.relationships[test.right]
             if meetings.can_meet(a, b):
-                tests.append(_apart(a, b, graph) or _test(test))
+                tests.append(meetings.apart(a, b) or _test(test))
     return tests
 
 
@@ -70,26 +73,13 @@ def _test(test: RowTest) -> VariableTest:
     )
 
 
-def _apart(a: BoundRelationship, b: BoundRelationship, graph: DataGraph) -> VariableTest | None:
-    if not (is_single(a, graph) and is_single(b, graph)):
-        return None
-    pairs = [
-        (Variable(True, left), Variable(True, right))
-        for left, right in ((a.source, b.source), (a.target, b.target))
-        if left != right
-    ]
-    if not pairs:  # between the same two nodes: never apart
-        pairs = [(Variable(True, a.source), Variable(True, a.source))]
-    second = pairs[1] if len(pairs) == 2 else None
-    return VariableTest(*pairs[0], False, second)
-
-
 # ------------------------------------------------------------------ can they be the same at all?
 class Meetings:
     """Which query relationships of a query could be the same data relationship, were it allowed?
 
     Not if a query node of the one then was the same data node as one that it must differ from, or
-    that it has a relationship to, of a type without loops in the graph.
+    that has a label which is on no node with its own, or that it has a relationship to, of a type
+    without loops in the graph.
     """
 
     def __init__(self, bound: BoundQuery, graph: DataGraph) -> None:
@@ -105,6 +95,8 @@ class Meetings:
             for each, types in zip(bound.relationships, self._types, strict=True)
             if not any(loops[kind] for kind in types)
         }
+        self._differ |= set(_differently_labelled(bound, graph))
+        self._single = [is_single(each, graph) for each in bound.relationships]
         self._never = any(len(nodes) == 1 for nodes in self._differ)
 
     def can_meet(self, a: BoundRelationship, b: BoundRelationship) -> bool:
@@ -116,6 +108,20 @@ class Meetings:
         both_directed = a.directed and b.directed
         return not both_directed and self._may_be_same((a.source, b.target), (a.target, b.source))
 
+    def apart(self, a: BoundRelationship, b: BoundRelationship) -> VariableTest | None:
+        """What says by their nodes that they differ; None where nodes do not decide that."""
+        if not (self._single[a.position] and self._single[b.position]):
+            return None
+        pairs = [
+            (Variable(True, left), Variable(True, right))
+            for left, right in ((a.source, b.source), (a.target, b.target))
+            if left != right
+        ]
+        if not pairs:  # between the same two nodes: never apart
+            pairs = [(Variable(True, a.source), Variable(True, a.source))]
+        second = pairs[1] if len(pairs) == 2 else None
+        return VariableTest(*pairs[0], False, second)
+
     def _may_be_same(self, first: tuple[int, int], second: tuple[int, int]) -> bool:
         groups = [set(first), set(second)]
         if not groups[0].isdisjoint(groups[1]):
@@ -123,3 +129,15 @@ class Meetings:
         return not any(
             frozenset(pair) in self._differ for group in groups for pair in combinations(group, 2)
         )
+
+
+def _differently_labelled(bound: BoundQuery, graph: DataGraph) -> Iterator[frozenset[int]]:
+    """Pairs of query nodes with one label each, which no data node has both."""
+    labels = {
+        node.position: node.labels[0][1]
+        for node in bound.nodes
+        if len(node.labels) == 1 and node.labels[0][0] is LabelOp.LABEL
+    }
+    for (node, label), (other, other_label) in combinations(labels.items(), 2):
+        if label != other_label and graph.labels_apart(*sorted((label, other_label))):
+            yield frozenset((node, other))
