@@ -106,7 +106,7 @@ class ExtendStrategy(DeviceStrategy):
         found = query.product(self._graph.graph)
         if found is None or not pays(found, _Growth(query.bound, candidates)):
             return None
-        return found if has_room(run, found) else None
+        return found if has_room(run, found, self._products) else None
 
     def _query(self, run: Run, bound: BoundQuery, masks: Masks) -> KeptQuery:
         """The candidates, from the last run of the same query if its predicates left the same."""

@@ -34,9 +34,9 @@ _WORD = 1 << 64
 _BELOW = 1 << 31
 
 
-def has_room(run: Run, product: LeafProduct) -> bool:
-    """Is there memory for a count per node and group?"""
-    needed = 4 * run.graph.graph.node_count * len(product.groups())
+def has_room(run: Run, product: LeafProduct, kernels: ProductKernels) -> bool:
+    """Is there memory for a count per node and group, and for the sums?"""
+    needed = 4 * run.graph.graph.node_count * len(product.groups()) + 8 * kernels.group_count
     longest = run.graph.context.info.max_allocation_bytes
     return needed <= min(longest, run.workspace.available * _SHARE_FOR_WAYS)
 
