@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import logging
 import os
-import tempfile
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from gpugda.errors import ConfigurationError
 from gpugda.plan.rates import CPU_DEVICE, GPU_DEVICE, DeviceRates, ServerRates
+from gpugda.snapshot.cache import cache_folder
+from gpugda.snapshot.cache_folder import replace_file
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gpugda.device.devices import DeviceInfo
     from gpugda.ports import ServerFacts
 
@@ -35,14 +38,12 @@ _Rates = TypeVar("_Rates", DeviceRates, ServerRates)
 
 def calibration_file() -> Path | None:
     """Where rates are kept: beside the snapshots; None where ``GPUGDA_CACHE_DIR`` is off."""
-    text = os.environ.get("GPUGDA_CACHE_DIR")
-    if text is None:
-        from platformdirs import user_cache_path
-
-        return user_cache_path("gpugda") / "rates.json"
-    if text.strip().lower() in ("", "off", "none", "0", "false"):
+    try:
+        folder = cache_folder()
+    except ConfigurationError as error:
+        logger.warning("rates are not kept: %s", error)
         return None
-    return Path(text).expanduser() / "rates.json"
+    return None if folder is None else folder / "rates.json"
 
 
 def default_device_rates(info: DeviceInfo) -> DeviceRates:
@@ -108,11 +109,6 @@ def _write(key: str, rates: DeviceRates | ServerRates) -> None:
         return
     content = {"version": _VERSION, "rates": {**_content(), key: asdict(rates)}}
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, prefix=".rates.", delete=False, encoding="utf-8"
-        ) as file:
-            json.dump(content, file, indent=1)
-        os.replace(file.name, path)
+        replace_file(path, json.dumps(content, indent=1).encode())
     except OSError as error:
         logger.warning("rates cannot be kept: %s", error)

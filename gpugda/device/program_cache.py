@@ -12,7 +12,6 @@ import hashlib
 import json
 import logging
 import os
-import tempfile
 import time
 from typing import TYPE_CHECKING
 
@@ -88,17 +87,10 @@ def keep_program(path: Path | None, binary: bytes) -> None:
     """Keeps a program; failing is logged, no error."""
     if path is None:
         return
-    from gpugda.snapshot.cache_folder import make_private_folder
+    from gpugda.snapshot.cache_folder import replace_file
 
     try:
-        make_private_folder(path.parent)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
-            try:
-                file.write(_MAGIC + hashlib.sha256(binary).digest() + binary)
-            except BaseException:
-                os.unlink(file.name)
-                raise
-        os.replace(file.name, path)
+        replace_file(path, _MAGIC + hashlib.sha256(binary).digest() + binary)
         _remove_unused(path.parent)
     except OSError as error:
         _LOGGER.info("compiled kernels cannot be kept: %s", error)

@@ -13,7 +13,7 @@ from gpugda.device.join import Product, Table
 from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_memory import rows_within
 from gpugda.execute.extend_rows import RowExtensions
-from gpugda.execute.launch_size import LaunchSize
+from gpugda.execute.launch_size import LaunchSize, first_window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,9 +30,6 @@ __all__ = ["ExtendWindows"]
 
 _FIRST_WINDOW = 1 << 18
 """Rows of the first window: who takes few rows must not wait for many."""
-_WINDOW_OF_FEW = 1 << 10
-_ROWS_FOR_ONE = 4
-"""Rows of the first window, at least and for each row that suffices: conditions leave some out."""
 _FEW = 1 << 16
 """So many new rows, at most, are made without measuring how many there could be."""
 _FIRST_COUNT_WINDOW = {True: 1 << 20, False: 1 << 24}
@@ -100,8 +97,7 @@ class ExtendWindows:
         suffice, the first tables are small.
         """
         if enough is not None:
-            first = max(_WINDOW_OF_FEW, _ROWS_FOR_ONE * enough)
-            self._grown = [min(first, _FIRST_WINDOW)] * len(self._steps)
+            self._grown = [first_window(enough, _FIRST_WINDOW)] * len(self._steps)
         yield from self._extend(0, Table(None, 1, 0))
 
     def counts(self) -> Iterator[int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from gpugda.device.join import Combination, Product, Table, step_words
-from gpugda.execute.launch_size import LaunchSize
+from gpugda.execute.launch_size import LaunchSize, first_window
 from gpugda.plan.plan import StepKind
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ __all__ = ["JoinWindows"]
 
 _FIRST_WINDOW = 1 << 18
 """Rows of the first window: who takes few rows must not wait for many."""
-_WINDOW_OF_FEW = 1 << 10
-_ROWS_FOR_ONE = 4
-"""Rows of the first window, at least and for each row that suffices: conditions leave some out."""
 _FIRST_COUNT_WINDOW = 1 << 15
 _LARGEST_WINDOW = 1 << 26
 _LONGEST_SECONDS = 0.2
@@ -95,8 +92,7 @@ class JoinWindows:
         suffice, the first tables are small.
         """
         if enough is not None:
-            first = max(_WINDOW_OF_FEW, _ROWS_FOR_ONE * enough)
-            self._sizes = _sizes(len(self._steps), min(first, _FIRST_WINDOW))
+            self._sizes = _sizes(len(self._steps), first_window(enough, _FIRST_WINDOW))
         yield from self._extend(0, Table(None, 1, 0))
 
     def counts(self) -> Iterator[int]:

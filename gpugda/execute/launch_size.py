@@ -1,8 +1,17 @@
-"""How much a launch gets to do, from what the ones before took."""
+"""How much a launch, or a window, gets to do: from what is wanted, and what others took."""
 
 from __future__ import annotations
 
-__all__ = ["LaunchSize"]
+__all__ = ["LaunchSize", "first_window"]
+
+_FEWEST_ROWS = 1 << 10
+_ROWS_FOR_ONE = 4
+"""Rows of a first window for each row that suffices: conditions leave some out."""
+
+
+def first_window(enough: int, usual: int) -> int:
+    """Rows of the first window where about ``enough`` suffice; no more than usual."""
+    return min(max(_FEWEST_ROWS, _ROWS_FOR_ONE * enough), usual)
 
 
 class LaunchSize:

@@ -13,6 +13,7 @@ import re
 import shutil
 import stat
 import sys
+import tempfile
 import time
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["lock_folder", "make_private_folder", "remove_leftovers", "why_not_private"]
+__all__ = [
+    "lock_folder",
+    "make_private_folder",
+    "remove_leftovers",
+    "replace_file",
+    "why_not_private",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +83,22 @@ def make_private_folder(folder: Path) -> None:
         if not path.exists():
             with contextlib.suppress(FileExistsError):  # another process was faster
                 path.mkdir(mode=0o700)
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Writes a file as a whole, in a private folder: others see the old one or the new one.
+
+    Raises:
+        OSError: It cannot be written; nothing is left of it.
+    """
+    make_private_folder(path.parent)
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:
+        try:
+            file.write(content)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+    os.replace(file.name, path)
 
 
 @contextlib.contextmanager

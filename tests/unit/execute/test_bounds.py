@@ -16,11 +16,10 @@ from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, found_by
 import gpugda
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
-from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.context import list_devices
 from gpugda.device.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.execute import extend
-from gpugda.execute.device_strategy import DeviceStrategy
 from gpugda.execute.embeddings import StrategyReport
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.ports import GraphBatches
@@ -31,28 +30,6 @@ pytestmark = [
 ]
 
 MEBIBYTE = 1 << 20
-
-
-@pytest.fixture(scope="module", params=[True, False], ids=["cpu-split", "gpu-split"])
-def context(request):
-    opened = DeviceContext(choose_device(), like_cpu=request.param)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def budgets(monkeypatch):
-    """The budgets of all runs, in order."""
-    made = []
-    original = DeviceStrategy._workspace
-
-    def workspace(strategy):
-        opened = original(strategy)
-        made.append(opened.budget)
-        return opened
-
-    monkeypatch.setattr(DeviceStrategy, "_workspace", workspace)
-    return made
 
 
 def graph_of(nodes, starts, ends, types=("R",)):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpugda
-from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.context import list_devices
 from gpugda.device.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, UnsupportedQueryError
 from gpugda.execute import extend_join
@@ -27,13 +27,6 @@ pytestmark = [
 
 R, S, T = 0, 1, 2
 MULTIPLIED = "leaves multiplied: "
-
-
-@pytest.fixture(scope="module", params=[True, False], ids=["cpu-split", "gpu-split"])
-def context(request):
-    opened = DeviceContext(choose_device(), like_cpu=request.param)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture(autouse=True, scope="module")

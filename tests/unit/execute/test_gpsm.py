@@ -22,7 +22,7 @@ from graphs import design_graph, make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.context import list_devices
 from gpugda.device.device_graph import DeviceGraph
 from gpugda.device.program import Kernel
 from gpugda.errors import ConfigurationError, MemoryLimitError, QueryTimeoutError
@@ -37,13 +37,6 @@ pytestmark = [
 
 R, S = 0, 1
 NOTHING = Wanted(frozenset(), frozenset())
-
-
-@pytest.fixture(scope="module", params=[True, False], ids=["cpu-split", "gpu-split"])
-def context(request):
-    opened = DeviceContext(choose_device(), like_cpu=request.param)
-    yield opened
-    opened.close()
 
 
 def strategy_for(context, graph, **settings):

@@ -14,7 +14,6 @@ import gpugda
 from gpugda.data.progress import SilentProgress
 from gpugda.device.context import DeviceContext, choose_device, list_devices
 from gpugda.device.device_graph import DeviceGraph
-from gpugda.execute.device_strategy import DeviceStrategy
 from gpugda.execute.embeddings import StrategyReport
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.loading import load
@@ -131,16 +130,7 @@ def test_closed_by_another_thread(query):
     assert ended[0] - started < WITHIN
 
 
-def test_chunks_that_nobody_reads_on(monkeypatch):
-    budgets = []
-    original = DeviceStrategy._workspace
-
-    def workspace(strategy):
-        opened = original(strategy)
-        budgets.append(opened.budget)
-        return opened
-
-    monkeypatch.setattr(DeviceStrategy, "_workspace", workspace)
+def test_chunks_that_nobody_reads_on(budgets):
     graph = load(hubs_source(), SilentProgress()).graph
     plan = make_plan([Node()] * 5, [Relationship(at, at + 1, directed=False) for at in range(4)])
     context = DeviceContext(choose_device())

@@ -1,0 +1,28 @@
+"""The device as a CPU and as a GPU would split the work, and the memory of runs."""
+
+import pytest
+
+from gpugda.device.context import DeviceContext, choose_device
+from gpugda.execute.device_strategy import DeviceStrategy
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["cpu-split", "gpu-split"])
+def context(request):
+    opened = DeviceContext(choose_device(), like_cpu=request.param)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def budgets(monkeypatch):
+    """The budgets of all runs, in order."""
+    made = []
+    original = DeviceStrategy._workspace
+
+    def workspace(strategy):
+        opened = original(strategy)
+        made.append(opened.budget)
+        return opened
+
+    monkeypatch.setattr(DeviceStrategy, "_workspace", workspace)
+    return made
