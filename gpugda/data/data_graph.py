@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
+from gpugda.data.parallel import most_either_way, most_one_way
 from gpugda.data.property_store import PropertyStore
 from gpugda.data.statistics import PendingCounts
 
@@ -144,7 +145,16 @@ class DataGraph:
         """Per type id, the most relationships of the type that have the same start and end."""
         if not any(self.statistics.parallel_types):
             return (1,) * len(self.types)
-        return self._derived.get("parallel counts", self._parallel_counts)
+        return self._derived.get(
+            "parallel counts", lambda: most_one_way(self.outgoing, len(self.types))
+        )
+
+    def either_way_counts(self) -> tuple[int, ...]:
+        """The same with start and end in either order."""
+        return self._derived.get(
+            "either way counts",
+            lambda: most_either_way(self.outgoing, self.incoming, len(self.types)),
+        )
 
     def node_labels(self, node: int) -> tuple[str, ...]:
         """Label names of one node."""
@@ -232,18 +242,6 @@ class DataGraph:
             + self._derived.nbytes()
             + (0 if self.external_ids is None else self.external_ids.nbytes)
         )
-
-    def _parallel_counts(self) -> tuple[int, ...]:
-        csr = self.outgoing
-        is_first = np.ones(csr.relationship_count, dtype=np.bool_)
-        np.not_equal(csr.neighbours[1:], csr.neighbours[:-1], out=is_first[1:])
-        is_first[csr.run_starts[:-1]] = True
-        firsts = np.flatnonzero(is_first)
-        lengths = np.diff(firsts, append=csr.relationship_count)
-        counts = np.ones(len(self.types), dtype=np.int64)
-        several = lengths > 1
-        np.maximum.at(counts, self.relationship_types()[firsts[several]], lengths[several])
-        return tuple(counts.tolist())
 
     def _label_codes(self) -> NDArray[np.int32]:
         return distinct_label_sets(self.label_offsets, self.label_ids, len(self.labels))

@@ -39,12 +39,12 @@ def type_ids(each: BoundRelationship, graph: DataGraph) -> frozenset[int]:
 
 def most_parallel(each: BoundRelationship, graph: DataGraph) -> int:
     """How many relationships, at most, fit between two given nodes."""
-    counts = graph.parallel_counts()
-    return sum(counts[kind] for kind in type_ids(each, graph)) * (1 if each.directed else 2)
+    counts = graph.parallel_counts() if each.directed else graph.either_way_counts()
+    return sum(counts[kind] for kind in type_ids(each, graph))
 
 
 def is_single(each: BoundRelationship, graph: DataGraph) -> bool:
-    """Does at most one relationship fit between two given nodes, and is it found by one search?"""
+    """Does at most one relationship fit between two given nodes?"""
     return most_parallel(each, graph) == 1
 
 
@@ -63,7 +63,7 @@ def variable_tests(bound: BoundQuery, graph: DataGraph) -> list[VariableTest]:
         else:
             a, b = bound.relationships[test.left], bound.relationships[test.right]
             if meetings.can_meet(a, b):
-                tests.append(meetings.apart(a, b) or _test(test))
+                tests.extend(meetings.apart(a, b) or (_test(test),))
     return tests
 
 
@@ -71,6 +71,14 @@ def _test(test: RowTest) -> VariableTest:
     return VariableTest(
         Variable(test.on_nodes, test.left), Variable(test.on_nodes, test.right), test.equal
     )
+
+
+def _not_both(*pairs: tuple[int, int]) -> VariableTest:
+    """Not all of these query nodes are pair by pair the same data node."""
+    first, *others = [
+        (Variable(True, left), Variable(True, right)) for left, right in pairs if left != right
+    ] or [(Variable(True, pairs[0][0]), Variable(True, pairs[0][0]))]  # never apart
+    return VariableTest(*first, False, others[0] if others else None)
 
 
 # ------------------------------------------------------------------ can they be the same at all?
@@ -108,19 +116,14 @@ class Meetings:
         both_directed = a.directed and b.directed
         return not both_directed and self._may_be_same((a.source, b.target), (a.target, b.source))
 
-    def apart(self, a: BoundRelationship, b: BoundRelationship) -> VariableTest | None:
-        """What says by their nodes that they differ; None where nodes do not decide that."""
+    def apart(self, a: BoundRelationship, b: BoundRelationship) -> list[VariableTest]:
+        """What says by their nodes that they differ; nothing where nodes do not decide that."""
         if not (self._single[a.position] and self._single[b.position]):
-            return None
-        pairs = [
-            (Variable(True, left), Variable(True, right))
-            for left, right in ((a.source, b.source), (a.target, b.target))
-            if left != right
-        ]
-        if not pairs:  # between the same two nodes: never apart
-            pairs = [(Variable(True, a.source), Variable(True, a.source))]
-        second = pairs[1] if len(pairs) == 2 else None
-        return VariableTest(*pairs[0], False, second)
+            return []
+        turns = [((a.source, b.source), (a.target, b.target))]
+        if not (a.directed and b.directed):
+            turns.append(((a.source, b.target), (a.target, b.source)))
+        return [_not_both(*pairs) for pairs in turns if self._may_be_same(*pairs)]
 
     def _may_be_same(self, first: tuple[int, int], second: tuple[int, int]) -> bool:
         groups = [set(first), set(second)]

@@ -1,0 +1,79 @@
+"""How many relationships of a type lie between the same two nodes, at most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.csr import Csr
+
+__all__ = ["most_either_way", "most_one_way"]
+
+_PIECE = 1 << 20
+"""Outgoing relationships that are looked at together, about."""
+_MOST_NODES = 1 << 16
+
+
+def most_one_way(csr: Csr, type_count: int) -> tuple[int, ...]:
+    """Per type id, the most relationships that have the same start and end; 1 where there are none.
+
+    ``csr``: of either direction.
+    """
+    is_first = np.ones(csr.relationship_count, dtype=np.bool_)
+    np.not_equal(csr.neighbours[1:], csr.neighbours[:-1], out=is_first[1:])
+    is_first[csr.run_starts[:-1]] = True
+    firsts = np.flatnonzero(is_first)
+    lengths = np.diff(firsts, append=csr.relationship_count)
+    counts = np.ones(type_count, dtype=np.int64)
+    several = lengths > 1
+    np.maximum.at(counts, csr.entry_types()[firsts[several]], lengths[several])
+    return tuple(counts.tolist())
+
+
+def most_either_way(outgoing: Csr, incoming: Csr, type_count: int) -> tuple[int, ...]:
+    """The same with start and end in either order. A loop counts once."""
+    counts = np.ones(type_count, dtype=np.int64)
+    for first, last in _pieces(outgoing):
+        keys = np.concatenate([_keys(csr, first, last) for csr in (outgoing, incoming)])
+        if not len(keys):
+            continue
+        keys.sort(kind="stable")  # of two sorted parts
+        firsts = np.concatenate(([0], np.flatnonzero(keys[1:] != keys[:-1]) + 1))
+        lengths = np.diff(firsts, append=len(keys))
+        several = firsts[lengths > 1]
+        lengths = lengths[lengths > 1]
+        found = keys[several]
+        is_loop = (found >> np.uint64(48)) + np.uint64(first) == found & np.uint64(0xFFFFFFFF)
+        types = (found >> np.uint64(32)).astype(np.uint16)
+        np.maximum.at(counts, types, np.where(is_loop, lengths // 2, lengths))
+    return tuple(counts.tolist())
+
+
+def _keys(csr: Csr, first: int, last: int) -> NDArray[np.uint64]:
+    """Node, type and neighbour of the entries of some nodes, 16, 16 and 32 bits; rising."""
+    rows = csr.row_offsets[first : last + 1]
+    runs = csr.run_offsets[first : last + 1]
+    nodes = np.repeat(np.arange(last - first, dtype=np.uint64), np.diff(rows))
+    lengths = np.diff(csr.run_starts[int(runs[0]) : int(runs[-1]) + 1])
+    types = np.repeat(csr.run_types[int(runs[0]) : int(runs[-1])], lengths)
+    keys = nodes << np.uint64(48)
+    keys |= types.astype(np.uint64) << np.uint64(32)
+    keys |= csr.neighbours[int(rows[0]) : int(rows[-1])]
+    return keys
+
+
+def _pieces(csr: Csr) -> Iterator[tuple[int, int]]:
+    """First node and the one after the last of pieces; each has at least one node."""
+    first = 0
+    while first < csr.node_count:
+        limit = int(csr.row_offsets[first]) + _PIECE
+        last = int(np.searchsorted(csr.row_offsets, limit, side="right")) - 1
+        last = min(max(first + 1, last), first + _MOST_NODES, csr.node_count)
+        yield first, last
+        first = last

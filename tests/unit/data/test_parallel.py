@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from graphs import make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpugda.data.parallel as parallel
+
+relationships = st.lists(
+    st.tuples(st.integers(0, 4), st.sampled_from("RST"), st.integers(0, 4)), max_size=40
+)
+
+
+@pytest.mark.parametrize("piece", [1, 3, 1 << 20])
+@given(rows=relationships)
+def test_the_most_relationships_between_two_nodes_are_found(piece, rows):
+    graph = make_graph([("", {})] * 5, [(a, kind, b, {}) for a, kind, b in rows])
+    names = graph.types.names
+    one_way = Counter((kind, a, b) for a, kind, b in rows)
+    either_way = Counter((kind, *sorted((a, b))) for a, kind, b in rows)
+
+    def most(counter):
+        return tuple(max(n for key, n in counter.items() if key[0] == name) for name in names)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(parallel, "_PIECE", piece)
+        found = parallel.most_either_way(graph.outgoing, graph.incoming, len(names))
+    assert found == most(either_way)
+    assert parallel.most_one_way(graph.outgoing, len(names)) == most(one_way)
+
+
+def test_nodes_far_apart_are_not_taken_for_one_another():
+    far = (1 << 16) + 1
+    nodes = [("", {})] * (far + 1)
+    graph = make_graph(nodes, [(0, "R", 1, {}), (1, "R", far, {}), (far, "R", 1, {})])
+    assert parallel.most_either_way(graph.outgoing, graph.incoming, 1) == (2,)
+    assert np.all(graph.parallel_counts() == np.array([1]))
