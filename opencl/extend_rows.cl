@@ -4,7 +4,8 @@
        count_leaves      one item per row: counts its new rows from that, less what the tests exclude
        intersect_rows    a few items that take rows from a counter: intersects lists by marks for the slowly changing ones
 
-   counters[0] counts rows that were appended, counters[1] tasks that were taken.
+   counters[0] counts rows that were appended, counters[1] tasks that were taken. With `weighs` a row is not extended, but appended
+   with the number of its new rows (see weigh.cl).
    Links are in the order in which their nodes were bound: the last one changes fastest from row to row.
 */
 #include "work_split.h"
@@ -244,12 +245,12 @@ static ulong intersect_row(const Step *step, ulong row, Prefix *prefix, const Ou
 
 /* Items stop taking tasks when they looked at `most_work` entries: the host starts them again until all tasks are done. */
 kernel void intersect_rows(
-    STEP_PARAMETERS, ulong first_row, ulong last_row, uint task_rows, ulong most_work,
+    STEP_PARAMETERS, ulong first_row, ulong last_row, uint task_rows, ulong most_work, uint weighs,
     global uint *scratch, ulong scratch_words,
     global uint *extended, ulong extended_stride, volatile global uint *counters, global ulong *totals
 ) {
     const Step step = STEP_ARGUMENTS;
-    const Output output = {extended, extended_stride, counters};
+    const Output output = {weighs ? 0 : extended, extended_stride, counters};
     global uint *own = scratch + get_global_id(0) * scratch_words;
     Prefix prefix = {(global uchar *)own, own + node_words * 8, 0, false};
     ulong total = 0, work = 0;
@@ -262,7 +263,9 @@ kernel void intersect_rows(
                 bool is_shared = row + 1 < end && same_prefix(&step, row, row + 1);
                 if (is_shared || marks_pay(&step, row)) work += build(&step, row, &prefix);
             }
-            total += intersect_row(&step, row, &prefix, &output, &work);
+            ulong found = intersect_row(&step, row, &prefix, &output, &work);
+            if (weighs && found) write_row(&step, row, (uint)found, 0, extended, extended_stride, atomic_inc(counters));
+            total += found;
             ++work;
         }
         clear(&prefix);

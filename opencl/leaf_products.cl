@@ -3,7 +3,8 @@
        count_ways          one item per candidate of an anchor: how many relationships fit to a group of like leaves
        multiply_leaves     one item per row of the core: the product of its factors, added up modulo `modulus` (0: 2^64)
 
-   product[0] is the number of factors; words of a factor, then of each of its groups:
+   product[0] is the number of factors, product[1] that of weights: for each the column with a number of ways, and how many like
+   query nodes have it. Then words of a factor, then of each of its groups:
 
    0 number of groups (1 or 2)   1 place of the pairs taken from both   2 how many
    group: 0 column of the anchor   1 slot among the ways   2 number of leaves   3 directions
@@ -168,7 +169,10 @@ static ulong value_of_factor(const Core *core, ulong row, uint factor) {
 
 static ulong value_of_row(const Core *core, ulong row) {
     ulong result = 1;
-    uint factor = 1;
+    uint factor = 2;
+    for (uint i = 0; i < core->product[1] && result; ++i, factor += 2) {
+        result = times(core, result, falling(core, node_of(core, row, core->product[factor]), core->product[factor + 1]));
+    }
     for (uint i = 0; i < core->product[0] && result; ++i) {
         result = times(core, result, value_of_factor(core, row, factor));
         factor += FACTOR_WORDS + core->product[factor] * GROUP_WORDS;

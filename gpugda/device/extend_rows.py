@@ -57,7 +57,7 @@ class RowKernels:
         self._leaves = get_kernel(context, _FILE, "count_leaves", f"{STEP_PARAMETERS}Qbb")
         if context.is_cpu:
             self._intersect = get_kernel(
-                context, _FILE, "intersect_rows", f"{STEP_PARAMETERS}QQIQbQbQbb"
+                context, _FILE, "intersect_rows", f"{STEP_PARAMETERS}QQIQIbQbQbb"
             )
 
     @property
@@ -107,14 +107,20 @@ class RowKernels:
         table: Table,
         tasks: Tasks,
         extended: Table | None,
+        *,
+        weighs: bool = False,
     ) -> None:
-        """Takes tasks; appends rows, or without ``extended`` counts them into ``totals``."""
+        """Takes tasks; appends rows, or without ``extended`` counts them into ``totals``.
+
+        ``weighs``: Each row that has new rows is appended once, with their number.
+        """
         self._intersect.launch_groups(
             self.item_count,
             *arrays.arguments(table),
             *tasks.rows,
             self.task_rows(tasks.rows[1] - tasks.rows[0], tasks.row_work),
             tasks.most_work,
+            int(weighs),
             tasks.scratch,
             tasks.words,
             None if extended is None else extended.values,

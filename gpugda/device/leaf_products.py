@@ -77,9 +77,17 @@ class ProductArrays:
     ways: DeviceArray
 
 
-def product_words(factors: Sequence[Factor]) -> NDArray[np.uint32]:
-    """The factors as ``leaf_products.cl`` reads them."""
-    size = 1 + sum(_FACTOR_WORDS + _GROUP_WORDS * len(each.groups) for each in factors)
+def product_words(
+    factors: Sequence[Factor], weights: Sequence[tuple[int, int]] = ()
+) -> NDArray[np.uint32]:
+    """What is multiplied as ``leaf_products.cl`` reads it.
+
+    Args:
+        factors: Of leaves.
+        weights: Column with a number of ways, and how many like query nodes have it.
+    """
+    size = 2 + 2 * len(weights)
+    size += sum(_FACTOR_WORDS + _GROUP_WORDS * len(each.groups) for each in factors)
     pairs: list[int] = []
 
     def placed(taken: tuple[tuple[int, int], ...]) -> tuple[int, int]:
@@ -87,7 +95,7 @@ def product_words(factors: Sequence[Factor]) -> NDArray[np.uint32]:
         pairs.extend(column for pair in taken for column in pair)
         return place, len(taken)
 
-    words = [len(factors)]
+    words = [len(factors), len(weights), *(word for weight in weights for word in weight)]
     for factor in factors:
         words.extend((len(factor.groups), *placed(factor.taken)))
         for each in factor.groups:

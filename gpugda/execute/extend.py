@@ -13,8 +13,8 @@ from gpugda.execute.embeddings import Wanted
 from gpugda.execute.extend_join import ExtendWindows
 from gpugda.execute.extend_kept import KeptQueries, KeptQuery
 from gpugda.execute.extend_memory import check_room, said_how_much
-from gpugda.execute.extend_multiply import LeafMultiplier, has_room, pays
-from gpugda.execute.extend_order import node_order
+from gpugda.execute.extend_multiply import LeafMultiplier, has_room
+from gpugda.execute.extend_order import Growth, node_order
 from gpugda.execute.extend_report import describe_extensions, describe_product
 from gpugda.execute.extend_steps import ExtendStep, compile_extensions
 from gpugda.execute.extend_words import upload_steps
@@ -82,7 +82,7 @@ class ExtendStrategy(DeviceStrategy):
             describe_candidates(run.report, bound, query.candidates, None)
             product = self._product(run, query, query.candidates) if counting else None
             if product is not None:
-                wanted = Wanted(product.read, frozenset())
+                wanted = Wanted(product.columns, frozenset())
             if (wanted, counting) not in query.steps:
                 steps = self._steps(bound, product, masks, wanted, query.candidates, counting)
                 words = upload_steps(run, steps, query.candidates)
@@ -103,10 +103,8 @@ class ExtendStrategy(DeviceStrategy):
         return _Prepared(bound, steps, windows, multiplier)
 
     def _product(self, run: Run, query: KeptQuery, candidates: Candidates) -> LeafProduct | None:
-        found = query.product(self._graph.graph)
-        if found is None or not pays(found, _Growth(query.bound, candidates)):
-            return None
-        return found if has_room(run, found, self._products) else None
+        found = query.product(self._graph.graph, candidates)
+        return found if found is not None and has_room(run, found, self._products) else None
 
     def _query(self, run: Run, bound: BoundQuery, masks: Masks) -> KeptQuery:
         """The candidates, from the last run of the same query if its predicates left the same."""
@@ -140,11 +138,12 @@ class ExtendStrategy(DeviceStrategy):
 
         With a product these are the steps of its core, whose rows are made.
         """
-        leaves = frozenset[int]() if product is None else product.leaves
-        order = node_order(bound, candidates.count, _Growth(bound, candidates), leaves)
+        weighed = () if product is None else tuple(each[0] for each in product.weighed)
+        left_out = weighed if product is None else product.left_out.union(weighed)
+        order = node_order(bound, candidates.count, Growth(bound, candidates), left_out)
         core = bound if product is None else product.core
         masked = (tuple(masks.nodes), tuple(masks.relationships))
-        key = (id(bound), tuple(order), masked, wanted, counting)
+        key = (id(bound), tuple(order), weighed, masked, wanted, counting)
         known = self._compiled.get(key)
         # Kept with its query: else another one could have come to lie at the same place.
         if known is None or known[0] is not bound:
@@ -156,29 +155,13 @@ class ExtendStrategy(DeviceStrategy):
                 wanted,
                 candidates.rows,
                 counting=counting and product is None,
+                weighed=weighed,
             )
             known = (bound, steps)
             if len(self._compiled) >= _MOST_COMPILED:
                 self._compiled.clear()
             self._compiled[key] = known
         return known[1]
-
-
-@dataclass(frozen=True, slots=True)
-class _Growth:
-    """The estimate for the whole graph, in proportion to the candidates that are left."""
-
-    bound: BoundQuery
-    candidates: Candidates
-
-    def __call__(self, position: int, end: int) -> float:
-        each = self.bound.relationships[position]
-        other = each.target if end == each.source else each.source
-        return each.cardinality * self._left(other) / max(self.bound.nodes[end].cardinality, 1.0)
-
-    def _left(self, position: int) -> float:
-        before = max(self.bound.nodes[position].cardinality, 1.0)
-        return min(1.0, self.candidates.count(position) / before)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

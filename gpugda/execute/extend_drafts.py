@@ -11,7 +11,7 @@ from gpugda.execute.extend_tests import most_parallel
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence, Set
+    from collections.abc import Collection, Mapping, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.extend_tests import VariableTest
@@ -32,6 +32,8 @@ class ExtendKind(StrEnum):
     """Add a query node along all query relationships to nodes that are there."""
     CLOSE = "close"
     """Add a query relationship between nodes that are there."""
+    WEIGH = "weigh"
+    """Count the ways of a query node instead of adding it; rows that have none go."""
     PRUNE = "prune"
     """Only test rows."""
 
@@ -75,6 +77,7 @@ def make_drafts(
     known: Set[int],
     *,
     counting: bool,
+    weighed: Collection[int] = (),
 ) -> list[Draft]:
     """The steps.
 
@@ -85,8 +88,10 @@ def make_drafts(
         tests: What rows must pass.
         known: Query relationships that somebody looks at.
         counting: Only the number of rows is asked for.
+        weighed: Query nodes, not in the order, whose ways are counted as soon as all is there that
+            they depend on.
     """
-    drafts = _Drafts(bound, graph).of(order)
+    drafts = _Drafts(bound, graph).of(order, _Weighed(bound, tests, weighed))
     if counting:
         drafts = _folded(drafts, known)
     return _with_tests(drafts, tests)
@@ -97,13 +102,18 @@ class _Drafts:
         self._bound = bound
         self._graph = graph
 
-    def of(self, order: Sequence[int]) -> list[Draft]:
+    def of(self, order: Sequence[int], weighed: _Weighed) -> list[Draft]:
         drafts: list[Draft] = []
         reached: dict[int, int] = {}
         for number, node in enumerate(order):
             drafts.extend(self._node_drafts(node, reached))
             reached[node] = number
+            drafts.extend(self._weighing(each, reached) for each in weighed.ready(reached))
         return drafts
+
+    def _weighing(self, node: int, reached: Mapping[int, int]) -> Draft:
+        links = tuple(each.position for each in self._links(node, reached))
+        return Draft(ExtendKind.WEIGH, node, links, frozenset(links))
 
     def _node_drafts(self, node: int, reached: Mapping[int, int]) -> list[Draft]:
         links = self._links(node, reached)
@@ -153,6 +163,38 @@ class _Drafts:
                 reached[each.source if each.target == node else each.target],
             ),
         )
+
+
+class _Weighed:
+    """Query nodes to be weighed, and the nodes that must be there before."""
+
+    def __init__(
+        self, bound: BoundQuery, tests: Sequence[VariableTest], weighed: Collection[int]
+    ) -> None:
+        self._needs: dict[int, set[int]] = {}
+        for node in weighed:
+            around = [each for each in bound.relationships if node in (each.source, each.target)]
+            mine = {Variable(True, node), *(Variable(False, each.position) for each in around)}
+            needs = {end for each in around for end in (each.source, each.target)}
+            for test in tests:
+                variables = test.variables()
+                if mine & variables:
+                    needs |= {end for each in variables for end in _ends(bound, each)}
+            self._needs[node] = needs - {node}
+
+    def ready(self, reached: Mapping[int, int]) -> list[int]:
+        """Those that can be weighed now, and could not before."""
+        found = [node for node, needs in self._needs.items() if needs <= reached.keys()]
+        for node in found:
+            del self._needs[node]
+        return found
+
+
+def _ends(bound: BoundQuery, variable: Variable) -> tuple[int, ...]:
+    if variable.is_node:
+        return (variable.position,)
+    each = bound.relationships[variable.position]
+    return each.source, each.target
 
 
 def _folded(drafts: list[Draft], known: Set[int]) -> list[Draft]:

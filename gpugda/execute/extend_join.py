@@ -10,6 +10,7 @@ import numpy as np
 from gpugda.device.extend import Pairs
 from gpugda.device.extend_lists import ListKernels
 from gpugda.device.join import Product, Table
+from gpugda.device.weigh import WeighKernels
 from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_memory import rows_within
 from gpugda.execute.extend_rows import RowExtensions
@@ -36,6 +37,8 @@ _FIRST_COUNT_WINDOW = {True: 1 << 20, False: 1 << 24}
 """Rows on a CPU and on a GPU, where each window waits for the device."""
 _LARGEST_WINDOW = 1 << 25
 _SMALLEST_WINDOW = 1 << 12
+_FIRST_WEIGHED = {True: 1 << 14, False: 1 << 20}
+"""Rows of the first launch that weighs, on a CPU and on a GPU."""
 _LARGEST_LAST_WINDOW = 1 << 22
 _FEWEST_PAIRS = 1 << 16
 _PAIRS_PER_BYTE = 1 << 10
@@ -151,6 +154,8 @@ class ExtendWindows:
             made = self._products(number, table)
         elif kind is ExtendKind.PRUNE:
             made = self._pruned(number, table)
+        elif kind is ExtendKind.WEIGH:
+            made = self._weighed(number, table)
         else:
             made = self._extensions(number, table)
         for extended in made:
@@ -233,6 +238,40 @@ class ExtendWindows:
             return Table(None, capacity, 0)
         values = self._run.workspace.allocate(capacity * width, np.uint32, "partial embeddings")
         return Table(values, capacity, width)
+
+    def _weighed(self, number: int, table: Table) -> Iterator[Table]:
+        for low, high in self._slices(number, table.row_count):
+            extended = self._table(number, high - low)
+            self._run.workspace.fill(self._counters, 0)
+            filled = self._weigh(number, table, (low, high), extended)
+            if filled:
+                yield Table(extended.values, filled, extended.width, high - low)
+            self._run.workspace.release(extended.values)
+
+    def _weigh(self, number: int, table: Table, rows: tuple[int, int], extended: Table) -> int:
+        """Appends those of some rows that have ways; how many these are."""
+        if self._rowwise.intersects(number):
+            return self._rowwise.append(number, table, rows, extended, self._totals)
+        if number not in self._launches:
+            context = self._run.graph.context
+            longest = context.tuning.launch_seconds
+            self._launches[number] = LaunchSize(
+                _FIRST_WEIGHED[context.is_cpu], _LARGEST_WINDOW, longest
+            )
+        low, high = rows
+        while low < high:
+            size = min(high - low, self._launches[number].size)
+            self._run.check_deadline()
+            started = time.perf_counter()
+            arrays = self._arrays[number]
+            WeighKernels(self._run.graph.context).weigh(
+                arrays, table, (low, low + size), extended, self._counters
+            )
+            if low + size < high:
+                self._run.graph.context.finish()
+                self._launches[number].took(size, time.perf_counter() - started)
+            low += size
+        return int(self._run.workspace.download(self._counters, 0, 1)[0])
 
     # ------------------------------------------------------------------ extensions
     def _extensions(self, number: int, table: Table) -> Iterator[Table]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from gpugda.execute.extend_products import find_product
+from gpugda.execute.extend_multiply import best_product
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -51,10 +51,10 @@ class KeptQuery:
     _nbytes: int | None = None
     _product: LeafProduct | Literal["not looked for"] | None = "not looked for"
 
-    def product(self, graph: DataGraph) -> LeafProduct | None:
-        """Its leaves that can be multiplied where rows are only counted."""
+    def product(self, graph: DataGraph, candidates: Candidates) -> LeafProduct | None:
+        """What is multiplied where rows are only counted, if that pays."""
         if self._product == "not looked for":
-            self._product = find_product(self.bound, graph, self.masks)
+            self._product = best_product(self.bound, graph, self.masks, candidates)
         return self._product
 
     def arrays(self) -> Iterator[DeviceArray]:

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.leaf_products import Factor, Leaves, ProductArrays, product_words
+from gpugda.execute.extend_order import Growth, node_order
+from gpugda.execute.extend_products import find_product
 from gpugda.execute.extend_tests import type_ids
+from gpugda.execute.extend_weighed import choose_weighed, most_ways
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
@@ -24,8 +27,9 @@ if TYPE_CHECKING:
     from gpugda.execute.extend_products import LeafFactor, LeafGroup, LeafProduct
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
+    from gpugda.plan.plan import BoundQuery
 
-__all__ = ["LeafMultiplier", "has_room", "pays"]
+__all__ = ["LeafMultiplier", "best_product", "has_room"]
 
 _SHARE_FOR_WAYS = 0.25
 _LEAST_GROWTH = 32
@@ -41,8 +45,26 @@ def has_room(run: Run, product: LeafProduct, kernels: ProductKernels) -> bool:
     return needed <= min(longest, run.workspace.available * _SHARE_FOR_WAYS)
 
 
-def pays(product: LeafProduct, growth: Callable[[int, int], float]) -> bool:
-    """Is multiplying cheaper than joining the leaves?
+def best_product(
+    bound: BoundQuery, graph: DataGraph, masks: Masks, candidates: Candidates
+) -> LeafProduct | None:
+    """What is multiplied; None where joining everything is cheaper, or nothing can be."""
+    product = find_product(bound, graph, masks)
+    if product is None:
+        return None
+    growth = Growth(bound, candidates)
+    order = node_order(bound, candidates.count, growth, product.leaves)
+    chosen = choose_weighed(
+        bound, product.weighable, product.clash, order, candidates.count, growth
+    )
+    if chosen:
+        product = product.weighing(chosen)
+        return product if product.is_worth_it() else None
+    return product if product.is_worth_it() and _leaves_pay(product, growth) else None
+
+
+def _leaves_pay(product: LeafProduct, growth: Callable[[int, int], float]) -> bool:
+    """Is multiplying the leaves cheaper than joining them?
 
     Joining may count the last node of a cycle by intersection, without making its rows.
     ``growth``: as in `node_order`.
@@ -124,20 +146,25 @@ class LeafMultiplier:
             factors.append(self._factor(factor, slot))
             slot += len(factor.groups)
         groups, nodes = [each for factor in factors for each in factor.groups], graph.node_count
-        ways = workspace.allocate(slot * nodes, np.uint32, "ways of leaves")
+        ways = workspace.allocate(max(1, slot * nodes), np.uint32, "ways of leaves")
         for group, leaves in zip(self.product.groups(), groups, strict=True):
             self._count_ways(group, leaves, ways)
-        words = workspace.upload(product_words(factors), "leaves that are multiplied")
+        weights = [
+            (self._columns[Variable(True, each[0])], len(each)) for each in self.product.weighed
+        ]
+        words = workspace.upload(product_words(factors, weights), "what is multiplied")
         arrays = ProductArrays(self._candidates.arrays, self._candidates.matrix, words, ways)
         totals = workspace.allocate(self._kernels.group_count, np.uint64, "totals")
         return _OnDevice(arrays, totals, self._most())
 
     def _most(self) -> int:
         graph = self._run.graph.graph
-        return math.prod(
-            _largest(self.product, group, graph) ** len(group.leaves)
-            for group in self.product.groups()
-        )
+        most = 1
+        for group in self.product.groups():
+            most *= _largest(self.product, group, graph) ** len(group.leaves)
+        for each in self.product.weighed:
+            most *= most_ways(self.product.core, graph, each[0]) ** len(each)
+        return most
 
     def _factor(self, factor: LeafFactor, slot: int) -> Factor:
         groups = tuple(

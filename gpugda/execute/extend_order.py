@@ -8,12 +8,31 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from gpugda.execute.gpsm_filter import Candidates
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["node_order"]
+__all__ = ["Growth", "node_order"]
 
 _MOST_STARTS = 6
 """Starts that are tried per component: those with the fewest candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """For `node_order`: the estimate for the whole graph, in proportion to the candidates left."""
+
+    bound: BoundQuery
+    candidates: Candidates
+
+    def __call__(self, position: int, end: int) -> float:
+        """Mean number of fitting relationships of a candidate of this end."""
+        each = self.bound.relationships[position]
+        other = each.target if end == each.source else each.source
+        return each.cardinality * self._left(other) / max(self.bound.nodes[end].cardinality, 1.0)
+
+    def _left(self, position: int) -> float:
+        before = max(self.bound.nodes[position].cardinality, 1.0)
+        return min(1.0, self.candidates.count(position) / before)
 
 
 def node_order(

@@ -6,6 +6,9 @@ relationships of a clause differ: what the core has taken of them is subtracted;
 of one anchor have the falling factorial of ``k`` factors; two groups of leaves that can take the
 same relationships are counted by how many of those the first group takes. A leaf for which none of
 this is exact stays in the core.
+
+Query nodes of the core that are independent of each other may be weighed on top (see
+`extend_weighed`): rows of the core then hold how many ways such a node has.
 """
 
 from __future__ import annotations
@@ -15,19 +18,21 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from gpugda.execute.extend_tests import Meetings, type_ids
+from gpugda.execute.extend_weighed import find_weighable, without_tests
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.embeddings import Masks
+    from gpugda.execute.extend_weighed import WeighedNodes
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
 __all__ = ["LeafFactor", "LeafGroup", "LeafProduct", "find_product"]
 
-_FEWEST_LEAVES = 2
-"""One leaf is what the last step counts by formula."""
+_FEWEST = 2
+"""One leaf, or one weighed node, is what the last step counts anyway."""
 _MOST_LIKE = 16
 
 
@@ -74,6 +79,9 @@ class LeafProduct:
         leaves: Query nodes that are not in the core.
         read: Query nodes of the core whose data nodes the factors depend on.
         has_cycle: Has the core a cycle?
+        weighable: Query nodes that could be weighed.
+        clash: Could two query relationships be the same data relationship, and must not?
+        weighed: Those that are.
     """
 
     core: BoundQuery
@@ -81,6 +89,28 @@ class LeafProduct:
     leaves: frozenset[int]
     read: frozenset[int]
     has_cycle: bool
+    weighable: tuple[WeighedNodes, ...]
+    clash: Callable[[int, int], bool]
+    weighed: tuple[WeighedNodes, ...] = ()
+
+    @property
+    def left_out(self) -> frozenset[int]:
+        """Query nodes that no step adds: leaves, and those that are like a weighed one."""
+        return self.leaves.union(*(each[1:] for each in self.weighed))
+
+    @property
+    def columns(self) -> frozenset[int]:
+        """Query nodes of which the core's rows hold the data node, or the number of ways."""
+        return self.read.union(each[0] for each in self.weighed)
+
+    def is_worth_it(self) -> bool:
+        """Is there more than the last step would count anyway?"""
+        return len(self.leaves) + sum(map(len, self.weighed)) >= _FEWEST
+
+    def weighing(self, chosen: Sequence[WeighedNodes]) -> LeafProduct:
+        """The same with these nodes weighed."""
+        core = replace(self.core, tests=without_tests(self.core.tests, chosen, self.core))
+        return replace(self, core=core, weighed=tuple(chosen))
 
     def groups(self) -> list[LeafGroup]:
         """Of all factors."""
@@ -88,15 +118,15 @@ class LeafProduct:
 
 
 def find_product(bound: BoundQuery, graph: DataGraph, masks: Masks) -> LeafProduct | None:
-    """The leaves that can be multiplied; None where there are too few."""
+    """What can be multiplied; None where there is too little. Nothing is weighed yet."""
     found = _Leaves(bound, graph, masks)
     leaves = found.all()
-    while len(leaves) >= _FEWEST_LEAVES:
-        made = found.factors(leaves)
-        if not isinstance(made, int):
-            return found.result(leaves, made)
+    while isinstance(made := found.factors(leaves), int):
         del leaves[made]  # no formula is exact: it is joined, and may now be in others' way
-    return None
+    product = found.result(leaves, made)
+    if len(product.leaves) + sum(map(len, product.weighable)) < _FEWEST:
+        return None
+    return product
 
 
 class _Leaves:
@@ -178,6 +208,10 @@ class _Leaves:
             frozenset(leaf for group in groups for leaf in group.leaves),
             frozenset(read),
             self._has_cycle(),
+            tuple(
+                find_weighable(self._bound, self._graph, self._masks, self._clash, leaves, taken)
+            ),
+            self._clash,
         )
 
     def _has_cycle(self) -> bool:

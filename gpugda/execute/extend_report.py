@@ -35,9 +35,12 @@ def describe_extensions(
 
 
 def describe_product(report: StrategyReport, bound: BoundQuery, product: LeafProduct) -> None:
-    """One line: which leaves were multiplied instead of joined."""
-    leaves = ", ".join(node_text(bound, each) for each in sorted(product.leaves))
-    report.steps.append(f"leaves multiplied: {leaves}")
+    """A line each: which query nodes were multiplied instead of joined."""
+    weighed = {node for group in product.weighed for node in group}
+    for what, nodes in (("leaves", product.leaves), ("counted nodes", weighed)):
+        if nodes:
+            texts = ", ".join(node_text(bound, each) for each in sorted(nodes))
+            report.steps.append(f"{what} multiplied: {texts}")
 
 
 def _what(step: ExtendStep, graph: DataGraph, bound: BoundQuery) -> str:
@@ -51,4 +54,6 @@ def _what(step: ExtendStep, graph: DataGraph, bound: BoundQuery) -> str:
     )
     if step.kind is ExtendKind.CLOSE:
         return f"close {along}{tests}"
+    if step.kind is ExtendKind.WEIGH:
+        return f"count {node_text(bound, step.position)} along {along}{tests}"
     return f"extend by {node_text(bound, step.position)} along {along}{tests}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.extend_rows import MOST_EXCLUDED, Tasks
+from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_memory import least_bytes
 
 if TYPE_CHECKING:
@@ -123,6 +124,8 @@ class RowExtensions:
     ) -> int:
         """Appends the new rows of some rows; there must be place for the shortest lists.
 
+        Where the step weighs, these rows themselves: there must be place for all.
+
         Returns how many rows there are now.
         """
         return self._work(number, table, rows, extended, totals)
@@ -142,7 +145,8 @@ class RowExtensions:
         row_count = rows[1] - rows[0]
         count = -(-row_count // self._kernels.task_rows(row_count, row_work))
         while True:
-            self._kernels.intersect(self._arrays[number], table, tasks, extended)
+            weighs = self._steps[number].kind is ExtendKind.WEIGH
+            self._kernels.intersect(self._arrays[number], table, tasks, extended, weighs=weighs)
             appended, taken = self._run.workspace.download(self._counters).tolist()
             if taken >= count:
                 return int(appended)

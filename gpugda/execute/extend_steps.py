@@ -11,7 +11,7 @@ from gpugda.execute.extend_tests import is_single, type_ids, variable_tests
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.embeddings import Masks, Wanted
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ExtendStep", "compile_extensions"]
 
+_WITH_NODE = (ExtendKind.EXTEND, ExtendKind.WEIGH)
+"""Their position is the query node that they look for."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExtendStep:
@@ -27,14 +30,14 @@ class ExtendStep:
 
     Args:
         kind: What it does.
-        position: Query node (NODES, EXTEND, PRUNE) or query relationship (CLOSE).
+        position: Query node (NODES, EXTEND, WEIGH, PRUNE) or query relationship (CLOSE).
         links: Query relationships that are followed.
         bound_ends: Query node at the bound end of each.
         variables: What the columns of the new table hold.
         kept: Old columns that the new table begins with.
         tests: In terms of columns.
-        node_column: Where the added node goes.
-        extension: For the kernels, of EXTEND and CLOSE.
+        node_column: Where the added node goes, or its number of ways.
+        extension: For the kernels, of EXTEND, WEIGH and CLOSE.
         counts_lengths: Does every entry give a row?
         searched_only: Are all links found by one search, no relationship needed?
         most_rows: So many rows come of one pair at most.
@@ -73,6 +76,7 @@ def compile_extensions(
     rows: Mapping[int, int],
     *,
     counting: bool,
+    weighed: Collection[int] = (),
 ) -> tuple[ExtendStep, ...]:
     """The steps with their columns.
 
@@ -84,8 +88,10 @@ def compile_extensions(
         wanted: What the last table must hold.
         rows: Row of each query node in the matrix of candidates.
         counting: Only the number of rows is asked for.
+        weighed: Query nodes that are not in the order, whose ways are counted.
     """
-    return _Compiler(bound, graph, masks, wanted, rows).steps(order, counting=counting)
+    compiler = _Compiler(bound, graph, masks, wanted, rows)
+    return compiler.steps(order, counting=counting, weighed=weighed)
 
 
 class _Compiler:
@@ -108,9 +114,17 @@ class _Compiler:
         self._known = {each.position for each in self._wanted | tested if not each.is_node}
         self._slots = {position: slot for slot, position in enumerate(masks.relationships)}
 
-    def steps(self, order: Sequence[int], *, counting: bool) -> tuple[ExtendStep, ...]:
+    def steps(
+        self, order: Sequence[int], *, counting: bool, weighed: Collection[int]
+    ) -> tuple[ExtendStep, ...]:
         drafts = make_drafts(
-            self._bound, self._graph, order, self._tests, self._known, counting=counting
+            self._bound,
+            self._graph,
+            order,
+            self._tests,
+            self._known,
+            counting=counting,
+            weighed=weighed,
         )
         needed = set(self._wanted)
         needed_after: list[set[Variable]] = []
@@ -165,7 +179,7 @@ class _Compiler:
 
     def _columns_of(self, draft: Draft, old: tuple[Variable, ...]) -> tuple[Test, ...]:
         place = {variable: number for number, variable in enumerate(old)}
-        if draft.kind is ExtendKind.EXTEND:
+        if draft.kind in _WITH_NODE:
             place[Variable(True, draft.position)] = len(old)
         for number, position in enumerate(draft.links):
             if position in draft.bound:
@@ -208,7 +222,7 @@ class _Compiler:
 
     def _bound_end(self, draft: Draft, position: int) -> int:
         each = self._bound.relationships[position]
-        if draft.kind is ExtendKind.EXTEND and each.source == draft.position:
+        if draft.kind in _WITH_NODE and each.source == draft.position:
             return each.target
         return each.source
 
@@ -265,6 +279,8 @@ class _Compiler:
     def _counts_lengths(self, draft: Draft) -> bool:
         if draft.tests or len(draft.links) != 1 or draft.multiplies:
             return False
+        if draft.kind is ExtendKind.WEIGH:
+            return False
         if draft.kind is ExtendKind.CLOSE:
             return True  # lengths of closing are counted by relationships that fit
         each = self._bound.relationships[draft.links[0]]
@@ -272,7 +288,7 @@ class _Compiler:
 
     def _searched_only(self, draft: Draft) -> bool:
         """Can rows be intersected as plain sorted lists?"""
-        if draft.kind is not ExtendKind.EXTEND or draft.multiplies:
+        if draft.kind not in _WITH_NODE or draft.multiplies:
             return False
         relationships = [self._bound.relationships[each] for each in draft.links]
         return all(
