@@ -12,6 +12,7 @@ import numpy as np
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.parallel import most_either_way, most_one_way
 from gpugda.data.property_store import PropertyStore
+from gpugda.data.skew import degree_skews
 from gpugda.data.statistics import PendingCounts
 
 if TYPE_CHECKING:
@@ -155,6 +156,16 @@ class DataGraph:
             "either way counts",
             lambda: most_either_way(self.outgoing, self.incoming, len(self.types)),
         )
+
+    def skew(self, type_id: int | None, *, outgoing: bool) -> float:
+        """How many times the mean degree a node has that is met along a relationship; 1 or more.
+
+        ``type_id``: None for any type.
+        """
+        key = "outgoing skews" if outgoing else "incoming skews"
+        csr = self.outgoing if outgoing else self.incoming
+        skews = self._derived.get(key, lambda: degree_skews(csr, len(self.types)))
+        return skews[len(self.types) if type_id is None else type_id]
 
     def node_labels(self, node: int) -> tuple[str, ...]:
         """Label names of one node."""

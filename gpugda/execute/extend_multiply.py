@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.leaf_products import Factor, Leaves, ProductArrays, product_words
-from gpugda.execute.extend_order import Growth, node_order
+from gpugda.execute.extend_order import Growth, MostGrowth, node_order
 from gpugda.execute.extend_products import find_product
 from gpugda.execute.extend_tests import type_ids
 from gpugda.execute.extend_weighed import choose_weighed, most_ways
@@ -55,7 +55,13 @@ def best_product(
     growth = Growth(bound, candidates)
     order = node_order(bound, candidates.count, growth, product.leaves)
     chosen = choose_weighed(
-        bound, product.weighable, product.clash, order, candidates.count, growth
+        bound,
+        product.weighable,
+        product.clash,
+        order,
+        candidates.count,
+        MostGrowth(bound, candidates, graph),
+        counts_last=len(product.leaves) == 0,
     )
     if chosen:
         product = product.weighing(chosen)

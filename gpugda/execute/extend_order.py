@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Growth", "node_order"]
+__all__ = ["Growth", "MostGrowth", "node_order"]
 
 _MOST_STARTS = 6
 """Starts that are tried per component: those with the fewest candidates."""
@@ -33,6 +34,31 @@ class Growth:
     def _left(self, position: int) -> float:
         before = max(self.bound.nodes[position].cardinality, 1.0)
         return min(1.0, self.candidates.count(position) / before)
+
+
+@dataclass(frozen=True, slots=True)
+class MostGrowth:
+    """What it is where degrees are uneven.
+
+    Either the candidates that are left have most relationships that fit, for having few is what
+    others were left out for; or nodes that are met along relationships have more than the mean.
+    """
+
+    bound: BoundQuery
+    candidates: Candidates
+    graph: DataGraph
+
+    def __call__(self, position: int, end: int) -> float:
+        """Fitting relationships of a candidate of this end."""
+        each = self.bound.relationships[position]
+        skew = max(
+            self.graph.skew(kind, outgoing=outgoing)
+            for kind in ((None,) if not each.types else each.types)
+            for outgoing in (True, False)
+            if not each.directed or outgoing == (each.source == end)
+        )
+        all_nodes = max(self.bound.nodes[end].cardinality, 1.0)
+        return each.cardinality * max(skew / all_nodes, 1 / max(self.candidates.count(end), 1))
 
 
 def node_order(

@@ -32,6 +32,8 @@ WeighedNodes = tuple[int, ...]
 _MOST_WAYS = 1 << 32
 _COST_OF_ROW = 4.0
 """Of making a row, in pairs that are tested."""
+_EACH_FURTHER = 0.5
+"""So much less each further relationship to the same node selects."""
 _WORTH_A_THOUGHT = 1 << 14
 """Joins of fewer pairs are done before a better way is found."""
 
@@ -179,8 +181,10 @@ def choose_weighed(
     order: Sequence[int],
     node_count: Callable[[int], int],
     growth: Callable[[int, int], float],
+    *,
+    counts_last: bool,
 ) -> list[WeighedNodes]:
-    """Those that together make the join cheapest, found one after the other.
+    """Those that make the join cheapest, of sets that grow by what has the most ways.
 
     The rest of the query stays connected, and no two chosen groups clash.
 
@@ -191,20 +195,22 @@ def choose_weighed(
         order: In which the nodes would be joined, without the leaves that are multiplied.
         node_count: Candidates of a query node.
         growth: As in `node_order`.
+        counts_last: Need rows of the last node not be made otherwise?
     """
     choice = _Choice(bound, clash, order, node_count, growth)
-    chosen: list[WeighedNodes] = []
-    cost = choice.cost(frozenset())
-    if cost < _WORTH_A_THOUGHT:
+    lowest = choice.cost(frozenset(), counts_last=counts_last)
+    if lowest < _WORTH_A_THOUGHT:
         return []
+    found: list[WeighedNodes] = []
+    best = 0
     for group in sorted(weighable, key=choice.ways, reverse=True):
-        if not choice.may_join(chosen, group):
+        if not choice.may_join(found, group):
             continue
-        lower = choice.cost({node for each in (*chosen, group) for node in each})
-        if lower < cost:
-            cost = lower
-            chosen.append(group)
-    return chosen
+        found.append(group)
+        cost = choice.cost({node for each in found for node in each}, counts_last=False)
+        if cost < lowest:
+            lowest, best = cost, len(found)
+    return found[:best]
 
 
 class _Choice:
@@ -249,8 +255,11 @@ class _Choice:
             return False
         return self._part_count(set(self._order) - others - mine) == self._parts
 
-    def cost(self, weighed: Set[int]) -> float:
-        """Pairs that are tested, and rows that are made, of the order without these nodes."""
+    def cost(self, weighed: Set[int], *, counts_last: bool) -> float:
+        """Pairs that are tested, and rows that are made, of the order without these nodes.
+
+        ``counts_last``: No rows of the last node are made.
+        """
         rows, cost = 1.0, 0.0
         reached: set[int] = set()
         waiting = set(weighed)
@@ -258,8 +267,8 @@ class _Choice:
         for node in core:
             around = [each for each in self._around[node] if _other(each, node) in reached]
             pairs, factor = self._step(node, around)
-            is_counted = node == core[-1] and not weighed
-            cost += rows * (pairs + (0.0 if is_counted else _COST_OF_ROW * factor))
+            is_made = node != core[-1] or not counts_last
+            cost += rows * (pairs + (_COST_OF_ROW * factor if is_made else 0.0))
             rows *= factor
             reached.add(node)
             ready = {
@@ -281,9 +290,11 @@ class _Choice:
         if not around:
             return 0.0, float(count)
         growths = [self._growth(each.position, _other(each, node)) for each in around]
-        factor = float(count)
-        for growth in growths:
-            factor *= growth / count
+        factor, exponent = float(count), 1.0
+        for growth in sorted(growths):
+            # Neighbours of neighbours are neighbours more often than chance would have it.
+            factor *= min(growth / count, 1.0) ** exponent
+            exponent *= _EACH_FURTHER
         return min(growths), factor
 
     def _part_count(self, nodes: Set[int]) -> int:

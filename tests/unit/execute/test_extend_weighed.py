@@ -31,7 +31,7 @@ def always():
     """Weighed whether or not it pays."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extend_weighed, "_WORTH_A_THOUGHT", -math.inf)
-        patch.setattr(extend_weighed._Choice, "cost", lambda _, weighed: -len(weighed))
+        patch.setattr(extend_weighed._Choice, "cost", lambda _, weighed, **_more: -len(weighed))
         yield
 
 
