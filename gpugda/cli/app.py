@@ -56,19 +56,10 @@ def root(
 
 @app.command()
 @guarded
+@options.takes_source
 def run(
+    source: options.SourceOptions,
     query: options.Query = None,
-    source: options.Source = None,
-    username: options.Username = None,
-    password: options.Password = None,
-    database: options.Database = None,
-    freshness: options.Freshness = "strict",
-    planner: options.Planner = "cost",
-    nodes: options.NodeFiles = None,
-    relationships: options.RelationshipFiles = None,
-    delimiter: options.Delimiter = ",",
-    array_delimiter: options.ArrayDelimiter = ";",
-    quote: options.Quote = '"',
     parameters: options.Parameters = None,
     file: options.QueryFile = None,
     form: Annotated[
@@ -83,30 +74,11 @@ def run(
     output: Annotated[
         str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the rows to a file.")
     ] = None,
-    limit_display: Annotated[
-        int,
-        typer.Option(metavar="N", min=0, help="Most rows of a table on the terminal; 0 for all."),
-    ] = 1000,
-    summary: Annotated[
-        bool,
-        typer.Option(
-            "--summary", help="Print engine, reason and the time of each stage on standard error."
-        ),
-    ] = False,
-    engine: Annotated[
-        str,
-        typer.Option(
-            metavar="ENGINE",
-            help="auto, gpu (the OpenCL device, also where it is a CPU), native (the server), or "
-            "reference.",
-        ),
-    ] = "auto",
-    strategy: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How the device joins.")
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Give the query up after so long.")
-    ] = None,
+    limit_display: options.LimitDisplay = 1000,
+    summary: options.Summary = False,
+    engine: options.Engine = "auto",
+    strategy: options.Strategy = None,
+    timeout: options.Timeout = None,
     device: options.Device = None,
     memory_limit: options.MemoryLimit = None,
     verbose: options.Verbose = 0,
@@ -116,15 +88,7 @@ def run(
     from gpugda.cli.run import OutputOptions, QueryOptions, run_query
 
     run_query(
-        _source(
-            source,
-            nodes,
-            relationships,
-            delimiter,
-            array_delimiter,
-            quote,
-            options.ServerOptions(username, password, database, freshness, planner),
-        ),
+        source,
         QueryOptions(query, file, tuple(parameters or ()), engine, strategy, timeout),
         OutputOptions(_format(form), output, limit_display, summary),
         device,
@@ -134,23 +98,12 @@ def run(
 
 @app.command()
 @guarded
+@options.takes_source
 def explain(
+    source: options.SourceOptions,
     query: options.Query = None,
-    source: options.Source = None,
-    username: options.Username = None,
-    password: options.Password = None,
-    database: options.Database = None,
-    freshness: options.Freshness = "strict",
-    planner: options.Planner = "cost",
-    nodes: options.NodeFiles = None,
-    relationships: options.RelationshipFiles = None,
-    delimiter: options.Delimiter = ",",
-    array_delimiter: options.ArrayDelimiter = ";",
-    quote: options.Quote = '"',
     file: options.QueryFile = None,
-    strategy: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How the device joins.")
-    ] = None,
+    strategy: options.Strategy = None,
     device: options.Device = None,
     memory_limit: options.MemoryLimit = None,
     verbose: options.Verbose = 0,
@@ -160,16 +113,51 @@ def explain(
     from gpugda.cli.run import QueryOptions, explain_query
 
     explain_query(
-        _source(
-            source,
-            nodes,
-            relationships,
-            delimiter,
-            array_delimiter,
-            quote,
-            options.ServerOptions(username, password, database, freshness, planner),
-        ),
+        source,
         QueryOptions(query, file, strategy=strategy),
+        device,
+        memory_limit,
+    )
+
+
+@app.command()
+@guarded
+@options.takes_source
+def shell(
+    source: options.SourceOptions,
+    parameters: options.Parameters = None,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            "--file", "-f", metavar="FILE", help="Run the statements of a file, and leave."
+        ),
+    ] = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="auto (a table on a terminal, else plain), plain, json (a line a row), or csv.",
+        ),
+    ] = "auto",
+    limit_display: options.LimitDisplay = 1000,
+    summary: options.Summary = False,
+    engine: options.Engine = "auto",
+    strategy: options.Strategy = None,
+    timeout: options.Timeout = None,
+    device: options.Device = None,
+    memory_limit: options.MemoryLimit = None,
+    verbose: options.Verbose = 0,
+) -> None:
+    """Type statements and see their rows; or run those of a file or of standard input."""
+    log_to_standard_error(verbose)
+    from gpugda.cli.run import OutputOptions, QueryOptions
+    from gpugda.cli.shell import run_shell
+
+    run_shell(
+        source,
+        QueryOptions(None, file, tuple(parameters or ()), engine, strategy, timeout),
+        OutputOptions(_format(form), None, limit_display, summary),
         device,
         memory_limit,
     )
@@ -191,18 +179,9 @@ def demo(
 
 @app.command()
 @guarded
+@options.takes_source
 def status(
-    source: options.Source = None,
-    username: options.Username = None,
-    password: options.Password = None,
-    database: options.Database = None,
-    freshness: options.Freshness = "strict",
-    planner: options.Planner = "cost",
-    nodes: options.NodeFiles = None,
-    relationships: options.RelationshipFiles = None,
-    delimiter: options.Delimiter = ",",
-    array_delimiter: options.ArrayDelimiter = ";",
-    quote: options.Quote = '"',
+    source: options.SourceOptions,
     device: options.Device = None,
     verbose: options.Verbose = 0,
 ) -> None:
@@ -211,15 +190,7 @@ def status(
     from gpugda.cli.status import print_status
 
     print_status(
-        _source(
-            source,
-            nodes,
-            relationships,
-            delimiter,
-            array_delimiter,
-            quote,
-            options.ServerOptions(username, password, database, freshness, planner),
-        ),
+        source,
         device,
     )
 
@@ -266,24 +237,15 @@ def doctor(
 
 @snapshot.command("save")
 @guarded
+@options.takes_source
 def snapshot_save(
+    source: options.SourceOptions,
     path: Annotated[
         str,
         typer.Argument(
             metavar="FOLDER", help="The folder to write; an older snapshot is replaced."
         ),
     ],
-    source: options.Source = None,
-    username: options.Username = None,
-    password: options.Password = None,
-    database: options.Database = None,
-    freshness: options.Freshness = "strict",
-    planner: options.Planner = "cost",
-    nodes: options.NodeFiles = None,
-    relationships: options.RelationshipFiles = None,
-    delimiter: options.Delimiter = ",",
-    array_delimiter: options.ArrayDelimiter = ";",
-    quote: options.Quote = '"',
     compression: Annotated[
         str | None,
         typer.Option(
@@ -298,15 +260,7 @@ def snapshot_save(
     from gpugda.cli.snapshot import save
 
     save(
-        _source(
-            source,
-            nodes,
-            relationships,
-            delimiter,
-            array_delimiter,
-            quote,
-            options.ServerOptions(username, password, database, freshness, planner),
-        ),
+        source,
         path,
         compression,
     )
@@ -323,40 +277,6 @@ def snapshot_info(
     from gpugda.cli.snapshot import print_info
 
     print_info(path)
-
-
-def _source(
-    address: str | None,
-    nodes: list[str] | None,
-    relationships: list[str] | None,
-    delimiter: str,
-    array_delimiter: str,
-    quote: str,
-    server: options.ServerOptions,
-) -> options.SourceOptions:
-    return options.SourceOptions(
-        address,
-        tuple(nodes or ()),
-        tuple(relationships or ()),
-        delimiter,
-        array_delimiter,
-        quote,
-        server,
-    )
-
-
-def _range(text: str) -> tuple[int, ...]:
-    """The numbers of ``2-6``, or of ``4`` alone."""
-    from gpugda.errors import ConfigurationError
-
-    first, _, last = text.partition("-")
-    try:
-        numbers = tuple(range(int(first), int(last or first) + 1))
-    except ValueError:
-        numbers = ()
-    if not numbers or numbers[0] < 1:
-        raise ConfigurationError(f"--sizes is {text!r}; give numbers such as 2-6.")
-    return numbers
 
 
 def _format(text: str) -> Format:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.devices import DeviceInfo
 
-__all__ = ["Finding", "diagnose", "print_diagnosis"]
+__all__ = ["Finding", "built", "diagnose", "print_diagnosis"]
 
 PACKAGES = ("gpugda", "numpy", "pyarrow", "neo4j", "neo4j-rust-ext", "pyopencl")
 OPTIONAL_PACKAGES = {
@@ -126,7 +128,7 @@ def _device_findings(devices: list[DeviceInfo], error: str) -> Iterator[Finding]
     for number, device in enumerate(devices):
         yield Finding(True, f"{number}  {device_line(device)}")
         if getattr(device, "handle", None) is not None:
-            yield _built(device)
+            yield _built_apart(number) if _is_pocl(device) else built(device)
     if not devices:
         yield Finding(
             False,
@@ -136,7 +138,32 @@ def _device_findings(devices: list[DeviceInfo], error: str) -> Iterator[Finding]
         )
 
 
-def _built(device: DeviceInfo) -> Finding:
+def _is_pocl(device: DeviceInfo) -> bool:
+    return "portable computing" in device.platform.lower()
+
+
+def _built_apart(number: int) -> Finding:
+    """The same in another process: without a linker PoCL ends the one that it is in."""
+    code = (
+        "import dataclasses, json, sys; from gpugda.cli.doctor import built;"
+        "from gpugda.device.devices import list_devices;"
+        "print(json.dumps(dataclasses.astuple(built(list_devices()[int(sys.argv[1])]))))"
+    )
+    child = subprocess.run(
+        [sys.executable, "-c", code, str(number)], capture_output=True, text=True, check=False
+    )
+    if child.returncode == 0:
+        return Finding(*json.loads(child.stdout.splitlines()[-1]))
+    said = (child.stderr.strip() or f"exit code {child.returncode}").splitlines()
+    return Finding(
+        False,
+        f"   kernels do not build, PoCL ends the process: {said[-1]}",
+        "install what PoCL links kernels with, ld and the libraries of C and of the compiler "
+        "(packages binutils, libc6-dev and libgcc-12-dev or later, or gcc)",
+    )
+
+
+def built(device: DeviceInfo) -> Finding:
     """Do the kernels build there, and with the options for its kind?"""
     from contextlib import closing
 
@@ -170,7 +197,7 @@ def _drivers(
     yield Finding(
         None, f"OpenCL loader of the system: {_loader() or 'none; pyopencl brings its own'}"
     )
-    if any("portable computing" in device.platform.lower() for device in devices):
+    if any(map(_is_pocl, devices)):
         yield Finding(True, "PoCL, OpenCL on the CPU")
     yield from _nvidia(devices, registered, root)
 

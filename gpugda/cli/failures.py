@@ -22,7 +22,7 @@ from gpugda.errors import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["EXIT_CODES", "exit_code_of", "guarded", "say"]
+__all__ = ["EXIT_CODES", "exit_code_of", "guarded", "report", "say"]
 
 EXIT_CODES: tuple[tuple[type[GpugdaError], int], ...] = (
     (QueryError, 1),
@@ -57,30 +57,50 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*arguments, **keywords)
             sys.stdout.flush()
-        except GpugdaError as error:
-            _show(error)
-            raise typer.Exit(exit_code_of(error)) from None
-        except KeyboardInterrupt:
-            say("cancelled")
-            raise typer.Exit(_CANCELLED) from None
-        except BrokenPipeError:
-            _forget_output()
-        except MemoryError:
-            say("gpugda: there is not enough memory for this")
-            raise typer.Exit(_NO_MEMORY) from None
-        except OSError as error:
-            raise typer.Exit(_show_system_error(error)) from None
+        except (Exception, KeyboardInterrupt) as error:
+            code = report(error)
+            if code is None:
+                raise
+            if code:
+                raise typer.Exit(code) from None
 
     return run
 
 
-def _show(error: GpugdaError) -> None:
+def report(error: BaseException) -> int | None:
+    """Says what went wrong, and gives its exit code; None, and nothing said, for any other error.
+
+    What Neo4j and its driver raise passes through gpugda unchanged, and is known here by the name
+    of its module: the command line does without the driver.
+    """
+    if isinstance(error, GpugdaError):
+        _show(error, str(error))
+        return exit_code_of(error)
+    if isinstance(error, KeyboardInterrupt):
+        say("cancelled")
+        return _CANCELLED
+    if isinstance(error, BrokenPipeError):
+        _forget_output()
+        return 0
+    if isinstance(error, MemoryError):
+        say("gpugda: there is not enough memory for this")
+        return _NO_MEMORY
+    if isinstance(error, OSError):
+        return _show_system_error(error)
+    if type(error).__module__.startswith("neo4j."):
+        code = str(getattr(error, "code", None) or type(error).__name__)
+        _show(error, f"{getattr(error, 'message', None) or error} ({code})")
+        return 1 if code.startswith("Neo.ClientError.Statement.") else exit_code_of(SourceError())
+    return None
+
+
+def _show(error: BaseException, text: str) -> None:
     if logging.getLogger("gpugda").isEnabledFor(logging.DEBUG):
         import traceback
 
         traceback.print_exception(error)
         return
-    say(f"gpugda: {error}")
+    say(f"gpugda: {text}")
 
 
 def _show_system_error(error: OSError) -> int:

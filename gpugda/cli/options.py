@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import sys
 from dataclasses import dataclass, field
 from getpass import getpass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gpugda.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "ArrayDelimiter",
     "Database",
     "Delimiter",
     "Device",
+    "Engine",
     "Freshness",
+    "LimitDisplay",
     "MemoryLimit",
     "NodeFiles",
     "Parameters",
@@ -30,9 +37,13 @@ __all__ = [
     "ServerOptions",
     "Source",
     "SourceOptions",
+    "Strategy",
+    "Summary",
+    "Timeout",
     "Username",
     "Verbose",
     "make_source",
+    "takes_source",
 ]
 
 _SOURCE = "Where the graph comes from"
@@ -165,6 +176,28 @@ Parameters = Annotated[
         "-P '{a: 1, b: [2, 3]}'. Repeatable.",
     ),
 ]
+Engine = Annotated[
+    str,
+    typer.Option(
+        metavar="ENGINE",
+        help="auto, gpu (the OpenCL device, also where it is a CPU), native (the server), or "
+        "reference.",
+    ),
+]
+Strategy = Annotated[str | None, typer.Option(metavar="NAME", help="How the device joins.")]
+Timeout = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="Give the query up after so long.")
+]
+LimitDisplay = Annotated[
+    int,
+    typer.Option(metavar="N", min=0, help="Most rows of a table on the terminal; 0 for all."),
+]
+Summary = Annotated[
+    bool,
+    typer.Option(
+        "--summary", help="Print engine, reason and the time of each stage on standard error."
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +253,50 @@ class ServerOptions:
                 "--username needs a password: --password, or the variable NEO4J_PASSWORD."
             )
         return getpass(f"Password of {self.username}: ")
+
+
+def _source_options(
+    source: Source = None,
+    username: Username = None,
+    password: Password = None,
+    database: Database = None,
+    freshness: Freshness = "strict",
+    planner: Planner = "cost",
+    nodes: NodeFiles = None,
+    relationships: RelationshipFiles = None,
+    delimiter: Delimiter = ",",
+    array_delimiter: ArrayDelimiter = ";",
+    quote: Quote = '"',
+) -> SourceOptions:
+    return SourceOptions(
+        source,
+        tuple(nodes or ()),
+        tuple(relationships or ()),
+        delimiter,
+        array_delimiter,
+        quote,
+        ServerOptions(username, password, database, freshness, planner),
+    )
+
+
+def takes_source(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose parameter ``source`` is on the command line all the options of a source."""
+    group = inspect.signature(_source_options, eval_str=True).parameters
+    signature = inspect.signature(command, eval_str=True)
+
+    @functools.wraps(command)
+    def run(**values: Any) -> None:
+        given = {name: values.pop(name) for name in group}
+        command(source=_source_options(**given), **values)
+
+    shown: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        shown.extend(group.values() if name == "source" else [parameter])
+    # By keyword only, as a parameter without a default may come behind some that have one.
+    parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in shown]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
 
 
 def make_source(options: SourceOptions) -> object:

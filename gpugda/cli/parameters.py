@@ -17,12 +17,13 @@ __all__ = ["parse_parameters"]
 _NAMED = re.compile(r"\s*:?\s*(?:`([^`]+)`|([^\W\d]\w*)|(\d+))\s*(?:=>|=|:)\s*(.+)", re.DOTALL)
 
 
-def parse_parameters(arguments: Iterable[str]) -> dict[str, Any]:
+def parse_parameters(arguments: Iterable[str], option: str = "-P") -> dict[str, Any]:
     """Values by name.
 
     Args:
         arguments: Each ``name=value``, ``name => value`` or a map ``{name: value}``; values as
             Cypher or JSON writes them. A later one wins.
+        option: What stood before each, for messages.
 
     Raises:
         ConfigurationError: One cannot be understood.
@@ -30,19 +31,19 @@ def parse_parameters(arguments: Iterable[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for argument in arguments:
         if argument.lstrip().startswith("{"):
-            found.update(_value(argument, argument))
+            found.update(_value(argument, f"{option} {argument!r}"))
         elif match := _NAMED.fullmatch(argument):
             name = match[1] or match[2] or match[3]
-            found[name] = _value(match[4], argument)
+            found[name] = _value(match[4], f"{option} {argument!r}")
         else:
             raise ConfigurationError(
-                f"-P {argument!r} is no parameter; write name=value, name => value "
+                f"{option} {argument!r} is no parameter; write name=value, name => value "
                 "or {name: value}."
             )
     return found
 
 
-def _value(text: str, argument: str) -> Any:
+def _value(text: str, said: str) -> Any:
     from gpugda.query.parser import parse
 
     try:
@@ -53,8 +54,8 @@ def _value(text: str, argument: str) -> Any:
         return _evaluated(item.expression)
     except (CypherSyntaxError, ValueError):
         raise ConfigurationError(
-            f"-P {argument!r}: {text!r} is no value. Write numbers, true, false, null, [lists] and "
-            "{maps} as they are, text in quotes: -P 'name=\"text\"'."
+            f"{said}: {text!r} is no value. Write numbers, true, false, null, [lists] and {{maps}} "
+            'as they are, text in quotes: name="text".'
         ) from None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from gpugda.ports import SilentProgress
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gpugda.ports import Progress
 
-__all__ = ["BarProgress", "shown_progress"]
+__all__ = ["BarProgress", "RepeatedProgress", "shown_progress"]
 
 
 class BarProgress:
@@ -57,3 +57,32 @@ def shown_progress() -> Iterator[Progress]:
     columns = (SpinnerColumn(), *Progress.get_default_columns()[:3], TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         yield BarProgress(bars)
+
+
+class RepeatedProgress:
+    """One progress for several pieces of work: drawn during each, from its first phase on."""
+
+    def __init__(self) -> None:
+        self._work: ExitStack | None = None
+        self._bar: Progress | None = None
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        """A piece of work."""
+        with ExitStack() as self._work:
+            try:
+                yield
+            finally:
+                self._work = self._bar = None
+
+    def phase(self, name: str, total: int | None = None) -> None:
+        """Begins a bar; outside `shown` there is none."""
+        if self._bar is None and self._work is not None:
+            self._bar = self._work.enter_context(shown_progress())
+        if self._bar is not None:
+            self._bar.phase(name, total)
+
+    def advance(self, amount: int) -> None:
+        """Moves the bar."""
+        if self._bar is not None:
+            self._bar.advance(amount)

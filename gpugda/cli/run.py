@@ -22,8 +22,16 @@ if TYPE_CHECKING:
 
     from gpugda.accelerator import Accelerator
     from gpugda.ports import Progress
+    from gpugda.result.result import Result
 
-__all__ = ["OutputOptions", "QueryOptions", "explain_query", "open_accelerator", "run_query"]
+__all__ = [
+    "OutputOptions",
+    "QueryOptions",
+    "explain_query",
+    "open_accelerator",
+    "run_query",
+    "show_result",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +116,7 @@ def run_query(
 ) -> None:
     """Runs a query and writes its rows; nothing is written where it fails."""
     text, parameters = query.query(), parse_parameters(query.parameters)
-    terminal = output.path is None and sys.stdout.isatty()
-    if terminal and output.form is Format.ARROW:
+    if output.path is None and sys.stdout.isatty() and output.form is Format.ARROW:
         raise ConfigurationError(
             "Arrow is binary: send it to a file with --output FILE, or through a pipe."
         )
@@ -125,14 +132,20 @@ def run_query(
                 strategy=query.strategy,
                 timeout=query.timeout,
             )
-        for warning in result.summary.warnings:
-            say(f"warning: {warning}")
-        with _sink(output.path) as sink:
-            write_result(result, output.form, sink, terminal=terminal, limit=output.limit)
-        if output.summary:
-            say(str(result.summary))
-        elif terminal:
-            say(result.summary.headline())
+        show_result(result, output)
+
+
+def show_result(result: Result, output: OutputOptions) -> None:
+    """Writes a result's rows, and what is to be said of it on standard error."""
+    terminal = output.path is None and sys.stdout.isatty()
+    for warning in result.summary.warnings:
+        say(f"warning: {warning}")
+    with _sink(output.path) as sink:
+        write_result(result, output.form, sink, terminal=terminal, limit=output.limit)
+    if output.summary:
+        say(str(result.summary))
+    elif terminal:
+        say(result.summary.headline())
 
 
 def explain_query(

@@ -8,17 +8,23 @@ from typing import TYPE_CHECKING, Any
 from gpugda.cli.run import open_accelerator
 
 if TYPE_CHECKING:
+    from gpugda.accelerator import Accelerator
     from gpugda.cli.options import SourceOptions
 
-__all__ = ["format_bytes", "print_status"]
+__all__ = ["format_bytes", "print_status", "write_status"]
 
 
 def print_status(source: SourceOptions, device: str | None) -> None:
     """Opens a source and prints what the accelerator says about it, a line a fact."""
     with open_accelerator(source, device) as accelerator:
-        for name, value in accelerator.status().items():
-            title = name.removesuffix("_seconds").replace("_bytes", "_memory").replace("_", " ")
-            sys.stdout.write(f"{title:<16}{_readable(name, value)}\n")
+        write_status(accelerator)
+
+
+def write_status(accelerator: Accelerator) -> None:
+    """Writes it for an accelerator that is open."""
+    for name, value in accelerator.status().items():
+        title = name.removesuffix("_seconds").replace("_bytes", "_memory").replace("_", " ")
+        sys.stdout.write(f"{title:<16}{_readable(name, value)}\n")
 
 
 def format_bytes(count: float) -> str:

@@ -22,6 +22,7 @@ class FakeAccelerator:
         self.connected = None
         self.ran = None
         self.closed = False
+        self.refreshed = 0
 
     def connect(self, source, **options):
         self.connected = (source, options)
@@ -37,6 +38,9 @@ class FakeAccelerator:
     def explain(self, text):
         return f"the plan of {text}"
 
+    def refresh(self):
+        self.refreshed += 1
+
     def status(self):
         return {
             "source": "fake",
@@ -50,6 +54,9 @@ class FakeAccelerator:
         return self
 
     def __exit__(self, *exception):
+        self.close()
+
+    def close(self):
         self.closed = True
 
 

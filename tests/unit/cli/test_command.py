@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from gpugda.cli.app import app
+
+ROOT = Path(__file__).resolve().parents[3]
 
 DOG = """
 MATCH (:Word {name: $name})-[h:HAS_SENSE]->(s:Noun)
@@ -42,3 +51,17 @@ def test_an_unknown_sample():
     outcome = gpugda("run", "-a", "sample:wordnot", "RETURN 1")
     assert outcome.returncode == 2
     assert "sample:wordnet" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    "page", ["docs/command-line.md", "docker/README.md", "docker/compose.yaml"]
+)
+def test_commands_that_are_written_about_exist(page):
+    text = (ROOT / page).read_text()
+    known = set(typer.main.get_command(app).commands)
+    patterns = (r"`gpugda ([a-z]+)", r"^    gpugda ([a-z]+)", r"--rm gpugda(?:-nvidia)? ([a-z]+)")
+    named = {name for each in patterns for name in re.findall(each, text, re.MULTILINE)}
+    assert named
+    assert named <= known
+    if page == "docs/command-line.md":
+        assert named == known

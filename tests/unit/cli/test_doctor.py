@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 import sys
 from dataclasses import dataclass
 from types import ModuleType
@@ -7,6 +8,7 @@ from types import ModuleType
 import pytest
 
 from gpugda.cli import doctor
+from gpugda.device.devices import list_devices
 from gpugda.errors import DeviceError
 
 
@@ -128,3 +130,22 @@ def test_devices_without_any(devices, gpugda_command):
     outcome = gpugda_command("devices")
     assert outcome.exit_code == 4
     assert "gpugda doctor" in outcome.stderr
+
+
+def test_pocl_is_tried_in_another_process():
+    platforms = [each.platform for each in list_devices()]
+    if "Portable Computing Language" not in platforms:
+        pytest.skip("no PoCL here")
+    finding = doctor._built_apart(platforms.index("Portable Computing Language"))
+    assert finding.good
+    assert "kernels build" in finding.text
+
+
+def test_pocl_without_a_linker_is_said_and_ends_nothing(monkeypatch):
+    said = 'error: "ld" doesn\'t exist!\nFinal linking of kernel sum_blocks failed.\n'
+    ended = subprocess.CompletedProcess([], -6, "", said)
+    monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: ended)
+    finding = doctor._built_apart(0)
+    assert finding.good is False
+    assert "Final linking of kernel sum_blocks failed." in finding.text
+    assert "binutils" in finding.advice

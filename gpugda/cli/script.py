@@ -1,0 +1,76 @@
+"""Entries of a file or of standard input, one after the other."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
+
+from gpugda.cli.failures import say
+from gpugda.cli.statements import EntryReader
+from gpugda.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gpugda.cli.statements import Entry
+
+__all__ = ["Left", "open_script", "run_script"]
+
+
+class Left(Exception):  # noqa: N818 - not an error: somebody said :exit
+    """Nothing more is to be run."""
+
+
+def run_script(run: Callable[[Entry], None], lines: IO[str], name: str) -> None:
+    """Runs entries as they come and stops at the first error, having said where it was.
+
+    Raises:
+        Left: ``:exit``.
+    """
+    reader = EntryReader()
+    for line in lines:
+        for entry in reader.feed(line):
+            _run(run, entry, name)
+    for entry in reader.finish():
+        _run(run, entry, name)
+
+
+def _run(run: Callable[[Entry], None], entry: Entry, name: str) -> None:
+    try:
+        run(entry)
+        sys.stdout.flush()
+    except (Left, OSError):
+        raise
+    except (Exception, KeyboardInterrupt):
+        say(f"in line {entry.line} of {name}:")
+        raise
+
+
+@contextmanager
+def open_script(file: str | None) -> Iterator[tuple[IO[str], str]]:
+    """A file's lines, or those of standard input for None and ``-``; and what to call it.
+
+    Raises:
+        ConfigurationError: It cannot be opened, or is not UTF-8 text.
+    """
+    if file is None or file == "-":
+        name = "standard input"
+        sys.stdin.reconfigure(encoding="utf-8-sig")  # type: ignore[union-attr]
+        with _decoded(name):
+            yield sys.stdin, name
+        return
+    try:
+        lines = open(file, encoding="utf-8-sig")  # noqa: SIM115 - what runs within names no file
+    except OSError as error:
+        raise ConfigurationError(f"{file!r} cannot be read: {error.strerror}.") from error
+    with lines, _decoded(file):
+        yield lines, file
+
+
+@contextmanager
+def _decoded(name: str) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{name} is not UTF-8 text.") from error

@@ -1,0 +1,87 @@
+"""``gpugda shell``: statements typed at a prompt, or those of a file or of standard input."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from gpugda.cli.failures import report, say
+from gpugda.cli.formats import Format
+from gpugda.cli.script import Left, open_script, run_script
+from gpugda.cli.shell_session import ShellSession
+from gpugda.cli.statements import EntryReader
+from gpugda.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from gpugda.cli.options import SourceOptions
+    from gpugda.cli.run import OutputOptions, QueryOptions
+    from gpugda.cli.statements import Entry
+
+    class Prompt(Protocol):
+        """Where somebody types."""
+
+        def read(self, prompt: str) -> str: ...
+
+
+__all__ = ["converse", "run_shell"]
+
+
+def run_shell(
+    source: SourceOptions,
+    query: QueryOptions,
+    output: OutputOptions,
+    device: str | None,
+    memory_limit: str | None,
+) -> None:
+    """Opens the source; talks where standard input is a terminal, else runs what comes there."""
+    if output.form is Format.ARROW:
+        raise ConfigurationError("--format arrow is for one query: gpugda run --format arrow.")
+    with closing(ShellSession(source, query, output, device, memory_limit)) as session:
+        try:
+            if query.file is None and sys.stdin.isatty():
+                from gpugda.cli.history import open_history
+                from gpugda.cli.terminal import Terminal
+
+                session.open()
+                say(f"{session.greeting()}\nStatements end with ; and :help lists the commands.")
+                converse(session, Terminal(open_history()))
+            else:
+                with open_script(query.file) as (lines, name):
+                    session.open()
+                    run_script(session.run, lines, name)
+        except Left:
+            return
+
+
+# ------------------------------------------------------------------ somebody types
+def converse(session: ShellSession, prompt: Prompt) -> None:
+    """Asks for entries and runs them until somebody leaves; errors are shown, and that is all.
+
+    Raises:
+        Left: ``:exit``.
+    """
+    while True:
+        try:
+            text = prompt.read("gpugda> ")
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            return
+        reader = EntryReader()
+        _run_typed(session, [*reader.feed(f"{text}\n"), *reader.finish()])
+
+
+def _run_typed(session: ShellSession, entries: list[Entry]) -> None:
+    try:
+        for entry in entries:
+            session.run(entry)
+            sys.stdout.flush()
+    except (Left, OSError):  # an output that is gone or full ends the session
+        raise
+    except (Exception, KeyboardInterrupt) as error:
+        if report(error) is None:  # a fault of the program: shown in full, and the session lives
+            logging.getLogger("gpugda").exception("this should not happen; please report it")

@@ -1,0 +1,234 @@
+"""What the shell runs: statements on an accelerator, and its own commands."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpugda.cli.parameters import parse_parameters
+from gpugda.cli.progress import RepeatedProgress
+from gpugda.cli.run import open_accelerator, show_result
+from gpugda.cli.script import Left, open_script, run_script
+from gpugda.cli.status import write_status
+from gpugda.errors import ConfigurationError
+from gpugda.result.text import format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpugda.accelerator import Accelerator
+    from gpugda.cli.options import SourceOptions
+    from gpugda.cli.run import OutputOptions, QueryOptions
+    from gpugda.cli.statements import Entry
+
+__all__ = ["ShellSession"]
+
+_ENGINES = ("auto", "gpu", "native", "reference")
+
+
+class ShellSession:
+    """One source, and what holds for the statements to come.
+
+    Args:
+        source: What to open.
+        query: How statements are answered at first.
+        output: How rows are written.
+        device: Which one.
+        memory_limit: Of the device.
+    """
+
+    def __init__(
+        self,
+        source: SourceOptions,
+        query: QueryOptions,
+        output: OutputOptions,
+        device: str | None = None,
+        memory_limit: str | None = None,
+    ) -> None:
+        self._source, self._query, self._output = source, query, output
+        self._parameters = parse_parameters(query.parameters)
+        self._device, self._memory_limit = device, memory_limit
+        self._progress = RepeatedProgress()
+        self._accelerator: Accelerator | None = None
+        self._files: list[Path] = []
+
+    # ------------------------------------------------------------------ the source
+    def open(self) -> None:
+        """Opens the source.
+
+        Raises:
+            GpugdaError: As `gpugda.connect` does.
+        """
+        server = self._source.server
+        if server.username is not None:  # asked for once, not again by :use
+            self._source = replace(self._source, server=replace(server, password=server.secret()))
+        self._accelerator = self._opened(self._source)
+
+    def close(self) -> None:
+        """Closes it."""
+        if self._accelerator is not None:
+            self._accelerator.close()
+
+    def greeting(self) -> str:
+        """What was opened."""
+        status = self._open.status()
+        size = ", ".join(f"{status[name]:,} {name}" for name in _SIZES if name in status)
+        return f"{status['source']}{': ' if size else ''}{size}"
+
+    @property
+    def _open(self) -> Accelerator:
+        assert self._accelerator is not None
+        return self._accelerator
+
+    def _opened(self, source: SourceOptions) -> Accelerator:
+        with self._progress.shown():
+            return open_accelerator(source, self._device, self._memory_limit, self._progress)
+
+    # ------------------------------------------------------------------ entries
+    def run(self, entry: Entry) -> None:
+        """Runs a statement or a command.
+
+        Raises:
+            Left: The command was ``:exit``.
+            GpugdaError: It failed.
+        """
+        if not entry.is_command:
+            self._answer(entry.text)
+            return
+        name, _, argument = entry.text.partition(" ")
+        first, *more = name.split(maxsplit=1)  # a tab or a line end may follow as well
+        command = _COMMANDS.get(first.lower())
+        if command is None:
+            raise ConfigurationError(f"{first} is no command of this shell; :help lists them.")
+        command(self, " ".join([*more, argument]).strip())
+
+    def _answer(self, text: str) -> None:
+        with self._progress.shown():
+            result = self._open.run(
+                text,
+                self._parameters,
+                engine=self._query.engine,
+                strategy=self._query.strategy,
+                timeout=self._query.timeout,
+            )
+        show_result(result, self._output)
+
+    # ------------------------------------------------------------------ commands
+    def help(self, argument: str) -> None:
+        """This list."""
+        width = max(len(usage) for usage in _USAGES.values())
+        for name, command in _COMMANDS.items():
+            if name in _USAGES:
+                sys.stdout.write(f"{_USAGES[name]:<{width}}  {_first_line(command)}\n")
+
+    def exit(self, argument: str) -> None:
+        """Leave, as Ctrl-D does."""
+        raise Left
+
+    def param(self, argument: str) -> None:
+        """Set a parameter for the statements to come, or several by a map; clear takes all away."""
+        if not argument or argument.lower() == "list":
+            self.params("")
+        elif argument.lower() == "clear":
+            self._parameters = {}
+        else:
+            self._parameters |= parse_parameters((argument,), ":param")
+
+    def params(self, argument: str) -> None:
+        """List the parameters."""
+        for name, value in sorted(self._parameters.items()):
+            sys.stdout.write(f"{name} => {format_value(value)}\n")
+
+    def engine(self, argument: str) -> None:
+        """Who answers: auto, gpu, native or reference."""
+        if argument:
+            self._query = replace(self._query, engine=_one_of(_ENGINES, argument, ":engine"))
+        else:
+            sys.stdout.write(f"{self._query.engine}\n")
+
+    def explain(self, argument: str) -> None:
+        """How a statement would be answered; ends with ; as the statement does."""
+        strategy = {} if self._query.strategy is None else {"strategy": self._query.strategy}
+        sys.stdout.write(f"{self._open.explain(argument, **strategy)}\n")
+
+    def use(self, argument: str) -> None:
+        """Go on with another database of the server."""
+        name = argument.strip("`")
+        if not name:
+            raise ConfigurationError(":use needs the name of a database.")
+        if self._source.nodes or "://" not in (self._source.address or "://"):
+            raise ConfigurationError(":use is for a server: this source is one graph.")
+        other = replace(self._source, server=replace(self._source.server, database=name))
+        accelerator = self._opened(other)
+        self.close()
+        self._source, self._accelerator = other, accelerator
+
+    def status(self, argument: str) -> None:
+        """What is loaded, since when, how large, on which device."""
+        write_status(self._open)
+
+    def refresh(self, argument: str) -> None:
+        """Read the source again, if it has changed."""
+        with self._progress.shown():
+            self._open.refresh()
+
+    def timing(self, argument: str) -> None:
+        """After each statement: engine, reason, and the time of each stage."""
+        on = _one_of(("on", "off"), argument or "on", ":timing") == "on"
+        self._output = replace(self._output, summary=on)
+
+    def source(self, argument: str) -> None:
+        """Run the statements of a file, up to the first error."""
+        if not argument:
+            raise ConfigurationError(":source needs the name of a file.")
+        path = Path(argument).expanduser().resolve()
+        if path in self._files:
+            raise ConfigurationError(f":source {argument}: this file is being run already.")
+        self._files.append(path)
+        try:
+            with open_script(str(path)) as (lines, _):
+                run_script(self.run, lines, argument)
+        finally:
+            self._files.pop()
+
+
+_SIZES = ("nodes", "relationships")
+_USAGES = {
+    ":help": ":help",
+    ":exit": ":exit, :quit",
+    ":param": ":param NAME => VALUE",
+    ":params": ":params",
+    ":engine": ":engine NAME",
+    ":explain": ":explain STATEMENT;",
+    ":use": ":use DATABASE",
+    ":status": ":status",
+    ":refresh": ":refresh",
+    ":timing": ":timing on|off",
+    ":source": ":source FILE",
+}
+_COMMANDS: dict[str, Callable[[ShellSession, str], Any]] = {
+    ":help": ShellSession.help,
+    ":exit": ShellSession.exit,
+    ":quit": ShellSession.exit,
+    ":param": ShellSession.param,
+    ":params": ShellSession.params,
+    ":engine": ShellSession.engine,
+    ":explain": ShellSession.explain,
+    ":use": ShellSession.use,
+    ":status": ShellSession.status,
+    ":refresh": ShellSession.refresh,
+    ":timing": ShellSession.timing,
+    ":source": ShellSession.source,
+}
+
+
+def _first_line(command: Callable[..., Any]) -> str:
+    return (command.__doc__ or "").splitlines()[0].rstrip(".")
+
+
+def _one_of(known: tuple[str, ...], text: str, command: str) -> str:
+    if text.lower() not in known:
+        raise ConfigurationError(f"{command} can be {', '.join(known)}; it is {text!r}.")
+    return text.lower()

@@ -1,0 +1,87 @@
+"""Where statements are typed: edited lines, colours, earlier texts by the arrow keys."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.key_binding import KeyBindings
+from prompt_toolkit.lexers import PygmentsLexer
+from prompt_toolkit.output.defaults import create_output
+from pygments.lexers.graph import CypherLexer  # type: ignore[import-untyped]
+
+from gpugda.cli.statements import EntryReader
+
+if TYPE_CHECKING:
+    from prompt_toolkit.buffer import Buffer
+    from prompt_toolkit.history import History
+    from prompt_toolkit.input import Input
+    from prompt_toolkit.key_binding import KeyPressEvent
+    from prompt_toolkit.output import Output
+
+__all__ = ["Terminal", "is_complete"]
+
+
+def is_complete(text: str) -> bool:
+    """Whether Enter runs a text; else it begins another line of it."""
+    reader = EntryReader()
+    list(reader.feed(f"{text}\n"))
+    return not reader.is_within
+
+
+class Terminal:
+    """Asks for one text after the other.
+
+    Args:
+        history: Earlier texts.
+        source: Where keys come from, default the terminal.
+        sink: Where the prompt is drawn; default whichever of the standard streams is a terminal, so
+            that rows may go to a file.
+    """
+
+    def __init__(
+        self, history: History, source: Input | None = None, sink: Output | None = None
+    ) -> None:
+        self._session: PromptSession[str] = PromptSession(
+            multiline=True,
+            history=history,
+            lexer=PygmentsLexer(CypherLexer),
+            key_bindings=_keys(),
+            prompt_continuation=_continuation,
+            enable_open_in_editor=True,
+            input=source,
+            output=sink or _drawn_on(),
+        )
+
+    def read(self, prompt: str) -> str:
+        """One or more whole entries, with their ends.
+
+        Raises:
+            EOFError: Ctrl-D.
+            KeyboardInterrupt: Ctrl-C.
+        """
+        return self._session.prompt(prompt)
+
+
+def _drawn_on() -> Output | None:
+    # None leaves it to prompt_toolkit, which then also knows terminals that cannot do much.
+    return None if sys.stdout.isatty() else create_output(always_prefer_tty=True)
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _(event: KeyPressEvent) -> None:
+        buffer: Buffer = event.current_buffer
+        if is_complete(buffer.text):
+            buffer.validate_and_handle()
+        else:
+            buffer.newline(copy_margin=False)
+
+    return keys
+
+
+def _continuation(width: int, line: int, wraps: int) -> Any:
+    return " " * width

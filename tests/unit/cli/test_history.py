@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import stat
+
+import pytest
+from prompt_toolkit.history import InMemoryHistory
+
+from gpugda.cli.history import MOST, FileHistory, is_secret, open_history
+
+
+@pytest.fixture
+def state(tmp_path, monkeypatch):
+    monkeypatch.delenv("GPUGDA_CACHE_DIR", raising=False)
+    return tmp_path / "a" / "gpugda"
+
+
+def kept(folder):
+    return list(open_history(folder).load_history_strings())
+
+
+def test_texts_come_back_the_newest_first(state):
+    history = open_history(state)
+    for text in ("RETURN 1;", "RETURN\n  'ä\\n', \"\u2028\";", ":status"):
+        history.append_string(text)
+    assert kept(state) == [":status", "RETURN\n  'ä\\n', \"\u2028\";", "RETURN 1;"]
+
+
+def test_it_is_its_owners_alone(state):
+    open_history(state).append_string("RETURN 1;")
+    assert stat.S_IMODE(state.stat().st_mode) == 0o700
+    assert stat.S_IMODE((state / "shell-history").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ":param name => 'Ann'",
+        "  :PARAMS {a: 1}",
+        "RETURN 1;\n:param x => 1",
+        "CREATE USER ann SET PASSWORD 'secret';",
+        "ALTER CURRENT USER SET\nPassword FROM 'a' TO 'b';",
+        "LOAD CSV FROM 'https://ann:secret@example.org/x' AS line RETURN line;",
+    ],
+)
+def test_parameters_and_passwords_are_not_kept(state, text):
+    assert is_secret(text)
+    history = open_history(state)
+    history.append_string(text)
+    assert kept(state) == []
+    assert list(history.get_strings()) == [text]  # but the arrow keys bring it back
+
+
+def test_what_is_not_secret():
+    assert not is_secret("MATCH (n {`:param`: 1}) RETURN 'a@b', n.parameter; :explain RETURN 1;")
+
+
+def test_it_is_off_with_the_cache(state, monkeypatch):
+    monkeypatch.setenv("GPUGDA_CACHE_DIR", "off")
+    history = open_history(state)
+    history.append_string("RETURN 1;")
+    assert isinstance(history, InMemoryHistory)
+    assert not state.exists()
+
+
+def test_a_folder_that_others_may_read_is_not_used(state, caplog):
+    state.mkdir(parents=True)
+    state.chmod(0o755)
+    open_history(state).append_string("RETURN 1;")
+    assert not (state / "shell-history").exists()
+    assert "not kept" in caplog.text
+
+
+def test_a_link_is_not_followed(state, tmp_path, caplog):
+    state.mkdir(parents=True, mode=0o700)
+    (state / "shell-history").symlink_to(tmp_path / "elsewhere")
+    open_history(state).append_string("RETURN 1;")
+    assert not (tmp_path / "elsewhere").exists()
+    assert "not kept" in caplog.text
+
+
+def test_it_stays_short_and_survives_damage(state):
+    history = open_history(state)
+    for number in range(2 * MOST + 1):
+        history.store_string(f"RETURN {number};")
+    with (state / "shell-history").open("ab") as file:
+        file.write(b'"RETURN \xff\n3\n')
+    texts = kept(state)
+    assert len(texts) == MOST - 2
+    assert texts[0] == f"RETURN {2 * MOST};"
+    assert len((state / "shell-history").read_bytes().splitlines()) == MOST
+    assert isinstance(open_history(state), FileHistory)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from gpugda.cli.terminal import Terminal, is_complete
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        ("RETURN 1;", True),
+        ("RETURN 1; // done", True),
+        ("RETURN 1", False),
+        ("RETURN ';", False),
+        ("RETURN 1; RETURN", False),
+        ("/* open", False),
+        (":status", True),
+        (":explain RETURN 1", False),
+        (":explain RETURN 1;", True),
+        ("", True),
+    ],
+)
+def test_enter_runs_what_is_complete(text, complete):
+    assert is_complete(text) == complete
+
+
+@pytest.fixture
+def typed():
+    with create_pipe_input() as keys:
+        terminal = Terminal(InMemoryHistory(), keys, DummyOutput())
+
+        def read(text):
+            keys.send_text(text)
+            return terminal.read("> ")
+
+        yield read
+
+
+def test_several_lines(typed):
+    assert typed("MATCH (n)\rRETURN ';'\r;\r") == "MATCH (n)\nRETURN ';'\n;"
+
+
+def test_the_arrow_key_brings_the_last_text_back(typed):
+    assert typed("RETURN\r1;\r") == "RETURN\n1;"
+    assert typed("\x1b[A\x1b[A\r") == "RETURN\n1;"
+
+
+def test_ctrl_c_gives_the_text_up(typed):
+    with pytest.raises(KeyboardInterrupt):
+        typed("RETURN 'a\x03")
+    assert typed("RETURN 1;\r") == "RETURN 1;"
+
+
+def test_ctrl_d_leaves(typed):
+    with pytest.raises(EOFError):
+        typed("\x04")
