@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Literal
 from gpugda.device.extend import ExtensionKernels
 from gpugda.device.extend_rows import RowKernels
 from gpugda.device.leaf_products import ProductKernels
+from gpugda.device.small_filter import SmallFilter
 from gpugda.execute.device_strategy import DeviceStrategy
 from gpugda.execute.embeddings import Wanted
+from gpugda.execute.extend_filter import filter_for_extension
 from gpugda.execute.extend_join import ExtendWindows
 from gpugda.execute.extend_kept import KeptQueries, KeptQuery
 from gpugda.execute.extend_memory import check_room, said_how_much
@@ -18,7 +20,6 @@ from gpugda.execute.extend_order import node_order
 from gpugda.execute.extend_report import describe_extensions, describe_product
 from gpugda.execute.extend_steps import ExtendStep, compile_extensions
 from gpugda.execute.extend_words import upload_steps
-from gpugda.execute.gpsm_filter import filter_candidates
 from gpugda.execute.gpsm_report import describe_candidates
 
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from gpugda.device.buffers import Workspace
     from gpugda.device.device_graph import DeviceGraph
     from gpugda.device.join import Table
+    from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Masks
     from gpugda.execute.extend_products import LeafProduct
-    from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
     from gpugda.execute.gpsm_steps import Variable
     from gpugda.plan.plan import BoundQuery
@@ -59,6 +60,7 @@ class ExtendStrategy(DeviceStrategy):
         self._extensions = ExtensionKernels(self._context)
         self._rows = RowKernels(self._context)
         self._products = ProductKernels(self._context)
+        self._small_filter = SmallFilter(self._context) if self._context.is_cpu else None
         self._kept = KeptQueries()
         self._compiled: dict[object, tuple[BoundQuery, tuple[ExtendStep, ...]]] = {}
 
@@ -113,7 +115,9 @@ class ExtendStrategy(DeviceStrategy):
         query = self._kept.find(bound, masks)
         if query is None:
             explore = self._is_selective(bound, masks)
-            candidates = filter_candidates(run, bound, masks, self._rounds, explore=explore)
+            candidates = filter_for_extension(
+                run, self._small_filter, bound, masks, self._rounds, explore=explore
+            )
             query = KeptQuery(bound, masks, candidates)
             run.workspace.hand_over(*query.arrays())
             free = self._limit - self._graph.nbytes

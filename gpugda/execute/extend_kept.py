@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.buffers import DeviceArray
+    from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Masks, Wanted
     from gpugda.execute.extend_products import LeafProduct
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.execute.extend_words import StepWords
-    from gpugda.execute.gpsm_filter import Candidates
     from gpugda.plan.plan import BoundQuery
 
 __all__ = ["KeptQueries", "KeptQuery"]
@@ -48,7 +48,7 @@ class KeptQuery:
     steps: dict[tuple[Wanted, bool], tuple[tuple[ExtendStep, ...], StepWords]] = field(
         default_factory=dict
     )
-    _nbytes: int | None = None
+    _nbytes: tuple[int, int] | None = None
     _product: LeafProduct | Literal["not looked for"] | None = "not looked for"
 
     def product(self, graph: DataGraph) -> LeafProduct | None:
@@ -60,11 +60,7 @@ class KeptQuery:
     def arrays(self) -> Iterator[DeviceArray]:
         """What it holds on the device."""
         if self.candidates is not None:
-            found, used = self.candidates, self.candidates.arrays
-            yield from (found.matrix, found.ranks, found.nodes, used.query)
-            for mask in (used.node_masks, used.relationship_masks):
-                if mask is not None:
-                    yield mask
+            yield from self.candidates.device_arrays()
         # A copy: others may add steps while somebody counts.
         for _, words in tuple(self.steps.values()):
             yield words.words
@@ -79,9 +75,11 @@ class KeptQuery:
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        if self._nbytes is None:
-            self._nbytes = sum(array.nbytes for array in self.arrays())
-        return self._nbytes
+        # Candidates are listed when somebody needs that.
+        lists = 0 if self.candidates is None else len(self.candidates.lists)
+        if self._nbytes is None or self._nbytes[0] != lists:
+            self._nbytes = lists, sum(array.nbytes for array in self.arrays())
+        return self._nbytes[1]
 
     def is_of(self, bound: BoundQuery, masks: Masks) -> bool:
         """Is it of this query, and do its predicates leave the same?"""

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray
     from gpugda.device.join import Table
     from gpugda.device.leaf_products import ProductKernels
+    from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Masks
     from gpugda.execute.extend_products import LeafFactor, LeafGroup, LeafProduct
-    from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
 
 __all__ = ["LeafMultiplier", "has_room", "pays"]
@@ -168,7 +168,7 @@ class LeafMultiplier:
 
     def _count_ways(self, group: LeafGroup, leaves: Leaves, ways: DeviceArray) -> None:
         candidates, anchor = self._candidates, group.anchor
-        nodes = (candidates.nodes, candidates.first(anchor), candidates.count(anchor))
+        nodes = candidates.listed(self._run, anchor)
         self._run.check_deadline()
         self._kernels.count_ways(
             candidates.arrays,
