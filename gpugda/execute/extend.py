@@ -9,6 +9,7 @@ from gpugda.device.extend import ExtensionKernels
 from gpugda.device.extend_rows import RowKernels
 from gpugda.device.leaf_products import ProductKernels
 from gpugda.device.small_filter import SmallFilter
+from gpugda.execute.candidate_estimates import pays_exploring, with_counts
 from gpugda.execute.device_strategy import DeviceStrategy
 from gpugda.execute.embeddings import Wanted
 from gpugda.execute.extend_filter import filter_for_extension
@@ -40,8 +41,6 @@ __all__ = ["ExtendStrategy"]
 _MOST_COMPILED = 64
 _SHARE_FOR_KEPT = 1 / 16
 """Of the memory beside the graph."""
-_FEW_CANDIDATES = 0.25
-"""Share of all nodes. Going through the neighbours of more costs more than it takes away."""
 
 
 class ExtendStrategy(DeviceStrategy):
@@ -77,7 +76,7 @@ class ExtendStrategy(DeviceStrategy):
     ) -> _Prepared | None:
         with said_how_much(self._limit, self._graph.graph, bound, masks):
             with run.stage("filter"):
-                query = self._query(run, bound, masks)
+                query = self._query(run, bound, masks, counting=counting)
             if query.candidates is None:
                 return None
             run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
@@ -110,26 +109,27 @@ class ExtendStrategy(DeviceStrategy):
             return None
         return found if has_room(run, found, self._products) else None
 
-    def _query(self, run: Run, bound: BoundQuery, masks: Masks) -> KeptQuery:
+    def _query(self, run: Run, bound: BoundQuery, masks: Masks, *, counting: bool) -> KeptQuery:
         """The candidates, from the last run of the same query if its predicates left the same."""
         query = self._kept.find(bound, masks)
         if query is None:
-            explore = self._is_selective(bound, masks)
-            candidates = filter_for_extension(
-                run, self._small_filter, bound, masks, self._rounds, explore=explore
+            query = KeptQuery(bound, masks)
+            graph = self._graph.graph
+            counted = with_counts(bound, masks, graph)
+            product = query.product(graph) if counting else None
+            leaves = () if product is None else product.leaves
+            query.candidates = filter_for_extension(
+                run,
+                self._small_filter,
+                counted,
+                masks,
+                self._rounds,
+                explore=pays_exploring(counted, graph, leaves),
             )
-            query = KeptQuery(bound, masks, candidates)
             run.workspace.hand_over(*query.arrays())
             free = self._limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
         return query
-
-    def _is_selective(self, bound: BoundQuery, masks: Masks) -> bool:
-        """Has a query node so few candidates that its neighbours' candidates get fewer, too?"""
-        few = self._graph.graph.node_count * _FEW_CANDIDATES
-        return bool(masks.nodes or masks.relationships) or any(
-            each.cardinality < few for each in bound.nodes
-        )
 
     def _steps(
         self,

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.candidate_filter import Batch
+from gpugda.execute.candidate_estimates import SMALL
 from gpugda.execute.candidates import Candidates
 from gpugda.execute.gpsm_filter import encode_filter, explore_candidates
+from gpugda.execute.gpsm_query import exploring_looks
 
 if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray
@@ -23,9 +25,8 @@ __all__ = ["filter_for_extension"]
 
 _MOST_WORDS = 1 << 17
 """Of the matrix, for one work item: it goes through them some times."""
-_MOST_EXPECTED = 1 << 16
 _MOST_LOOKS = 1 << 17
-"""Entries after which one work item gives up; half a millisecond."""
+"""After twice as many entries as are thought to be worth it, one work item gives up."""
 _MOST_LISTED = 1 << 16
 _ARRAYS_AT_LEAST = 4
 """Times what one work item needs must be free: it is not worth going near the limit."""
@@ -45,14 +46,16 @@ def filter_for_extension(
     Args:
         run: Of the query.
         small: Filters by one work item; None where the device is none for that.
-        bound: The query.
+        bound: The query, with cardinalities `with_counts`.
         masks: What predicates leave.
         rounds: How often candidates are refined; None until nothing changes.
         explore: Shall neighbourhoods be looked at? Else labels, degrees and predicates decide.
     """
     explores = explore and bool(bound.relationships)
     arrays, encoding = encode_filter(run, bound, masks, explores=explores)
-    if small is not None and _is_small(run, arrays, encoding):
+    if small is not None and _is_small(
+        run, arrays, encoding, exploring_looks(bound) if explores else 0.0
+    ):
         outcome = small.filter_all(
             run.workspace,
             arrays,
@@ -65,18 +68,20 @@ def filter_for_extension(
         if outcome is not None:
             lists = {} if outcome.nodes is None else _lists(outcome.nodes, outcome.counts)
             return _candidates(arrays, encoding, outcome.matrix, outcome.counts, lists)
+        # Neighbours are more than was thought, so that looking at them does not pay.
+        explores = False
     if explores:
         return explore_candidates(run, arrays, encoding, rounds)
     matrix, counts = _checked(run, arrays, len(bound.nodes))
     return _candidates(arrays, encoding, matrix, counts, {})
 
 
-def _is_small(run: Run, arrays: FilterArrays, encoding: Encoding) -> bool:
+def _is_small(run: Run, arrays: FilterArrays, encoding: Encoding, looks: float) -> bool:
     words = len(encoding.rows) * arrays.words
     needed = 4 * (2 * words + _MOST_LISTED)
     if words > _MOST_WORDS or needed * _ARRAYS_AT_LEAST > run.workspace.available:
         return False
-    return encoding.looks <= _MOST_EXPECTED
+    return encoding.looks + looks <= SMALL
 
 
 def _checked(run: Run, arrays: FilterArrays, rows: int) -> tuple[DeviceArray, list[int]]:

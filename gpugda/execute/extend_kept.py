@@ -44,7 +44,7 @@ class KeptQuery:
 
     bound: BoundQuery
     masks: Masks
-    candidates: Candidates | None
+    candidates: Candidates | None = None
     steps: dict[tuple[Wanted, bool], tuple[tuple[ExtendStep, ...], StepWords]] = field(
         default_factory=dict
     )

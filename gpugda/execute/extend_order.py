@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["node_order"]
+__all__ = ["join_cost", "node_order"]
 
 _MOST_STARTS = 6
 """Starts that are tried per component: those with the fewest candidates."""
@@ -37,6 +37,21 @@ def node_order(
     return [node for order in orders for node in order.nodes]
 
 
+def join_cost(bound: BoundQuery, leaves: Collection[int] = ()) -> float:
+    """Pairs and rows of the best order by the estimates of the plan, before anything is counted.
+
+    Args:
+        bound: The query.
+        leaves: Query nodes with one relationship that are not to be added.
+    """
+
+    def growth(position: int, end: int) -> float:
+        return bound.relationships[position].cardinality / max(bound.nodes[end].cardinality, 1.0)
+
+    estimate = _Estimate(bound, lambda node: bound.nodes[node].cardinality, growth, leaves)
+    return sum(estimate.best(component).cost for component in _components(bound, leaves))
+
+
 def _components(bound: BoundQuery, leaves: Collection[int]) -> list[list[int]]:
     group = list(range(len(bound.nodes)))
     for each in bound.relationships:
@@ -59,7 +74,7 @@ class _Estimate:
     def __init__(
         self,
         bound: BoundQuery,
-        node_count: Callable[[int], int],
+        node_count: Callable[[int], float],
         growth: Callable[[int, int], float],
         leaves: Collection[int],
     ) -> None:

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from gpugda.execute.embeddings import Masks
     from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship
 
-__all__ = ["Encoding", "degree_looks", "encode_query", "label_ids", "levels_of"]
+__all__ = ["Encoding", "degree_looks", "encode_query", "exploring_looks", "label_ids", "levels_of"]
 
+_LOOKS_PER_ENTRY = 3
+"""Marked, and looked for from both ends."""
 _LabelProgram = tuple[tuple[LabelOp, int], ...]
 
 
@@ -81,18 +83,40 @@ def label_ids(bound: BoundQuery) -> set[int]:
 
 def degree_looks(bound: BoundQuery, *, explores: bool) -> dict[Degree, float]:
     """How many nodes must be looked at for each degree that is needed, by estimate."""
+    reached = _reached(bound) if explores else [each.cardinality for each in bound.nodes]
     looks: dict[Degree, float] = {}
     for node in bound.nodes:
-        reached = [node.cardinality]
-        if explores:
-            reached += [
-                each.cardinality
-                for each in bound.relationships
-                if node.position in (each.source, each.target)
-            ]
         for need in _degrees(node):
-            looks[need] = looks.get(need, 0.0) + min(reached)
+            looks[need] = looks.get(need, 0.0) + reached[node.position]
     return looks
+
+
+def exploring_looks(bound: BoundQuery) -> float:
+    """How many nodes and entries exploring and refining look at, by estimate."""
+    reached = _reached(bound)
+    shares = [
+        count / max(node.cardinality, 1.0) for count, node in zip(reached, bound.nodes, strict=True)
+    ]
+    entries = (
+        each.cardinality * min(shares[each.source], shares[each.target], 1.0)
+        for each in bound.relationships
+    )
+    return sum(reached) + _LOOKS_PER_ENTRY * sum(entries)
+
+
+def _reached(bound: BoundQuery) -> list[float]:
+    """Per query node how many nodes are marked from the level before, by estimate."""
+    reached: dict[int, float] = {}
+    for position in (position for level in levels_of(bound) for position in level):
+        counts = [bound.nodes[position].cardinality]
+        for each in bound.relationships:
+            if position in (each.source, each.target):
+                other = each.target if each.source == position else each.source
+                if other in reached:
+                    before = max(bound.nodes[other].cardinality, 1.0)
+                    counts.append(reached[other] * each.cardinality / before)
+        reached[position] = min(counts)
+    return [reached[each.position] for each in bound.nodes]
 
 
 def encode_query(

@@ -339,7 +339,7 @@ def test_any_query_by_other_filters(context, way, explores, case, refinement):
     with pytest.MonkeyPatch.context() as patch:
         for place, value in FILTERS[way].items():
             patch.setattr(f"gpugda.{place}", value)
-        patch.setattr(ExtendStrategy, "_is_selective", lambda *_: explores)
+        patch.setattr("gpugda.execute.extend.pays_exploring", lambda *_: explores)
         strategy = strategy_for(context, graph, refinement=refinement)
         assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
         assert count(strategy, plan, masks) == expected.total()
