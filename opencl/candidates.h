@@ -54,8 +54,9 @@ static inline uint checked_bits(
     uint node_count, const Csr *outgoing, const Csr *incoming, uint word, uint bits
 ) {
     uint mask = query[row * NODE_WORDS + NODE_MASK];
-    if (bits) bits &= labelled(query, row, label_bits, words, word);
     if (mask != NONE) bits &= node_masks[(ulong)mask * words + word];
+    if (!bits) return 0;
+    bits &= labelled(query, row, label_bits, words, word);
     if (word == words - 1 && (node_count & 31)) bits &= (1u << (node_count & 31)) - 1;
     if (query[row * NODE_WORDS + DEGREE_COUNT]) {
         for (uint left = bits; left; left &= left - 1) {

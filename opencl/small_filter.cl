@@ -149,8 +149,11 @@ kernel void filter_all(
     outcome[IS_DONE] = 1;
     if (total > most_nodes) return;
     outcome[IS_LISTED] = 1;
-    for (ulong i = 0, place = 0; i < (ulong)row_count * words; ++i) {
-        uint base = (uint)(i % words) * 32;
-        for (uint left = candidates[i]; left; left &= left - 1) nodes[place++] = base + 31 - clz(left & -left);
+    uint place = 0;
+    for (uint row = 0; row < row_count; ++row) {
+        for (uint word = 0; word < words; ++word) {
+            uint left = candidates[(ulong)row * words + word];
+            for (; left; left &= left - 1) nodes[place++] = word * 32 + 31 - clz(left & -left);
+        }
     }
 }

@@ -20,13 +20,20 @@ if TYPE_CHECKING:
     from gpugda.execute.embeddings import Masks
     from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship
 
-__all__ = ["SMALL", "pays_exploring", "with_counts"]
+__all__ = ["SMALL", "leaves_nothing", "pays_exploring", "with_counts"]
 
 SMALL = 1 << 16
 """So many entries are looked at in the time of some launches."""
 _FEW = 0.25
 """Share of all nodes or relationships. Neighbours of more are most nodes anyway."""
 _PAIRS_PER_LOOK = 2
+
+
+def leaves_nothing(masks: Masks) -> bool:
+    """Does a predicate hold for no node, or for no relationship, at all?"""
+    return any(
+        not np.any(mask) for each in (masks.nodes, masks.relationships) for mask in each.values()
+    )
 
 
 def with_counts(bound: BoundQuery, masks: Masks, graph: DataGraph) -> BoundQuery:

@@ -9,7 +9,7 @@ from gpugda.device.extend import ExtensionKernels
 from gpugda.device.extend_rows import RowKernels
 from gpugda.device.leaf_products import ProductKernels
 from gpugda.device.small_filter import SmallFilter
-from gpugda.execute.candidate_estimates import pays_exploring, with_counts
+from gpugda.execute.candidate_estimates import leaves_nothing, pays_exploring, with_counts
 from gpugda.execute.device_strategy import DeviceStrategy
 from gpugda.execute.embeddings import Wanted
 from gpugda.execute.extend_filter import filter_for_extension
@@ -114,22 +114,22 @@ class ExtendStrategy(DeviceStrategy):
         query = self._kept.find(bound, masks)
         if query is None:
             query = KeptQuery(bound, masks)
-            graph = self._graph.graph
-            counted = with_counts(bound, masks, graph)
-            product = query.product(graph) if counting else None
-            leaves = () if product is None else product.leaves
-            query.candidates = filter_for_extension(
-                run,
-                self._small_filter,
-                counted,
-                masks,
-                self._rounds,
-                explore=pays_exploring(counted, graph, leaves),
-            )
+            if not leaves_nothing(masks):
+                query.candidates = self._candidates(run, query, counting=counting)
             run.workspace.hand_over(*query.arrays())
             free = self._limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
         return query
+
+    def _candidates(self, run: Run, query: KeptQuery, *, counting: bool) -> Candidates | None:
+        graph, masks = self._graph.graph, query.masks
+        counted = with_counts(query.bound, masks, graph)
+        product = query.product(graph) if counting else None
+        leaves = frozenset[int]() if product is None else product.leaves
+        explore = pays_exploring(counted, graph, leaves)
+        return filter_for_extension(
+            run, self._small_filter, counted, masks, self._rounds, explore=explore
+        )
 
     def _steps(
         self,

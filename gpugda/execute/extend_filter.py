@@ -25,6 +25,8 @@ __all__ = ["filter_for_extension"]
 
 _MOST_WORDS = 1 << 17
 """Of the matrix, for one work item: it goes through them some times."""
+_MOST_EXPLORED_WORDS = 1 << 20
+"""By many items they are gone through more often, together with sums of twice their size."""
 _MOST_LOOKS = 1 << 17
 """After twice as many entries as are thought to be worth it, one work item gives up."""
 _MOST_LISTED = 1 << 16
@@ -53,9 +55,7 @@ def filter_for_extension(
     """
     explores = explore and bool(bound.relationships)
     arrays, encoding = encode_filter(run, bound, masks, explores=explores)
-    if small is not None and _is_small(
-        run, arrays, encoding, exploring_looks(bound) if explores else 0.0
-    ):
+    if small is not None and _is_small(run, arrays, encoding, bound, explores=explores):
         outcome = small.filter_all(
             run.workspace,
             arrays,
@@ -76,11 +76,15 @@ def filter_for_extension(
     return _candidates(arrays, encoding, matrix, counts, {})
 
 
-def _is_small(run: Run, arrays: FilterArrays, encoding: Encoding, looks: float) -> bool:
+def _is_small(
+    run: Run, arrays: FilterArrays, encoding: Encoding, bound: BoundQuery, *, explores: bool
+) -> bool:
     words = len(encoding.rows) * arrays.words
     needed = 4 * (2 * words + _MOST_LISTED)
-    if words > _MOST_WORDS or needed * _ARRAYS_AT_LEAST > run.workspace.available:
+    most = _MOST_EXPLORED_WORDS if explores else _MOST_WORDS
+    if words > most or needed * _ARRAYS_AT_LEAST > run.workspace.available:
         return False
+    looks = exploring_looks(bound) if explores else 0.0
     return encoding.looks + looks <= SMALL
 
 

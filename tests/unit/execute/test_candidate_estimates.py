@@ -1,5 +1,7 @@
 """When neighbours are looked at before the join."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from bound_queries import Node, Relationship, make_plan
@@ -22,9 +24,8 @@ def path(*cardinalities, relationship=5000.0):
     nodes = [Node((), each) for each in cardinalities]
     links = [Relationship(at, at + 1) for at in range(len(nodes) - 1)]
     bound = make_plan(nodes, links).bound
-    for each in bound.relationships:
-        object.__setattr__(each, "cardinality", relationship)
-    return bound
+    estimated = tuple(replace(each, cardinality=relationship) for each in bound.relationships)
+    return replace(bound, relationships=estimated)
 
 
 def mask(count):

@@ -320,7 +320,10 @@ def test_any_query_by_other_ways(context, way, case):
 
 
 FILTERS = {
-    "by many items": {"execute.extend_filter._MOST_WORDS": 0},
+    "by many items": {
+        "execute.extend_filter._MOST_WORDS": 0,
+        "execute.extend_filter._MOST_EXPLORED_WORDS": 0,
+    },
     "given up": {"execute.extend_filter._MOST_LOOKS": 3},
     "listed when asked for": {"execute.extend_filter._MOST_LISTED": 1},
     "with bitmaps of degrees": {
