@@ -31,6 +31,7 @@ class Candidates:
         counts: Candidates per row.
         lists: Per row, if it is listed already: ``uint32`` node indexes, rising, and where in this
             array they begin.
+        explored: Were neighbours looked at?
     """
 
     rows: Mapping[int, int]
@@ -39,6 +40,7 @@ class Candidates:
     matrix: DeviceArray
     counts: Sequence[int]
     lists: dict[int, tuple[DeviceArray, int]]
+    explored: bool
 
     def count(self, position: int) -> int:
         """Number of a query node's candidates."""

@@ -81,6 +81,8 @@ class ExtendStrategy(DeviceStrategy):
                 return None
             run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
             describe_candidates(run.report, bound, query.candidates, None)
+            if query.candidates.explored:
+                run.report.steps.append("candidates with fitting neighbours")
             product = self._product(run, query, query.candidates) if counting else None
             if product is not None:
                 wanted = Wanted(product.read, frozenset())

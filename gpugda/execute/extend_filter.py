@@ -67,13 +67,15 @@ def filter_for_extension(
         )
         if outcome is not None:
             lists = {} if outcome.nodes is None else _lists(outcome.nodes, outcome.counts)
-            return _candidates(arrays, encoding, outcome.matrix, outcome.counts, lists)
+            return _candidates(
+                arrays, encoding, outcome.matrix, outcome.counts, lists, explored=explores
+            )
         # Neighbours are more than was thought, so that looking at them does not pay.
         explores = False
     if explores:
         return explore_candidates(run, arrays, encoding, rounds)
     matrix, counts = _checked(run, arrays, len(bound.nodes))
-    return _candidates(arrays, encoding, matrix, counts, {})
+    return _candidates(arrays, encoding, matrix, counts, {}, explored=False)
 
 
 def _is_small(
@@ -111,7 +113,11 @@ def _candidates(
     matrix: DeviceArray,
     counts: list[int],
     lists: dict[int, tuple[DeviceArray, int]],
+    *,
+    explored: bool,
 ) -> Candidates | None:
     if 0 in counts:
         return None
-    return Candidates(encoding.rows, arrays, encoding.query.adjacencies, matrix, counts, lists)
+    return Candidates(
+        encoding.rows, arrays, encoding.query.adjacencies, matrix, counts, lists, explored
+    )

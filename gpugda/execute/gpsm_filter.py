@@ -91,6 +91,7 @@ class _Filter:
 
     def __init__(self, run: Run, arrays: FilterArrays, encoding: Encoding) -> None:
         self._run = run
+        self._explored = False
         self._arrays = arrays
         self._encoding = encoding
         self._everything = Batch(0, encoding.levels[-1])
@@ -106,6 +107,7 @@ class _Filter:
         return None if collected is None else self._result(collected)
 
     def explored(self, rounds: int | None) -> CollectedCandidates | None:
+        self._explored = True
         return self._refine(rounds) if self._initialise() else None
 
     def _initialise(self) -> bool:
@@ -186,6 +188,7 @@ class _Filter:
             self._read,
             counts,
             {row: (collected.nodes, first) for row, first in enumerate(collected.firsts[:-1])},
+            self._explored,
             collected.ranks,
             collected.nodes,
             collected.firsts,
