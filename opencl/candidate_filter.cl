@@ -4,6 +4,7 @@
    the rows first_row … first_row+row_count-1.
 
        check_candidates     one item per word of a batch: up to 32 data nodes at once
+       count_candidates     a group per piece of a row: how many bits there are
        collect_candidates   one item per word of a batch: writes the node indexes of its bits, rising, row after row
        explore_candidates   one item per collected candidate: takes it away, or (on a CPU) marks its neighbours
        mark_neighbours      on a GPU: the same, marks neighbours of those that are left
@@ -13,55 +14,7 @@
 #include "work_split.h"
 #include "csr.h"
 #include "query_graph.h"
-
-/* Deeper label programs are evaluated by the host and come as a node mask. */
-#define LABEL_STACK 16
-
-#define LABEL 0
-#define ANY 1
-#define NO_LABEL 2
-#define NOT 3
-#define AND 4
-#define OR 5
-
-/* Which of the 32 data nodes of a word have the labels asked for. */
-static inline uint labelled(
-    global const uint *query, uint row, global const uint *label_bits, uint words, uint word
-) {
-    uint at = query[row * NODE_WORDS + LABELS_AT];
-    uint count = query[row * NODE_WORDS + LABEL_COUNT];
-    if (count == 0) return NONE; /* all bits */
-    uint stack[LABEL_STACK];
-    uint top = 0;
-    for (uint i = 0; i < count; ++i) {
-        uint operation = query[at + i * LABEL_WORDS], slot = query[at + i * LABEL_WORDS + 1];
-        if (operation == LABEL || operation == ANY) stack[top++] = label_bits[(ulong)slot * words + word];
-        else if (operation == NO_LABEL) stack[top++] = 0;
-        else if (operation == NOT) stack[top - 1] = ~stack[top - 1];
-        else {
-            --top;
-            if (operation == AND) stack[top - 1] &= stack[top];
-            else stack[top - 1] |= stack[top];
-        }
-    }
-    return stack[0];
-}
-
-static inline bool has_degrees(
-    global const uint *query, uint row, const Csr *outgoing, const Csr *incoming, uint node
-) {
-    uint at = query[row * NODE_WORDS + DEGREES_AT];
-    uint end = at + query[row * NODE_WORDS + DEGREE_COUNT] * DEGREE_WORDS;
-    for (; at < end; at += DEGREE_WORDS) {
-        ulong degree = 0;
-        Runs runs = all_runs(query[at], query[at + 2], query[at + 3]);
-        while (degree < query[at + 1] && next_run(&runs, outgoing, incoming, query, node)) {
-            degree += runs.end - runs.begin;
-        }
-        if (degree < query[at + 1]) return false;
-    }
-    return true;
-}
+#include "candidates.h"
 
 kernel void check_candidates(
     GRAPH_PARAMETERS, global const uint *query, global const uint *label_bits,
@@ -72,19 +25,25 @@ kernel void check_candidates(
     FOR_EACH(i, (ulong)row_count * words) {
         uint row = first_row + (uint)(i / words), word = (uint)(i % words);
         ulong place = (ulong)row * words + word;
-        uint mask = query[row * NODE_WORDS + NODE_MASK];
         uint bits = marks && query[row * NODE_WORDS + LEVEL] > 0 ? marks[place] : NONE;
-        if (bits) bits &= labelled(query, row, label_bits, words, word);
-        if (mask != NONE) bits &= node_masks[(ulong)mask * words + word];
-        if (word == words - 1 && (node_count & 31)) bits &= (1u << (node_count & 31)) - 1;
-        if (query[row * NODE_WORDS + DEGREE_COUNT]) {
-            for (uint left = bits; left; left &= left - 1) {
-                uint bit = 31 - clz(left & -left);
-                if (!has_degrees(query, row, &outgoing, &incoming, word * 32 + bit)) bits ^= 1u << bit;
-            }
-        }
-        candidates[place] = bits;
+        candidates[place] = checked_bits(query, row, label_bits, node_masks, words, node_count, &outgoing, &incoming,
+                                         word, bits);
     }
+}
+
+/* Adds up the bits of each row; a group takes words of one row. */
+kernel void count_candidates(global const uint *candidates, uint row_count, uint words, global uint *counts) {
+    local uint sum;
+    uint groups = get_num_groups(0) / row_count, row = get_group_id(0) / groups;
+    uint share = (words + groups - 1) / groups, first = (get_group_id(0) % groups) * share, own = 0;
+    if (get_local_id(0) == 0) sum = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint word = first + get_local_id(0); word < min(first + share, words); word += get_local_size(0)) {
+        own += popcount(candidates[(ulong)row * words + word]);
+    }
+    atomic_add(&sum, own);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0) atomic_add(&counts[row], sum);
 }
 
 /* ranks[i]: candidates in the words of the batch before word i; one more at the end. */
@@ -98,65 +57,6 @@ kernel void collect_candidates(
         ulong place = ranks[i];
         kept[first + i] = bits;
         for (uint left = bits; left; left &= left - 1) nodes[place++] = base + 31 - clz(left & -left);
-    }
-}
-
-/* Arrays that exploration looks into. */
-typedef struct {
-    global const uint *query, *relationship_masks;
-    uint mask_words, words;
-} Neighbourhood;
-
-/* What an adjacency of a query node asks of one entry of a data node. */
-static inline bool fits_adjacency(
-    const Neighbourhood *around, uint adjacency, bool is_incoming, uint node, uint entry, uint neighbour,
-    global const uint *incoming_relationship_indexes, global const uint *row_bits
-) {
-    if (row_bits && !is_candidate(row_bits, neighbour)) return false;
-    uint mask = around->query[adjacency + 2], relationship = entry;
-    if (is_incoming && mask != NONE) relationship = incoming_relationship_indexes[entry];
-    return fits(around->query[adjacency], is_incoming, node, neighbour, relationship, mask, around->relationship_masks,
-                around->mask_words);
-}
-
-#define MISSING 0
-#define FOUND 1
-#define UNDECIDED 2
-
-/* Is there a fitting neighbour, and a candidate where `row_bits` are known, among the first `most` entries? */
-static inline uint find_neighbour(
-    const Neighbourhood *around, const Csr *outgoing, const Csr *incoming,
-    global const uint *incoming_relationship_indexes, uint adjacency, uint node, global const uint *row_bits, uint most
-) {
-    Runs runs = all_runs(around->query[adjacency], around->query[adjacency + 3], around->query[adjacency + 4]);
-    while (next_run(&runs, outgoing, incoming, around->query, node)) {
-        global const uint *neighbours = runs.is_incoming ? incoming->neighbours : outgoing->neighbours;
-        for (uint entry = runs.begin; entry < runs.end; ++entry, --most) {
-            if (most == 0) return UNDECIDED;
-            if (fits_adjacency(around, adjacency, runs.is_incoming, node, entry, neighbours[entry],
-                               incoming_relationship_indexes, row_bits)) return FOUND;
-        }
-    }
-    return MISSING;
-}
-
-static inline void mark(volatile global uint *row_marks, uint node) {
-    uint bit = 1u << (node & 31);
-    /* Most neighbours of a hub's neighbours are marked already: look before the atomic. */
-    if (!(row_marks[node >> 5] & bit)) atomic_or(&row_marks[node >> 5], bit);
-}
-
-static inline void mark_runs(
-    const Neighbourhood *around, const Csr *outgoing, const Csr *incoming,
-    global const uint *incoming_relationship_indexes, uint adjacency, uint node, volatile global uint *row_marks
-) {
-    Runs runs = all_runs(around->query[adjacency], around->query[adjacency + 3], around->query[adjacency + 4]);
-    while (next_run(&runs, outgoing, incoming, around->query, node)) {
-        global const uint *neighbours = runs.is_incoming ? incoming->neighbours : outgoing->neighbours;
-        for (uint entry = runs.begin; entry < runs.end; ++entry) {
-            if (fits_adjacency(around, adjacency, runs.is_incoming, node, entry, neighbours[entry],
-                               incoming_relationship_indexes, 0)) mark(row_marks, neighbours[entry]);
-        }
     }
 }
 

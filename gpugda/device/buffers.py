@@ -223,6 +223,18 @@ class Workspace:
                 is_blocking=True,
             )
 
+    def copy(self, source: DeviceArray, target: DeviceArray, start: int) -> None:
+        """Copies a device array into another one of its dtype, from element ``start`` on."""
+        self.context.call(
+            "copying",
+            cl.enqueue_copy,
+            self.context.queue,
+            target.buffer,
+            source.buffer,
+            dst_offset=start * target.dtype.itemsize,
+            byte_count=source.count * source.dtype.itemsize,
+        )
+
     def fill(self, array: DeviceArray, value: int) -> None:
         """Sets all elements."""
         pattern = np.array(value, dtype=array.dtype)

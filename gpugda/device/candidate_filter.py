@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "CandidateFilter", "FilterArrays"]
 
 _FILE = "candidate_filter.cl"
+_WORDS_PER_PIECE = 1 << 14
 _EXPLORING = ("explore_candidates",)
 _EXPLORING_BALANCED = ("explore_candidates", "mark_neighbours")
 
@@ -56,6 +57,7 @@ class CandidateFilter:
 
     def __init__(self, context: DeviceContext) -> None:
         self._check = get_kernel(context, _FILE, "check_candidates", f"{GRAPH}bbbbIIIIb")
+        self._count = get_kernel(context, _FILE, "count_candidates", "bIIb")
         self._collect = get_kernel(context, _FILE, "collect_candidates", "bbIIIbb")
         self._explore = [
             get_kernel(context, _FILE, name, f"{GRAPH}bbIbbIIIIIbbb")
@@ -79,6 +81,13 @@ class CandidateFilter:
             arrays.node_count,
             candidates,
         )
+
+    def count_candidates(
+        self, arrays: FilterArrays, rows: int, candidates: DeviceArray, counts: DeviceArray
+    ) -> None:
+        """Adds the number of candidates of each row to ``uint32[rows]``."""
+        pieces = -(-arrays.words // _WORDS_PER_PIECE)
+        self._count.launch_groups(rows * pieces, candidates, rows, arrays.words, counts)
 
     def collect_candidates(
         self,

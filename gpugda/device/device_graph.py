@@ -17,15 +17,17 @@ from gpugda.device.buffers import (
 )
 from gpugda.device.directory import csr_arrays, run_starts
 from gpugda.device.hub_bitmaps import make_hub_bitmaps
+from gpugda.device.node_bitmaps import NodeBitmaps
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gpugda.data.csr import Csr
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.context import DeviceContext
     from gpugda.device.hub_bitmaps import HubBitmaps
+    from gpugda.device.query_words import Degree
 
 __all__ = ["ANY_LABEL", "DeviceGraph"]
 
@@ -58,8 +60,9 @@ class DeviceGraph:
         self._workspace = Workspace(context, MemoryBudget(_NO_LIMIT))
         self._csrs: dict[str, list[DeviceArray | None]] = {}
         self._hubs: HubBitmaps | None = None
-        self._labels: DeviceArray | None = None
-        self._label_slots: dict[int, int] = {}
+        self._bitmaps = NodeBitmaps(
+            context, self._workspace, self.words, graph.node_count, self.label_bits
+        )
         # Not the context's lock, which a long query holds for a while.
         self._users_lock = threading.Lock()
         self._users = 0
@@ -120,17 +123,31 @@ class DeviceGraph:
 
     def label_slots(
         self, label_ids: Iterable[int], budget: MemoryBudget
-    ) -> tuple[DeviceArray | None, dict[int, int]]:
+    ) -> tuple[DeviceArray | None, Mapping[int | Degree, int]]:
         """A matrix of label bitmaps, and the row of each label in it.
 
         Args:
             label_ids: What will be looked up; `ANY_LABEL` may be among them.
             budget: What new rows are counted against.
         """
-        missing = [each for each in dict.fromkeys(label_ids) if each not in self._label_slots]
+        bitmaps = self._bitmaps
+        missing = [each for each in dict.fromkeys(label_ids) if each not in bitmaps.slots]
         if missing:
-            self._add_labels(missing, budget)
-        return self._labels, self._label_slots
+            bitmaps.add_labels(missing, len(self.graph.labels) + 1, budget)
+        return bitmaps.matrix, bitmaps.slots
+
+    def degree_slots(
+        self, looks: Mapping[Degree, float], budget: MemoryBudget
+    ) -> tuple[DeviceArray | None, Mapping[int | Degree, int]]:
+        """The matrix and its rows as above, with those degrees that are worth a bitmap by now.
+
+        Args:
+            looks: How many nodes a query would look at for each degree.
+            budget: What new rows are counted against.
+        """
+        if any(each not in self._bitmaps.slots for each in looks):
+            self._bitmaps.add_degrees(looks, self.csr_arguments(budget), budget)
+        return self._bitmaps.matrix, self._bitmaps.slots
 
     # ------------------------------------------------------------------ uploads
     def _csr(self, name: str, csr: Csr, budget: MemoryBudget) -> list[DeviceArray | None]:
@@ -165,24 +182,6 @@ class DeviceGraph:
         self._workspace.trim()
         budget.release(before - self._workspace.budget.used)
 
-    def _add_labels(self, missing: list[int], budget: MemoryBudget) -> None:
-        known = len(self._label_slots)
-        rows = max(known + len(missing), min(2 * known, len(self.graph.labels) + 1))
-        size = rows * self.words
-        budget.reserve(max(size * 4, SMALLEST_BYTES), "label bitmaps")
-        try:
-            matrix = self._workspace.allocate(size, np.uint32, "label bitmaps")
-        except BaseException:
-            budget.release(max(size * 4, SMALLEST_BYTES))
-            raise
-        slots = dict(self._label_slots)
-        for label_id in (*slots, *missing):
-            slot = slots.setdefault(label_id, len(slots))
-            self._workspace.write(matrix, self.label_bits(label_id), slot * self.words)
-        if self._labels is not None:
-            self._drop([self._labels], budget)
-        self._labels, self._label_slots = matrix, slots
-
     def label_bits(self, label_id: int) -> Any:
         """``uint32[words]``: the nodes that have a label, or `ANY_LABEL`, on the host."""
         if label_id != ANY_LABEL:
@@ -196,7 +195,8 @@ class DeviceGraph:
     def _free_when_unused(self) -> None:
         if self._closed and self._users == 0:
             self._csrs.clear()
-            self._hubs = self._labels = None
-            self._label_slots = {}
+            self._hubs = None
+            self._bitmaps.matrix = None
+            self._bitmaps.slots = {}
             self._workspace.close()
             self.pool.close()

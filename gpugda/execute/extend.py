@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Literal
 from gpugda.device.extend import ExtensionKernels
 from gpugda.device.extend_rows import RowKernels
 from gpugda.device.leaf_products import ProductKernels
+from gpugda.device.small_filter import SmallFilter
+from gpugda.execute.candidate_estimates import leaves_nothing, pays_exploring, with_counts
 from gpugda.execute.device_strategy import DeviceStrategy
 from gpugda.execute.embeddings import Wanted
+from gpugda.execute.extend_filter import filter_for_extension
 from gpugda.execute.extend_join import ExtendWindows
 from gpugda.execute.extend_kept import KeptQueries, KeptQuery
 from gpugda.execute.extend_memory import check_room, said_how_much
@@ -18,7 +21,6 @@ from gpugda.execute.extend_order import Growth, node_order
 from gpugda.execute.extend_report import describe_extensions, describe_product
 from gpugda.execute.extend_steps import ExtendStep, compile_extensions
 from gpugda.execute.extend_words import upload_steps
-from gpugda.execute.gpsm_filter import filter_candidates
 from gpugda.execute.gpsm_report import describe_candidates
 
 if TYPE_CHECKING:
@@ -27,9 +29,9 @@ if TYPE_CHECKING:
     from gpugda.device.buffers import Workspace
     from gpugda.device.device_graph import DeviceGraph
     from gpugda.device.join import Table
+    from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Masks
     from gpugda.execute.extend_products import LeafProduct
-    from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
     from gpugda.execute.gpsm_steps import Variable
     from gpugda.plan.plan import BoundQuery
@@ -39,8 +41,6 @@ __all__ = ["ExtendStrategy"]
 _MOST_COMPILED = 64
 _SHARE_FOR_KEPT = 1 / 16
 """Of the memory beside the graph."""
-_FEW_CANDIDATES = 0.25
-"""Share of all nodes. Going through the neighbours of more costs more than it takes away."""
 
 
 class ExtendStrategy(DeviceStrategy):
@@ -59,6 +59,7 @@ class ExtendStrategy(DeviceStrategy):
         self._extensions = ExtensionKernels(self._context)
         self._rows = RowKernels(self._context)
         self._products = ProductKernels(self._context)
+        self._small_filter = SmallFilter(self._context) if self._context.is_cpu else None
         self._kept = KeptQueries()
         self._compiled: dict[object, tuple[BoundQuery, tuple[ExtendStep, ...]]] = {}
 
@@ -75,11 +76,13 @@ class ExtendStrategy(DeviceStrategy):
     ) -> _Prepared | None:
         with said_how_much(self._limit, self._graph.graph, bound, masks):
             with run.stage("filter"):
-                query = self._query(run, bound, masks)
+                query = self._query(run, bound, masks, counting=counting)
             if query.candidates is None:
                 return None
             run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
             describe_candidates(run.report, bound, query.candidates, None)
+            if query.candidates.explored:
+                run.report.steps.append("candidates with fitting neighbours")
             product = self._product(run, query, query.candidates) if counting else None
             if product is not None:
                 wanted = Wanted(product.columns, frozenset())
@@ -106,23 +109,26 @@ class ExtendStrategy(DeviceStrategy):
         found = query.product(self._graph.graph, candidates)
         return found if found is not None and has_room(run, found, self._products) else None
 
-    def _query(self, run: Run, bound: BoundQuery, masks: Masks) -> KeptQuery:
+    def _query(self, run: Run, bound: BoundQuery, masks: Masks, *, counting: bool) -> KeptQuery:
         """The candidates, from the last run of the same query if its predicates left the same."""
         query = self._kept.find(bound, masks)
         if query is None:
-            explore = self._is_selective(bound, masks)
-            candidates = filter_candidates(run, bound, masks, self._rounds, explore=explore)
-            query = KeptQuery(bound, masks, candidates)
+            query = KeptQuery(bound, masks)
+            if not leaves_nothing(masks):
+                query.candidates = self._candidates(run, query, counting=counting)
             run.workspace.hand_over(*query.arrays())
             free = self._limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
         return query
 
-    def _is_selective(self, bound: BoundQuery, masks: Masks) -> bool:
-        """Has a query node so few candidates that its neighbours' candidates get fewer, too?"""
-        few = self._graph.graph.node_count * _FEW_CANDIDATES
-        return bool(masks.nodes or masks.relationships) or any(
-            each.cardinality < few for each in bound.nodes
+    def _candidates(self, run: Run, query: KeptQuery, *, counting: bool) -> Candidates | None:
+        graph, masks = self._graph.graph, query.masks
+        counted = with_counts(query.bound, masks, graph)
+        product = query.found_product(graph) if counting else None
+        leaves = frozenset[int]() if product is None else product.leaves
+        explore = pays_exploring(counted, graph, leaves, is_cpu=self._context.is_cpu)
+        return filter_for_extension(
+            run, self._small_filter, counted, masks, self._rounds, explore=explore
         )
 
     def _steps(

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray
     from gpugda.device.extend import ExtensionKernels
     from gpugda.device.extend_rows import RowKernels
+    from gpugda.execute.candidates import Candidates
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.execute.extend_words import StepWords
-    from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
 
 __all__ = ["ExtendWindows"]
@@ -184,10 +184,10 @@ class ExtendWindows:
     # ------------------------------------------------------------------ products, pruning
     def _products(self, number: int, table: Table) -> Iterator[Table]:
         step, candidates = self._steps[number], self._candidates
-        size, first = candidates.count(step.position), candidates.first(step.position)
+        nodes, first, size = candidates.listed(self._run, step.position)
         total = table.row_count * size
         none = self._counters  # nobody looks at relationships
-        product = Product(size, candidates.nodes, first, None, none, none, none)
+        product = Product(size, nodes, first, None, none, none, none)
         for low, high in self._slices(number, total):
             extended = self._table(number, high - low)
             if extended.values is not None:

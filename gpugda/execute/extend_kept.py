@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from gpugda.execute.extend_multiply import best_product
+from gpugda.execute.extend_products import find_product
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.buffers import DeviceArray
+    from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Masks, Wanted
     from gpugda.execute.extend_products import LeafProduct
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.execute.extend_words import StepWords
-    from gpugda.execute.gpsm_filter import Candidates
     from gpugda.plan.plan import BoundQuery
 
 __all__ = ["KeptQueries", "KeptQuery"]
@@ -44,27 +45,31 @@ class KeptQuery:
 
     bound: BoundQuery
     masks: Masks
-    candidates: Candidates | None
+    candidates: Candidates | None = None
     steps: dict[tuple[Wanted, bool], tuple[tuple[ExtendStep, ...], StepWords]] = field(
         default_factory=dict
     )
-    _nbytes: int | None = None
+    _nbytes: tuple[int, int] | None = None
+    _found: LeafProduct | Literal["not looked for"] | None = "not looked for"
     _product: LeafProduct | Literal["not looked for"] | None = "not looked for"
+
+    def found_product(self, graph: DataGraph) -> LeafProduct | None:
+        """What could be multiplied where rows are only counted; nothing is weighed yet."""
+        if self._found == "not looked for":
+            self._found = find_product(self.bound, graph, self.masks)
+        return self._found
 
     def product(self, graph: DataGraph, candidates: Candidates) -> LeafProduct | None:
         """What is multiplied where rows are only counted, if that pays."""
         if self._product == "not looked for":
-            self._product = best_product(self.bound, graph, self.masks, candidates)
+            found = self.found_product(graph)
+            self._product = found and best_product(found, self.bound, graph, candidates)
         return self._product
 
     def arrays(self) -> Iterator[DeviceArray]:
         """What it holds on the device."""
         if self.candidates is not None:
-            found, used = self.candidates, self.candidates.arrays
-            yield from (found.matrix, found.ranks, found.nodes, used.query)
-            for mask in (used.node_masks, used.relationship_masks):
-                if mask is not None:
-                    yield mask
+            yield from self.candidates.device_arrays()
         # A copy: others may add steps while somebody counts.
         for _, words in tuple(self.steps.values()):
             yield words.words
@@ -79,9 +84,11 @@ class KeptQuery:
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        if self._nbytes is None:
-            self._nbytes = sum(array.nbytes for array in self.arrays())
-        return self._nbytes
+        # Candidates are listed when somebody needs that.
+        lists = 0 if self.candidates is None else len(self.candidates.lists)
+        if self._nbytes is None or self._nbytes[0] != lists:
+            self._nbytes = lists, sum(array.nbytes for array in self.arrays())
+        return self._nbytes[1]
 
     def is_of(self, bound: BoundQuery, masks: Masks) -> bool:
         """Is it of this query, and do its predicates leave the same?"""

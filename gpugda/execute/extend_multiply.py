@@ -11,7 +11,6 @@ import numpy as np
 
 from gpugda.device.leaf_products import Factor, Leaves, ProductArrays, product_words
 from gpugda.execute.extend_order import Growth, MostGrowth, node_order
-from gpugda.execute.extend_products import find_product
 from gpugda.execute.extend_tests import type_ids
 from gpugda.execute.extend_weighed import choose_weighed, most_ways
 from gpugda.execute.gpsm_steps import Variable
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray
     from gpugda.device.join import Table
     from gpugda.device.leaf_products import ProductKernels
+    from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Masks
     from gpugda.execute.extend_products import LeafFactor, LeafGroup, LeafProduct
-    from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
     from gpugda.plan.plan import BoundQuery
 
@@ -46,12 +45,9 @@ def has_room(run: Run, product: LeafProduct, kernels: ProductKernels) -> bool:
 
 
 def best_product(
-    bound: BoundQuery, graph: DataGraph, masks: Masks, candidates: Candidates
+    product: LeafProduct, bound: BoundQuery, graph: DataGraph, candidates: Candidates
 ) -> LeafProduct | None:
-    """What is multiplied; None where joining everything is cheaper, or nothing can be."""
-    product = find_product(bound, graph, masks)
-    if product is None:
-        return None
+    """What is multiplied of what can be; None where joining everything is cheaper."""
     growth = Growth(bound, candidates)
     order = node_order(bound, candidates.count, growth, product.leaves)
     chosen = choose_weighed(
@@ -201,7 +197,7 @@ class LeafMultiplier:
 
     def _count_ways(self, group: LeafGroup, leaves: Leaves, ways: DeviceArray) -> None:
         candidates, anchor = self._candidates, group.anchor
-        nodes = (candidates.nodes, candidates.first(anchor), candidates.count(anchor))
+        nodes = candidates.listed(self._run, anchor)
         self._run.check_deadline()
         self._kernels.count_ways(
             candidates.arrays,

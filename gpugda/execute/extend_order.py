@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.execute.gpsm_filter import Candidates
+    from gpugda.execute.candidates import Candidates
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Growth", "MostGrowth", "node_order"]
+__all__ = ["Growth", "MostGrowth", "join_cost", "node_order"]
 
 _MOST_STARTS = 6
 """Starts that are tried per component: those with the fewest candidates."""
@@ -51,14 +51,20 @@ class MostGrowth:
     def __call__(self, position: int, end: int) -> float:
         """Fitting relationships of a candidate of this end."""
         each = self.bound.relationships[position]
-        skew = max(
-            self.graph.skew(kind, outgoing=outgoing)
-            for kind in ((None,) if not each.types else each.types)
-            for outgoing in (True, False)
-            if not each.directed or outgoing == (each.source == end)
-        )
-        all_nodes = max(self.bound.nodes[end].cardinality, 1.0)
-        return each.cardinality * max(skew / all_nodes, 1 / max(self.candidates.count(end), 1))
+        met = _growth_of_met(self.bound, self.graph, position, end)
+        return max(met, each.cardinality / max(self.candidates.count(end), 1))
+
+
+def _growth_of_met(bound: BoundQuery, graph: DataGraph, position: int, end: int) -> float:
+    """Fitting relationships of a node that was met along one, by estimates of the plan."""
+    each = bound.relationships[position]
+    skew = max(
+        graph.skew(kind, outgoing=outgoing)
+        for kind in ((None,) if not each.types else each.types)
+        for outgoing in (True, False)
+        if not each.directed or outgoing == (each.source == end)
+    )
+    return skew * each.cardinality / max(bound.nodes[end].cardinality, 1.0)
 
 
 def node_order(
@@ -80,6 +86,22 @@ def node_order(
     orders = [estimate.best(component) for component in _components(bound, leaves)]
     orders.sort(key=lambda order: (order.rows, order.nodes))
     return [node for order in orders for node in order.nodes]
+
+
+def join_cost(bound: BoundQuery, graph: DataGraph, leaves: Collection[int] = ()) -> float:
+    """Pairs and rows of the best order by the estimates of the plan, before anything is counted.
+
+    Args:
+        bound: The query.
+        graph: Says how uneven degrees are.
+        leaves: Query nodes with one relationship that are not to be added.
+    """
+
+    def growth(position: int, end: int) -> float:
+        return _growth_of_met(bound, graph, position, end)
+
+    estimate = _Estimate(bound, lambda node: bound.nodes[node].cardinality, growth, leaves)
+    return sum(estimate.best(component).cost for component in _components(bound, leaves))
 
 
 def _components(bound: BoundQuery, leaves: Collection[int]) -> list[list[int]]:
@@ -104,7 +126,7 @@ class _Estimate:
     def __init__(
         self,
         bound: BoundQuery,
-        node_count: Callable[[int], int],
+        node_count: Callable[[int], float],
         growth: Callable[[int, int], float],
         leaves: Collection[int],
     ) -> None:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from gpugda.device.extend import Link, StepArrays
     from gpugda.device.extend_rows import RowKernels
     from gpugda.device.join import Table
+    from gpugda.execute.candidates import Candidates
     from gpugda.execute.extend_steps import ExtendStep
-    from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
 
 __all__ = ["RowExtensions"]
@@ -88,7 +88,7 @@ class RowExtensions:
             end, candidates = self._steps[number].bound_ends[0], self._candidates
             nodes = self._run.graph.graph.node_count
             fitting = self._run.workspace.allocate(nodes, np.uint32, "counts of neighbours")
-            places = (candidates.nodes, candidates.first(end), candidates.count(end))
+            places = candidates.listed(self._run, end)
             self._kernels.count_fitting(self._arrays[number], table, places, fitting)
             self._fitting[number] = fitting
         return self._fitting[number]

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from gpugda.device.buffers import DeviceArray
     from gpugda.device.hub_bitmaps import HubBitmaps
+    from gpugda.execute.candidates import Candidates
     from gpugda.execute.extend_steps import ExtendStep
-    from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
 
 __all__ = ["StepWords", "upload_steps"]

@@ -9,55 +9,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.candidate_filter import Batch, FilterArrays
-from gpugda.execute.gpsm_query import encode_query, label_ids
+from gpugda.execute.candidates import CollectedCandidates
+from gpugda.execute.gpsm_query import degree_looks, encode_query, label_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from gpugda.device.buffers import DeviceArray
     from gpugda.execute.embeddings import Masks
     from gpugda.execute.gpsm_query import Encoding
     from gpugda.execute.gpsm_run import Run
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Candidates", "filter_candidates"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
-    """The candidates of all query nodes.
-
-    Args:
-        rows: Row of the matrix per position of a query node.
-        arrays: What kernels look into.
-        adjacencies: Place in the query's words per (row, relationship).
-        matrix: ``uint32[rows * words]``, one bit per candidate.
-        ranks: ``uint64[rows * words + 1]``, prefix sums of its bits.
-        nodes: ``uint32``, the node indexes of all candidates, row after row, rising.
-        firsts: Place of each row's first candidate in ``nodes``, and the total.
-    """
-
-    rows: Mapping[int, int]
-    arrays: FilterArrays
-    adjacencies: Mapping[tuple[int, int], int]
-    matrix: DeviceArray
-    ranks: DeviceArray
-    nodes: DeviceArray
-    firsts: list[int]
-
-    def first(self, position: int) -> int:
-        """Place of a query node's first candidate in ``nodes``."""
-        return self.firsts[self.rows[position]]
-
-    def count(self, position: int) -> int:
-        """Number of a query node's candidates."""
-        row = self.rows[position]
-        return self.firsts[row + 1] - self.firsts[row]
+__all__ = ["collect_checked", "encode_filter", "explore_candidates", "filter_candidates"]
 
 
 def filter_candidates(
-    run: Run, bound: BoundQuery, masks: Masks, rounds: int | None, *, explore: bool = True
-) -> Candidates | None:
+    run: Run, bound: BoundQuery, masks: Masks, rounds: int | None
+) -> CollectedCandidates | None:
     """The candidates of all query nodes; None as soon as one has none.
 
     Args:
@@ -65,14 +32,24 @@ def filter_candidates(
         bound: The query.
         masks: What predicates leave.
         rounds: How often candidates are refined; None until nothing changes.
-        explore: Shall neighbourhoods be looked at? Else labels, degrees and predicates decide.
     """
+    arrays, encoding = encode_filter(run, bound, masks, explores=True)
+    if not bound.relationships:
+        return collect_checked(run, arrays, encoding)
+    return explore_candidates(run, arrays, encoding, rounds)
+
+
+def encode_filter(
+    run: Run, bound: BoundQuery, masks: Masks, *, explores: bool
+) -> tuple[FilterArrays, Encoding]:
+    """What kernels look into, uploaded."""
     budget = run.workspace.budget
-    label_bits, slots = run.graph.label_slots(label_ids(bound), budget)
-    encoding = encode_query(bound, masks, run.graph, slots)
-    graph = run.graph.csr_arguments(budget, needed=bool(bound.relationships))
+    run.graph.label_slots(label_ids(bound), budget)
+    looks = degree_looks(bound, explores=explores)
+    label_bits, slots = run.graph.degree_slots(looks, budget)
+    encoding = encode_query(bound, masks, run.graph, slots, looks)
     arrays = FilterArrays(
-        graph=graph,
+        graph=run.graph.csr_arguments(budget, needed=bool(bound.relationships)),
         query=run.workspace.upload(encoding.query.words, "the query graph"),
         label_bits=label_bits,
         node_masks=_upload(run, encoding.node_masks),
@@ -81,8 +58,21 @@ def filter_candidates(
         relationship_words=run.graph.relationship_words,
         node_count=run.graph.graph.node_count,
     )
-    explores = explore and bool(bound.relationships)
-    return _Filter(run, arrays, encoding, explores=explores).all(rounds)
+    return arrays, encoding
+
+
+def collect_checked(
+    run: Run, arrays: FilterArrays, encoding: Encoding
+) -> CollectedCandidates | None:
+    """Who has the labels, degrees and predicates, whatever the neighbours are."""
+    return _Filter(run, arrays, encoding).checked()
+
+
+def explore_candidates(
+    run: Run, arrays: FilterArrays, encoding: Encoding, rounds: int | None
+) -> CollectedCandidates | None:
+    """Who has fitting neighbours, too."""
+    return _Filter(run, arrays, encoding).explored(rounds)
 
 
 def _upload(run: Run, values: np.ndarray | None) -> DeviceArray | None:
@@ -99,28 +89,26 @@ class _Collected:
 class _Filter:
     """Two matrices: kernels read one and take away in the other, a copy."""
 
-    def __init__(
-        self, run: Run, arrays: FilterArrays, encoding: Encoding, *, explores: bool
-    ) -> None:
+    def __init__(self, run: Run, arrays: FilterArrays, encoding: Encoding) -> None:
         self._run = run
+        self._explored = False
         self._arrays = arrays
         self._encoding = encoding
-        self._explores = explores
         self._everything = Batch(0, encoding.levels[-1])
         size = encoding.levels[-1] * arrays.words
         self._read = run.workspace.allocate(size, np.uint32, "candidates")
         self._kept = run.workspace.allocate(size, np.uint32, "candidates")
 
-    def all(self, rounds: int | None) -> Candidates | None:
-        if not self._explores:
-            self._run.kernels.candidate_filter.check_candidates(
-                self._arrays, self._everything, None, self._read
-            )
-            collected = self._collect(self._everything)
-            return None if collected is None else self._result(collected)
-        if not self._initialise():
-            return None
-        return self._refine(rounds)
+    def checked(self) -> CollectedCandidates | None:
+        self._run.kernels.candidate_filter.check_candidates(
+            self._arrays, self._everything, None, self._read
+        )
+        collected = self._collect(self._everything)
+        return None if collected is None else self._result(collected)
+
+    def explored(self, rounds: int | None) -> CollectedCandidates | None:
+        self._explored = True
+        return self._refine(rounds) if self._initialise() else None
 
     def _initialise(self) -> bool:
         kernels = self._run.kernels.candidate_filter
@@ -138,7 +126,7 @@ class _Filter:
         self._run.workspace.release(marks)
         return True
 
-    def _refine(self, rounds: int | None) -> Candidates | None:
+    def _refine(self, rounds: int | None) -> CollectedCandidates | None:
         done = 0
         before: list[int] = []
         while True:
@@ -190,13 +178,17 @@ class _Filter:
         )
         self._run.workspace.release(collected.nodes, collected.ranks)
 
-    def _result(self, collected: _Collected) -> Candidates:
+    def _result(self, collected: _Collected) -> CollectedCandidates:
         self._run.workspace.release(self._kept)
-        return Candidates(
+        counts = [last - first for first, last in itertools.pairwise(collected.firsts)]
+        return CollectedCandidates(
             self._encoding.rows,
             self._arrays,
             self._encoding.query.adjacencies,
             self._read,
+            counts,
+            {row: (collected.nodes, first) for row, first in enumerate(collected.firsts[:-1])},
+            self._explored,
             collected.ranks,
             collected.nodes,
             collected.firsts,

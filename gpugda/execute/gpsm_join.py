@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gpugda.device.buffers import DeviceArray
-    from gpugda.execute.gpsm_filter import Candidates
+    from gpugda.execute.candidates import CollectedCandidates
     from gpugda.execute.gpsm_relationships import RelationshipTables
     from gpugda.execute.gpsm_run import Run
     from gpugda.execute.gpsm_steps import JoinStep
@@ -71,7 +71,7 @@ class JoinWindows:
         self,
         run: Run,
         steps: Sequence[JoinStep],
-        candidates: Candidates,
+        candidates: CollectedCandidates,
         tables: RelationshipTables,
         is_sorted: Sequence[bool],
     ) -> None:

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from gpugda.execute.embeddings import Masks
     from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship
 
-__all__ = ["Encoding", "encode_query", "label_ids", "levels_of"]
+__all__ = ["Encoding", "degree_looks", "encode_query", "exploring_looks", "label_ids", "levels_of"]
 
+_LOOKS_PER_ENTRY = 3
+"""Marked, and looked for from both ends."""
 _LabelProgram = tuple[tuple[LabelOp, int], ...]
 
 
@@ -36,6 +38,7 @@ class Encoding:
         query: Its words.
         node_masks: Bitmaps one after the other, or None.
         relationship_masks: Likewise.
+        looks: How many nodes must be looked at for degrees, by estimate.
     """
 
     rows: Mapping[int, int]
@@ -43,6 +46,7 @@ class Encoding:
     query: QueryWords
     node_masks: NDArray[np.uint32] | None
     relationship_masks: NDArray[np.uint32] | None
+    looks: float
 
 
 def levels_of(bound: BoundQuery) -> list[list[int]]:
@@ -77,8 +81,50 @@ def label_ids(bound: BoundQuery) -> set[int]:
     return ids
 
 
+def degree_looks(bound: BoundQuery, *, explores: bool) -> dict[Degree, float]:
+    """How many nodes must be looked at for each degree that is needed, by estimate."""
+    reached = _reached(bound) if explores else [each.cardinality for each in bound.nodes]
+    looks: dict[Degree, float] = {}
+    for node in bound.nodes:
+        for need in _degrees(node):
+            looks[need] = looks.get(need, 0.0) + reached[node.position]
+    return looks
+
+
+def exploring_looks(bound: BoundQuery) -> float:
+    """How many nodes and entries exploring and refining look at, by estimate."""
+    reached = _reached(bound)
+    shares = [
+        count / max(node.cardinality, 1.0) for count, node in zip(reached, bound.nodes, strict=True)
+    ]
+    entries = (
+        each.cardinality * min(shares[each.source], shares[each.target], 1.0)
+        for each in bound.relationships
+    )
+    return sum(reached) + _LOOKS_PER_ENTRY * sum(entries)
+
+
+def _reached(bound: BoundQuery) -> list[float]:
+    """Per query node how many nodes are marked from the level before, by estimate."""
+    reached: dict[int, float] = {}
+    for position in (position for level in levels_of(bound) for position in level):
+        counts = [bound.nodes[position].cardinality]
+        for each in bound.relationships:
+            if position in (each.source, each.target):
+                other = each.target if each.source == position else each.source
+                if other in reached:
+                    before = max(bound.nodes[other].cardinality, 1.0)
+                    counts.append(reached[other] * each.cardinality / before)
+        reached[position] = min(counts)
+    return [reached[each.position] for each in bound.nodes]
+
+
 def encode_query(
-    bound: BoundQuery, masks: Masks, graph: DeviceGraph, slots: Mapping[int, int]
+    bound: BoundQuery,
+    masks: Masks,
+    graph: DeviceGraph,
+    slots: Mapping[int | Degree, int],
+    looks: Mapping[Degree, float],
 ) -> Encoding:
     """The arrays of a query.
 
@@ -86,7 +132,8 @@ def encode_query(
         bound: The query.
         masks: What predicates leave.
         graph: Where deep label programs are evaluated.
-        slots: Row of each label's bitmap.
+        slots: Row of each label's bitmap, and of those of some degrees.
+        looks: How many nodes must be looked at for each degree, by estimate.
     """
     levels = levels_of(bound)
     order = [position for level in levels for position in level]
@@ -98,9 +145,9 @@ def encode_query(
     query_rows = [
         QueryRow(
             level=level_of[position],
-            labels=_label_words(bound.nodes[position].labels, slots),
+            labels=_label_words(bound.nodes[position], slots),
             mask_slot=node_slots.get(position),
-            degrees=_degrees(bound.nodes[position]),
+            degrees=tuple(each for each in _degrees(bound.nodes[position]) if each not in slots),
             adjacencies=_adjacencies(bound, position, rows, relationship_slots),
         )
         for position in order
@@ -112,6 +159,7 @@ def encode_query(
         write_query(query_rows),
         _joined(list(node_masks.values())),
         _joined(list(masks.relationships.values())),
+        sum(count for degree, count in looks.items() if degree not in slots),
     )
 
 
@@ -166,13 +214,19 @@ def _bitmap_of(operation: LabelOp, label: int) -> int:
     return ANY_LABEL if operation is LabelOp.ANY else label
 
 
-def _label_words(program: _LabelProgram, slots: Mapping[int, int]) -> tuple[tuple[int, int], ...]:
-    if _depth(program) > LABEL_STACK:
-        return ()
-    return tuple(
-        (operation.value, slots.get(_bitmap_of(operation, label), 0))
-        for operation, label in program
-    )
+def _label_words(node: BoundNode, slots: Mapping[int | Degree, int]) -> tuple[tuple[int, int], ...]:
+    """Its label program, and the degrees that have bitmaps as if they were labels, too."""
+    words: list[tuple[int, int]] = []
+    if _depth(node.labels) <= LABEL_STACK:
+        words += [
+            (operation.value, slots.get(_bitmap_of(operation, label), 0))
+            for operation, label in node.labels
+        ]
+    for need in _degrees(node):
+        if need in slots:
+            both = [(LabelOp.AND.value, 0)] if words else []
+            words += [(LabelOp.LABEL.value, slots[need]), *both]
+    return tuple(words)
 
 
 def _depth(program: _LabelProgram) -> int:

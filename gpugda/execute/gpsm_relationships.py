@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gpugda.device.buffers import DeviceArray
-    from gpugda.execute.gpsm_filter import Candidates
+    from gpugda.execute.candidates import CollectedCandidates
     from gpugda.execute.gpsm_run import Run
     from gpugda.plan.plan import BoundQuery, PlanStep
 
@@ -47,7 +47,7 @@ class RelationshipTables:
 
 
 def assemble_relationships(
-    run: Run, bound: BoundQuery, candidates: Candidates
+    run: Run, bound: BoundQuery, candidates: CollectedCandidates
 ) -> RelationshipTables | None:
     """Counts, decides the order, writes; None as soon as a query relationship has no candidates."""
     ends = {
@@ -81,7 +81,7 @@ class _Counted:
 
 
 def _count(
-    run: Run, bound: BoundQuery, candidates: Candidates, ends: Mapping[int, int]
+    run: Run, bound: BoundQuery, candidates: CollectedCandidates, ends: Mapping[int, int]
 ) -> _Counted:
     """Tables looked up by these ends."""
     run.check_deadline()
@@ -98,7 +98,9 @@ def _count(
     return _Counted(sections, words, offsets)
 
 
-def _sections(bound: BoundQuery, candidates: Candidates, ends: Mapping[int, int]) -> list[Section]:
+def _sections(
+    bound: BoundQuery, candidates: CollectedCandidates, ends: Mapping[int, int]
+) -> list[Section]:
     sections: list[Section] = []
     first_row = 0
     for each in bound.relationships:
@@ -118,7 +120,7 @@ def _totals(run: Run, counted: _Counted) -> dict[int, int]:
 
 
 def _write(
-    run: Run, candidates: Candidates, counted: _Counted, total: int
+    run: Run, candidates: CollectedCandidates, counted: _Counted, total: int
 ) -> tuple[DeviceArray, DeviceArray]:
     """End nodes and relationship indexes of all entries."""
     what = "candidate relationships"

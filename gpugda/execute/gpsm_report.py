@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import StrategyReport
-    from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_join import JoinWindows
     from gpugda.execute.gpsm_relationships import RelationshipTables
     from gpugda.execute.gpsm_steps import JoinStep

@@ -15,6 +15,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.embeddings import Masks
 from gpugda.execute.environment import Environment
 from gpugda.execute.expressions import evaluate_truth
+from gpugda.execute.indexed_nodes import indexed_nodes
 from gpugda.execute.operands import Flags, check_faults, either
 from gpugda.execute.parameters import Parameters
 from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, LabelOp
@@ -30,6 +31,9 @@ __all__ = ["make_masks", "mask_query"]
 
 _FEW = 16
 """A label is selective when fewer than one in so many nodes has it."""
+
+_FEW_BITS = 256
+"""Times fewer bits than nodes are set one by one."""
 
 
 def mask_query(
@@ -97,6 +101,8 @@ class _MaskMaker:
     def of_node(self, node: BoundNode, rows: NDArray[np.uint32] | None) -> NDArray[np.uint32]:
         if rows is None:
             rows = _labelled(node, self.graph)
+        if rows is None:
+            rows = indexed_nodes(node.predicates, self.graph, self.parameters)
         return self._mask(node, ColumnKind.NODE, self.graph.node_count, rows)
 
     def of_relationship(self, relationship: BoundRelationship) -> NDArray[np.uint32]:
@@ -171,6 +177,11 @@ def _labelled(node: BoundNode, graph: DataGraph) -> NDArray[np.uint32] | None:
 def _bitmap(kept: Flags, count: int, rows: NDArray[np.uint32] | None) -> NDArray[np.uint32]:
     if rows is None:
         flags = np.full(count, kept) if isinstance(kept, bool) else kept
+    elif len(rows) * _FEW_BITS < count:
+        words = np.zeros((count + 31) // 32, dtype=np.uint32)
+        found = rows if kept is True else rows[:0] if kept is False else rows[kept]
+        np.bitwise_or.at(words, found >> 5, np.uint32(1) << (found & 31))
+        return words
     else:
         flags = np.zeros(count, dtype=np.bool_)
         flags[rows] = kept

@@ -319,6 +319,35 @@ def test_any_query_by_other_ways(context, way, case):
         assert count(strategy, plan, masks) == expected.total()
 
 
+FILTERS = {
+    "by many items": {
+        "execute.extend_filter._MOST_WORDS": 0,
+        "execute.extend_filter._MOST_EXPLORED_WORDS": 0,
+    },
+    "given up": {"execute.extend_filter._MOST_LOOKS": 3},
+    "listed when asked for": {"execute.extend_filter._MOST_LISTED": 1},
+    "with bitmaps of degrees": {
+        "device.node_bitmaps._FEWEST_LOOKS": 0,
+        "device.node_bitmaps._SHARE_OF_NODES": 0.0,
+    },
+}
+
+
+@pytest.mark.parametrize("way", FILTERS)
+@pytest.mark.parametrize("explores", [False, True])
+@given(case=cases(), refinement=st.sampled_from(["off", "once", "fixpoint"]))
+def test_any_query_by_other_filters(context, way, explores, case, refinement):
+    graph, plan, masks, wanted = case
+    expected = all_embeddings(graph, plan, masks)
+    with pytest.MonkeyPatch.context() as patch:
+        for place, value in FILTERS[way].items():
+            patch.setattr(f"gpugda.{place}", value)
+        patch.setattr("gpugda.execute.extend.pays_exploring", lambda *_: explores)
+        strategy = strategy_for(context, graph, refinement=refinement)
+        assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+        assert count(strategy, plan, masks) == expected.total()
+
+
 @st.composite
 def cyclic_cases(draw):
     """Query graphs with many cycles over one or two types, with and without parallel ones."""
@@ -512,8 +541,8 @@ def test_threads_take_turns(context, monkeypatch):
         assert all(threads.map(work, range(60)))
 
 
-@pytest.mark.parametrize("launch", [1, 4, 9, 14, 19])
-def test_interruption_frees_everything(context, monkeypatch, launch):
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8, 1.0])
+def test_interruption_frees_everything(context, monkeypatch, share):
     strategy = strategy_for(context, dense_graph(6))
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     found_by(strategy, plan)  # uploads the graph
@@ -526,18 +555,21 @@ def test_interruption_frees_everything(context, monkeypatch, launch):
 
     def interrupted(self, *arguments):
         launches.append(self.name)
-        if len(launches) == launch:
+        if len(launches) == last:
             raise KeyboardInterrupt
         really_launch(self, *arguments)
 
-    monkeypatch.setattr(ExtendStrategy, "_workspace", workspace)
-    monkeypatch.setattr(Kernel, "_launch", interrupted)
     for run in (lambda: found_by(strategy, plan), lambda: count(strategy, plan)):
-        launches.clear()
         strategy._kept.drop()  # else there are fewer launches
-        with pytest.raises(KeyboardInterrupt):
-            run()
-    monkeypatch.setattr(Kernel, "_launch", really_launch)
+        _, names = launches_of(monkeypatch, run)
+        launches.clear()
+        last = 1 + round(share * (len(names) - 1))
+        strategy._kept.drop()
+        with monkeypatch.context() as patch:
+            patch.setattr(ExtendStrategy, "_workspace", workspace)
+            patch.setattr(Kernel, "_launch", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                run()
     assert [each.budget.used for each in workspaces] == [strategy._graph.nbytes] * 2
     assert found_by(strategy, plan).total() == 210
     strategy._graph.close()
@@ -575,7 +607,7 @@ def test_candidates_are_kept_for_the_same_query_and_masks(context, monkeypatch):
         is_new = not any(each.is_of(plan.bound, masks) for each in strategy._kept._queries)
         rows, names = launches_of(monkeypatch, lambda masks=masks: count(strategy, plan, masks))
         assert rows == bits.bit_count() * 6
-        assert ("check_candidates" in names) == is_new
+        assert bool({"check_candidates", "filter_all"}.intersection(names)) == is_new
     assert len(strategy._kept._queries) == 2
     other = make_plan([Node()] * 2, [Relationship(0, 1)])
     assert count(strategy, other) == 36

@@ -1,0 +1,123 @@
+"""Candidates for the strategy ``extend``: in one launch where there is little to do on a CPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.candidate_filter import Batch
+from gpugda.execute.candidate_estimates import SMALL
+from gpugda.execute.candidates import Candidates
+from gpugda.execute.gpsm_filter import encode_filter, explore_candidates
+from gpugda.execute.gpsm_query import exploring_looks
+
+if TYPE_CHECKING:
+    from gpugda.device.buffers import DeviceArray
+    from gpugda.device.candidate_filter import FilterArrays
+    from gpugda.device.small_filter import SmallFilter
+    from gpugda.execute.embeddings import Masks
+    from gpugda.execute.gpsm_query import Encoding
+    from gpugda.execute.gpsm_run import Run
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["filter_for_extension"]
+
+_MOST_WORDS = 1 << 17
+"""Of the matrix, for one work item: it goes through them some times."""
+_MOST_EXPLORED_WORDS = 1 << 20
+"""By many items they are gone through more often, together with sums of twice their size."""
+_MOST_LOOKS = 1 << 17
+"""After twice as many entries as are thought to be worth it, one work item gives up."""
+_MOST_LISTED = 1 << 16
+_ARRAYS_AT_LEAST = 4
+"""Times what one work item needs must be free: it is not worth going near the limit."""
+
+
+def filter_for_extension(
+    run: Run,
+    small: SmallFilter | None,
+    bound: BoundQuery,
+    masks: Masks,
+    rounds: int | None,
+    *,
+    explore: bool,
+) -> Candidates | None:
+    """The candidates of all query nodes; None as soon as one has none.
+
+    Args:
+        run: Of the query.
+        small: Filters by one work item; None where the device is none for that.
+        bound: The query, with cardinalities `with_counts`.
+        masks: What predicates leave.
+        rounds: How often candidates are refined; None until nothing changes.
+        explore: Shall neighbourhoods be looked at? Else labels, degrees and predicates decide.
+    """
+    explores = explore and bool(bound.relationships)
+    arrays, encoding = encode_filter(run, bound, masks, explores=explores)
+    if small is not None and _is_small(run, arrays, encoding, bound, explores=explores):
+        outcome = small.filter_all(
+            run.workspace,
+            arrays,
+            len(bound.nodes),
+            explores=explores,
+            rounds=rounds,
+            most_looks=_MOST_LOOKS,
+            most_nodes=min(_MOST_LISTED, len(bound.nodes) * arrays.node_count),
+        )
+        if outcome is not None:
+            lists = {} if outcome.nodes is None else _lists(outcome.nodes, outcome.counts)
+            return _candidates(
+                arrays, encoding, outcome.matrix, outcome.counts, lists, explored=explores
+            )
+        # Neighbours are more than was thought, so that looking at them does not pay.
+        explores = False
+    if explores:
+        return explore_candidates(run, arrays, encoding, rounds)
+    matrix, counts = _checked(run, arrays, len(bound.nodes))
+    return _candidates(arrays, encoding, matrix, counts, {}, explored=False)
+
+
+def _is_small(
+    run: Run, arrays: FilterArrays, encoding: Encoding, bound: BoundQuery, *, explores: bool
+) -> bool:
+    words = len(encoding.rows) * arrays.words
+    needed = 4 * (2 * words + _MOST_LISTED)
+    most = _MOST_EXPLORED_WORDS if explores else _MOST_WORDS
+    if words > most or needed * _ARRAYS_AT_LEAST > run.workspace.available:
+        return False
+    looks = exploring_looks(bound) if explores else 0.0
+    return encoding.looks + looks <= SMALL
+
+
+def _checked(run: Run, arrays: FilterArrays, rows: int) -> tuple[DeviceArray, list[int]]:
+    run.check_deadline()
+    workspace, kernels = run.workspace, run.kernels.candidate_filter
+    matrix = workspace.allocate(rows * arrays.words, np.uint32, "candidates")
+    counts = workspace.upload(np.zeros(rows, dtype=np.uint32), "counts of candidates")
+    kernels.check_candidates(arrays, Batch(0, rows), None, matrix)
+    kernels.count_candidates(arrays, rows, matrix, counts)
+    found = workspace.download(counts).tolist()
+    workspace.release(counts)
+    return matrix, found
+
+
+def _lists(nodes: DeviceArray, counts: list[int]) -> dict[int, tuple[DeviceArray, int]]:
+    firsts = np.cumsum([0, *counts]).tolist()
+    return {row: (nodes, first) for row, first in enumerate(firsts[:-1])}
+
+
+def _candidates(
+    arrays: FilterArrays,
+    encoding: Encoding,
+    matrix: DeviceArray,
+    counts: list[int],
+    lists: dict[int, tuple[DeviceArray, int]],
+    *,
+    explored: bool,
+) -> Candidates | None:
+    if 0 in counts:
+        return None
+    return Candidates(
+        encoding.rows, arrays, encoding.query.adjacencies, matrix, counts, lists, explored
+    )
