@@ -25,6 +25,7 @@ __all__ = ["SMALLEST_BYTES", "ArrayPool", "DeviceArray", "MemoryBudget", "Worksp
 SMALLEST_BYTES = 256
 """No array takes less."""
 _SMALL_UPLOAD_BYTES = 1 << 20
+_SMALL_DOWNLOAD_BYTES = 1 << 16
 _MOST_POOLED_ARRAYS = 64
 _MOST_FILLED_BYTES = 1 << 30
 """At once: not every driver counts in 64 bits."""
@@ -258,6 +259,13 @@ class Workspace:
 
     def download_at(self, array: DeviceArray, places: Sequence[int]) -> list[int]:
         """Single elements, waiting once."""
+        if not places:
+            return []
+        first, last = min(places), max(places)
+        if (last - first) * array.dtype.itemsize < _SMALL_DOWNLOAD_BYTES:
+            # One copy takes no longer than one of these elements would.
+            values = self.download(array, first, last - first + 1)
+            return values[np.subtract(places, first)].tolist()
         values = np.empty(len(places), dtype=array.dtype)
         size = array.dtype.itemsize
         events = [
@@ -273,7 +281,7 @@ class Workspace:
             for number, place in enumerate(places)
         ]
         del events  # kept until the last read, for dropping one waits
-        return [int(value) for value in values]
+        return values.tolist()
 
     def trim(self) -> None:
         """Frees what is idle."""

@@ -89,14 +89,38 @@ class LeafProduct:
 
 def find_product(bound: BoundQuery, graph: DataGraph, masks: Masks) -> LeafProduct | None:
     """The leaves that can be multiplied; None where there are too few."""
+    leaves = _all_leaves(bound)
+    if len(leaves) < _FEWEST_LEAVES:
+        return None
     found = _Leaves(bound, graph, masks)
-    leaves = found.all()
     while len(leaves) >= _FEWEST_LEAVES:
         made = found.factors(leaves)
         if not isinstance(made, int):
             return found.result(leaves, made)
         del leaves[made]  # no formula is exact: it is joined, and may now be in others' way
     return None
+
+
+def _all_leaves(bound: BoundQuery) -> dict[int, int]:
+    """The anchor of each leaf by its relationship, what is tested in another way left out."""
+    tested = {
+        Variable(test.on_nodes, each)
+        for test in bound.tests
+        if not _keeps_apart(test)
+        for each in (test.left, test.right)
+    }
+    degrees = [0] * len(bound.nodes)
+    for each in bound.relationships:
+        degrees[each.source] += 1
+        degrees[each.target] += 1
+    leaves: dict[int, int] = {}
+    for each in bound.relationships:
+        # Of two nodes that have only each other, one is the anchor.
+        for leaf, anchor in ((each.target, each.source), (each.source, each.target)):
+            fits = leaf != anchor and degrees[leaf] == 1 and each.position not in leaves
+            if fits and not tested & {Variable(True, leaf), Variable(False, each.position)}:
+                leaves[each.position] = anchor
+    return leaves
 
 
 class _Leaves:
@@ -109,27 +133,6 @@ class _Leaves:
         }
         self._meetings = Meetings(bound, graph)
         self._clashes: dict[tuple[int, int], bool] = {}
-
-    def all(self) -> dict[int, int]:
-        """The anchor of each leaf by its relationship, what is tested in another way left out."""
-        tested = {
-            Variable(test.on_nodes, each)
-            for test in self._bound.tests
-            if not _keeps_apart(test)
-            for each in (test.left, test.right)
-        }
-        degrees = [0] * len(self._bound.nodes)
-        for each in self._bound.relationships:
-            degrees[each.source] += 1
-            degrees[each.target] += 1
-        leaves: dict[int, int] = {}
-        for each in self._bound.relationships:
-            # Of two nodes that have only each other, one is the anchor.
-            for leaf, anchor in ((each.target, each.source), (each.source, each.target)):
-                fits = leaf != anchor and degrees[leaf] == 1 and each.position not in leaves
-                if fits and not tested & {Variable(True, leaf), Variable(False, each.position)}:
-                    leaves[each.position] = anchor
-        return leaves
 
     def factors(self, leaves: dict[int, int]) -> tuple[LeafFactor, ...] | int:
         """The factors, or a leaf's relationship that must be joined."""

@@ -85,28 +85,29 @@ class Meetings:
     def __init__(self, bound: BoundQuery, graph: DataGraph) -> None:
         loops = graph.statistics.loop_counts
         self._types = [type_ids(each, graph) for each in bound.relationships]
-        self._differ = {
-            frozenset((test.left, test.right))
-            for test in bound.tests
-            if test.on_nodes and not test.equal
-        }
-        self._differ |= {
-            frozenset((each.source, each.target))
+        pairs = [(test.left, test.right) for test in bound.tests if _differing_nodes(test)]
+        pairs += [
+            (each.source, each.target)
             for each, types in zip(bound.relationships, self._types, strict=True)
             if not any(loops[kind] for kind in types)
-        }
-        self._differ |= set(_differently_labelled(bound, graph))
+        ]
+        pairs += _differently_labelled(bound, graph)
+        # Of each query node, a bit for each that it must differ from.
+        self._differ = [0] * len(bound.nodes)
+        for left, right in pairs:
+            self._differ[left] |= 1 << right
+            self._differ[right] |= 1 << left
         self._single = [is_single(each, graph) for each in bound.relationships]
-        self._never = any(len(nodes) == 1 for nodes in self._differ)
+        self._never = any(left == right for left, right in pairs)
 
     def can_meet(self, a: BoundRelationship, b: BoundRelationship) -> bool:
         """Could these two?"""
         if self._never or self._types[a.position].isdisjoint(self._types[b.position]):
             return False
-        if self._may_be_same((a.source, b.source), (a.target, b.target)):
+        if self._may_be_same(a.source, b.source, a.target, b.target):
             return True
         both_directed = a.directed and b.directed
-        return not both_directed and self._may_be_same((a.source, b.target), (a.target, b.source))
+        return not both_directed and self._may_be_same(a.source, b.target, a.target, b.source)
 
     def apart(self, a: BoundRelationship, b: BoundRelationship) -> VariableTest | None:
         """What says by their nodes that they differ; None where nodes do not decide that."""
@@ -122,16 +123,22 @@ class Meetings:
         second = pairs[1] if len(pairs) == 2 else None
         return VariableTest(*pairs[0], False, second)
 
-    def _may_be_same(self, first: tuple[int, int], second: tuple[int, int]) -> bool:
-        groups = [set(first), set(second)]
-        if not groups[0].isdisjoint(groups[1]):
-            groups = [groups[0] | groups[1]]
-        return not any(
-            frozenset(pair) in self._differ for group in groups for pair in combinations(group, 2)
-        )
+    def _may_be_same(self, a: int, b: int, c: int, d: int) -> bool:
+        """Could the first two be one data node, and the others one, too?"""
+        differ = self._differ
+        if differ[a] >> b & 1 or differ[c] >> d & 1:
+            return False
+        if a in (c, d) or b in (c, d):
+            all_four = 1 << a | 1 << b | 1 << c | 1 << d
+            return not any(differ[each] & all_four for each in (a, b, c, d))
+        return True
 
 
-def _differently_labelled(bound: BoundQuery, graph: DataGraph) -> Iterator[frozenset[int]]:
+def _differing_nodes(test: RowTest) -> bool:
+    return test.on_nodes and not test.equal
+
+
+def _differently_labelled(bound: BoundQuery, graph: DataGraph) -> Iterator[tuple[int, int]]:
     """Pairs of query nodes with one label each, which no data node has both."""
     labels = {
         node.position: node.labels[0][1]
@@ -140,4 +147,4 @@ def _differently_labelled(bound: BoundQuery, graph: DataGraph) -> Iterator[froze
     }
     for (node, label), (other, other_label) in combinations(labels.items(), 2):
         if label != other_label and graph.labels_apart(*sorted((label, other_label))):
-            yield frozenset((node, other))
+            yield node, other

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from gpugda.plan.cardinality import node_cardinality, relationship_cardinality
@@ -120,9 +120,14 @@ def _identities(asked: QueryGraph) -> Iterator[RowTest]:
 
 
 def _distinct_relationships(asked: QueryGraph, types: Sequence[TypeIds]) -> Iterator[RowTest]:
-    for a, b in combinations(asked.relationships, 2):
-        if a.clause == b.clause and _overlap(types[a.position], types[b.position]):
-            yield RowTest(on_nodes=False, left=a.position, right=b.position, equal=False)
+    kinds = [(each.clause, types[each.position]) for each in asked.relationships]
+    meet = {
+        (one, other): one[0] == other[0] and _overlap(one[1], other[1])
+        for one, other in product(set(kinds), repeat=2)
+    }
+    for left, right in combinations(range(len(kinds)), 2):
+        if meet[kinds[left], kinds[right]]:
+            yield RowTest(False, left, right, False)
 
 
 def _overlap(left: TypeIds, right: TypeIds) -> bool:
