@@ -156,6 +156,7 @@ class ExtendStrategy(DeviceStrategy):
                 wanted,
                 candidates.rows,
                 counting=counting and product is None,
+                explored=self._is_selective(bound, masks),
             )
             known = (bound, steps)
             if len(self._compiled) >= _MOST_COMPILED:

@@ -75,6 +75,7 @@ def make_drafts(
     known: Set[int],
     *,
     counting: bool,
+    loops_seen: Set[int] = frozenset(),
 ) -> list[Draft]:
     """The steps.
 
@@ -85,17 +86,25 @@ def make_drafts(
         tests: What rows must pass.
         known: Query relationships that somebody looks at.
         counting: Only the number of rows is asked for.
+        loops_seen: Loops of which each candidate has exactly one, that nobody looks at.
     """
-    drafts = _Drafts(bound, graph).of(order)
+    drafts = _Drafts(bound, graph, loops_seen).of(order)
     if counting:
         drafts = _folded(drafts, known)
     return _with_tests(drafts, tests)
 
 
 class _Drafts:
-    def __init__(self, bound: BoundQuery, graph: DataGraph) -> None:
-        self._bound = bound
-        self._graph = graph
+    def __init__(self, bound: BoundQuery, graph: DataGraph, loops_seen: Set[int]) -> None:
+        self._parallel = [most_parallel(each, graph) for each in bound.relationships]
+        self._at: list[list[BoundRelationship]] = [[] for _ in bound.nodes]
+        self._loops: list[list[int]] = [[] for _ in bound.nodes]
+        for each in bound.relationships:
+            if each.source != each.target:
+                self._at[each.source].append(each)
+                self._at[each.target].append(each)
+            elif each.position not in loops_seen:
+                self._loops[each.source].append(each.position)
 
     def of(self, order: Sequence[int]) -> list[Draft]:
         drafts: list[Draft] = []
@@ -117,13 +126,9 @@ class _Drafts:
             bound, rows = self._bound_at_once(links[:MOST_LINKS])
             drafts = [Draft(ExtendKind.EXTEND, node, followed, bound, most_rows=rows)]
         left = [each.position for each in links if each.position not in drafts[0].bound]
-        loops = [
-            each.position
-            for each in self._bound.relationships
-            if each.source == each.target == node
-        ]
         drafts += [
-            Draft(ExtendKind.CLOSE, each, (each,), frozenset((each,))) for each in (*left, *loops)
+            Draft(ExtendKind.CLOSE, each, (each,), frozenset((each,)))
+            for each in (*left, *self._loops[node])
         ]
         return drafts
 
@@ -132,7 +137,7 @@ class _Drafts:
         bound: list[int] = []
         rows = 1
         for each in links:
-            parallel = most_parallel(each, self._graph)
+            parallel = self._parallel[each.position]
             if rows * parallel <= MOST_ROWS_OF_PAIR:
                 bound.append(each.position)
                 rows *= parallel
@@ -142,14 +147,13 @@ class _Drafts:
         """To nodes that are there; first those that one search finds, as their nodes were bound."""
         links = [
             each
-            for each in self._bound.relationships
-            if (each.source == node and each.target in reached)
-            or (each.target == node and each.source in reached)
+            for each in self._at[node]
+            if (each.target if each.source == node else each.source) in reached
         ]
         return sorted(
             links,
             key=lambda each: (
-                most_parallel(each, self._graph),
+                self._parallel[each.position],
                 reached[each.source if each.target == node else each.target],
             ),
         )

@@ -104,10 +104,10 @@ class Meetings:
         """Could these two?"""
         if self._never or self._types[a.position].isdisjoint(self._types[b.position]):
             return False
-        if self._may_be_same(a.source, b.source, a.target, b.target):
+        if self._may_be_same((a.source, b.source), (a.target, b.target)):
             return True
         both_directed = a.directed and b.directed
-        return not both_directed and self._may_be_same(a.source, b.target, a.target, b.source)
+        return not both_directed and self._may_be_same((a.source, b.target), (a.target, b.source))
 
     def apart(self, a: BoundRelationship, b: BoundRelationship) -> VariableTest | None:
         """What says by their nodes that they differ; None where nodes do not decide that."""
@@ -123,14 +123,13 @@ class Meetings:
         second = pairs[1] if len(pairs) == 2 else None
         return VariableTest(*pairs[0], False, second)
 
-    def _may_be_same(self, a: int, b: int, c: int, d: int) -> bool:
-        """Could the first two be one data node, and the others one, too?"""
-        differ = self._differ
+    def _may_be_same(self, first: tuple[int, int], second: tuple[int, int]) -> bool:
+        (a, b), (c, d), differ = first, second, self._differ
         if differ[a] >> b & 1 or differ[c] >> d & 1:
             return False
-        if a in (c, d) or b in (c, d):
-            all_four = 1 << a | 1 << b | 1 << c | 1 << d
-            return not any(differ[each] & all_four for each in (a, b, c, d))
+        if a in second or b in second:
+            together = 1 << a | 1 << b | 1 << c | 1 << d
+            return not any(differ[each] & together for each in (a, b, c, d))
         return True
 
 
@@ -145,6 +144,9 @@ def _differently_labelled(bound: BoundQuery, graph: DataGraph) -> Iterator[tuple
         for node in bound.nodes
         if len(node.labels) == 1 and node.labels[0][0] is LabelOp.LABEL
     }
+    apart = {
+        pair for pair in combinations(sorted(set(labels.values())), 2) if graph.labels_apart(*pair)
+    }
     for (node, label), (other, other_label) in combinations(labels.items(), 2):
-        if label != other_label and graph.labels_apart(*sorted((label, other_label))):
+        if (label, other_label) in apart or (other_label, label) in apart:
             yield node, other

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from functools import lru_cache
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from gpugda.plan.cardinality import node_cardinality, relationship_cardinality
@@ -120,14 +121,24 @@ def _identities(asked: QueryGraph) -> Iterator[RowTest]:
 
 
 def _distinct_relationships(asked: QueryGraph, types: Sequence[TypeIds]) -> Iterator[RowTest]:
-    kinds = [(each.clause, types[each.position]) for each in asked.relationships]
-    meet = {
-        (one, other): one[0] == other[0] and _overlap(one[1], other[1])
-        for one, other in product(set(kinds), repeat=2)
-    }
+    numbers: dict[tuple[int, TypeIds], int] = {}
+    kinds = [
+        numbers.setdefault((each.clause, types[each.position]), len(numbers))
+        for each in asked.relationships
+    ]
+    meet = [
+        [clause == other and _overlap(ids, other_ids) for other, other_ids in numbers]
+        for clause, ids in numbers
+    ]
     for left, right in combinations(range(len(kinds)), 2):
-        if meet[kinds[left], kinds[right]]:
-            yield RowTest(False, left, right, False)
+        if meet[kinds[left]][kinds[right]]:
+            yield _must_differ(left, right)
+
+
+# Hundreds of them would live on with each plan, and Python would look through them for garbage.
+@lru_cache(maxsize=4096)
+def _must_differ(left: int, right: int) -> RowTest:
+    return RowTest(on_nodes=False, left=left, right=right, equal=False)
 
 
 def _overlap(left: TypeIds, right: TypeIds) -> bool:

@@ -69,17 +69,19 @@ def tokenise(text: str) -> list[Token]:
     """
     tokens: list[Token] = []
     append = tokens.append
+    end = 0
     for match in _TOKEN.finditer(text):
-        group = match.lastgroup
+        group, piece, start = match.lastgroup, match[0], end
+        end += len(piece)  # each character is part of one match: nothing lies between them
         if group == "skip":
             continue
-        piece = match[0]
-        if group == "word":
-            append((_word_kind(piece, text, match), piece, match.start(), match.end()))
-        elif group == "symbol":
-            append((piece, piece, match.start(), match.end()))
+        if group == "symbol":
+            append((piece, piece, start, end))
+        elif group == "word":
+            kind = piece.upper() if piece.isascii() else _name_kind(piece, text, start)
+            append((kind, piece, start, end))
         else:
-            append(_other_token(str(group), piece, text, match.start(), match.end()))
+            append(_other_token(str(group), piece, text, start, end))
     if "\\u" in text:
         _refuse_escapes_outside_strings(text, tokens)
     tokens.extend([("end", "", len(text), len(text))] * 3)
@@ -96,13 +98,11 @@ def describe(token: Token) -> str:
     return f"'{piece}'" if len(piece) <= 40 else f"'{piece[:37]}...'"
 
 
-def _word_kind(piece: str, text: str, match: re.Match[str]) -> str:
-    if piece.isascii():
-        return piece.upper()
+def _name_kind(piece: str, text: str, start: int) -> str:
     # Checked character by character: str.isidentifier() alone knows no currency signs.
     for offset, character in enumerate(piece):
         if not (("a" + character).isidentifier() or unicodedata.category(character) == "Sc"):
-            place = Span(match.start() + offset, match.start() + offset + 1)
+            place = Span(start + offset, start + offset + 1)
             raise CypherSyntaxError(_cannot_read(character), text, place)
     return "name"
 
