@@ -272,7 +272,8 @@ class Workspace:
         if (last - first) * array.dtype.itemsize < _SMALL_DOWNLOAD_BYTES:
             # One copy takes no longer than one of these elements would.
             values = self.download(array, first, last - first + 1)
-            return values[np.subtract(places, first)].tolist()
+            found: list[int] = values[np.subtract(places, first)].tolist()
+            return found
         values = np.empty(len(places), dtype=array.dtype)
         size = array.dtype.itemsize
         events = [
@@ -288,7 +289,7 @@ class Workspace:
             for number, place in enumerate(places)
         ]
         del events  # kept until the last read, for dropping one waits
-        return values.tolist()
+        return [int(value) for value in values]
 
     def trim(self) -> None:
         """Frees what is idle."""

@@ -6,12 +6,13 @@ from itertools import pairwise
 from typing import NoReturn
 
 from gpugda.query import ast
-from gpugda.query.parse_relationships import DASHES, LEFT, RIGHT, RelationshipParser
+from gpugda.query.parse_plain import PlainParser
+from gpugda.query.parse_relationships import DASHES, LEFT, RIGHT
 
 __all__ = ["PatternParser"]
 
 
-class PatternParser(RelationshipParser):
+class PatternParser(PlainParser):
     """Reads the patterns of MATCH, and paths as they stand in expressions."""
 
     __slots__ = ()
@@ -98,17 +99,17 @@ class PatternParser(RelationshipParser):
             if self._group_follows():
                 elements.append(self._group())
             else:
-                elements.append(self._node())
+                elements.append(self.plain_node() or self._node())
                 self._relationships(elements)
         self._check_neighbours(elements)
         return tuple(elements)
 
     def _relationships(self, elements: list[ast.PatternElement]) -> None:
         while self.kind in DASHES or self.kind in LEFT:
-            elements.append(self.relationship(may_repeat=True))
+            elements.append(self.plain_relationship() or self.relationship(may_repeat=True))
             if self._group_follows():
                 self.fail("a relationship must lead to a node, such as (), not to a group")
-            elements.append(self._node())
+            elements.append(self.plain_node() or self._node())
 
     def _check_neighbours(self, elements: list[ast.PatternElement]) -> None:
         """Without a relationship between them, parts stand side by side only if one repeats."""
