@@ -14,10 +14,12 @@ from gpugda.query.parser import parse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_PIECES = (
-    "( ) [ ] - > < -- --> <-- : A B n IS WHERE | & ! * + { } , = (n) (m:B) -[:T]-> <-[r]- n:A"
-    " [(n)-->(b:A|b.x)] ANY ALL SHORTEST 2 1..3 $p % shortestPath `a b` AND $ 'x' – ⟨"
-).split(" ")
+_PIECES = [
+    *("(", ")", "[", "]", "-", ">", "<", "--", "-->", "<--", ":", "|", "&", "!", "*", "+", "{"),
+    *("}", ",", "=", "$", "%", "2", "1..3", "$p", "'x'", "`a b`", "\u2013", "\u27e8", "A", "n"),
+    *("IS", "WHERE", "AND", "ANY", "ALL", "SHORTEST", "shortestPath", "(n)", "(m:B)", "n:A"),
+    *("-[:T]->", "<-[r]-", "[(n)-->(b:A|b.x)]"),
+]
 
 
 def _outcome(text: str) -> str:
