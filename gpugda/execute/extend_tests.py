@@ -10,7 +10,7 @@ from gpugda.execute.gpsm_steps import Variable
 from gpugda.plan.plan import LabelOp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
@@ -27,9 +27,9 @@ class VariableTest:
     equal: bool
     second: tuple[Variable, Variable] | None = None
 
-    def variables(self) -> set[Variable]:
+    def variables(self) -> tuple[Variable, ...]:
         """What must be known."""
-        return {self.left, self.right, *(self.second or ())}
+        return self.left, self.right, *(self.second or ())
 
 
 def type_ids(each: BoundRelationship, graph: DataGraph) -> frozenset[int]:
@@ -99,10 +99,13 @@ class Meetings:
             self._differ[right] |= 1 << left
         self._single = [is_single(each, graph) for each in bound.relationships]
         self._never = any(left == right for left, right in pairs)
+        self._near = _near(bound, self._differ)
 
     def can_meet(self, a: BoundRelationship, b: BoundRelationship) -> bool:
         """Could these two?"""
-        if self._never or self._types[a.position].isdisjoint(self._types[b.position]):
+        if self._never or not self._near[a.position] >> b.position & 1:
+            return False
+        if self._types[a.position].isdisjoint(self._types[b.position]):
             return False
         if self._may_be_same((a.source, b.source), (a.target, b.target)):
             return True
@@ -131,6 +134,27 @@ class Meetings:
             together = 1 << a | 1 << b | 1 << c | 1 << d
             return not any(differ[each] & together for each in (a, b, c, d))
         return True
+
+
+def _near(bound: BoundQuery, differ: Sequence[int]) -> list[int]:
+    """Of each query relationship, a bit for each other one none of whose ends must be elsewhere."""
+    starting, ending = [0] * len(differ), [0] * len(differ)
+    undirected = 0
+    for each in bound.relationships:
+        starting[each.source] |= 1 << each.position
+        ending[each.target] |= 1 << each.position
+        undirected |= 0 if each.directed else 1 << each.position
+    starts, ends = [0] * len(differ), [0] * len(differ)
+    for node, others in enumerate(differ):
+        for other in range(len(differ)):
+            if not others >> other & 1:
+                starts[node] |= starting[other]
+                ends[node] |= ending[other]
+    return [
+        (starts[each.source] & ends[each.target])
+        | (ends[each.source] & starts[each.target] & (undirected if each.directed else -1))
+        for each in bound.relationships
+    ]
 
 
 def _differing_nodes(test: RowTest) -> bool:

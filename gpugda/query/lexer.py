@@ -32,11 +32,14 @@ _RIGHT_HEADS: Final = "\u27e9\u3009\ufe65\uff1e"
 _BLANKS: Final = (
     r" \t\n\x0b\f\r\x1c-\x1f\x85\xa0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-_NOT_ASCII_LETTER: Final = rf"\x00-\x7f{_BLANKS}{_LINES}{_LEFT_HEADS}{_RIGHT_HEADS}"
+_NO_LETTERS: Final = (
+    rf"\x00-#%-/:-@\[-^`{{-\x7f{_BLANKS}{_LINES}{_LEFT_HEADS}{_RIGHT_HEADS}"  # but for $
+)
 
 _TOKEN: Final = re.compile(
-    rf"""(?P<skip>[{_BLANKS}]++|//[^\n\r]*+|/\*.*?\*/)
-    |(?P<word>(?:[A-Za-z_]|[^{_NOT_ASCII_LETTER}])(?:[A-Za-z0-9_$]|[^{_NOT_ASCII_LETTER}])*+)
+    rf"""(?P<bracket>[][(){{}},])
+    |(?P<skip>[{_BLANKS}]++|//[^\n\r]*+|/\*.*?\*/)
+    |(?P<word>[^{_NO_LETTERS}$0-9][^{_NO_LETTERS}]*+)
     |(?P<number>(?:[0-9][0-9_]*+)?\.[0-9][0-9_]*+(?:[eE][+-]?[0-9][0-9_]*+)?\w*+
         |[0-9][0-9_]*+[eE][+-]?[0-9][0-9_]*+\w*+
         |[0-9]\w*+)
@@ -75,7 +78,7 @@ def tokenise(text: str) -> list[Token]:
         end += len(piece)  # each character is part of one match: nothing lies between them
         if group == "skip":
             continue
-        if group == "symbol":
+        if group == "bracket" or group == "symbol":
             append((piece, piece, start, end))
         elif group == "word":
             kind = piece.upper() if piece.isascii() else _name_kind(piece, text, start)

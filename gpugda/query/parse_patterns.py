@@ -27,6 +27,9 @@ class PatternParser(PlainParser):
     def pattern(self) -> ast.Pattern:
         """Reads ``[name =] [selector] path``."""
         start = self.start
+        if self.kind == "(":
+            elements = self._elements()
+            return ast.Pattern(self.span_since(start), None, elements)
         variable = None
         if self.is_word() and self.ahead() == "=":
             variable = self.variable()
@@ -95,21 +98,26 @@ class PatternParser(PlainParser):
     # -------------------------------------------------------------- elements
     def _elements(self) -> tuple[ast.PatternElement, ...]:
         elements: list[ast.PatternElement] = []
+        parts = 0
         while not elements or self.kind == "(":
-            if self._group_follows():
+            parts += 1
+            node = self.plain_node()
+            if node is None and self._group_follows():
                 elements.append(self._group())
             else:
-                elements.append(self.plain_node() or self._node())
+                elements.append(node or self._node())
                 self._relationships(elements)
-        self._check_neighbours(elements)
+        if parts > 1:
+            self._check_neighbours(elements)
         return tuple(elements)
 
     def _relationships(self, elements: list[ast.PatternElement]) -> None:
         while self.kind in DASHES or self.kind in LEFT:
             elements.append(self.plain_relationship() or self.relationship(may_repeat=True))
-            if self._group_follows():
+            node = self.plain_node()
+            if node is None and self._group_follows():
                 self.fail("a relationship must lead to a node, such as (), not to a group")
-            elements.append(self.plain_node() or self._node())
+            elements.append(node or self._node())
 
     def _check_neighbours(self, elements: list[ast.PatternElement]) -> None:
         """Without a relationship between them, parts stand side by side only if one repeats."""
