@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,12 @@ class VariableTest:
 
 def type_ids(each: BoundRelationship, graph: DataGraph) -> frozenset[int]:
     """Types that a query relationship allows."""
-    return frozenset(range(len(graph.types)) if each.types is None else each.types)
+    return _type_ids(each.types, len(graph.types))
+
+
+@lru_cache(maxsize=256)
+def _type_ids(types: tuple[int, ...] | None, count: int) -> frozenset[int]:
+    return frozenset(range(count) if types is None else types)
 
 
 def most_parallel(each: BoundRelationship, graph: DataGraph) -> int:
@@ -60,7 +66,7 @@ def variable_tests(bound: BoundQuery, graph: DataGraph) -> list[VariableTest]:
     for test in bound.tests:
         if test.on_nodes or test.equal or test.left == test.right:
             tests.append(_test(test))
-        else:
+        elif meetings.near[test.left] >> test.right & 1:
             a, b = bound.relationships[test.left], bound.relationships[test.right]
             if meetings.can_meet(a, b):
                 tests.append(meetings.apart(a, b) or _test(test))
@@ -80,6 +86,9 @@ class Meetings:
     Not if a query node of the one then was the same data node as one that it must differ from, or
     that has a label which is on no node with its own, or that it has a relationship to, of a type
     without loops in the graph.
+
+    Attributes:
+        near: Of each query relationship, a bit for each one that it may meet, at first sight.
     """
 
     def __init__(self, bound: BoundQuery, graph: DataGraph) -> None:
@@ -98,12 +107,12 @@ class Meetings:
             self._differ[left] |= 1 << right
             self._differ[right] |= 1 << left
         self._single = [is_single(each, graph) for each in bound.relationships]
-        self._never = any(left == right for left, right in pairs)
-        self._near = _near(bound, self._differ)
+        never = any(left == right for left, right in pairs)
+        self.near = [0] * len(bound.relationships) if never else _near(bound, self._differ)
 
     def can_meet(self, a: BoundRelationship, b: BoundRelationship) -> bool:
         """Could these two?"""
-        if self._never or not self._near[a.position] >> b.position & 1:
+        if not self.near[a.position] >> b.position & 1:
             return False
         if self._types[a.position].isdisjoint(self._types[b.position]):
             return False

@@ -32,9 +32,8 @@ _RIGHT_HEADS: Final = "\u27e9\u3009\ufe65\uff1e"
 _BLANKS: Final = (
     r" \t\n\x0b\f\r\x1c-\x1f\x85\xa0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-_NO_LETTERS: Final = (
-    rf"\x00-#%-/:-@\[-^`{{-\x7f{_BLANKS}{_LINES}{_LEFT_HEADS}{_RIGHT_HEADS}"  # but for $
-)
+# What ends a word; digits and $ only cannot begin one.
+_NO_LETTERS: Final = rf"\x00-#%-/:-@\[-^`{{-\x7f{_BLANKS}{_LINES}{_LEFT_HEADS}{_RIGHT_HEADS}"
 
 _TOKEN: Final = re.compile(
     rf"""(?P<bracket>[][(){{}},])
