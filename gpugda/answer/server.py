@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.declined import Declined
 from gpugda.answer.native import answer_natively
-from gpugda.answer.on_graph import GraphAnswer, answer_by_reference, answer_on_device
+from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
 from gpugda.answer.projection import leads_outside
 from gpugda.data.columns import ColumnKind
 from gpugda.data.property_store import PropertyNotReadError
@@ -34,34 +34,26 @@ from gpugda.errors import (
     StaleSnapshotError,
     UnsupportedQueryError,
 )
-from gpugda.live.entities import load_entities, worth_completing
-from gpugda.live.properties import (
-    MissingProperties,
-    load_properties,
-    missing_properties,
-)
+from gpugda.live.properties import missing_properties
 from gpugda.query.property_needs import property_needs
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
+    from gpugda.answer.on_graph import GraphAnswer
     from gpugda.answer.request import Request
     from gpugda.answer.routing import Router
     from gpugda.execute.device_session import DeviceSession
-    from gpugda.execute.result_table import ResultTable
     from gpugda.live.keeper import SnapshotKeeper
     from gpugda.loading import LoadedGraph
     from gpugda.plan.plan import Plan
     from gpugda.plan.route import Verdict
-    from gpugda.ports import DatabaseServer, DatabaseVersion, Progress
+    from gpugda.ports import DatabaseServer, Progress
     from gpugda.query.query_graph import Query
     from gpugda.result.result import Result
 
 __all__ = ["ServerAnswers"]
 
 logger = logging.getLogger(__name__)
-
-_ATTEMPTS = 3
-"""How often a demanded engine is given a newer snapshot before it is said that this is futile."""
 
 _LEARNING_SECONDS = 2.0
 """What finding out the database's time for a text may cost it, each time."""
@@ -100,9 +92,8 @@ class ServerAnswers:
         self._keeper = keeper
         self._session = session
         self._router = router
-        self._progress = progress
+        self._snapshot = SnapshotAnswers(server, keeper, session, progress)
         self._unusable = False
-        self._completed: tuple[DatabaseVersion | None, MissingProperties] | None = None
 
     @property
     def loaded(self) -> LoadedGraph | None:
@@ -134,11 +125,11 @@ class ServerAnswers:
             QueryError: See `Accelerator.run`.
             SourceError: There is no snapshot, and none can be read.
         """
-        return self._any_snapshot().plan(self._checked(request), request.strategy)
+        return self._snapshot.newest().plan(self._checked(request), request.strategy)
 
     def route(self, request: Request) -> tuple[str, ...]:
         """What each rule of the planner says, one line a rule."""
-        loaded = self._any_snapshot()
+        loaded = self._snapshot.newest()
         plan = loaded.plan(self._checked(request), request.strategy)
         return self._router.described(request, plan, loaded, self._keeper)
 
@@ -184,7 +175,7 @@ class ServerAnswers:
         if verdict.give_up_after is not None:
             budget = started + verdict.give_up_after
             deadline = budget if deadline is None else min(deadline, budget)
-        found = self._answered(request, fresh, "gpu", deadline)
+        found = self._snapshot.answer(request, fresh, "gpu", deadline)
         if found is None:
             self._keeper.refresh_soon()
             return Declined("the database changed while the query ran")
@@ -268,11 +259,11 @@ class ServerAnswers:
         if not missing:
             return None
         if missing.seconds + verdict.device_seconds > verdict.native_seconds:
-            started = self._keeper.in_background(lambda: self._load(loaded, missing))
+            started = self._keeper.in_background(lambda: self._snapshot.load(loaded, missing))
             doing = "are read in the background" if started else "are not read yet"
             return Declined(f"properties of the snapshot {doing}: {missing}")
         with request.stage("properties"):
-            if self._load(loaded, missing):
+            if self._snapshot.load(loaded, missing):
                 return None
         self._keeper.refresh_soon()
         return Declined("the database changed while properties were read")
@@ -289,19 +280,19 @@ class ServerAnswers:
             raise ConfigurationError(
                 f"{query.mode} is Neo4j's own: use engine='native', or explain() for ours."
             )
-        for _ in range(_ATTEMPTS):
+        for _ in range(ATTEMPTS):
             loaded = self._demanded_snapshot(request)
             missing = missing_properties(loaded.graph, property_needs(query))
             with request.stage("properties"):
-                there = not missing or self._load(loaded, missing)
+                there = not missing or self._snapshot.load(loaded, missing)
             found = None
             if there:
-                found = self._answered(request, loaded, engine, request.deadline)
+                found = self._snapshot.answer(request, loaded, engine, request.deadline)
             if found is not None:
                 return found.result(request, reason=f"engine={engine!r} was asked for")
             self._refuse_if_manual()
         raise StaleSnapshotError(
-            f"The database changed during each of {_ATTEMPTS} attempts to answer from one state of "
+            f"The database changed during each of {ATTEMPTS} attempts to answer from one state of "
             "it; use engine='auto', which leaves the query to Neo4j then."
         )
 
@@ -328,39 +319,6 @@ class ServerAnswers:
                 "changed since: call refresh(), or use engine='native'."
             )
 
-    # ------------------------------------------------------------------ both
-    def _answered(
-        self, request: Request, loaded: LoadedGraph, engine: str, deadline: float | None
-    ) -> GraphAnswer | None:
-        """The answer with the properties of whole entities; None if the database changed."""
-        if engine == "reference":
-            found = answer_by_reference(request, loaded)
-        else:
-            found = answer_on_device(request, loaded, self._session, deadline)
-        with request.stage("entities"):
-            table = load_entities(self._keeper, self._server, loaded, found.table)
-        if table is None:
-            return None
-        self._complete_soon(loaded, table)
-        return GraphAnswer(table, found.facts)
-
-    def _complete_soon(self, loaded: LoadedGraph, table: ResultTable) -> None:
-        """Reads all properties in the background, where results show whole entities."""
-        if table.entity_properties is None:
-            return
-        missing = worth_completing(loaded.graph, table.entity_properties)
-        # Once for each snapshot: where the database has changed since, it would fail each time.
-        if not missing or self._completed == (loaded.version, missing):
-            return
-        if self._keeper.in_background(lambda: self._load(loaded, missing)):
-            self._completed = (loaded.version, missing)
-
-    def _load(self, loaded: LoadedGraph, missing: MissingProperties) -> bool:
-        if not load_properties(self._keeper, self._server, loaded, missing, self._progress):
-            return False
-        self._keeper.keep(loaded)
-        return True
-
     def _native(self, request: Request, reason: str) -> Result:
         result, seconds, version = answer_natively(request, self._server, reason)
         self._keeper.observe(version)
@@ -373,28 +331,8 @@ class ServerAnswers:
         self._keeper.refresh()
 
     def complete(self) -> LoadedGraph:
-        """The snapshot with all its properties.
-
-        Raises:
-            SourceError: They cannot be read, or the database changed since the snapshot.
-        """
-        for _ in range(_ATTEMPTS):
-            loaded = self._any_snapshot()
-            graph = loaded.graph
-            missing = MissingProperties(
-                () if graph.node_properties.complete else None,
-                () if graph.relationship_properties.complete else None,
-                0.0,
-            )
-            if not missing or load_properties(
-                self._keeper, self._server, loaded, missing, self._progress
-            ):
-                return loaded
-            self._keeper.refresh()
-        raise StaleSnapshotError("The database changed each time its properties were read.")
-
-    def _any_snapshot(self) -> LoadedGraph:
-        return self._keeper.loaded or self._keeper.refresh()
+        """The snapshot with all its properties, see `SnapshotAnswers.complete`."""
+        return self._snapshot.complete()
 
     def status(self) -> dict[str, Any]:
         """What is known of the server and of the snapshot's freshness."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left, insort
 from dataclasses import dataclass, field
 from itertools import accumulate
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -25,9 +27,11 @@ __all__ = ["SMALLEST_BYTES", "ArrayPool", "DeviceArray", "MemoryBudget", "Worksp
 SMALLEST_BYTES = 256
 """No array takes less."""
 _SMALL_UPLOAD_BYTES = 1 << 20
+_SMALL_DOWNLOAD_BYTES = 1 << 16
 _MOST_POOLED_ARRAYS = 64
 _MOST_FILLED_BYTES = 1 << 30
 """At once: not every driver counts in 64 bits."""
+_nbytes = attrgetter("nbytes")
 
 
 @dataclass(slots=True)
@@ -115,7 +119,7 @@ class ArrayPool:
     def give(self, arrays: Iterable[DeviceArray]) -> None:
         """Keeps the smallest and frees the others."""
         with self._lock:
-            found = sorted((*self._arrays, *arrays), key=lambda each: each.nbytes)
+            found = sorted((*self._arrays, *arrays), key=_nbytes)
             sizes = accumulate(each.nbytes for each in found)
             fitting = 0 if self._closed else sum(size <= self.most_bytes for size in sizes)
             kept = min(fitting, _MOST_POOLED_ARRAYS)
@@ -147,7 +151,8 @@ class Workspace:
     give_way: Callable[[], None] | None = None
     outside: int = 0
     _live: dict[int, DeviceArray] = field(default_factory=dict)
-    _idle: list[DeviceArray] = field(default_factory=list)
+    _idle: list[DeviceArray] = field(default_factory=list)  # the shortest first
+    _idle_bytes: int = 0
 
     def __post_init__(self) -> None:
         if self.pool is None:
@@ -156,7 +161,8 @@ class Workspace:
         size = sum(each.nbytes for each in arrays)
         if size <= self.budget.remaining // 16:
             self.budget.reserve(size, "arrays")
-            self._idle.extend(arrays)
+            self._idle = sorted(arrays, key=_nbytes)
+            self._idle_bytes = size
         else:
             # Where memory is short, arrays longer than need be would take what others lack.
             self.pool.give(arrays)
@@ -164,7 +170,7 @@ class Workspace:
     @property
     def available(self) -> int:
         """Bytes that can still be taken, idle arrays counted."""
-        return self.budget.remaining + sum(array.nbytes for array in self._idle)
+        return self.budget.remaining + self._idle_bytes
 
     def allocate(self, count: int, dtype: DTypeLike, what: str = "an array") -> DeviceArray:
         """An array with whatever was in its memory.
@@ -186,7 +192,9 @@ class Workspace:
         for array in arrays:
             if array is not None and self._live.pop(id(array), None) is not None:
                 # An owner of its own: who kept the old one must not free the next user's array.
-                self._idle.append(DeviceArray(array.buffer, array.dtype, array.count, array.nbytes))
+                owner = DeviceArray(array.buffer, array.dtype, array.count, array.nbytes)
+                insort(self._idle, owner, key=_nbytes)
+                self._idle_bytes += array.nbytes
 
     def upload(self, values: NDArray[Any], what: str = "an array") -> DeviceArray:
         """A copy of a NumPy array."""
@@ -270,6 +278,14 @@ class Workspace:
 
     def download_at(self, array: DeviceArray, places: Sequence[int]) -> list[int]:
         """Single elements, waiting once."""
+        if not places:
+            return []
+        first, last = min(places), max(places)
+        if (last - first) * array.dtype.itemsize < _SMALL_DOWNLOAD_BYTES:
+            # One copy takes no longer than one of these elements would.
+            values = self.download(array, first, last - first + 1)
+            found: list[int] = values[np.subtract(places, first)].tolist()
+            return found
         values = np.empty(len(places), dtype=array.dtype)
         size = array.dtype.itemsize
         events = [
@@ -290,7 +306,7 @@ class Workspace:
     def trim(self) -> None:
         """Frees what is idle."""
         while self._idle:
-            self._free(self._idle.pop())
+            self._free(self._take_idle(-1))
 
     def hand_over(self, *arrays: DeviceArray) -> None:
         """Others own these arrays now; they stay counted until this workspace is closed."""
@@ -318,6 +334,7 @@ class Workspace:
         self.uncount(self.outside)
         arrays = [*self._idle, *self._live.values()]
         self._idle.clear()
+        self._idle_bytes = 0
         self._live.clear()
         self.budget.release(sum(each.nbytes for each in arrays))
         if self.pool is not None:
@@ -341,15 +358,20 @@ class Workspace:
         self.close()
 
     def _fits_idle(self, size: int) -> bool:
-        return any(size <= each.nbytes <= max(2 * size, SMALLEST_BYTES) for each in self._idle)
+        place = bisect_left(self._idle, size, key=_nbytes)
+        longest = max(2 * size, SMALLEST_BYTES)
+        return place < len(self._idle) and self._idle[place].nbytes <= longest
 
     def _idle_array(self, size: int) -> DeviceArray | None:
         # The smallest one that is long enough, but none of which most would lie fallow.
-        fitting = [each for each in self._idle if size <= each.nbytes <= 2 * size]
-        if not fitting:
+        place = bisect_left(self._idle, size, key=_nbytes)
+        if place == len(self._idle) or self._idle[place].nbytes > 2 * size:
             return None
-        array = min(fitting, key=lambda each: each.nbytes)
-        self._idle.remove(array)
+        return self._take_idle(place)
+
+    def _take_idle(self, place: int) -> DeviceArray:
+        array = self._idle.pop(place)
+        self._idle_bytes -= array.nbytes
         return array
 
     def make_room(self, size: int) -> None:

@@ -37,6 +37,8 @@ def judge_constants(bound: BoundQuery, parameters: Mapping[str, Any]) -> Verdict
     Raises:
         ParameterMissingError: A parameter has no value.
     """
+    if not bound.constants:
+        return Verdict.TRUE
     text = bound.query.text
     truth = evaluate_truth(bound.constants, Environment(1, Parameters(parameters, text), text))
     if any(np.any(fault.rows) for fault in truth.faults):

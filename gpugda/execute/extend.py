@@ -124,7 +124,7 @@ class ExtendStrategy(DeviceStrategy):
     def _candidates(self, run: Run, query: KeptQuery, *, counting: bool) -> Candidates | None:
         graph, masks = self._graph.graph, query.masks
         counted = with_counts(query.bound, masks, graph)
-        product = query.found_product(graph) if counting else None
+        product = query.leaf_product(graph) if counting else None
         leaves = frozenset[int]() if product is None else product.leaves
         explore = pays_exploring(counted, graph, leaves, is_cpu=self._context.is_cpu)
         return filter_for_extension(
@@ -149,7 +149,8 @@ class ExtendStrategy(DeviceStrategy):
         order = node_order(bound, candidates.count, Growth(bound, candidates), left_out)
         core = bound if product is None else product.core
         masked = (tuple(masks.nodes), tuple(masks.relationships))
-        key = (id(bound), tuple(order), weighed, masked, wanted, counting)
+        explored = candidates.explored
+        key = (id(bound), tuple(order), weighed, masked, wanted, counting, explored)
         known = self._compiled.get(key)
         # Kept with its query: else another one could have come to lie at the same place.
         if known is None or known[0] is not bound:
@@ -162,6 +163,7 @@ class ExtendStrategy(DeviceStrategy):
                 candidates.rows,
                 counting=counting and product is None,
                 weighed=weighed,
+                explored=explored,
             )
             known = (bound, steps)
             if len(self._compiled) >= _MOST_COMPILED:

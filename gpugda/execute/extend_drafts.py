@@ -78,6 +78,7 @@ def make_drafts(
     *,
     counting: bool,
     weighed: Collection[int] = (),
+    loops_seen: Set[int] = frozenset(),
 ) -> list[Draft]:
     """The steps.
 
@@ -90,17 +91,26 @@ def make_drafts(
         counting: Only the number of rows is asked for.
         weighed: Query nodes, not in the order, whose ways are counted as soon as all is there that
             they depend on.
+        loops_seen: Loops of which each candidate has exactly one, that nobody looks at.
     """
-    drafts = _Drafts(bound, graph).of(order, _Weighed(bound, tests, weighed))
+    waiting = _Weighed(bound, tests, weighed)
+    drafts = _Drafts(bound, graph, loops_seen).of(order, waiting)
     if counting:
         drafts = _folded(drafts, known)
     return _with_tests(drafts, tests)
 
 
 class _Drafts:
-    def __init__(self, bound: BoundQuery, graph: DataGraph) -> None:
-        self._bound = bound
-        self._graph = graph
+    def __init__(self, bound: BoundQuery, graph: DataGraph, loops_seen: Set[int]) -> None:
+        self._parallel = [most_parallel(each, graph) for each in bound.relationships]
+        self._at: list[list[BoundRelationship]] = [[] for _ in bound.nodes]
+        self._loops: list[list[int]] = [[] for _ in bound.nodes]
+        for each in bound.relationships:
+            if each.source != each.target:
+                self._at[each.source].append(each)
+                self._at[each.target].append(each)
+            elif each.position not in loops_seen:
+                self._loops[each.source].append(each.position)
 
     def of(self, order: Sequence[int], weighed: _Weighed) -> list[Draft]:
         drafts: list[Draft] = []
@@ -127,13 +137,9 @@ class _Drafts:
             bound, rows = self._bound_at_once(links[:MOST_LINKS])
             drafts = [Draft(ExtendKind.EXTEND, node, followed, bound, most_rows=rows)]
         left = [each.position for each in links if each.position not in drafts[0].bound]
-        loops = [
-            each.position
-            for each in self._bound.relationships
-            if each.source == each.target == node
-        ]
         drafts += [
-            Draft(ExtendKind.CLOSE, each, (each,), frozenset((each,))) for each in (*left, *loops)
+            Draft(ExtendKind.CLOSE, each, (each,), frozenset((each,)))
+            for each in (*left, *self._loops[node])
         ]
         return drafts
 
@@ -142,7 +148,7 @@ class _Drafts:
         bound: list[int] = []
         rows = 1
         for each in links:
-            parallel = most_parallel(each, self._graph)
+            parallel = self._parallel[each.position]
             if rows * parallel <= MOST_ROWS_OF_PAIR:
                 bound.append(each.position)
                 rows *= parallel
@@ -152,14 +158,13 @@ class _Drafts:
         """To nodes that are there; first those that one search finds, as their nodes were bound."""
         links = [
             each
-            for each in self._bound.relationships
-            if (each.source == node and each.target in reached)
-            or (each.target == node and each.source in reached)
+            for each in self._at[node]
+            if (each.target if each.source == node else each.source) in reached
         ]
         return sorted(
             links,
             key=lambda each: (
-                most_parallel(each, self._graph),
+                self._parallel[each.position],
                 reached[each.source if each.target == node else each.target],
             ),
         )
@@ -178,7 +183,7 @@ class _Weighed:
             needs = {end for each in around for end in (each.source, each.target)}
             for test in tests:
                 variables = test.variables()
-                if mine & variables:
+                if not mine.isdisjoint(variables):
                     needs |= {end for each in variables for end in _ends(bound, each)}
             self._needs[node] = needs - {node}
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpugda.execute.extend_multiply import best_product
 from gpugda.execute.extend_products import find_product
+from gpugda.execute.extend_weighed import worth_weighing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -50,19 +51,22 @@ class KeptQuery:
         default_factory=dict
     )
     _nbytes: tuple[int, int] | None = None
-    _found: LeafProduct | Literal["not looked for"] | None = "not looked for"
+    _leaves: LeafProduct | Literal["not looked for"] | None = "not looked for"
     _product: LeafProduct | Literal["not looked for"] | None = "not looked for"
 
-    def found_product(self, graph: DataGraph) -> LeafProduct | None:
-        """What could be multiplied where rows are only counted; nothing is weighed yet."""
-        if self._found == "not looked for":
-            self._found = find_product(self.bound, graph, self.masks)
-        return self._found
+    def leaf_product(self, graph: DataGraph) -> LeafProduct | None:
+        """Its leaves that could be multiplied where rows are only counted."""
+        if self._leaves == "not looked for":
+            self._leaves = find_product(self.bound, graph, self.masks)
+        return self._leaves
 
     def product(self, graph: DataGraph, candidates: Candidates) -> LeafProduct | None:
         """What is multiplied where rows are only counted, if that pays."""
         if self._product == "not looked for":
-            found = self.found_product(graph)
+            if worth_weighing(self.bound, candidates):
+                found = find_product(self.bound, graph, self.masks, weighing=True)
+            else:
+                found = self.leaf_product(graph)
             self._product = found and best_product(found, self.bound, graph, candidates)
         return self._product
 

@@ -150,26 +150,21 @@ class _Estimate:
     def _from(self, start: int, component: list[int]) -> _Ordered:
         order, rows = [start], float(self._counts[start])
         cost = rows
-        growths: dict[int, list[float]] = {}
+        # Rows per row but those that cost much are late, pairs per row, rows per row, node.
+        choices: dict[int, tuple[float, float, float, int]] = {}
         reached = {start}
         while len(order) < len(component):
             for other, growth in self._adjacent[order[-1]]:
                 if other not in reached:
-                    growths.setdefault(other, []).append(growth)
-            choices = (self._choice(node, each) for node, each in growths.items())
-            _, pairs, factor, node = min(choices)
+                    count = self._counts[other] or 1
+                    _, fewest, factor, _ = choices.get(other, (0.0, growth, float(count), other))
+                    fewest, factor = min(fewest, growth), factor * (growth / count)
+                    # Of equal growth, the node on which more hangs comes first.
+                    choices[other] = factor + fewest * 1e-3, fewest, factor, other
+            _, pairs, factor, node = min(choices.values())
             cost += rows * (pairs + factor)
             rows *= factor
             order.append(node)
             reached.add(node)
-            del growths[node]
+            del choices[node]
         return _Ordered(cost, rows, tuple(order))
-
-    def _choice(self, node: int, growths: list[float]) -> tuple[float, float, float, int]:
-        """(rows per row but those that cost much are late, pairs per row, rows per row, node)."""
-        count = max(self._counts[node], 1)
-        factor, fewest = float(count), min(growths)
-        for growth in growths:
-            factor *= growth / count
-        # Of equal growth, the node on which more hangs comes first.
-        return factor + fewest * 1e-3, fewest, factor, node

@@ -117,16 +117,45 @@ class LeafProduct:
         return [group for factor in self.factors for group in factor.groups]
 
 
-def find_product(bound: BoundQuery, graph: DataGraph, masks: Masks) -> LeafProduct | None:
-    """What can be multiplied; None where there is too little. Nothing is weighed yet."""
+def find_product(
+    bound: BoundQuery, graph: DataGraph, masks: Masks, *, weighing: bool = False
+) -> LeafProduct | None:
+    """What can be multiplied; None where there is too little.
+
+    ``weighing``: Find out, too, which query nodes could be weighed; none is yet.
+    """
+    leaves = _all_leaves(bound)
+    if len(leaves) < _FEWEST and not weighing:
+        return None
     found = _Leaves(bound, graph, masks)
-    leaves = found.all()
     while isinstance(made := found.factors(leaves), int):
         del leaves[made]  # no formula is exact: it is joined, and may now be in others' way
-    product = found.result(leaves, made)
+    product = found.result(leaves, made, weighing=weighing)
     if len(product.leaves) + sum(map(len, product.weighable)) < _FEWEST:
         return None
     return product
+
+
+def _all_leaves(bound: BoundQuery) -> dict[int, int]:
+    """The anchor of each leaf by its relationship, what is tested in another way left out."""
+    tested = {
+        Variable(test.on_nodes, each)
+        for test in bound.tests
+        if not _keeps_apart(test)
+        for each in (test.left, test.right)
+    }
+    degrees = [0] * len(bound.nodes)
+    for each in bound.relationships:
+        degrees[each.source] += 1
+        degrees[each.target] += 1
+    leaves: dict[int, int] = {}
+    for each in bound.relationships:
+        # Of two nodes that have only each other, one is the anchor.
+        for leaf, anchor in ((each.target, each.source), (each.source, each.target)):
+            fits = leaf != anchor and degrees[leaf] == 1 and each.position not in leaves
+            if fits and not tested & {Variable(True, leaf), Variable(False, each.position)}:
+                leaves[each.position] = anchor
+    return leaves
 
 
 class _Leaves:
@@ -139,27 +168,6 @@ class _Leaves:
         }
         self._meetings = Meetings(bound, graph)
         self._clashes: dict[tuple[int, int], bool] = {}
-
-    def all(self) -> dict[int, int]:
-        """The anchor of each leaf by its relationship, what is tested in another way left out."""
-        tested = {
-            Variable(test.on_nodes, each)
-            for test in self._bound.tests
-            if not _keeps_apart(test)
-            for each in (test.left, test.right)
-        }
-        degrees = [0] * len(self._bound.nodes)
-        for each in self._bound.relationships:
-            degrees[each.source] += 1
-            degrees[each.target] += 1
-        leaves: dict[int, int] = {}
-        for each in self._bound.relationships:
-            # Of two nodes that have only each other, one is the anchor.
-            for leaf, anchor in ((each.target, each.source), (each.source, each.target)):
-                fits = leaf != anchor and degrees[leaf] == 1 and each.position not in leaves
-                if fits and not tested & {Variable(True, leaf), Variable(False, each.position)}:
-                    leaves[each.position] = anchor
-        return leaves
 
     def factors(self, leaves: dict[int, int]) -> tuple[LeafFactor, ...] | int:
         """The factors, or a leaf's relationship that must be joined."""
@@ -190,7 +198,9 @@ class _Leaves:
             factors.append(made)
         return tuple(factors)
 
-    def result(self, leaves: dict[int, int], factors: tuple[LeafFactor, ...]) -> LeafProduct:
+    def result(
+        self, leaves: dict[int, int], factors: tuple[LeafFactor, ...], *, weighing: bool
+    ) -> LeafProduct:
         """The product, and what is left of the query."""
         tests = tuple(
             test
@@ -202,15 +212,18 @@ class _Leaves:
         ends = (self._bound.relationships[each] for each in taken)
         read = {group.anchor for group in groups}
         read |= {node for each in ends for node in (each.source, each.target)}
+        weighable: list[WeighedNodes] = []
+        if weighing:
+            weighable = find_weighable(
+                self._bound, self._graph, self._masks, self._clash, leaves, taken
+            )
         return LeafProduct(
             replace(self._bound, tests=tests),
             factors,
             frozenset(leaf for group in groups for leaf in group.leaves),
             frozenset(read),
             self._has_cycle(),
-            tuple(
-                find_weighable(self._bound, self._graph, self._masks, self._clash, leaves, taken)
-            ),
+            tuple(weighable),
             self._clash,
         )
 

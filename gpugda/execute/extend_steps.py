@@ -77,6 +77,7 @@ def compile_extensions(
     *,
     counting: bool,
     weighed: Collection[int] = (),
+    explored: bool = False,
 ) -> tuple[ExtendStep, ...]:
     """The steps with their columns.
 
@@ -89,9 +90,10 @@ def compile_extensions(
         rows: Row of each query node in the matrix of candidates.
         counting: Only the number of rows is asked for.
         weighed: Query nodes that are not in the order, whose ways are counted.
+        explored: Has each candidate what its query relationships ask for?
     """
     compiler = _Compiler(bound, graph, masks, wanted, rows)
-    return compiler.steps(order, counting=counting, weighed=weighed)
+    return compiler.steps(order, counting=counting, weighed=weighed, explored=explored)
 
 
 class _Compiler:
@@ -113,9 +115,15 @@ class _Compiler:
         tested = {each for test in self._tests for each in test.variables() if not each.is_node}
         self._known = {each.position for each in self._wanted | tested if not each.is_node}
         self._slots = {position: slot for slot, position in enumerate(masks.relationships)}
+        self._single = [is_single(each, graph) for each in bound.relationships]
+        self._type_counts = [len(type_ids(each, graph)) for each in bound.relationships]
+        self._at: list[set[int]] = [set() for _ in bound.nodes]
+        for each in bound.relationships:
+            self._at[each.source].add(each.position)
+            self._at[each.target].add(each.position)
 
     def steps(
-        self, order: Sequence[int], *, counting: bool, weighed: Collection[int]
+        self, order: Sequence[int], *, counting: bool, weighed: Collection[int], explored: bool
     ) -> tuple[ExtendStep, ...]:
         drafts = make_drafts(
             self._bound,
@@ -125,6 +133,7 @@ class _Compiler:
             self._known,
             counting=counting,
             weighed=weighed,
+            loops_seen=self._loops_seen() if explored else frozenset(),
         )
         needed = set(self._wanted)
         needed_after: list[set[Variable]] = []
@@ -137,6 +146,17 @@ class _Compiler:
             steps.append(self._compile(draft, columns, needs))
             columns = steps[-1].variables
         return tuple(steps)
+
+    def _loops_seen(self) -> frozenset[int]:
+        """Loops that say no more than that the node is a candidate."""
+        return frozenset(
+            each.position
+            for each in self._bound.relationships
+            if each.source == each.target
+            and self._single[each.position]
+            and each.position not in self._slots
+            and each.position not in self._known
+        )
 
     def _reads(self, draft: Draft) -> set[Variable]:
         """Variables that must be bound before or by this step."""
@@ -244,12 +264,12 @@ class _Compiler:
         if each.position in draft.multiplies or (
             len(draft.links) > 1
             and each.position in draft.bound
-            and not is_single(each, self._graph)
+            and not self._single[each.position]
         ):
             flags |= LinkFlags.SEVERAL
         if len(self._graph.types) <= 1:
             flags |= LinkFlags.SORTED_ROWS
-        if len(type_ids(each, self._graph)) == 1:
+        if self._type_counts[each.position] == 1:
             flags |= LinkFlags.PLAIN
         return Link(
             column=column[Variable(True, start)],
@@ -269,11 +289,7 @@ class _Compiler:
         return (
             not node.labels
             and node.position not in self._masks.nodes
-            and all(
-                each.position in draft.links
-                for each in self._bound.relationships
-                if node.position in (each.source, each.target)
-            )
+            and self._at[node.position] <= set(draft.links)
         )
 
     def _counts_lengths(self, draft: Draft) -> bool:
@@ -293,8 +309,8 @@ class _Compiler:
         relationships = [self._bound.relationships[each] for each in draft.links]
         return all(
             each.directed
-            and len(type_ids(each, self._graph)) == 1
-            and (len(relationships) == 1 or is_single(each, self._graph))
+            and self._type_counts[each.position] == 1
+            and (len(relationships) == 1 or self._single[each.position])
             and each.position not in self._slots
             and each.position not in self._known
             for each in relationships

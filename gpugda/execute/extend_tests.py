@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from gpugda.execute.gpsm_steps import Variable
 from gpugda.plan.plan import LabelOp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
@@ -27,14 +28,19 @@ class VariableTest:
     equal: bool
     second: tuple[Variable, Variable] | None = None
 
-    def variables(self) -> set[Variable]:
+    def variables(self) -> tuple[Variable, ...]:
         """What must be known."""
-        return {self.left, self.right, *(self.second or ())}
+        return self.left, self.right, *(self.second or ())
 
 
 def type_ids(each: BoundRelationship, graph: DataGraph) -> frozenset[int]:
     """Types that a query relationship allows."""
-    return frozenset(range(len(graph.types)) if each.types is None else each.types)
+    return _type_ids(each.types, len(graph.types))
+
+
+@lru_cache(maxsize=256)
+def _type_ids(types: tuple[int, ...] | None, count: int) -> frozenset[int]:
+    return frozenset(range(count) if types is None else types)
 
 
 def most_parallel(each: BoundRelationship, graph: DataGraph) -> int:
@@ -60,7 +66,7 @@ def variable_tests(bound: BoundQuery, graph: DataGraph) -> list[VariableTest]:
     for test in bound.tests:
         if test.on_nodes or test.equal or test.left == test.right:
             tests.append(_test(test))
-        else:
+        elif meetings.near[test.left] >> test.right & 1:
             a, b = bound.relationships[test.left], bound.relationships[test.right]
             if meetings.can_meet(a, b):
                 tests.extend(meetings.apart(a, b) or (_test(test),))
@@ -88,28 +94,35 @@ class Meetings:
     Not if a query node of the one then was the same data node as one that it must differ from, or
     that has a label which is on no node with its own, or that it has a relationship to, of a type
     without loops in the graph.
+
+    Attributes:
+        near: Of each query relationship, a bit for each one that it may meet, at first sight.
     """
 
     def __init__(self, bound: BoundQuery, graph: DataGraph) -> None:
         loops = graph.statistics.loop_counts
         self._types = [type_ids(each, graph) for each in bound.relationships]
-        self._differ = {
-            frozenset((test.left, test.right))
-            for test in bound.tests
-            if test.on_nodes and not test.equal
-        }
-        self._differ |= {
-            frozenset((each.source, each.target))
+        pairs = [(test.left, test.right) for test in bound.tests if _differing_nodes(test)]
+        pairs += [
+            (each.source, each.target)
             for each, types in zip(bound.relationships, self._types, strict=True)
             if not any(loops[kind] for kind in types)
-        }
-        self._differ |= set(_differently_labelled(bound, graph))
+        ]
+        pairs += _differently_labelled(bound, graph)
+        # Of each query node, a bit for each that it must differ from.
+        self._differ = [0] * len(bound.nodes)
+        for left, right in pairs:
+            self._differ[left] |= 1 << right
+            self._differ[right] |= 1 << left
         self._single = [is_single(each, graph) for each in bound.relationships]
-        self._never = any(len(nodes) == 1 for nodes in self._differ)
+        never = any(left == right for left, right in pairs)
+        self.near = [0] * len(bound.relationships) if never else _near(bound, self._differ)
 
     def can_meet(self, a: BoundRelationship, b: BoundRelationship) -> bool:
         """Could these two?"""
-        if self._never or self._types[a.position].isdisjoint(self._types[b.position]):
+        if not self.near[a.position] >> b.position & 1:
+            return False
+        if self._types[a.position].isdisjoint(self._types[b.position]):
             return False
         if self._may_be_same((a.source, b.source), (a.target, b.target)):
             return True
@@ -126,21 +139,50 @@ class Meetings:
         return [_not_both(*pairs) for pairs in turns if self._may_be_same(*pairs)]
 
     def _may_be_same(self, first: tuple[int, int], second: tuple[int, int]) -> bool:
-        groups = [set(first), set(second)]
-        if not groups[0].isdisjoint(groups[1]):
-            groups = [groups[0] | groups[1]]
-        return not any(
-            frozenset(pair) in self._differ for group in groups for pair in combinations(group, 2)
-        )
+        (a, b), (c, d), differ = first, second, self._differ
+        if differ[a] >> b & 1 or differ[c] >> d & 1:
+            return False
+        if a in second or b in second:
+            together = 1 << a | 1 << b | 1 << c | 1 << d
+            return not any(differ[each] & together for each in (a, b, c, d))
+        return True
 
 
-def _differently_labelled(bound: BoundQuery, graph: DataGraph) -> Iterator[frozenset[int]]:
+def _near(bound: BoundQuery, differ: Sequence[int]) -> list[int]:
+    """Of each query relationship, a bit for each other one none of whose ends must be elsewhere."""
+    starting, ending = [0] * len(differ), [0] * len(differ)
+    undirected = 0
+    for each in bound.relationships:
+        starting[each.source] |= 1 << each.position
+        ending[each.target] |= 1 << each.position
+        undirected |= 0 if each.directed else 1 << each.position
+    starts, ends = [0] * len(differ), [0] * len(differ)
+    for node, others in enumerate(differ):
+        for other in range(len(differ)):
+            if not others >> other & 1:
+                starts[node] |= starting[other]
+                ends[node] |= ending[other]
+    return [
+        (starts[each.source] & ends[each.target])
+        | (ends[each.source] & starts[each.target] & (undirected if each.directed else -1))
+        for each in bound.relationships
+    ]
+
+
+def _differing_nodes(test: RowTest) -> bool:
+    return test.on_nodes and not test.equal
+
+
+def _differently_labelled(bound: BoundQuery, graph: DataGraph) -> Iterator[tuple[int, int]]:
     """Pairs of query nodes with one label each, which no data node has both."""
     labels = {
         node.position: node.labels[0][1]
         for node in bound.nodes
         if len(node.labels) == 1 and node.labels[0][0] is LabelOp.LABEL
     }
+    apart = {
+        pair for pair in combinations(sorted(set(labels.values())), 2) if graph.labels_apart(*pair)
+    }
     for (node, label), (other, other_label) in combinations(labels.items(), 2):
-        if label != other_label and graph.labels_apart(*sorted((label, other_label))):
-            yield frozenset((node, other))
+        if (label, other_label) in apart or (other_label, label) in apart:
+            yield node, other

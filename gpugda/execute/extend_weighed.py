@@ -21,10 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
-__all__ = ["WeighedNodes", "choose_weighed", "find_weighable", "most_ways", "without_tests"]
+__all__ = [
+    "WeighedNodes",
+    "choose_weighed",
+    "find_weighable",
+    "most_ways",
+    "without_tests",
+    "worth_weighing",
+]
 
 WeighedNodes = tuple[int, ...]
 """Like query nodes; the first one is counted."""
@@ -36,6 +44,16 @@ _EACH_FURTHER = 0.5
 """So much less each further relationship to the same node selects."""
 _WORTH_A_THOUGHT = 1 << 14
 """Joins of fewer pairs are done before a better way is found."""
+
+
+def worth_weighing(bound: BoundQuery, candidates: Candidates) -> bool:
+    """Could there be so many rows that looking for a way round them pays?"""
+    rows = 1
+    for each in bound.nodes:
+        rows *= candidates.count(each.position)
+        if rows >= _WORTH_A_THOUGHT:
+            return True
+    return False
 
 
 def find_weighable(

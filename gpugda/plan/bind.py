@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -120,9 +121,24 @@ def _identities(asked: QueryGraph) -> Iterator[RowTest]:
 
 
 def _distinct_relationships(asked: QueryGraph, types: Sequence[TypeIds]) -> Iterator[RowTest]:
-    for a, b in combinations(asked.relationships, 2):
-        if a.clause == b.clause and _overlap(types[a.position], types[b.position]):
-            yield RowTest(on_nodes=False, left=a.position, right=b.position, equal=False)
+    numbers: dict[tuple[int, TypeIds], int] = {}
+    kinds = [
+        numbers.setdefault((each.clause, types[each.position]), len(numbers))
+        for each in asked.relationships
+    ]
+    meet = [
+        [clause == other and _overlap(ids, other_ids) for other, other_ids in numbers]
+        for clause, ids in numbers
+    ]
+    for left, right in combinations(range(len(kinds)), 2):
+        if meet[kinds[left]][kinds[right]]:
+            yield _must_differ(left, right)
+
+
+# Hundreds of them would live on with each plan, and Python would look through them for garbage.
+@lru_cache(maxsize=4096)
+def _must_differ(left: int, right: int) -> RowTest:
+    return RowTest(on_nodes=False, left=left, right=right, equal=False)
 
 
 def _overlap(left: TypeIds, right: TypeIds) -> bool:

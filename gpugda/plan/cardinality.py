@@ -178,6 +178,8 @@ def relationship_cardinality(
         if not directed:
             between += _between(end, types, start, statistics)
         between *= _share_left(source, start, statistics) * _share_left(target, end, statistics)
+    if not predicates:
+        return between
     total = statistics.relationship_count
     kept = (selectivity(p, statistics.relationship_distinct_counts, total) for p in predicates)
     return between * prod(kept)
@@ -199,6 +201,9 @@ def _loops(types: tuple[int, ...] | None, statistics: GraphStatistics) -> float:
 
 def _best_label(node: BoundNode, statistics: GraphStatistics) -> int | None:
     """The rarest label that each candidate certainly has, if there is one."""
+    if len(node.labels) == 1:
+        operation, label = node.labels[0]
+        return label if operation is LabelOp.LABEL else None
     if any(operation in (LabelOp.OR, LabelOp.NOT) for operation, _ in node.labels):
         return None
     labels = [label for operation, label in node.labels if operation is LabelOp.LABEL]

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.data.statistics import GraphStatistics
-    from gpugda.plan.plan import BoundQuery, RowTest
+    from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
 __all__ = ["make_plan", "matching_order"]
 
-_Choice = tuple[bool, float, int, StepKind, int, str]
-"""Whether it extends, rows out per row in, position, kind, bound end, reason. The least wins."""
+_Choice = tuple[bool, float, int, StepKind, int]
+"""Whether it extends, rows out per row in, position, kind, bound end. The least wins."""
 
 
 def make_plan(
@@ -57,8 +57,13 @@ class _Order:
     def __init__(self, bound: BoundQuery) -> None:
         self._bound = bound
         self._nodes: set[int] = set()
-        self._left = list(bound.relationships)
-        ends = {end for each in bound.relationships for end in (each.source, each.target)}
+        self._left = dict(enumerate(bound.relationships))
+        self._at: dict[int, list[BoundRelationship]] = {}
+        for each in bound.relationships:
+            for end in {each.source, each.target}:
+                self._at.setdefault(end, []).append(each)
+        self._connected: dict[int, _Choice] = {}
+        ends = self._at.keys()
         self._lone = [node for node in bound.nodes if node.position not in ends]
         self._equalities = [test for test in bound.tests if test.equal]
         self._done: set[int] = set()
@@ -67,47 +72,34 @@ class _Order:
     def steps(self) -> tuple[PlanStep, ...]:
         steps = []
         while self._left or self._lone:
-            choices = list(self._connected()) if self._nodes else []
-            _, rate, position, kind, end, reason = min(choices or self._starts())
+            choice = min(self._connected.values() or self._starts())
+            _, rate, position, kind, end = choice
+            reason = _reason(choice, is_first=not self._nodes)
             self._bind(kind, position)
             self._rows *= rate * self._equality_share()
             steps.append(PlanStep(kind, position, end, self._rows, reason))
         return tuple(steps)
 
     # -------------------------------------------------------------- what can come next
-    def _connected(self) -> Iterator[_Choice]:
-        for each in self._left:
-            bound_ends = [end for end in (each.source, each.target) if end in self._nodes]
-            if len(bound_ends) == 2:
-                rate = self._rate(StepKind.CLOSE, each.position, -1)
-                reason = "both ends are bound: it only tests rows and names the relationship"
-                yield False, rate, each.position, StepKind.CLOSE, -1, reason
-            elif bound_ends:
-                rate = self._rate(StepKind.COMBINE, each.position, bound_ends[0])
-                reason = f"fewest rows among the connected: {_number(rate)} per row"
-                yield True, rate, each.position, StepKind.COMBINE, bound_ends[0], reason
+    def _reach(self, node: int) -> None:
+        """Binds a query node: what its relationships can do now."""
+        self._nodes.add(node)
+        nodes = self._bound.nodes
+        for each in self._at.get(node, ()):
+            if each.position not in self._left:
+                continue
+            if each.source in self._nodes and each.target in self._nodes:
+                rate = closing_rate(each, nodes[each.source], nodes[each.target])
+                self._connected[each.position] = False, rate, each.position, StepKind.CLOSE, -1
+            else:
+                rate = extension_rate(each, nodes[node])
+                self._connected[each.position] = True, rate, each.position, StepKind.COMBINE, node
 
     def _starts(self) -> Iterator[_Choice]:
-        beginning = "" if not self._nodes else "nothing connected is left; "
-        for each in self._left:
-            count = each.cardinality
-            reason = f"{beginning}fewest candidate relationships, {_number(count)}"
-            yield True, count, each.position, StepKind.RELATIONSHIPS, -1, reason
+        for each in self._left.values():
+            yield True, each.cardinality, each.position, StepKind.RELATIONSHIPS, -1
         for node in self._lone:
-            count = node.cardinality
-            reason = f"{beginning}a node without relationships, {_number(count)} candidates"
-            yield True, count, node.position, StepKind.NODES, -1, reason
-
-    def _rate(self, kind: StepKind, position: int, end: int) -> float:
-        nodes = self._bound.nodes
-        if kind is StepKind.NODES:
-            return nodes[position].cardinality
-        relationship = self._bound.relationships[position]
-        if kind is StepKind.RELATIONSHIPS:
-            return relationship.cardinality
-        if kind is StepKind.COMBINE:
-            return extension_rate(relationship, nodes[end])
-        return closing_rate(relationship, nodes[relationship.source], nodes[relationship.target])
+            yield True, node.cardinality, node.position, StepKind.NODES, -1
 
     # -------------------------------------------------------------- after a step
     def _bind(self, kind: StepKind, position: int) -> None:
@@ -115,10 +107,12 @@ class _Order:
             self._lone = [node for node in self._lone if node.position != position]
             self._nodes.add(position)
             return
-        relationship = self._bound.relationships[position]
-        self._left = [each for each in self._left if each.position != position]
+        relationship = self._left.pop(position)
+        self._connected.pop(position, None)
         self._done.add(position)
-        self._nodes |= {relationship.source, relationship.target}
+        for end in (relationship.source, relationship.target):
+            if end not in self._nodes:
+                self._reach(end)
 
     def _equality_share(self) -> float:
         """What tests for equality leave whose both sides are bound now."""
@@ -136,6 +130,18 @@ class _Order:
     def _cardinalities(self, test: RowTest) -> tuple[float, float]:
         of = self._bound.nodes if test.on_nodes else self._bound.relationships
         return of[test.left].cardinality, of[test.right].cardinality
+
+
+def _reason(choice: _Choice, *, is_first: bool) -> str:
+    _, rate, _, kind, _ = choice
+    if kind is StepKind.CLOSE:
+        return "both ends are bound: it only tests rows and names the relationship"
+    if kind is StepKind.COMBINE:
+        return f"fewest rows among the connected: {_number(rate)} per row"
+    beginning = "" if is_first else "nothing connected is left; "
+    if kind is StepKind.RELATIONSHIPS:
+        return f"{beginning}fewest candidate relationships, {_number(rate)}"
+    return f"{beginning}a node without relationships, {_number(rate)} candidates"
 
 
 # ------------------------------------------------------------------ warnings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from gpugda.query.ast import Expression
@@ -93,8 +93,7 @@ class BoundRelationship:
     cardinality: float
 
 
-@dataclass(frozen=True, slots=True)
-class RowTest:
+class RowTest(NamedTuple):
     """Two bound query nodes (or relationships) of one row must be equal, or must differ."""
 
     on_nodes: bool

@@ -32,11 +32,13 @@ _RIGHT_HEADS: Final = "\u27e9\u3009\ufe65\uff1e"
 _BLANKS: Final = (
     r" \t\n\x0b\f\r\x1c-\x1f\x85\xa0\u1680\u180e\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-_NOT_ASCII_LETTER: Final = rf"\x00-\x7f{_BLANKS}{_LINES}{_LEFT_HEADS}{_RIGHT_HEADS}"
+# What ends a word; digits and $ only cannot begin one.
+_NO_LETTERS: Final = rf"\x00-#%-/:-@\[-^`{{-\x7f{_BLANKS}{_LINES}{_LEFT_HEADS}{_RIGHT_HEADS}"
 
 _TOKEN: Final = re.compile(
-    rf"""(?P<skip>[{_BLANKS}]++|//[^\n\r]*+|/\*.*?\*/)
-    |(?P<word>(?:[A-Za-z_]|[^{_NOT_ASCII_LETTER}])(?:[A-Za-z0-9_$]|[^{_NOT_ASCII_LETTER}])*+)
+    rf"""(?P<bracket>[][(){{}},])
+    |(?P<skip>[{_BLANKS}]++|//[^\n\r]*+|/\*.*?\*/)
+    |(?P<word>[^{_NO_LETTERS}$0-9][^{_NO_LETTERS}]*+)
     |(?P<number>(?:[0-9][0-9_]*+)?\.[0-9][0-9_]*+(?:[eE][+-]?[0-9][0-9_]*+)?\w*+
         |[0-9][0-9_]*+[eE][+-]?[0-9][0-9_]*+\w*+
         |[0-9]\w*+)
@@ -69,17 +71,19 @@ def tokenise(text: str) -> list[Token]:
     """
     tokens: list[Token] = []
     append = tokens.append
+    end = 0
     for match in _TOKEN.finditer(text):
-        group = match.lastgroup
+        group, piece, start = match.lastgroup, match[0], end
+        end += len(piece)  # each character is part of one match: nothing lies between them
         if group == "skip":
             continue
-        piece = match[0]
-        if group == "word":
-            append((_word_kind(piece, text, match), piece, match.start(), match.end()))
-        elif group == "symbol":
-            append((piece, piece, match.start(), match.end()))
+        if group == "bracket" or group == "symbol":
+            append((piece, piece, start, end))
+        elif group == "word":
+            kind = piece.upper() if piece.isascii() else _name_kind(piece, text, start)
+            append((kind, piece, start, end))
         else:
-            append(_other_token(str(group), piece, text, match.start(), match.end()))
+            append(_other_token(str(group), piece, text, start, end))
     if "\\u" in text:
         _refuse_escapes_outside_strings(text, tokens)
     tokens.extend([("end", "", len(text), len(text))] * 3)
@@ -96,13 +100,11 @@ def describe(token: Token) -> str:
     return f"'{piece}'" if len(piece) <= 40 else f"'{piece[:37]}...'"
 
 
-def _word_kind(piece: str, text: str, match: re.Match[str]) -> str:
-    if piece.isascii():
-        return piece.upper()
+def _name_kind(piece: str, text: str, start: int) -> str:
     # Checked character by character: str.isidentifier() alone knows no currency signs.
     for offset, character in enumerate(piece):
         if not (("a" + character).isidentifier() or unicodedata.category(character) == "Sc"):
-            place = Span(match.start() + offset, match.start() + offset + 1)
+            place = Span(start + offset, start + offset + 1)
             raise CypherSyntaxError(_cannot_read(character), text, place)
     return "name"
 

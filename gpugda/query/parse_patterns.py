@@ -6,12 +6,13 @@ from itertools import pairwise
 from typing import NoReturn
 
 from gpugda.query import ast
-from gpugda.query.parse_relationships import DASHES, LEFT, RIGHT, RelationshipParser
+from gpugda.query.parse_plain import PlainParser
+from gpugda.query.parse_relationships import DASHES, LEFT, RIGHT
 
 __all__ = ["PatternParser"]
 
 
-class PatternParser(RelationshipParser):
+class PatternParser(PlainParser):
     """Reads the patterns of MATCH, and paths as they stand in expressions."""
 
     __slots__ = ()
@@ -26,6 +27,9 @@ class PatternParser(RelationshipParser):
     def pattern(self) -> ast.Pattern:
         """Reads ``[name =] [selector] path``."""
         start = self.start
+        if self.kind == "(":
+            elements = self._elements()
+            return ast.Pattern(self.span_since(start), None, elements)
         variable = None
         if self.is_word() and self.ahead() == "=":
             variable = self.variable()
@@ -94,21 +98,26 @@ class PatternParser(RelationshipParser):
     # -------------------------------------------------------------- elements
     def _elements(self) -> tuple[ast.PatternElement, ...]:
         elements: list[ast.PatternElement] = []
+        parts = 0
         while not elements or self.kind == "(":
-            if self._group_follows():
+            parts += 1
+            node = self.plain_node()
+            if node is None and self._group_follows():
                 elements.append(self._group())
             else:
-                elements.append(self._node())
+                elements.append(node or self._node())
                 self._relationships(elements)
-        self._check_neighbours(elements)
+        if parts > 1:
+            self._check_neighbours(elements)
         return tuple(elements)
 
     def _relationships(self, elements: list[ast.PatternElement]) -> None:
         while self.kind in DASHES or self.kind in LEFT:
-            elements.append(self.relationship(may_repeat=True))
-            if self._group_follows():
+            elements.append(self.plain_relationship() or self.relationship(may_repeat=True))
+            node = self.plain_node()
+            if node is None and self._group_follows():
                 self.fail("a relationship must lead to a node, such as (), not to a group")
-            elements.append(self._node())
+            elements.append(node or self._node())
 
     def _check_neighbours(self, elements: list[ast.PatternElement]) -> None:
         """Without a relationship between them, parts stand side by side only if one repeats."""

@@ -10,12 +10,12 @@ from gpugda.query.parse_atoms import AtomParser
 if TYPE_CHECKING:
     from gpugda.types import Span
 
-__all__ = ["DASHES", "LEFT", "RIGHT", "RelationshipParser"]
+__all__ = ["DASHES", "DIRECTIONS", "LEFT", "RIGHT", "RelationshipParser"]
 
 DASHES: Final = ("-", "arrow line")
 LEFT: Final = ("<", "arrow left")
 RIGHT: Final = (">", "arrow right")
-_DIRECTIONS: Final = {
+DIRECTIONS: Final = {
     (True, False): ast.Direction.INCOMING,
     (False, True): ast.Direction.OUTGOING,
     (True, True): ast.Direction.BOTH,
@@ -52,7 +52,7 @@ class RelationshipParser(AtomParser):
         span = self.span_since(start)
         quantifier = self.quantifier() if may_repeat else None
         variable, types, length, properties, where = detail
-        direction = _DIRECTIONS[incoming, outgoing]
+        direction = DIRECTIONS[incoming, outgoing]
         return ast.RelationshipPattern(
             span, variable, types, direction, length, properties, where, quantifier
         )

@@ -34,6 +34,10 @@ _NOT_ARITHMETIC: Final = {
 }
 _SIGNS: Final = (ast.UnaryOperator.MINUS, ast.UnaryOperator.PLUS)
 
+_NAMES: Final = frozenset((ast.Variable, ast.LabelName))
+"""Most nodes of a tree; there is nothing to find at them."""
+_ELEMENTS: Final = (ast.NodePattern, ast.RelationshipPattern)
+
 _Finding = tuple[str, Span]
 
 
@@ -73,11 +77,13 @@ def _in_nodes(nodes: list[tuple[ast.Clause, list[ast.Node]]]) -> Iterator[_Findi
     for clause, below in nodes:
         property_maps = set()
         for node in below:
+            if type(node) in _NAMES:
+                continue
             check = _CHECKS.get(type(node))
             construct = check(node) if check is not None else None
             if construct is not None:
                 yield construct, _place(node, construct)
-            elif isinstance(node, ast.NodePattern | ast.RelationshipPattern):
+            elif isinstance(node, _ELEMENTS):
                 property_maps.add(id(node.properties))
             elif isinstance(node, ast.MapLiteral) and id(node) not in property_maps:
                 yield "a map", node.span

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gpugda.query import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 __all__ = ["walk"]
 
@@ -25,36 +26,43 @@ def walk(root: ast.Node, *, into_queries: bool = True) -> Iterator[ast.Node]:
     while stack:
         node = stack.pop()
         yield node
+        below = _BELOW.get(type(node)) or _learn(type(node))
         children: list[ast.Node] = []
-        _collect(_values(node), children)
-        if not into_queries:
-            children = [each for each in children if not isinstance(each, ast.SingleQuery)]
-        children.reverse()
-        stack += children
+        _collect(below(node), children)
+        if children:
+            if not into_queries:
+                children = [each for each in children if not isinstance(each, ast.SingleQuery)]
+            children.reverse()
+            stack += children
 
 
 def _collect(values: tuple[Any, ...], children: list[ast.Node]) -> None:
     for value in values:
-        kind = value.__class__
-        # Most values are names and absent parts: looked up by class, as this runs for every node.
-        if kind in _LEAVES:
+        if value is None:
             continue
-        if kind is tuple:  # also an entry of a map
+        if value.__class__ is tuple:  # also an entry of a map
             _collect(value, children)
         elif isinstance(value, ast.Node):
             children.append(value)
 
 
-_LEAVES: Final = frozenset((type(None), str, bool, int, float))
+_LEAVES: Final = frozenset(("str", "bool", "int", "int | None", "str | None", "Direction"))
+_Below = Callable[[ast.Node], tuple[Any, ...]]
+_BELOW: dict[type[ast.Node], _Below] = {}
+"""What stands in those fields of a class of nodes that may hold nodes."""
 
-_FIELDS: dict[type[ast.Node], Callable[[ast.Node], tuple[Any, ...]]] = {}
+
+def _learn(kind: type[ast.Node]) -> _Below:
+    names = [
+        field.name
+        for field in fields(kind)
+        if "Span" not in str(field.type) and field.type not in _LEAVES
+    ]
+    # With fewer than two names attrgetter gives no tuple; a span is nothing to walk into.
+    below: _Below = attrgetter(*names, *["span"] * (2 - len(names))) if names else _nothing
+    _BELOW[kind] = below
+    return below
 
 
-def _values(node: ast.Node) -> tuple[Any, ...]:
-    """What stands in the node's fields."""
-    kind = type(node)
-    if kind not in _FIELDS:
-        names = [field.name for field in fields(node) if field.name != "span"]
-        # With fewer than two names attrgetter gives no tuple; a span is nothing to walk into.
-        _FIELDS[kind] = attrgetter(*names, *["span"] * (2 - len(names)))
-    return _FIELDS[kind](node)
+def _nothing(_: ast.Node) -> tuple[Any, ...]:
+    return ()

@@ -226,7 +226,7 @@ def test_a_slow_run_on_the_device_is_given_up(open_answers, monkeypatch):
         assert deadline - time.monotonic() < 0.02
         raise QueryTimeoutError("too slow")
 
-    monkeypatch.setattr("gpugda.answer.server.answer_on_device", slow)
+    monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", slow)
     result = ask(opened, KNOWS)
     assert result.summary.engine == "native"
     assert "longer than expected" in result.summary.reason
@@ -239,7 +239,7 @@ def test_the_users_own_time_limit_is_an_error(open_answers, monkeypatch):
         time.sleep(0.03)
         raise QueryTimeoutError("too slow")
 
-    monkeypatch.setattr("gpugda.answer.server.answer_on_device", slow)
+    monkeypatch.setattr("gpugda.answer.on_snapshot.answer_on_device", slow)
     with pytest.raises(QueryTimeoutError):
         ask(opened, KNOWS, timeout=0.02)
 

@@ -1,0 +1,105 @@
+"""Answers from the snapshot of a live database: the device's rows, and the properties they show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.answer.on_graph import GraphAnswer, answer_by_reference, answer_on_device
+from gpugda.errors import StaleSnapshotError
+from gpugda.live.entities import load_entities, worth_completing
+from gpugda.live.properties import MissingProperties, load_properties
+
+if TYPE_CHECKING:
+    from gpugda.answer.request import Request
+    from gpugda.execute.device_session import DeviceSession
+    from gpugda.execute.result_table import ResultTable
+    from gpugda.live.keeper import SnapshotKeeper
+    from gpugda.loading import LoadedGraph
+    from gpugda.ports import DatabaseServer, DatabaseVersion, Progress
+
+__all__ = ["ATTEMPTS", "SnapshotAnswers"]
+
+ATTEMPTS = 3
+"""How often a newer snapshot is taken before it is said that this is futile."""
+
+
+class SnapshotAnswers:
+    """One live database's snapshot, and one device.
+
+    Args:
+        server: The database.
+        keeper: Its snapshot.
+        session: The device.
+        progress: Told how far reading properties has come.
+    """
+
+    def __init__(
+        self,
+        server: DatabaseServer,
+        keeper: SnapshotKeeper,
+        session: DeviceSession,
+        progress: Progress,
+    ) -> None:
+        self._server = server
+        self._keeper = keeper
+        self._session = session
+        self._progress = progress
+        self._completed: tuple[DatabaseVersion | None, MissingProperties] | None = None
+
+    def newest(self) -> LoadedGraph:
+        """The snapshot, however old it is; read where there is none."""
+        return self._keeper.loaded or self._keeper.refresh()
+
+    def complete(self) -> LoadedGraph:
+        """The snapshot with all its properties.
+
+        Raises:
+            SourceError: They cannot be read, or the database changed since the snapshot.
+        """
+        for _ in range(ATTEMPTS):
+            loaded = self.newest()
+            graph = loaded.graph
+            missing = MissingProperties(
+                () if graph.node_properties.complete else None,
+                () if graph.relationship_properties.complete else None,
+                0.0,
+            )
+            if not missing or load_properties(
+                self._keeper, self._server, loaded, missing, self._progress
+            ):
+                return loaded
+            self._keeper.refresh()
+        raise StaleSnapshotError("The database changed each time its properties were read.")
+
+    def answer(
+        self, request: Request, loaded: LoadedGraph, engine: str, deadline: float | None
+    ) -> GraphAnswer | None:
+        """The answer with the properties of whole entities; None if the database changed."""
+        if engine == "reference":
+            found = answer_by_reference(request, loaded)
+        else:
+            found = answer_on_device(request, loaded, self._session, deadline)
+        with request.stage("entities"):
+            table = load_entities(self._keeper, self._server, loaded, found.table)
+        if table is None:
+            return None
+        self._complete_soon(loaded, table)
+        return GraphAnswer(table, found.facts)
+
+    def _complete_soon(self, loaded: LoadedGraph, table: ResultTable) -> None:
+        """Reads all properties in the background, where results show whole entities."""
+        if table.entity_properties is None:
+            return
+        missing = worth_completing(loaded.graph, table.entity_properties)
+        # Once for each snapshot: where the database has changed since, it would fail each time.
+        if not missing or self._completed == (loaded.version, missing):
+            return
+        if self._keeper.in_background(lambda: self.load(loaded, missing)):
+            self._completed = (loaded.version, missing)
+
+    def load(self, loaded: LoadedGraph, missing: MissingProperties) -> bool:
+        """Reads properties, and keeps them; False where the database changed."""
+        if not load_properties(self._keeper, self._server, loaded, missing, self._progress):
+            return False
+        self._keeper.keep(loaded)
+        return True
