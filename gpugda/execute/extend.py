@@ -47,6 +47,7 @@ class ExtendStrategy(DeviceStrategy):
     """Candidates, and a join node by node that intersects the rows of the data graph itself."""
 
     name = "extend"
+    compares = True
 
     def __init__(
         self,
@@ -85,8 +86,8 @@ class ExtendStrategy(DeviceStrategy):
                 wanted = Wanted(product.read, frozenset())
             if (wanted, counting) not in query.steps:
                 steps = self._steps(bound, product, masks, wanted, query.candidates, counting)
-                words = upload_steps(run, steps, query.candidates)
-                run.workspace.hand_over(words.words)
+                words = upload_steps(run, steps, query.candidates, masks.keys)
+                run.workspace.hand_over(*words.uploaded())
                 query.add_steps(wanted, counting, steps, words)
             steps, words = query.steps[wanted, counting]
             windows = ExtendWindows(
@@ -141,9 +142,11 @@ class ExtendStrategy(DeviceStrategy):
         With a product these are the steps of its core, whose rows are made.
         """
         leaves = frozenset[int]() if product is None else product.leaves
-        order = node_order(bound, candidates.count, _Growth(bound, candidates), leaves)
+        order = node_order(
+            bound, candidates.count, _Growth(bound, candidates), leaves, masks.comparisons
+        )
         core = bound if product is None else product.core
-        masked = (tuple(masks.nodes), tuple(masks.relationships))
+        masked = (tuple(masks.nodes), tuple(masks.relationships), masks.comparisons)
         key = (id(bound), tuple(order), masked, wanted, counting)
         known = self._compiled.get(key)
         # Kept with its query: else another one could have come to lie at the same place.

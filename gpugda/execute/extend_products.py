@@ -107,7 +107,7 @@ class _Leaves:
         self._apart = {
             frozenset((test.left, test.right)) for test in bound.tests if _keeps_apart(test)
         }
-        self._meetings = Meetings(bound, graph)
+        self._meetings = Meetings(bound, graph, masks.comparisons)
         self._clashes: dict[tuple[int, int], bool] = {}
 
     def all(self) -> dict[int, int]:
@@ -118,6 +118,7 @@ class _Leaves:
             if not _keeps_apart(test)
             for each in (test.left, test.right)
         }
+        tested |= {each for test in self._masks.comparisons for each in test.variables()}
         degrees = [0] * len(self._bound.nodes)
         for each in self._bound.relationships:
             degrees[each.source] += 1

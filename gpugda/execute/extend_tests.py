@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from gpugda.execute.comparisons import never_same
 from gpugda.execute.gpsm_steps import Variable
 from gpugda.plan.plan import LabelOp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.comparisons import Comparison
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
 __all__ = ["Meetings", "VariableTest", "is_single", "most_parallel", "type_ids", "variable_tests"]
@@ -48,7 +50,9 @@ def is_single(each: BoundRelationship, graph: DataGraph) -> bool:
     return most_parallel(each, graph) == 1
 
 
-def variable_tests(bound: BoundQuery, graph: DataGraph) -> list[VariableTest]:
+def variable_tests(
+    bound: BoundQuery, graph: DataGraph, comparisons: Sequence[Comparison] = ()
+) -> list[VariableTest]:
     """The tests of a query, without those that always hold on this graph.
 
     Two different query relationships of one type without parallel relationships are the same
@@ -56,7 +60,7 @@ def variable_tests(bound: BoundQuery, graph: DataGraph) -> list[VariableTest]:
     need not be known themselves, nor joined yet: whatever else comes, they would be the same.
     """
     tests: list[VariableTest] = []
-    meetings = Meetings(bound, graph)
+    meetings = Meetings(bound, graph, comparisons)
     for test in bound.tests:
         if test.on_nodes or test.equal or test.left == test.right:
             tests.append(_test(test))
@@ -79,10 +83,12 @@ class Meetings:
 
     Not if a query node of the one then was the same data node as one that it must differ from, or
     that has a label which is on no node with its own, or that it has a relationship to, of a type
-    without loops in the graph.
+    without loops in the graph. What is compared may also say that two nodes are never the same.
     """
 
-    def __init__(self, bound: BoundQuery, graph: DataGraph) -> None:
+    def __init__(
+        self, bound: BoundQuery, graph: DataGraph, comparisons: Sequence[Comparison] = ()
+    ) -> None:
         loops = graph.statistics.loop_counts
         self._types = [type_ids(each, graph) for each in bound.relationships]
         self._differ = {
@@ -96,6 +102,7 @@ class Meetings:
             if not any(loops[kind] for kind in types)
         }
         self._differ |= set(_differently_labelled(bound, graph))
+        self._differ |= set(never_same(comparisons))
         self._single = [is_single(each, graph) for each in bound.relationships]
         self._never = any(len(nodes) == 1 for nodes in self._differ)
 
