@@ -124,11 +124,11 @@ def _are_floats(column: Column) -> bool:
 
 def _of_floats(left: Column, right: Column, operator: ComparisonOperator) -> Keys:
     sides = [each.values.astype(np.float64) for each in _different(left, right)]
-    if operator in _EQUALITIES:
-        bits = [side + 0.0 for side in sides]  # -0.0 equals 0.0, but is before it
-    else:
-        bits = [_in_order(side) for side in sides]
-    keys = _of_places(left, right, bits)
+    # -0.0 equals 0.0, but is before it.
+    is_equality = operator in _EQUALITIES
+    keys = _of_places(
+        left, right, [side + 0.0 if is_equality else _in_order(side) for side in sides]
+    )
     nan = [np.isnan(side) for side in sides]
     if not any(each.any() for each in nan):
         return keys
@@ -136,8 +136,8 @@ def _of_floats(left: Column, right: Column, operator: ComparisonOperator) -> Key
         of_left = np.where(nan[0], np.uint32(_LEFT_NAN), keys.left)
         of_right = np.where(nan[-1], np.uint32(_RIGHT_NAN), keys.right)
         return Keys(of_left, of_right, keys.left_fits, keys.right_fits, keys.distinct)
-    fits = [_and(keys.left_fits, ~nan[0]), _and(keys.right_fits, ~nan[-1])]
-    return Keys(keys.left, keys.right, *fits, keys.distinct)
+    left_fits, right_fits = _and(keys.left_fits, ~nan[0]), _and(keys.right_fits, ~nan[-1])
+    return Keys(keys.left, keys.right, left_fits, right_fits, keys.distinct)
 
 
 def _in_order(floats: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -163,11 +163,7 @@ def _of_values(left: Column, right: Column, operator: ComparisonOperator) -> Key
         for each in values:
             if not _is_nan(each):
                 known.setdefault(group_key(each), len(known))
-        nan = (
-            (_LEFT_NAN, _RIGHT_NAN)
-            if operator is ComparisonOperator.NOT_EQUAL
-            else (None, None)
-        )
+        nan = (_LEFT_NAN, _RIGHT_NAN) if operator is ComparisonOperator.NOT_EQUAL else (None, None)
         tables = [
             [of_nan if _is_nan(each) else known.get(group_key(each)) for each in distinct]
             for (_, distinct), of_nan in zip(sides, nan, strict=True)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.execute.gpsm_steps import Variable
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from gpugda.execute.variables import Variable
 
 __all__ = [
     "ABOVE",

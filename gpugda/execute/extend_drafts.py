@@ -179,7 +179,8 @@ def _with_tests(
     """Each test goes where the last of its variables is bound."""
     bound_at = {each: number for number, draft in enumerate(drafts) for each in draft.added()}
     tests_of: list[list[VariableTest | Comparison]] = [[] for _ in drafts]
-    for test in (*tests, *with_implied(comparisons, bound_at)):
+    due: list[VariableTest | Comparison] = [*tests, *with_implied(comparisons, bound_at)]
+    for test in due:
         tests_of[max(bound_at[each] for each in test.variables())].append(test)
     result: list[Draft] = []
     for draft, now in zip(drafts, tests_of, strict=True):

@@ -112,7 +112,7 @@ class _Compiler:
         self._tests = variable_tests(bound, graph, masks.comparisons)
         self._wanted = {Variable(True, each) for each in wanted.nodes}
         self._wanted |= {Variable(False, each) for each in wanted.relationships}
-        tests = (*self._tests, *masks.comparisons)
+        tests: list[VariableTest | Comparison] = [*self._tests, *masks.comparisons]
         tested = {each for test in tests for each in test.variables() if not each.is_node}
         self._known = {each.position for each in self._wanted | tested if not each.is_node}
         self._key_places = key_places(masks.keys)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from gpugda.deadline import check_deadline
 from gpugda.execute.constants import Verdict, judge_constants, with_constants
 from gpugda.execute.masks import mask_query
-from gpugda.execute.take_comparisons import take_comparisons
 from gpugda.execute.tail import Tail, is_plain_count, needed
+from gpugda.execute.take_comparisons import take_comparisons
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

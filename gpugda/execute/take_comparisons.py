@@ -14,16 +14,15 @@ import numpy as np
 
 from gpugda.caching import LruCache
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.data_graph import DataGraph
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.comparison_keys import make_keys
 from gpugda.execute.comparisons import ABOVE, BELOW, GROUPED, SAME, Comparison
 from gpugda.execute.environment import Environment
 from gpugda.execute.expressions import evaluate_value
-from gpugda.execute.gpsm_steps import Variable
 from gpugda.execute.masks import bitmap_of
 from gpugda.execute.operands import as_column
 from gpugda.execute.parameters import Parameters
+from gpugda.execute.variables import Variable
 from gpugda.plan.compared_values import ComparedValues, compared_values
 from gpugda.query import ast
 from gpugda.query.ast import ComparisonOperator
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.comparison_keys import Keys
     from gpugda.execute.embeddings import Masks
     from gpugda.plan.plan import BoundQuery
@@ -239,5 +239,3 @@ def _is_sound(value: ast.Expression) -> bool:
     if isinstance(value, ast.Property):
         return isinstance(value.subject, ast.Variable)
     return isinstance(value, _SOUND_VALUES) or _function_of_variable(value) in ("id", "elementid")
-
-
