@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from itertools import product
 
 import numpy as np
@@ -15,10 +16,12 @@ from neo4j.time import Date, DateTime, Duration
 from gpugda.data.columns import column_from_values
 from gpugda.device.context import list_devices
 from gpugda.device.device_graph import DeviceGraph
+from gpugda.errors import MemoryLimitError
 from gpugda.execute.comparison_keys import GROUP_BITS, make_keys
 from gpugda.execute.comparisons import ABOVE, BELOW, SAME, Comparison, never_same, with_implied
 from gpugda.execute.embeddings import Masks, StrategyReport
 from gpugda.execute.extend import ExtendStrategy
+from gpugda.execute.extend_order import node_order
 from gpugda.execute.gpsm_steps import Variable
 from gpugda.execute.gpu import run_on_device
 from gpugda.execute.reference import run_reference
@@ -332,3 +335,35 @@ def test_what_is_left_is_still_tested():
     masks, rest = take_comparisons(bound_of(text, GRAPH), GRAPH, {}, Masks({}, {}))
     assert [each.text for each in masks.comparisons] == ["a.x < b.x"]
     assert len(rest.residuals) == 1
+
+
+# ------------------------------------------------------------------ order
+def test_what_is_compared_comes_sooner():
+    graph = make_graph([("", {})] * 4, [(0, "R", 1, {})])
+    bound = bound_of("MATCH (a)-->(b), (a)-->(c) RETURN a", graph)
+
+    def growth(position, end):
+        return 3.0 if (position, end) == (0, 0) else 4.0
+
+    def count(node):
+        return 1 if node == 0 else 100
+
+    a, b, c = (Variable(True, position) for position in range(3))
+    assert node_order(bound, count, growth)[:2] == [0, 1]
+    compared = [Comparison(c, a, BELOW, None, None, 0.5, "")]
+    assert node_order(bound, count, growth, (), compared) == [0, 2, 1]
+    after = [Comparison(c, b, BELOW, None, None, 0.5, "")]
+    assert node_order(bound, count, growth, (), after) == [0, 1, 2]
+
+
+# ------------------------------------------------------------------ memory
+def test_a_limit_that_is_too_small_for_the_keys_names_one_that_suffices(context):
+    graph = make_graph(
+        [("", {"x": each % 7, "y": each % 5}) for each in range(40_000)], [(0, "R", 1, {})]
+    )
+    text = "MATCH (a)-->(b) WHERE a.x < b.y RETURN count(*)"
+    with pytest.raises(MemoryLimitError, match="memory") as error:
+        rows_on(ExtendStrategy(DeviceGraph(context, graph), memory_limit=200_000), text, graph)
+    enough = int(re.findall(r"[\d,]+ bytes", str(error.value))[-1][:-6].replace(",", ""))
+    strategy = ExtendStrategy(DeviceGraph(context, graph), memory_limit=enough)
+    assert rows_on(strategy, text, graph)[0] == [(1,)]
