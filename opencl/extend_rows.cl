@@ -169,12 +169,13 @@ static void clear(Prefix *prefix) {
 static ulong build(const Step *step, ulong row, Prefix *prefix) {
     ulong work = 0;
     clear(prefix);
-    const RowRanges everything = {0, NONE, 0};
-    COMMON_OF(step, row, step->link_count - 1, &everything, node, {
+    prefix->is_built = true;
+    RowRanges ranges;
+    if (!ranges_of_links(step, row, step->tests, step->tests_end, step->link_count - 1, &ranges)) return 0;
+    COMMON_OF(step, row, step->link_count - 1, &ranges, node, {
         prefix->marks[node] = 1;
         prefix->list[prefix->size++] = node;
     })
-    prefix->is_built = true;
     return work;
 }
 
@@ -207,6 +208,21 @@ static uint count_marked(global const uchar *restrict marks, global const uint *
     return marked;
 }
 
+static inline bool counts_at_once(const RowRanges *ranges) {
+    return ranges->range_count == 0 || (ranges->range_count == 1 && ranges->ranges[0].keys);
+}
+
+static uint count_marked_within(
+    global const uchar *restrict marks, global const uint *restrict neighbours, uint2 list, const KeyRange *range
+) {
+    global const uint *restrict keys = range->keys;
+    uint marked = 0, low = range->low, span = range->span;
+    for (uint entry = list.x, end = list.y; entry < end; ++entry) {
+        marked += marks[neighbours[entry]] & (keys[neighbours[entry]] - low <= span);
+    }
+    return marked;
+}
+
 /* Two lists of about the same length are intersected by marks even if no other row has the first one. */
 static inline bool marks_pay(const Step *step, ulong row) {
     if (step->link_count != 2) return false;
@@ -234,9 +250,11 @@ static ulong intersect_row(const Step *step, ulong row, Prefix *prefix, const Ou
         work = prefix->size;
     } else {
         work = list.y - list.x;
-        if (prefix->is_built && !output->extended && ranges.range_count == 0) {
-            total = count_marked(prefix->marks, neighbours, list);
+        if (prefix->is_built && !output->extended && counts_at_once(&ranges)) {
+            total = ranges.range_count == 0 ? count_marked(prefix->marks, neighbours, list)
+                : count_marked_within(prefix->marks, neighbours, list, &ranges.ranges[0]);
             for (uint x = 0; x < excluded_count; ++x) {
+                if (!passes_ranges(&ranges, excluded[x])) continue;
                 if (prefix->marks[excluded[x]] && is_in(neighbours, list, excluded[x])) --total;
             }
             work /= 4;

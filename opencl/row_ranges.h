@@ -7,8 +7,16 @@ typedef struct {
     KeyRange ranges[MOST_RANGES];
 } RowRanges;
 
-/* False where no node passes. Of comparisons beyond MOST_RANGES nothing is said: the caller has no more, or tests them himself. */
-static bool ranges_of_row(const Step *step, ulong row, uint from, uint to, RowRanges *found) {
+static inline bool is_end_of(const Step *step, uint links, uint column) {
+    for (uint number = 0; number < links; ++number) {
+        if (step->words[link_at(step, number)] == column) return true;
+    }
+    return false;
+}
+
+/* False where no node passes. Of comparisons beyond MOST_RANGES nothing is said: the caller has no more, or tests them himself.
+   Where `links` is not NONE, only comparisons with nodes of the first so many links are looked at. */
+static bool ranges_of_links(const Step *step, ulong row, uint from, uint to, uint links, RowRanges *found) {
     found->first = found->range_count = 0;
     found->last = NONE;
     for (uint test = from; test < to; test += TEST_WORDS) {
@@ -21,6 +29,7 @@ static bool ranges_of_row(const Step *step, ulong row, uint from, uint to, RowRa
             place = own_place;
             own_place = step->words[test + 3];
         }
+        if (links != NONE && !is_end_of(step, links, left)) continue;
         KeyRange range;
         if (!keys_that_pass(kind, key_of(step->keys, place, old_value(step, row, left)), &range)) return false;
         if (own_place == NONE && range.low + range.span >= range.low) {
@@ -32,6 +41,10 @@ static bool ranges_of_row(const Step *step, ulong row, uint from, uint to, RowRa
         if (found->range_count < MOST_RANGES) found->ranges[found->range_count++] = range;
     }
     return found->first <= found->last;
+}
+
+static bool ranges_of_row(const Step *step, ulong row, uint from, uint to, RowRanges *found) {
+    return ranges_of_links(step, row, from, to, NONE, found);
 }
 
 static inline bool passes_ranges(const RowRanges *ranges, uint node) {

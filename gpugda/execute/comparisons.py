@@ -49,6 +49,7 @@ class Comparison:
         right_keys: Likewise.
         selectivity: About which share of all pairs passes.
         text: The condition, for people; empty for one that follows from others.
+        is_redundant: Do earlier steps and the others of its step say it anyway?
     """
 
     left: Variable
@@ -58,6 +59,7 @@ class Comparison:
     right_keys: int | None
     selectivity: float
     text: str
+    is_redundant: bool = False
 
     def variables(self) -> set[Variable]:
         """What must be known."""
@@ -90,19 +92,22 @@ def with_implied(
 ) -> list[Comparison]:
     """The comparisons, and those that follow from them and can be tested sooner.
 
-    Of ``a < b`` and ``b < c`` follows ``a < c``, worth testing where ``b`` is bound last.
+    Of ``a < b`` and ``b < c`` follows ``a < c``, worth testing where ``b`` is bound last. Elsewhere
+    it is redundant, but of indexes may cut lists that several rows have in common.
     """
     asked = {frozenset((each.left, each.right)) for each in comparisons}
     implied: list[Comparison] = []
-    for order in _orders(comparisons).values():
+    for (_, keys), order in _orders(comparisons).items():
         for (low, high), strict in order.items():
             if low == high or frozenset((low, high)) in asked:
                 continue
             last = max(bound_at[low], bound_at[high])
-            between = (each for each, _ in order if (low, each) in order and (each, high) in order)
-            if all(bound_at[each] > last for each in between if each not in (low, high)):
+            between = {each for each, _ in order if (low, each) in order and (each, high) in order}
+            redundant = any(bound_at[each] <= last for each in between - {low, high})
+            if keys is None or not redundant:
                 like = next(each for each in comparisons if low in (each.left, each.right))
-                implied.append(_below(low, high, strict=strict, like=like))
+                below = _below(low, high, strict=strict, like=like)
+                implied.append(replace(below, is_redundant=redundant))
     return [*comparisons, *implied]
 
 

@@ -159,6 +159,8 @@ class _Compiler:
             if variable in needed:
                 added[variable] = len(variables)
                 variables.append(variable)
+        if not self._searched_only(draft):
+            draft.tests = [each for each in draft.tests if not _is_redundant(each)]
         tests, early = self._columns_of(draft, old)
         node_column = added.get(Variable(True, draft.position))
         extension = None
@@ -317,6 +319,11 @@ class _Compiler:
             and each.position not in self._known
             for each in relationships
         ) and all(_excludes_nodes(test, draft.position) for test in draft.tests)
+
+
+def _is_redundant(test: VariableTest | Comparison) -> bool:
+    """Such a test only cuts lists that are intersected row by row."""
+    return isinstance(test, Comparison) and test.is_redundant
 
 
 def _excludes_nodes(test: VariableTest | Comparison, added: int) -> bool:

@@ -130,7 +130,12 @@ def pairs_of(found):
 def test_what_follows_is_tested_where_the_middle_comes_last():
     chain = [order(A, B), order(C, B, ABOVE | SAME)]
     assert pairs_of(with_implied(chain, {A: 0, C: 1, B: 2})) == {(A, C, BELOW)}
-    assert pairs_of(with_implied(chain, {A: 0, B: 1, C: 2})) == set()
+    (*_, redundant) = with_implied(chain, {A: 0, B: 1, C: 2})
+    assert redundant.is_redundant
+    assert pairs_of([redundant]) == {(A, C, BELOW)}
+    of_keys = [order(A, B, keys=0), order(B, C, keys=0)]
+    assert pairs_of(with_implied(of_keys, {A: 0, C: 1, B: 2})) == {(A, C, BELOW)}
+    assert pairs_of(with_implied(of_keys, {A: 0, B: 1, C: 2})) == set()
     both = [order(A, B, BELOW | SAME), order(B, C, BELOW | SAME)]
     assert pairs_of(with_implied(both, {A: 0, C: 1, B: 2})) == {(A, C, BELOW | SAME)}
 
