@@ -3,6 +3,7 @@
        measure_extensions   one item per row: its link with the fewest entries, the base, and how many these are
        extend_pairs         one item per pair: tests the neighbour, appends a row
        count_pairs          one item per pair: counts what would be appended, in totals[group]
+       test_rows            one item per row: 1 where it passes the tests, for a step that adds nothing
 
    `sums` are the prefix sums of the lengths: pair p belongs to the row with sums[row] <= p < sums[row + 1]. Rows are appended at
    `appended`, in any order. On a CPU an item takes a share of pairs and goes through it row by row.
@@ -12,6 +13,7 @@
 #include "csr.h"
 #include "query_graph.h"
 #include "extension.h"
+#include "row_ranges.h"
 
 kernel void measure_extensions(STEP_PARAMETERS, ulong row_count, global uint *lengths, global uchar *bases) {
     const Step step = STEP_ARGUMENTS;
@@ -30,6 +32,11 @@ kernel void measure_extensions(STEP_PARAMETERS, ulong row_count, global uint *le
         lengths[row] = shortest;
         bases[row] = (uchar)base;
     }
+}
+
+kernel void test_rows(STEP_PARAMETERS, ulong row_count, global uint *counts) {
+    const Step step = STEP_ARGUMENTS;
+    FOR_EACH(row, row_count) counts[row] = passes_tests(&step, row, NONE, 0);
 }
 
 #ifdef ON_CPU
@@ -75,7 +82,7 @@ static ulong take(
     if (!output->extended || product == 0) return passing(step, row, node, counts, product, relationships);
     for (ulong which = 0; which < product; ++which) {
         if (product > 1) take_combination(step, row, node, counts, which, relationships);
-        if (!passes_tests(step, row, node, relationships)) continue;
+        if (!passes_late(step, row, node, relationships)) continue;
         found_row(step, output->found, row, node, relationships, output->extended, output->stride, output->appended);
     }
     return 0;
@@ -93,12 +100,17 @@ static ulong extend_row(const Step *step, ulong row, uint base, uint offset, uin
         return total;
     }
     uint link = link_at(step, base), from = old_value(step, row, step->words[link]), passed = 0;
+    RowRanges ranges;
+    if (!ranges_of_row(step, row, step->tests, step->early_end, &ranges)) return 0;
+    bool sorted = step->words[link + LINK_TYPE_COUNT] != NONE || (step->words[link + LINK_FLAGS] & SORTED_ROWS);
     Segments segments = all_segments(step->words, link, false);
     while (passed < last && next_segment(&segments, step, from)) {
         uint length = segments.end - segments.begin;
         global const uint *neighbours = neighbours_of(step, segments.is_incoming);
-        uint end = segments.begin + min(length, last - passed);
-        for (uint entry = segments.begin + (offset > passed ? min(offset - passed, length) : 0); entry < end; ++entry) {
+        uint2 list = (uint2)(
+            segments.begin + (offset > passed ? min(offset - passed, length) : 0), segments.begin + min(length, last - passed));
+        if (sorted) list = within_ranges(&ranges, neighbours, list);
+        for (uint entry = list.x; entry < list.y; ++entry) {
             node = neighbours[entry];
             ulong product = combinations(
                 step, row, base, from, segments.is_incoming, segments.begin, entry, node, counts, relationships);
@@ -180,7 +192,7 @@ kernel void extend_pairs(
                 for (ulong which = 0; which < product; ++which) {
                     if (product > 1) {
                         take_combination(&step, row, node, counts, which, relationships);
-                        if (!passes_tests(&step, row, node, relationships)) continue;
+                        if (!passes_late(&step, row, node, relationships)) continue;
                     }
                     write_row(&step, row, node, relationships, extended, extended_stride, (ulong)first_place + place++);
                 }

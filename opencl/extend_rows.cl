@@ -13,6 +13,7 @@
 #include "csr.h"
 #include "query_graph.h"
 #include "extension.h"
+#include "row_ranges.h"
 
 #define MOST_EXCLUDED 16
 #define FOUND 256
@@ -21,6 +22,7 @@
 static uint excluded_nodes(const Step *step, ulong row, uint *excluded) {
     uint count = 0;
     for (uint test = step->tests; test < step->tests_end; test += TEST_WORDS) {
+        if (step->words[test + 2] & COMPARES) continue;
         uint node = NONE;
         bool holds = true;
         for (uint pair = test; pair <= test + 3; pair += 3) {
@@ -78,6 +80,9 @@ kernel void count_leaves(STEP_PARAMETERS, ulong row_count, global const uint *fi
     FOR_EACH(row, row_count) {
         uint from = old_value(&step, row, words[step.links]);
         uint2 list = list_of(&step, step.links, from);
+        RowRanges ranges;
+        if (!ranges_of_row(&step, row, step.tests, step.tests_end, &ranges)) continue;
+        list = within_ranges(&ranges, neighbours, list);
         total += step.row_bits ? fitting[from] : list.y - list.x;
         uint count = excluded_nodes(&step, row, excluded);
         for (uint i = 0; i < count; ++i) {
@@ -137,19 +142,22 @@ static void clear(Prefix *prefix) {
 #define MARK_COST 4
 #define SEARCH_WORK 16
 
-/* What the first `count` links of a row have in common: goes through the shortest list and searches the others. */
-#define COMMON_OF(step, row, count, node, body) \
+/* What the first `count` links of a row have in common, as far as it is within `ranges`: goes through the shortest list and
+   searches the others. */
+#define COMMON_OF(step, row, count, within, node, body) \
     { \
         uint2 lists[MOST_LINKS]; \
         uint shortest = 0; \
         for (uint l = 0; l < count; ++l) { \
             lists[l] = list_of(step, link_at(step, l), old_value(step, row, (step)->words[link_at(step, l)])); \
+            lists[l] = within_ranges(within, list_neighbours(step, link_at(step, l)), lists[l]); \
             if (lists[l].y - lists[l].x < lists[shortest].y - lists[shortest].x) shortest = l; \
         } \
         global const uint *base = list_neighbours(step, link_at(step, shortest)); \
         for (uint entry = lists[shortest].x; entry < lists[shortest].y; ++entry) { \
             uint node = base[entry]; \
             if ((step)->row_bits && !has_bit((step)->row_bits, node)) continue; \
+            if ((within)->range_count && !passes_ranges(within, node)) continue; \
             bool is_common = true; \
             for (uint l = 0; l < count && is_common; ++l) { \
                 if (l != shortest) is_common = is_in(list_neighbours(step, link_at(step, l)), lists[l], node); \
@@ -162,11 +170,13 @@ static void clear(Prefix *prefix) {
 static ulong build(const Step *step, ulong row, Prefix *prefix) {
     ulong work = 0;
     clear(prefix);
-    COMMON_OF(step, row, step->link_count - 1, node, {
+    prefix->is_built = true;
+    RowRanges ranges;
+    if (!ranges_of_links(step, row, step->tests, step->tests_end, step->link_count - 1, &ranges)) return 0;
+    COMMON_OF(step, row, step->link_count - 1, &ranges, node, {
         prefix->marks[node] = 1;
         prefix->list[prefix->size++] = node;
     })
-    prefix->is_built = true;
     return work;
 }
 
@@ -199,6 +209,21 @@ static uint count_marked(global const uchar *restrict marks, global const uint *
     return marked;
 }
 
+static inline bool counts_at_once(const RowRanges *ranges) {
+    return ranges->range_count == 0 || (ranges->range_count == 1 && ranges->ranges[0].keys);
+}
+
+static uint count_marked_within(
+    global const uchar *restrict marks, global const uint *restrict neighbours, uint2 list, const KeyRange *range
+) {
+    global const uint *restrict keys = range->keys;
+    uint marked = 0, low = range->low, span = range->span;
+    for (uint entry = list.x, end = list.y; entry < end; ++entry) {
+        marked += marks[neighbours[entry]] & (keys[neighbours[entry]] - low <= span);
+    }
+    return marked;
+}
+
 /* Two lists of about the same length are intersected by marks even if no other row has the first one. */
 static inline bool marks_pay(const Step *step, ulong row) {
     if (step->link_count != 2) return false;
@@ -212,21 +237,25 @@ static ulong intersect_row(const Step *step, ulong row, Prefix *prefix, const Ou
     uint excluded[MOST_EXCLUDED], found[FOUND], found_count = 0;
     uint excluded_count = excluded_nodes(step, row, excluded), last = link_at(step, step->link_count - 1);
     ulong total = 0, work = 0;
+    RowRanges ranges;
+    if (!ranges_of_row(step, row, step->tests, step->tests_end, &ranges)) return 0;
     global const uint *neighbours = list_neighbours(step, last);
-    uint2 list = list_of(step, last, old_value(step, row, step->words[last]));
+    uint2 list = within_ranges(&ranges, neighbours, list_of(step, last, old_value(step, row, step->words[last])));
     if (step->link_count > 1 && !prefix->is_built) {
-        COMMON_OF(step, row, step->link_count, node, TAKE(node))
+        COMMON_OF(step, row, step->link_count, &ranges, node, TAKE(node))
     } else if (prefix->is_built && (ulong)prefix->size * SEARCH_COST < list.y - list.x) {
         for (uint i = 0; i < prefix->size; ++i) {
             uint node = prefix->list[i];
-            if (is_in(neighbours, list, node)) TAKE(node)
+            if (is_in(neighbours, list, node) && passes_ranges(&ranges, node)) TAKE(node)
         }
         work = prefix->size;
     } else {
         work = list.y - list.x;
-        if (prefix->is_built && !output->extended) {
-            total = count_marked(prefix->marks, neighbours, list);
+        if (prefix->is_built && !output->extended && counts_at_once(&ranges)) {
+            total = ranges.range_count == 0 ? count_marked(prefix->marks, neighbours, list)
+                : count_marked_within(prefix->marks, neighbours, list, &ranges.ranges[0]);
             for (uint x = 0; x < excluded_count; ++x) {
+                if (!passes_ranges(&ranges, excluded[x])) continue;
                 if (prefix->marks[excluded[x]] && is_in(neighbours, list, excluded[x])) --total;
             }
             work /= 4;
@@ -234,6 +263,7 @@ static ulong intersect_row(const Step *step, ulong row, Prefix *prefix, const Ou
             for (uint entry = list.x; entry < list.y; ++entry) {
                 uint node = neighbours[entry];
                 if (prefix->is_built ? !prefix->marks[node] : step->row_bits && !has_bit(step->row_bits, node)) continue;
+                if (ranges.range_count && !passes_ranges(&ranges, node)) continue;
                 TAKE(node)
             }
         }

@@ -4,16 +4,20 @@
    there). A link is a query relationship between the added node and a node of the row, seen from the latter.
 
    words[at + …]
-   0 number of old columns that are kept      1 number of tests      2 number of links
+   0 number of old columns that are kept      1 number of tests, and above 2^16 how many of them know no relationship of the step
+   2 number of links
    3 row of the added node in the matrix of candidates, NONE where every neighbour fits
    4 its column in the new table or NONE      5 bound column: the other end of the only link, NONE where a node is added
    then the kept columns, the tests, the links
 
    test   left, right, equal, left2, right2: (left == right) must be `equal`; with a second pair, not both pairs may be equal
+          left, right, outcomes that pass, place of left keys, of right keys (see comparisons.h)
    link   column of the bound end, directions, first type, number of types, mask slot, relationship column or NONE, flags
 
    A test names an old column (0 … width-1), the added node (width) or the relationship of link l (width + 1 + l).
 */
+#include "comparisons.h"
+
 #define STEP_KEPT_AT 6
 #define TEST_WORDS 5
 #define LINK_WORDS 7
@@ -42,20 +46,22 @@
 
 typedef struct {
     Csr outgoing, incoming;
-    global const uint *incoming_relationship_indexes, *words, *masks, *row_bits, *table;
-    uint mask_words, kept, kept_count, tests, tests_end, links, link_count, node_column, bound_column, width;
+    global const uint *incoming_relationship_indexes, *words, *masks, *row_bits, *table, *keys;
+    uint mask_words, kept, kept_count, tests, early_end, tests_end, links, link_count, node_column, bound_column, width;
     ulong stride;
 } Step;
 
 #define STEP_PARAMETERS \
     GRAPH_PARAMETERS, global const uint *words, uint at, global const uint *masks, uint mask_words, \
-    global const uint *candidates, uint node_words, global const uint *table, ulong stride, uint width
+    global const uint *candidates, uint node_words, global const uint *table, ulong stride, uint width, \
+    global const uint *keys
 
 #define STEP_ARGUMENTS {OUTGOING_CSR, INCOMING_CSR, incoming_relationship_indexes, words, masks, \
-    words[at + 3] == NONE ? (global const uint *)0 : candidates + (ulong)words[at + 3] * node_words, table, \
+    words[at + 3] == NONE ? (global const uint *)0 : candidates + (ulong)words[at + 3] * node_words, table, keys, \
     mask_words, at + STEP_KEPT_AT, words[at], at + STEP_KEPT_AT + words[at], \
-    at + STEP_KEPT_AT + words[at] + words[at + 1] * TEST_WORDS, \
-    at + STEP_KEPT_AT + words[at] + words[at + 1] * TEST_WORDS, words[at + 2], \
+    at + STEP_KEPT_AT + words[at] + (words[at + 1] >> 16) * TEST_WORDS, \
+    at + STEP_KEPT_AT + words[at] + (words[at + 1] & 0xFFFF) * TEST_WORDS, \
+    at + STEP_KEPT_AT + words[at] + (words[at + 1] & 0xFFFF) * TEST_WORDS, words[at + 2], \
     words[at + 4], words[at + 5], width, stride}
 
 static inline uint old_value(const Step *step, ulong row, uint column) {
@@ -241,15 +247,40 @@ static inline uint tested_value(
     return column == step->width ? node : relationships[column - step->width - 1];
 }
 
+static inline bool passes_test(const Step *step, uint test, ulong row, uint node, const uint *relationships) {
+    uint kind = step->words[test + 2], second = step->words[test + 3];
+    uint left = tested_value(step, row, node, relationships, step->words[test]);
+    uint right = tested_value(step, row, node, relationships, step->words[test + 1]);
+    if (kind & COMPARES) {
+        uint left_key = key_of(step->keys, second, left);
+        return outcome_passes(kind, left_key, key_of(step->keys, step->words[test + 4], right));
+    }
+    bool equal = left == right;
+    if (second != NONE && equal) {
+        equal = tested_value(step, row, node, relationships, second)
+            == tested_value(step, row, node, relationships, step->words[test + 4]);
+    }
+    return equal == (bool)kind;
+}
+
 static inline bool passes_tests(const Step *step, ulong row, uint node, const uint *relationships) {
     for (uint test = step->tests; test < step->tests_end; test += TEST_WORDS) {
-        bool equal = tested_value(step, row, node, relationships, step->words[test])
-            == tested_value(step, row, node, relationships, step->words[test + 1]);
-        if (step->words[test + 3] != NONE && equal) {
-            equal = tested_value(step, row, node, relationships, step->words[test + 3])
-                == tested_value(step, row, node, relationships, step->words[test + 4]);
-        }
-        if (equal != (bool)step->words[test + 2]) return false;
+        if (!passes_test(step, test, row, node, relationships)) return false;
+    }
+    return true;
+}
+
+/* The tests that need no relationship of the step come before any list is searched, the others when these are known. */
+static inline bool passes_early(const Step *step, ulong row, uint node) {
+    for (uint test = step->tests; test < step->early_end; test += TEST_WORDS) {
+        if (!passes_test(step, test, row, node, 0)) return false;
+    }
+    return true;
+}
+
+static inline bool passes_late(const Step *step, ulong row, uint node, const uint *relationships) {
+    for (uint test = step->early_end; test < step->tests_end; test += TEST_WORDS) {
+        if (!passes_test(step, test, row, node, relationships)) return false;
     }
     return true;
 }
@@ -262,6 +293,7 @@ static inline ulong combinations(
 ) {
     ulong product = 1;
     if (step->row_bits && !has_bit(step->row_bits, node)) return 0;
+    if (!passes_early(step, row, node)) return 0;
     for (uint number = 0; number < step->link_count; ++number) {
         uint link = link_at(step, number), flags = step->words[link + LINK_FLAGS];
         counts[number] = 1;
@@ -301,12 +333,12 @@ static inline void take_combination(
 static inline ulong passing(
     const Step *step, ulong row, uint node, const uint *counts, ulong product, uint *relationships
 ) {
-    if (product == 0 || step->tests == step->tests_end) return product;
-    if (product == 1) return passes_tests(step, row, node, relationships);
+    if (product == 0 || step->early_end == step->tests_end) return product;
+    if (product == 1) return passes_late(step, row, node, relationships);
     ulong found = 0;
     for (ulong which = 0; which < product; ++which) {
         take_combination(step, row, node, counts, which, relationships);
-        found += passes_tests(step, row, node, relationships);
+        found += passes_late(step, row, node, relationships);
     }
     return found;
 }

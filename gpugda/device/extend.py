@@ -23,6 +23,7 @@ __all__ = [
     "STEP_PARAMETERS",
     "Extension",
     "ExtensionKernels",
+    "KeyTest",
     "Link",
     "LinkFlags",
     "Pairs",
@@ -35,9 +36,10 @@ MOST_LINKS = 8
 """Links that a kernel takes in one step."""
 
 _FILE = "extend.cl"
-STEP_PARAMETERS = f"{GRAPH}bIbIbIbQI"
+STEP_PARAMETERS = f"{GRAPH}bIbIbIbQIb"
 _MOST_TILES = 32
 _CPU_PIECE = 4096
+_COMPARES = 8
 
 
 class LinkFlags:
@@ -90,6 +92,25 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyTest:
+    """The keys of two values of a row must be in some order, as ``comparisons.h`` explains.
+
+    Args:
+        left: As in `Test`.
+        right: As in `Test`.
+        outcomes: Bits of those that pass.
+        left_place: Block where the left keys begin, None where indexes are compared.
+        right_place: Likewise.
+    """
+
+    left: int
+    right: int
+    outcomes: int
+    left_place: int | None
+    right_place: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Extension:
     """One step in terms of columns.
 
@@ -101,14 +122,16 @@ class Extension:
         kept: Old columns that the new table begins with.
         tests: What a new row must pass.
         links: At most `MOST_LINKS`; only one with a bound column.
+        early: So many of the tests, the first ones, know no relationship of the step.
     """
 
     candidate_row: int | None
     node_column: int | None
     bound_column: int | None
     kept: tuple[int, ...]
-    tests: tuple[Test, ...]
+    tests: tuple[Test | KeyTest, ...]
     links: tuple[Link, ...]
+    early: int = 0
 
 
 def extension_words(steps: Sequence[Extension]) -> tuple[list[int], list[int]]:
@@ -123,16 +146,23 @@ def extension_words(steps: Sequence[Extension]) -> tuple[list[int], list[int]]:
     places: list[int] = []
     for step in steps:
         places.append(len(words))
-        words.extend((len(step.kept), len(step.tests), len(step.links)))
+        words.extend((len(step.kept), len(step.tests) | step.early << 16, len(step.links)))
         words.extend(map(_word, (step.candidate_row, step.node_column, step.bound_column)))
         words.extend(step.kept)
         for test in step.tests:
-            words.extend((test.left, test.right, int(test.equal), *(test.second or (NONE, NONE))))
+            words.extend(_test_words(test))
         for link in step.links:
             words.extend((link.column, link.outgoing | link.incoming << 1))
             words.extend((0, NONE) if link.types is None else (types[link.types], len(link.types)))
             words.extend((_word(link.mask_slot), _word(link.relationship_column), link.flags))
     return words, places
+
+
+def _test_words(test: Test | KeyTest) -> tuple[int, ...]:
+    if isinstance(test, KeyTest):
+        places = (_word(test.left_place), _word(test.right_place))
+        return test.left, test.right, test.outcomes | _COMPARES, *places
+    return test.left, test.right, int(test.equal), *(test.second or (NONE, NONE))
 
 
 def _word(value: int | None) -> int:
@@ -150,6 +180,7 @@ class StepArrays:
         place: Of the step in it.
         link_count: Links of the step.
         hubs: Bitmaps of long lists.
+        keys: By which values are compared.
     """
 
     filter: FilterArrays
@@ -158,6 +189,7 @@ class StepArrays:
     place: int
     link_count: int
     hubs: HubBitmaps = NO_HUBS
+    keys: DeviceArray | None = None
 
     def arguments(self, table: Table) -> tuple[Any, ...]:
         """For ``STEP_PARAMETERS``."""
@@ -172,6 +204,7 @@ class StepArrays:
             table.values,
             table.column_stride,
             table.width,
+            self.keys,
         )
 
 
@@ -200,6 +233,7 @@ class ExtensionKernels:
         self._measure = get_kernel(context, _FILE, "measure_extensions", f"{STEP_PARAMETERS}Qbb")
         self._extend = get_kernel(context, _FILE, "extend_pairs", f"{STEP_PARAMETERS}QbbQQIbQb")
         self._count = get_kernel(context, _FILE, "count_pairs", f"{STEP_PARAMETERS}QbbQQIb")
+        self._test = get_kernel(context, _FILE, "test_rows", f"{STEP_PARAMETERS}Qb")
 
     @property
     def group_count(self) -> int:
@@ -211,6 +245,10 @@ class ExtensionKernels:
     ) -> None:
         """Writes each row's base and the number of its entries."""
         self._measure(table.row_count, *arrays.arguments(table), table.row_count, lengths, bases)
+
+    def test(self, arrays: StepArrays, table: Table, counts: DeviceArray) -> None:
+        """Writes 1 for each row that passes the tests, 0 for the others: ``uint32`` per row."""
+        self._test(table.row_count, *arrays.arguments(table), table.row_count, counts)
 
     def extend(
         self,

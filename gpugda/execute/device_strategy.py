@@ -61,6 +61,7 @@ class DeviceStrategy(ABC):
     """
 
     name = ""
+    compares = False
 
     def __init__(
         self,

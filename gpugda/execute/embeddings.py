@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from gpugda.execute.comparisons import Comparison
     from gpugda.execute.join_progress import JoinProgress
     from gpugda.plan.plan import Plan
 
@@ -43,13 +44,20 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Masks:
-    """What predicates over one variable leave: bitmaps (bit i % 32 of word i // 32) by position.
+    """What predicates leave, over one variable and between two.
 
-    A position that is absent has no condition. Bits at and past the count are zero.
+    Args:
+        nodes: Bitmaps (bit i % 32 of word i // 32) by position of a query node. A position that is
+            absent has no condition. Bits at and past the count are zero.
+        relationships: Likewise.
+        comparisons: Conditions that a strategy with ``compares`` tests on rows.
+        keys: ``uint32`` per node (or relationship): what they compare.
     """
 
     nodes: Mapping[int, NDArray[np.uint32]]
     relationships: Mapping[int, NDArray[np.uint32]]
+    comparisons: tuple[Comparison, ...] = ()
+    keys: tuple[NDArray[np.uint32], ...] = ()
 
 
 @dataclass(slots=True)
@@ -72,9 +80,13 @@ class StrategyReport:
 
 
 class Strategy(Protocol):
-    """A way to find all embeddings of a plan's query graph on one data graph."""
+    """A way to find all embeddings of a plan's query graph on one data graph.
+
+    ``compares``: does it test comparisons of the masks? Another one is given none.
+    """
 
     name: str
+    compares: bool
 
     def embeddings(
         self,

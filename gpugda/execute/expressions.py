@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from gpugda.types import Span
 
-__all__ = ["Environment", "evaluate", "evaluate_operand", "evaluate_truth"]
+__all__ = ["Environment", "evaluate", "evaluate_operand", "evaluate_truth", "evaluate_value"]
 
 _CONNECTIVES = {
     BinaryOperator.AND: logic.and_,
@@ -71,6 +71,11 @@ def evaluate_operand(expression: ast.Expression, environment: Environment) -> Op
     evaluated = _Evaluator(environment).value(expression)
     check_faults(evaluated.faults, environment.row_count)
     return evaluated.operand
+
+
+def evaluate_value(expression: ast.Expression, environment: Environment) -> Evaluated:
+    """As ``evaluate_operand``; raises nothing for single rows, but leaves their faults."""
+    return _Evaluator(environment).value(expression)
 
 
 def evaluate_truth(conditions: Sequence[ast.Expression], environment: Environment) -> Truth:

@@ -47,6 +47,7 @@ class ExtendStrategy(DeviceStrategy):
     """Candidates, and a join node by node that intersects the rows of the data graph itself."""
 
     name = "extend"
+    compares = True
 
     def __init__(
         self,
@@ -88,8 +89,8 @@ class ExtendStrategy(DeviceStrategy):
                 wanted = Wanted(product.columns, frozenset())
             if (wanted, counting) not in query.steps:
                 steps = self._steps(bound, product, masks, wanted, query.candidates, counting)
-                words = upload_steps(run, steps, query.candidates)
-                run.workspace.hand_over(words.words)
+                words = upload_steps(run, steps, query.candidates, masks.keys)
+                run.workspace.hand_over(*words.uploaded())
                 query.add_steps(wanted, counting, steps, words)
             steps, words = query.steps[wanted, counting]
             windows = ExtendWindows(
@@ -146,9 +147,10 @@ class ExtendStrategy(DeviceStrategy):
         """
         weighed = () if product is None else tuple(each[0] for each in product.weighed)
         left_out = weighed if product is None else product.left_out.union(weighed)
-        order = node_order(bound, candidates.count, Growth(bound, candidates), left_out)
+        growth = Growth(bound, candidates)
+        order = node_order(bound, candidates.count, growth, left_out, masks.comparisons)
         core = bound if product is None else product.core
-        masked = (tuple(masks.nodes), tuple(masks.relationships))
+        masked = (tuple(masks.nodes), tuple(masks.relationships), masks.comparisons)
         explored = candidates.explored
         key = (id(bound), tuple(order), weighed, masked, wanted, counting, explored)
         known = self._compiled.get(key)

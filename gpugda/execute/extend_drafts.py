@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpugda.device.extend import MOST_LINKS
+from gpugda.execute.comparisons import with_implied
 from gpugda.execute.extend_tests import most_parallel
 from gpugda.execute.gpsm_steps import Variable
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.comparisons import Comparison
     from gpugda.execute.extend_tests import VariableTest
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
@@ -58,7 +60,7 @@ class Draft:
     bound: frozenset[int] = frozenset()
     multiplies: frozenset[int] = frozenset()
     most_rows: int = 1
-    tests: list[VariableTest] = field(default_factory=list)
+    tests: list[VariableTest | Comparison] = field(default_factory=list)
 
     def added(self) -> list[Variable]:
         """Node first, then the relationships that are bound."""
@@ -75,6 +77,7 @@ def make_drafts(
     order: Sequence[int],
     tests: Sequence[VariableTest],
     known: Set[int],
+    comparisons: Sequence[Comparison] = (),
     *,
     counting: bool,
     weighed: Collection[int] = (),
@@ -88,6 +91,7 @@ def make_drafts(
         order: Query nodes.
         tests: What rows must pass.
         known: Query relationships that somebody looks at.
+        comparisons: What rows must pass, too.
         counting: Only the number of rows is asked for.
         weighed: Query nodes, not in the order, whose ways are counted as soon as all is there that
             they depend on.
@@ -97,7 +101,7 @@ def make_drafts(
     drafts = _Drafts(bound, graph, loops_seen).of(order, waiting)
     if counting:
         drafts = _folded(drafts, known)
-    return _with_tests(drafts, tests)
+    return _with_tests(drafts, tests, comparisons)
 
 
 class _Drafts:
@@ -216,11 +220,14 @@ def _folded(drafts: list[Draft], known: Set[int]) -> list[Draft]:
     return [*drafts[: last - 1], replace(extend, multiplies=frozenset(closed))]
 
 
-def _with_tests(drafts: list[Draft], tests: Sequence[VariableTest]) -> list[Draft]:
+def _with_tests(
+    drafts: list[Draft], tests: Sequence[VariableTest], comparisons: Sequence[Comparison]
+) -> list[Draft]:
     """Each test goes where the last of its variables is bound."""
     bound_at = {each: number for number, draft in enumerate(drafts) for each in draft.added()}
-    tests_of: list[list[VariableTest]] = [[] for _ in drafts]
-    for test in tests:
+    tests_of: list[list[VariableTest | Comparison]] = [[] for _ in drafts]
+    due: list[VariableTest | Comparison] = [*tests, *with_implied(comparisons, bound_at)]
+    for test in due:
         tests_of[max(bound_at[each] for each in test.variables())].append(test)
     result: list[Draft] = []
     for draft, now in zip(drafts, tests_of, strict=True):

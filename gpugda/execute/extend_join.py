@@ -216,7 +216,7 @@ class ExtendWindows:
 
     def _valid(self, number: int, table: Table) -> tuple[DeviceArray, int]:
         counts = self._run.workspace.allocate(table.row_count, np.uint32, "counts of rows")
-        self._run.kernels.join.count_valid(table, self._plain[number], counts)
+        self._kernels.test(self._arrays[number], table, counts)
         return self._sums(counts)
 
     def _slices(self, number: int, total: int) -> Iterator[tuple[int, int]]:

@@ -76,7 +76,7 @@ class KeptQuery:
             yield from self.candidates.device_arrays()
         # A copy: others may add steps while somebody counts.
         for _, words in tuple(self.steps.values()):
-            yield words.words
+            yield from words.uploaded()
 
     def add_steps(
         self, wanted: Wanted, counting: bool, steps: tuple[ExtendStep, ...], words: StepWords
@@ -100,6 +100,8 @@ class KeptQuery:
             self.bound is bound
             and _are_same(self.masks.nodes, masks.nodes)
             and _are_same(self.masks.relationships, masks.relationships)
+            and self.masks.comparisons == masks.comparisons
+            and all(map(_is_same_array, self.masks.keys, masks.keys))
         )
 
 
@@ -139,6 +141,10 @@ class KeptQueries:
             before = self.nbytes
             self._queries = [each for each in self._queries if each is but]
             return before - self.nbytes
+
+
+def _is_same_array(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> bool:
+    return left is right or np.array_equal(left, right)
 
 
 def _are_same(

@@ -82,7 +82,9 @@ def _enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks) -> int:
     words, rows = -(-graph.node_count // 32), len(bound.nodes)
     relationships = 12 * graph.relationship_count + 8 * runs + 8 * graph.node_count
     labels = 2 * 4 * words * (len(graph.labels) + 1)
-    bitmaps = sum(each.nbytes for each in (*masks.nodes.values(), *masks.relationships.values()))
+    bitmaps = sum(
+        each.nbytes for each in (*masks.nodes.values(), *masks.relationships.values(), *masks.keys)
+    )
     matrices = rows * (3 * 4 * words + 8 * words + 4 * graph.node_count)
     steps = rows + len(bound.relationships)
     row = MOST_ROWS_OF_PAIR * _row_bytes(steps, is_last=False)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.candidates import Candidates
+    from gpugda.execute.comparisons import Comparison
     from gpugda.plan.plan import BoundQuery
 
 __all__ = ["Growth", "MostGrowth", "join_cost", "node_order"]
@@ -72,6 +73,7 @@ def node_order(
     node_count: Callable[[int], int],
     growth: Callable[[int, int], float],
     leaves: Collection[int] = (),
+    comparisons: Collection[Comparison] = (),
 ) -> list[int]:
     """Component after component; in each the start and the greedy order of least estimated cost.
 
@@ -81,8 +83,11 @@ def node_order(
         growth: For a query relationship and one of its ends, the mean number of fitting
             relationships of a candidate of this end.
         leaves: Query nodes with one relationship that are not to be added.
+        comparisons: Of nodes, each leaves a share of the rows that have both.
     """
     estimate = _Estimate(bound, node_count, growth, leaves)
+    for each in comparisons:
+        estimate.compare(each)
     orders = [estimate.best(component) for component in _components(bound, leaves)]
     orders.sort(key=lambda order: (order.rows, order.nodes))
     return [node for order in orders for node in order.nodes]
@@ -140,6 +145,17 @@ class _Estimate:
                 for node, other in (ends, ends[::-1]):
                     self._adjacent[node].append((other, growth(each.position, node)))
 
+        # Of each node those that it is compared with, and which share of all pairs passes.
+        self._compared: list[list[tuple[int, float]]] = [[] for _ in bound.nodes]
+        self._has_comparisons = False
+
+    def compare(self, comparison: Comparison) -> None:
+        left, right = comparison.left, comparison.right
+        if left.is_node and right.is_node:
+            self._has_comparisons = True
+            self._compared[left.position].append((right.position, comparison.selectivity))
+            self._compared[right.position].append((left.position, comparison.selectivity))
+
     def best(self, component: list[int]) -> _Ordered:
         starts = sorted(component, key=lambda node: (self._counts[node], node))
         return min(
@@ -161,10 +177,22 @@ class _Estimate:
                     fewest, factor = min(fewest, growth), factor * (growth / count)
                     # Of equal growth, the node on which more hangs comes first.
                     choices[other] = factor + fewest * 1e-3, fewest, factor, other
-            _, pairs, factor, node = min(choices.values())
+            offers: Iterable[tuple[float, float, float, int]] = choices.values()
+            if self._has_comparisons:
+                offers = [self._compared_with(each, reached) for each in offers]
+            _, pairs, factor, node = min(offers)
             cost += rows * (pairs + factor)
             rows *= factor
             order.append(node)
             reached.add(node)
             del choices[node]
         return _Ordered(cost, rows, tuple(order))
+
+    def _compared_with(
+        self, choice: tuple[float, float, float, int], reached: Collection[int]
+    ) -> tuple[float, float, float, int]:
+        """A choice that knows what comparisons with nodes that are there leave."""
+        _, fewest, factor, node = choice
+        for other, share in self._compared[node]:
+            factor *= share if other in reached else 1.0
+        return factor + fewest * 1e-3, fewest, factor, node

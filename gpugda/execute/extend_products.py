@@ -124,7 +124,7 @@ def find_product(
 
     ``weighing``: Find out, too, which query nodes could be weighed; none is yet.
     """
-    leaves = _all_leaves(bound)
+    leaves = _all_leaves(bound, masks)
     if len(leaves) < _FEWEST and not weighing:
         return None
     found = _Leaves(bound, graph, masks)
@@ -136,7 +136,7 @@ def find_product(
     return product
 
 
-def _all_leaves(bound: BoundQuery) -> dict[int, int]:
+def _all_leaves(bound: BoundQuery, masks: Masks) -> dict[int, int]:
     """The anchor of each leaf by its relationship, what is tested in another way left out."""
     tested = {
         Variable(test.on_nodes, each)
@@ -144,6 +144,7 @@ def _all_leaves(bound: BoundQuery) -> dict[int, int]:
         if not _keeps_apart(test)
         for each in (test.left, test.right)
     }
+    tested |= {each for test in masks.comparisons for each in test.variables()}
     degrees = [0] * len(bound.nodes)
     for each in bound.relationships:
         degrees[each.source] += 1
@@ -166,7 +167,7 @@ class _Leaves:
         self._apart = {
             frozenset((test.left, test.right)) for test in bound.tests if _keeps_apart(test)
         }
-        self._meetings = Meetings(bound, graph)
+        self._meetings = Meetings(bound, graph, masks.comparisons)
         self._clashes: dict[tuple[int, int], bool] = {}
 
     def factors(self, leaves: dict[int, int]) -> tuple[LeafFactor, ...] | int:

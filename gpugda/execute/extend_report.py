@@ -45,8 +45,9 @@ def describe_product(report: StrategyReport, bound: BoundQuery, product: LeafPro
 
 def _what(step: ExtendStep, graph: DataGraph, bound: BoundQuery) -> str:
     tests = f" with {len(step.tests)} tests" if step.tests else ""
+    tests += f" ({', '.join(step.compared)})" if step.compared else ""
     if step.kind is ExtendKind.PRUNE:
-        return f"prune by {len(step.tests)} tests"
+        return f"prune{tests}"
     if step.kind is ExtendKind.NODES:
         return f"{step.kind} {node_text(bound, step.position)}"
     along = ", ".join(

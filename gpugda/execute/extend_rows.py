@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.device.extend import KeyTest
 from gpugda.device.extend_rows import MOST_EXCLUDED, Tasks
+from gpugda.execute.comparisons import ABOVE, BELOW
 from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_memory import least_bytes
 
@@ -27,6 +29,7 @@ _WORK_PER_LAUNCH = 1 << 23
 """Neighbours per work item and launch: some ten milliseconds."""
 _SHARE_FOR_SCRATCH = 0.25
 _SEARCH_WORK = 8
+_DIFFER = BELOW | ABOVE
 _ZERO = np.zeros(1, dtype=np.uint32)
 
 
@@ -67,11 +70,20 @@ class RowExtensions:
         step = self._steps[number]
         if not step.searched_only or len(step.links) != 1 or len(step.tests) > MOST_EXCLUDED:
             return False
+        if step.compares and not self._are_bounds(step):
+            return False
         if self._steps[number].candidate_row is None or number in self._fitting:
             return True
         needed = 4 * self._run.graph.graph.node_count
         many = table.row_count >= self._candidates.count(step.bound_ends[0])
         return many and needed < self._free() // 4
+
+    def _are_bounds(self, step: ExtendStep) -> bool:
+        """Do comparisons only cut the sorted lists, all of whose nodes are candidates?"""
+        return step.candidate_row is None and not any(
+            isinstance(test, KeyTest) and (test.left_place is not None or test.outcomes == _DIFFER)
+            for test in step.tests
+        )
 
     def count_leaves(self, number: int, table: Table, totals: DeviceArray) -> int:
         """The number of new rows of the last step."""

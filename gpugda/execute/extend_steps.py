@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpugda.device.extend import Extension, Link, LinkFlags, Test
+from gpugda.device.extend import Extension, KeyTest, Link, LinkFlags, Test
+from gpugda.execute.comparisons import Comparison, key_places
 from gpugda.execute.extend_drafts import Draft, ExtendKind, make_drafts
 from gpugda.execute.extend_tests import is_single, type_ids, variable_tests
 from gpugda.execute.gpsm_steps import Variable
@@ -41,6 +42,7 @@ class ExtendStep:
         counts_lengths: Does every entry give a row?
         searched_only: Are all links found by one search, no relationship needed?
         most_rows: So many rows come of one pair at most.
+        compared: The conditions among the tests, for people.
     """
 
     kind: ExtendKind
@@ -49,12 +51,18 @@ class ExtendStep:
     bound_ends: tuple[int, ...]
     variables: tuple[Variable, ...]
     kept: tuple[int, ...]
-    tests: tuple[Test, ...]
+    tests: tuple[Test | KeyTest, ...]
     node_column: int | None
     extension: Extension | None = None
     counts_lengths: bool = False
     searched_only: bool = False
     most_rows: int = 1
+    compared: tuple[str, ...] = ()
+
+    @property
+    def compares(self) -> bool:
+        """Are values compared by keys?"""
+        return any(isinstance(test, KeyTest) for test in self.tests)
 
     @property
     def candidate_row(self) -> int | None:
@@ -109,11 +117,13 @@ class _Compiler:
         self._graph = graph
         self._masks = masks
         self._rows = rows
-        self._tests = variable_tests(bound, graph)
+        self._tests = variable_tests(bound, graph, masks.comparisons)
         self._wanted = {Variable(True, each) for each in wanted.nodes}
         self._wanted |= {Variable(False, each) for each in wanted.relationships}
-        tested = {each for test in self._tests for each in test.variables() if not each.is_node}
+        tests: list[VariableTest | Comparison] = [*self._tests, *masks.comparisons]
+        tested = {each for test in tests for each in test.variables() if not each.is_node}
         self._known = {each.position for each in self._wanted | tested if not each.is_node}
+        self._key_places = key_places(masks.keys)
         self._slots = {position: slot for slot, position in enumerate(masks.relationships)}
         self._single = [is_single(each, graph) for each in bound.relationships]
         self._type_counts = [len(type_ids(each, graph)) for each in bound.relationships]
@@ -131,6 +141,7 @@ class _Compiler:
             order,
             self._tests,
             self._known,
+            self._masks.comparisons,
             counting=counting,
             weighed=weighed,
             loops_seen=self._loops_seen() if explored else frozenset(),
@@ -177,11 +188,15 @@ class _Compiler:
             if variable in needed:
                 added[variable] = len(variables)
                 variables.append(variable)
-        tests = self._columns_of(draft, old)
+        if not self._searched_only(draft):
+            draft.tests = [each for each in draft.tests if not _is_redundant(each)]
+        tests, early = self._columns_of(draft, old)
         node_column = added.get(Variable(True, draft.position))
         extension = None
         if draft.links:
-            extension = self._extension(draft, old, kept, added, tests)
+            extension = self._extension(draft, old, kept, added, tests, early)
+        elif draft.kind is ExtendKind.PRUNE:
+            extension = Extension(None, None, None, kept, tests, ())
         return ExtendStep(
             draft.kind,
             draft.position,
@@ -195,24 +210,38 @@ class _Compiler:
             self._counts_lengths(draft),
             self._searched_only(draft),
             draft.most_rows,
+            tuple(each.text for each in draft.tests if isinstance(each, Comparison) and each.text),
         )
 
-    def _columns_of(self, draft: Draft, old: tuple[Variable, ...]) -> tuple[Test, ...]:
+    def _columns_of(
+        self, draft: Draft, old: tuple[Variable, ...]
+    ) -> tuple[tuple[Test | KeyTest, ...], int]:
+        """The tests, and how many of them, the first ones, know no relationship of the step."""
         place = {variable: number for number, variable in enumerate(old)}
         if draft.kind in _WITH_NODE:
             place[Variable(True, draft.position)] = len(old)
         for number, position in enumerate(draft.links):
             if position in draft.bound:
                 place[Variable(False, position)] = len(old) + 1 + number
-        return tuple(
-            Test(
-                place[test.left],
-                place[test.right],
-                test.equal,
-                None if test.second is None else (place[test.second[0]], place[test.second[1]]),
-            )
+        late = {Variable(False, position) for position in draft.links}
+        is_late = [
+            draft.kind is ExtendKind.CLOSE or not late.isdisjoint(test.variables())
             for test in draft.tests
-        )
+        ]
+        early = [test for test, after in zip(draft.tests, is_late, strict=True) if not after]
+        tests = early + [test for test, after in zip(draft.tests, is_late, strict=True) if after]
+        return tuple(self._test(test, place) for test in tests), len(early)
+
+    def _test(
+        self, test: VariableTest | Comparison, place: Mapping[Variable, int]
+    ) -> Test | KeyTest:
+        left, right = place[test.left], place[test.right]
+        if isinstance(test, Comparison):
+            slots = (test.left_keys, test.right_keys)
+            places = [None if slot is None else self._key_places[slot] for slot in slots]
+            return KeyTest(left, right, test.outcomes, *places)
+        second = None if test.second is None else (place[test.second[0]], place[test.second[1]])
+        return Test(left, right, test.equal, second)
 
     def _extension(
         self,
@@ -220,7 +249,8 @@ class _Compiler:
         old: tuple[Variable, ...],
         kept: tuple[int, ...],
         added: Mapping[Variable, int],
-        tests: tuple[Test, ...],
+        tests: tuple[Test | KeyTest, ...],
+        early: int,
     ) -> Extension:
         column = {variable: number for number, variable in enumerate(old)}
         is_close = draft.kind is ExtendKind.CLOSE
@@ -238,6 +268,7 @@ class _Compiler:
             kept=kept,
             tests=tests,
             links=tuple(links),
+            early=early,
         )
 
     def _bound_end(self, draft: Draft, position: int) -> int:
@@ -317,9 +348,16 @@ class _Compiler:
         ) and all(_excludes_nodes(test, draft.position) for test in draft.tests)
 
 
-def _excludes_nodes(test: VariableTest, added: int) -> bool:
-    """Does it only say that the added node is not one of the row, perhaps on a condition?"""
+def _is_redundant(test: VariableTest | Comparison) -> bool:
+    """Such a test only cuts lists that are intersected row by row."""
+    return isinstance(test, Comparison) and test.is_redundant
+
+
+def _excludes_nodes(test: VariableTest | Comparison, added: int) -> bool:
+    """Does it only say that the added node is not one of the row, or which keys it may have?"""
     node = Variable(True, added)
+    if isinstance(test, Comparison):
+        return node in test.variables() and all(each.is_node for each in test.variables())
     pairs = [(test.left, test.right), *([] if test.second is None else [test.second])]
     with_node = [pair for pair in pairs if node in pair]
     return (

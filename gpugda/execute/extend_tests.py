@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from gpugda.execute.comparisons import never_same
 from gpugda.execute.gpsm_steps import Variable
 from gpugda.plan.plan import LabelOp
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.comparisons import Comparison
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
 __all__ = ["Meetings", "VariableTest", "is_single", "most_parallel", "type_ids", "variable_tests"]
@@ -54,7 +56,9 @@ def is_single(each: BoundRelationship, graph: DataGraph) -> bool:
     return most_parallel(each, graph) == 1
 
 
-def variable_tests(bound: BoundQuery, graph: DataGraph) -> list[VariableTest]:
+def variable_tests(
+    bound: BoundQuery, graph: DataGraph, comparisons: Sequence[Comparison] = ()
+) -> list[VariableTest]:
     """The tests of a query, without those that always hold on this graph.
 
     Two different query relationships of one type without parallel relationships are the same
@@ -62,7 +66,7 @@ def variable_tests(bound: BoundQuery, graph: DataGraph) -> list[VariableTest]:
     need not be known themselves, nor joined yet: whatever else comes, they would be the same.
     """
     tests: list[VariableTest] = []
-    meetings = Meetings(bound, graph)
+    meetings = Meetings(bound, graph, comparisons)
     for test in bound.tests:
         if test.on_nodes or test.equal or test.left == test.right:
             tests.append(_test(test))
@@ -93,13 +97,15 @@ class Meetings:
 
     Not if a query node of the one then was the same data node as one that it must differ from, or
     that has a label which is on no node with its own, or that it has a relationship to, of a type
-    without loops in the graph.
+    without loops in the graph. What is compared may also say that two nodes are never the same.
 
     Attributes:
         near: Of each query relationship, a bit for each one that it may meet, at first sight.
     """
 
-    def __init__(self, bound: BoundQuery, graph: DataGraph) -> None:
+    def __init__(
+        self, bound: BoundQuery, graph: DataGraph, comparisons: Sequence[Comparison] = ()
+    ) -> None:
         loops = graph.statistics.loop_counts
         self._types = [type_ids(each, graph) for each in bound.relationships]
         pairs = [(test.left, test.right) for test in bound.tests if _differing_nodes(test)]
@@ -109,6 +115,7 @@ class Meetings:
             if not any(loops[kind] for kind in types)
         ]
         pairs += _differently_labelled(bound, graph)
+        pairs += [(min(each), max(each)) for each in never_same(comparisons)]
         # Of each query node, a bit for each that it must differ from.
         self._differ = [0] * len(bound.nodes)
         for left, right in pairs:

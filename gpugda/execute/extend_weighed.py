@@ -110,6 +110,9 @@ class _Weighable:
             if not test.on_nodes and (test.equal or test.left == test.right)
             for end in (test.left, test.right)
         }
+        compared = {each for test in masks.comparisons for each in test.variables()}
+        self._equated |= {each.position for each in compared if not each.is_node}
+        self._compared = {each.position for each in compared if each.is_node}
 
     def groups(self) -> list[WeighedNodes]:
         alike: dict[object, list[int]] = {}
@@ -126,6 +129,7 @@ class _Weighable:
         return (
             0 < len(around) <= MOST_LINKS
             and node not in self._leaf_ends
+            and node not in self._compared
             and not any(
                 each.source == each.target
                 or each.position in self._taken

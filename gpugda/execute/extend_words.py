@@ -10,9 +10,12 @@ import numpy as np
 from gpugda.device.extend import StepArrays, extension_words
 from gpugda.device.hub_bitmaps import NO_HUBS
 from gpugda.device.join import step_words
+from gpugda.execute.comparisons import join_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from gpugda.device.buffers import DeviceArray
     from gpugda.device.hub_bitmaps import HubBitmaps
@@ -31,24 +34,37 @@ class StepWords:
         words: Of all steps.
         arrays: For the steps that extend, by their number.
         plain: For the others: the words, and the step's place in them.
+        keys: What comparisons read; None where there are none.
     """
 
     words: DeviceArray
     arrays: Mapping[int, StepArrays]
     plain: Mapping[int, tuple[DeviceArray, int]]
+    keys: DeviceArray | None = None
+
+    def uploaded(self) -> list[DeviceArray]:
+        """What it holds."""
+        return [self.words] if self.keys is None else [self.words, self.keys]
 
 
-def upload_steps(run: Run, steps: Sequence[ExtendStep], candidates: Candidates) -> StepWords:
+def upload_steps(
+    run: Run,
+    steps: Sequence[ExtendStep],
+    candidates: Candidates,
+    keys: Sequence[NDArray[np.uint32]] = (),
+) -> StepWords:
     """Uploads steps; makes bitmaps of the data graph's long lists if a step will look at them."""
     extensions = {n: each.extension for n, each in enumerate(steps) if each.extension}
     words, places = extension_words(list(extensions.values()))
     plain_places: dict[int, int] = {}
     for number, step in enumerate(steps):
-        if step.extension is None:
+        if not step.links:
             plain_places[number] = len(words)
-            tests = [(test.left, test.right, test.equal) for test in step.tests]
-            words.extend(step_words(step.kept, tests))
+            words.extend(step_words(step.kept, ()))
     array = run.workspace.upload(np.array(words, dtype=np.uint32), "steps of the join")
+    all_keys = None
+    if keys:
+        all_keys = run.workspace.upload(join_keys(keys), "keys of compared values")
     arrays = {
         number: StepArrays(
             candidates.arrays,
@@ -57,10 +73,12 @@ def upload_steps(run: Run, steps: Sequence[ExtendStep], candidates: Candidates) 
             place,
             len(extension.links),
             _hubs(run, steps[number]),
+            all_keys,
         )
         for (number, extension), place in zip(extensions.items(), places, strict=True)
     }
-    return StepWords(array, arrays, {n: (array, place) for n, place in plain_places.items()})
+    plain = {n: (array, place) for n, place in plain_places.items()}
+    return StepWords(array, arrays, plain, all_keys)
 
 
 def _hubs(run: Run, step: ExtendStep) -> HubBitmaps:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from gpugda.execute.variables import Variable
 from gpugda.plan.plan import StepKind
 
 if TYPE_CHECKING:
@@ -15,13 +16,6 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, PlanStep, RowTest
 
 __all__ = ["JoinStep", "Variable", "compile_steps"]
-
-
-class Variable(NamedTuple):
-    """A query node or a query relationship, by its position."""
-
-    is_node: bool
-    position: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from gpugda.deadline import check_deadline
 from gpugda.execute.constants import Verdict, judge_constants, with_constants
 from gpugda.execute.masks import mask_query
 from gpugda.execute.tail import Tail, is_plain_count, needed
+from gpugda.execute.take_comparisons import take_comparisons
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +51,8 @@ def run_on_device(
         return tail.finish()
     started = time.perf_counter()
     masks, rest = mask_query(with_constants(bound, verdict), graph, parameters)
+    if strategy.compares and verdict is Verdict.TRUE and rest is bound:
+        masks, rest = take_comparisons(bound, graph, parameters, masks)
     report.timings["masks"] = time.perf_counter() - started
     check_deadline(deadline)
     if verdict is Verdict.NULL and rest.residuals == bound.constants:

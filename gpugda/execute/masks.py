@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["make_masks", "mask_query"]
+__all__ = ["bitmap_of", "make_masks", "mask_query"]
 
 _FEW = 16
 """A label is selective when fewer than one in so many nodes has it."""
@@ -172,6 +172,11 @@ def _labelled(node: BoundNode, graph: DataGraph) -> NDArray[np.uint32] | None:
     bits = graph.label_bits(label).view(np.uint8)
     flags = np.unpackbits(bits, count=graph.node_count, bitorder="little")
     return np.flatnonzero(flags).astype(np.uint32)
+
+
+def bitmap_of(flags: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    """Bit ``i % 32`` of word ``i // 32`` for flag i."""
+    return _bitmap(flags, len(flags), None)
 
 
 def _bitmap(kept: Flags, count: int, rows: NDArray[np.uint32] | None) -> NDArray[np.uint32]:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from gpugda.plan.compared_values import compared_values
 from gpugda.plan.plan import Plan, StepKind
 from gpugda.query.pattern_text import node_text, relationship_text
 from gpugda.query.query_parts import is_anonymous
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimate", "Explanation", "estimate", "explain_text"]
 
+_COMPARING: Final = ("extend",)
+"""Strategies that compare values of two variables."""
 _INDEX_BYTES: Final = 4
 _PAIRS_SHOWN: Final = 6
 _ANONYMOUS: Final = re.compile("`\\0[nr][0-9]+`")
@@ -172,8 +175,14 @@ def _conditions(plan: Plan) -> list[str]:
         lines.append(f"on each row: {len(pairs)} pairs of relationships differ")
     elif pairs:
         lines.append(f"on each row: {', '.join(_test(plan, test) for test in pairs)}")
-    lines += [f"on each row: {_readable(residual)}" for residual in bound.residuals]
+    lines += [f"{_where(plan, residual)}: {_readable(residual)}" for residual in bound.residuals]
     return lines + [f"once: {_readable(constant)}" for constant in bound.constants]
+
+
+def _where(plan: Plan, residual: Expression) -> str:
+    if plan.strategy in _COMPARING and compared_values(residual) is not None:
+        return "in the join, where values have an order, else on each row"
+    return "on each row"
 
 
 def _test(plan: Plan, test: RowTest) -> str:

@@ -14,6 +14,7 @@ from gpugda.device.device_graph import DeviceGraph
 from gpugda.device.extend import (
     Extension,
     ExtensionKernels,
+    KeyTest,
     Link,
     LinkFlags,
     Pairs,
@@ -25,6 +26,9 @@ from gpugda.device.join import Table
 from gpugda.device.prefix_sum import PrefixSum
 
 NODES = 90
+BLOCKS = 3
+"""Arrays of keys begin at multiples of 32."""
+BELOW, SAME, ABOVE, GROUPED = 1, 2, 4, 16
 KNOWN, SEVERAL = LinkFlags.NEEDS_RELATIONSHIP, LinkFlags.SEVERAL
 
 
@@ -39,6 +43,9 @@ class Step:
         self.candidates = random.random(NODES) < 0.7
         self.columns = random.integers(0, NODES, (2, rows)).astype(np.uint32)
         self.columns[0].sort()
+        # Of nine values; of four values of each of two kinds.
+        self.keys = random.integers(0, 9, (2, 32 * BLOCKS)).astype(np.uint32)
+        self.keys[1] = self.keys[1] % 4 | self.keys[0] % 2 << np.uint32(28)
         self.table = upload_table(workspace, self.columns)
         device_graph = DeviceGraph(context, self.graph)
         masks = None if mask is None else workspace.upload(pack(mask))
@@ -61,6 +68,7 @@ class Step:
             places[1],
             len(extension.links),
             device_graph.hub_bitmaps(MemoryBudget(1 << 20)),
+            workspace.upload(np.concatenate(self.keys)),
         )
         self.totals = workspace.upload(np.zeros(1024, dtype=np.uint64))
 
@@ -79,6 +87,10 @@ class Step:
     def add(self, found, row, chosen):
         values = [*row, chosen[0][0], *(relationship for _, relationship in chosen)]
         for test in self.extension.tests:
+            if isinstance(test, KeyTest):
+                if not self.passes(test, values):
+                    return
+                continue
             equal = values[test.left] == values[test.right]
             if test.second:
                 equal = equal and values[test.second[0]] == values[test.second[1]]
@@ -90,6 +102,15 @@ class Step:
             if link.relationship_column is not None
         ]
         found[(*(row[at] for at in self.extension.kept), chosen[0][0], *known)] += 1
+
+    def passes(self, test, values):
+        left, right = (
+            values[at] if place is None else int(self.keys[place // BLOCKS][values[at]])
+            for at, place in ((test.left, test.left_place), (test.right, test.right_place))
+        )
+        outcome = BELOW if left < right else SAME if left == right else ABOVE
+        alike = not test.outcomes & GROUPED or left >> 28 == right >> 28
+        return alike and bool(test.outcomes & outcome)
 
     def fitting(self, link, node):
         starts, ends = self.graph.start_nodes().tolist(), self.graph.outgoing.neighbours.tolist()
@@ -113,8 +134,21 @@ def link(column, outgoing=True, incoming=False, types=None, to=None, flags=0, ma
     return Link(column, outgoing, incoming, types, mask_slot, to, flags)
 
 
-def extension(*links, tests=(), kept=(1, 0), candidate_row=1):
-    return Extension(candidate_row, len(kept), None, kept, tuple(tests), links)
+def extension(*links, tests=(), kept=(1, 0), candidate_row=1, early=0):
+    return Extension(candidate_row, len(kept), None, kept, tuple(tests), links, early)
+
+
+KEY_TESTS = {
+    "indexes rise": [KeyTest(0, 2, BELOW, None, None)],
+    "indexes fall": [KeyTest(0, 2, ABOVE | SAME, None, None)],
+    "indexes differ": [KeyTest(2, 1, BELOW | ABOVE, None, None)],
+    "indexes between": [KeyTest(0, 2, BELOW, None, None), KeyTest(2, 1, BELOW, None, None)],
+    "keys rise": [KeyTest(2, 0, ABOVE, 0, 0)],
+    "keys differ, another test": [Test(2, 1, False), KeyTest(0, 2, BELOW | ABOVE, 0, 0)],
+    "keys of both": [KeyTest(2, 0, SAME, 0, BLOCKS), KeyTest(1, 2, BELOW | SAME, BLOCKS, 0)],
+    "kinds": [KeyTest(0, 2, BELOW | GROUPED, BLOCKS, BLOCKS)],
+    "kinds, at most": [KeyTest(2, 1, BELOW | SAME | GROUPED, BLOCKS, BLOCKS)],
+}
 
 
 STEPS = {
@@ -132,6 +166,21 @@ STEPS = {
         link(0, types=(0, 1), flags=SEVERAL | KNOWN),
         tests=[Test(3, 5, False), Test(0, 2, False, (1, 2))],
     ),
+    **{
+        f"one list, {name}": extension(
+            link(0, types=(0,), to=3), tests=[*tests, Test(0, 3, False)], early=len(tests)
+        )
+        for name, tests in KEY_TESTS.items()
+    },
+    **{
+        f"two lists, {name}": extension(
+            link(0, True, True, flags=SEVERAL),
+            link(1, True, True, flags=SEVERAL),
+            tests=tests,
+            early=len(tests),
+        )
+        for name, tests in KEY_TESTS.items()
+    },
     "a mask": extension(
         link(0, True, True, mask_slot=0, to=3, flags=SEVERAL), link(1, flags=SEVERAL)
     ),
@@ -156,6 +205,16 @@ def test_pairs(context, workspace, name, rows):
     assert int(workspace.download(counters)[0]) == expected.total()
     assert int(workspace.download(step.totals).sum()) == expected.total()
     assert appended(workspace, extended, expected) == expected
+
+
+@pytest.mark.parametrize("outcomes", [BELOW, SAME | ABOVE])
+def test_rows_alone(context, workspace, outcomes):
+    tests = [KeyTest(0, 1, outcomes, 0, None), Test(0, 1, False, (1, 1))]
+    step = Step(context, workspace, Extension(None, None, None, (), tuple(tests), ()))
+    counts = wrong(workspace, 300)
+    ExtensionKernels(context).test(step.arrays, step.table, counts)
+    expected = [step.passes(tests[0], row) and row[0] != row[1] for row in step.columns.T.tolist()]
+    assert workspace.download(counts).tolist() == expected
 
 
 def measured(context, workspace, kernels, step):

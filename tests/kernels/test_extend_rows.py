@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from graphs import make_graph
 from kernels.kernel_graphs import wrong
-from kernels.test_extend import NODES, Step, appended, extension, link
+from kernels.test_extend import KEY_TESTS, NODES, Step, appended, extension, link
 
 from gpugda.device.extend import ExtensionKernels, Test
 from gpugda.device.extend_rows import RowKernels, Tasks
@@ -30,6 +30,16 @@ LISTS = {
         link(1, types=(0,)),
         tests=[Test(2, 0, False), Test(0, 1, False, (1, 2)), Test(2, 0, False, (2, 1))],
     ),
+    **{
+        f"one list, {name}": extension(link(0, types=(0,)), tests=tests)
+        for name, tests in KEY_TESTS.items()
+    },
+    **{
+        f"two lists, {name}": extension(
+            link(0, types=(0,)), link(1, types=(0,)), tests=[*tests, Test(2, 0, False)]
+        )
+        for name, tests in KEY_TESTS.items()
+    },
 }
 
 

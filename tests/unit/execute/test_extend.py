@@ -150,6 +150,17 @@ def test_start_with_a_test_on_its_ends(context):
     assert check(context, design_graph(), plan) == 1
 
 
+def test_a_loop_that_is_another_relationship(context):
+    graph = make_graph(
+        [("A:B", {}), ("B", {}), ("", {}), ("", {})],
+        [(0, "R", 1, {}), *((node, "R", node, {}) for node in range(4))],
+    )
+    a, b = (Node(((LabelOp.LABEL, label),)) for label in (0, 1))
+    # The loop's node comes last, and may be one end of the other relationship, but not both.
+    plan = make_plan([a, b, Node()], [Relationship(0, 1, (0,)), Relationship(2, 2, (0,))])
+    assert check(context, graph, plan) == 7
+
+
 def test_a_relationship_bound_again(context):
     tests = [RowTest(False, 0, 1, True)]
     relationships = [Relationship(0, 1), Relationship(2, 3, clause=1)]

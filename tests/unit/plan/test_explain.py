@@ -44,6 +44,13 @@ def test_text(data):
     ]
 
 
+def test_says_which_conditions_the_join_tests(data):
+    query = prepare("MATCH (a)-->(b) WHERE a.x < b.x AND NOT a.x < b.x RETURN a")
+    found = explain_text(make_plan(bind(query, data), data.statistics, "extend"))
+    assert "in the join, where values have an order, else on each row: a.x < b.x\n" in found
+    assert "\non each row: NOT (a.x < b.x)\n" in found
+
+
 def test_says_why_there_are_no_rows_and_warns(data):
     found = explain_text(plan("(a), (b:Nowhere) RETURN a", data))
     assert found.startswith("no rows: No node has the label `Nowhere`.")
