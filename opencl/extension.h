@@ -7,7 +7,7 @@
    0 number of old columns that are kept      1 number of tests      2 number of links
    3 row of the added node in the matrix of candidates, NONE where every neighbour fits
    4 its column in the new table or NONE      5 bound column: the other end of the only link, NONE where a node is added
-   then the kept columns, the tests, the links
+   then the kept columns, the tests, the links; before all this the columns of the ends of old relationships that tests compare
 
    test   left, right, equal, left2, right2: (left == right) must be `equal`; with a second pair, not both pairs may be equal
    link   column of the bound end, directions, first type, number of types, mask slot, relationship column or NONE, flags
@@ -37,6 +37,9 @@
 
 /* One type, or any type where there is only one: at most one sorted list per direction. */
 #define PLAIN 16u
+
+/* It is undirected, and the data graph has loops of its types. */
+#define LOOPS 32u
 
 #define EVERY_ONE 0xFFFFFFFFu
 

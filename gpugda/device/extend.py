@@ -48,6 +48,7 @@ class LinkFlags:
     SEVERAL = 4
     SORTED_ROWS = 8
     PLAIN = 16
+    LOOPS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ class Extension:
         kept: Old columns that the new table begins with.
         tests: What a new row must pass.
         links: At most `MOST_LINKS`; only one with a bound column.
+        ends: Columns of the ends of those old relationships that tests compare with links.
     """
 
     candidate_row: int | None
@@ -109,6 +111,7 @@ class Extension:
     kept: tuple[int, ...]
     tests: tuple[Test, ...]
     links: tuple[Link, ...]
+    ends: tuple[int, ...] = ()
 
 
 def extension_words(steps: Sequence[Extension]) -> tuple[list[int], list[int]]:
@@ -122,6 +125,7 @@ def extension_words(steps: Sequence[Extension]) -> tuple[list[int], list[int]]:
                 words.extend(link.types)
     places: list[int] = []
     for step in steps:
+        words.extend(step.ends)
         places.append(len(words))
         words.extend((len(step.kept), len(step.tests), len(step.links)))
         words.extend(map(_word, (step.candidate_row, step.node_column, step.bound_column)))
@@ -150,6 +154,7 @@ class StepArrays:
         place: Of the step in it.
         link_count: Links of the step.
         hubs: Bitmaps of long lists.
+        end_count: Columns before the step, its `Extension.ends`.
     """
 
     filter: FilterArrays
@@ -158,6 +163,7 @@ class StepArrays:
     place: int
     link_count: int
     hubs: HubBitmaps = NO_HUBS
+    end_count: int = 0
 
     def arguments(self, table: Table) -> tuple[Any, ...]:
         """For ``STEP_PARAMETERS``."""

@@ -156,6 +156,7 @@ class ExtendStrategy(DeviceStrategy):
                 wanted,
                 candidates.rows,
                 counting=counting and product is None,
+                by_rows=self._context.tuning.intersection == "marks",
             )
             known = (bound, steps)
             if len(self._compiled) >= _MOST_COMPILED:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpugda.device.extend import Extension, Link, LinkFlags, Test
@@ -38,6 +38,7 @@ class ExtendStep:
         counts_lengths: Does every entry give a row?
         searched_only: Are all links found by one search, no relationship needed?
         most_rows: So many rows come of one pair at most.
+        by_rows: Can it go row by row on a CPU?
     """
 
     kind: ExtendKind
@@ -52,6 +53,7 @@ class ExtendStep:
     counts_lengths: bool = False
     searched_only: bool = False
     most_rows: int = 1
+    by_rows: bool = False
 
     @property
     def candidate_row(self) -> int | None:
@@ -73,6 +75,7 @@ def compile_extensions(
     rows: Mapping[int, int],
     *,
     counting: bool,
+    by_rows: bool = False,
 ) -> tuple[ExtendStep, ...]:
     """The steps with their columns.
 
@@ -84,8 +87,10 @@ def compile_extensions(
         wanted: What the last table must hold.
         rows: Row of each query node in the matrix of candidates.
         counting: Only the number of rows is asked for.
+        by_rows: Is it for a CPU, whose items go row by row where steps allow it?
     """
-    return _Compiler(bound, graph, masks, wanted, rows).steps(order, counting=counting)
+    compiler = _Compiler(bound, graph, masks, wanted, rows, by_rows=by_rows)
+    return compiler.steps(order, counting=counting)
 
 
 class _Compiler:
@@ -96,7 +101,10 @@ class _Compiler:
         masks: Masks,
         wanted: Wanted,
         rows: Mapping[int, int],
+        *,
+        by_rows: bool,
     ) -> None:
+        self._by_rows = by_rows
         self._bound = bound
         self._graph = graph
         self._masks = masks
@@ -112,6 +120,8 @@ class _Compiler:
         drafts = make_drafts(
             self._bound, self._graph, order, self._tests, self._known, counting=counting
         )
+        if self._by_rows:
+            drafts = [self._as_bound(draft, order) for draft in drafts]
         needed = set(self._wanted)
         needed_after: list[set[Variable]] = []
         for draft in reversed(drafts):
@@ -130,7 +140,27 @@ class _Compiler:
         for position in draft.links:
             each = self._bound.relationships[position]
             reads |= {Variable(True, each.source), Variable(True, each.target)}
-        return reads
+        return reads | set(self._ends(draft))
+
+    def _as_bound(self, draft: Draft, order: Sequence[int]) -> Draft:
+        """With its links in the order in which their nodes are bound: the last changes fastest."""
+        place = {node: number for number, node in enumerate(order)}
+        links = sorted(draft.links, key=lambda each: place[self._bound_end(draft, each)])
+        return replace(draft, links=tuple(links))
+
+    def _ends(self, draft: Draft) -> list[Variable]:
+        """Ends of the old relationships that tests compare with those of a step row by row."""
+        if not self._goes_by_rows(draft):
+            return []
+        compared = {each for test in draft.tests for each in (test.left, test.right)}
+        old = sorted(
+            each.position
+            for each in compared
+            if not each.is_node and each.position not in draft.links
+        )
+        relationships = [self._bound.relationships[position] for position in old]
+        ends = {end for each in relationships for end in (each.source, each.target)}
+        return [Variable(True, end) for end in sorted(ends)]
 
     # ------------------------------------------------------------------ columns
     def _compile(
@@ -161,6 +191,7 @@ class _Compiler:
             self._counts_lengths(draft),
             self._searched_only(draft),
             draft.most_rows,
+            self._goes_by_rows(draft),
         )
 
     def _columns_of(self, draft: Draft, old: tuple[Variable, ...]) -> tuple[Test, ...]:
@@ -204,6 +235,7 @@ class _Compiler:
             kept=kept,
             tests=tests,
             links=tuple(links),
+            ends=tuple(column[each] for each in self._ends(draft)),
         )
 
     def _bound_end(self, draft: Draft, position: int) -> int:
@@ -228,7 +260,7 @@ class _Compiler:
         if each.position not in draft.bound:
             flags |= LinkFlags.DISTINCT
         if each.position in draft.multiplies or (
-            len(draft.links) > 1
+            (len(draft.links) > 1 or self._goes_by_rows(draft))
             and each.position in draft.bound
             and not is_single(each, self._graph)
         ):
@@ -237,6 +269,8 @@ class _Compiler:
             flags |= LinkFlags.SORTED_ROWS
         if len(type_ids(each, self._graph)) == 1:
             flags |= LinkFlags.PLAIN
+        if not each.directed and self._has_loops(each):
+            flags |= LinkFlags.LOOPS
         return Link(
             column=column[Variable(True, start)],
             # A loop of the data graph is in both rows of its node: the outgoing one is enough.
@@ -247,6 +281,9 @@ class _Compiler:
             relationship_column=added.get(Variable(False, each.position)),
             flags=flags,
         )
+
+    def _has_loops(self, each: BoundRelationship) -> bool:
+        return any(self._graph.statistics.loop_counts[kind] for kind in type_ids(each, self._graph))
 
     # ------------------------------------------------------------------ what needs no look
     def _fits_all(self, draft: Draft) -> bool:
@@ -283,6 +320,28 @@ class _Compiler:
             and each.position not in self._known
             for each in relationships
         ) and all(_excludes_nodes(test, draft.position) for test in draft.tests)
+
+    def _goes_by_rows(self, draft: Draft) -> bool:
+        """Do its tests only say which nodes and relationships differ?"""
+        return (
+            self._by_rows
+            and draft.kind is ExtendKind.EXTEND
+            and all(
+                _excludes_nodes(test, draft.position) or _compares(test, draft.links)
+                for test in draft.tests
+            )
+        )
+
+
+def _compares(test: VariableTest, links: Sequence[int]) -> bool:
+    """Does it only say that one of the relationships that are added differs from another one?"""
+    pair = (test.left, test.right)
+    return (
+        not test.equal
+        and test.second is None
+        and not any(each.is_node for each in pair)
+        and any(each.position in links for each in pair)
+    )
 
 
 def _excludes_nodes(test: VariableTest, added: int) -> bool:

@@ -57,6 +57,7 @@ def upload_steps(run: Run, steps: Sequence[ExtendStep], candidates: Candidates) 
             place,
             len(extension.links),
             _hubs(run, steps[number]),
+            len(extension.ends),
         )
         for (number, extension), place in zip(extensions.items(), places, strict=True)
     }

@@ -297,12 +297,15 @@ OTHER_WAYS = {
     "tiny launches": {
         "extend_join._FEW": 0,
         "extend_join.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
-        "extend_rows._WORK_PER_LAUNCH": 1,
+        "extend_marks._WORK_PER_LAUNCH": 1,
     },
     "relationships closed one by one": {"extend_drafts.MOST_ROWS_OF_PAIR": 1},
     "one link a step": {"extend_drafts.MOST_LINKS": 1},
     "two links a step": {"extend_drafts.MOST_LINKS": 2, "extend_drafts.MOST_ROWS_OF_PAIR": 2},
-    "no rows, only pairs": {"extend_rows.MOST_EXCLUDED": -1},
+    "no rows, only pairs": {
+        "extend_rows.MOST_EXCLUDED": -1,
+        "extend_marks.MOST_EXCLUDED": -1,
+    },
 }
 
 
