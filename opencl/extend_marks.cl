@@ -26,6 +26,7 @@
 
 #ifdef ON_CPU
 #define FULL 255
+#define NO_ROW 0xFFFFFFFFFFFFFFFFul
 
 /* A byte per node, which is found faster than a bit, and the list of the nodes that are marked. */
 typedef struct {
@@ -147,20 +148,28 @@ typedef struct {
     bool is_any;
 } Special;
 
-static void find_special(const Step *step, ulong row, uint ends, uint end_count, Special *special) {
+static void add_special(Special *special, uint node) {
+    for (uint i = 0; i < special->count; ++i) {
+        if (special->nodes[i] == node) return;
+    }
+    special->nodes[special->count++] = node;
+}
+
+static void find_special(const Step *step, ulong row, uint ends, Special *special) {
     special->count = special->excluded_count = excluded_nodes(step, row, special->nodes);
     special->is_any = false;
-    for (uint i = 0; i < end_count; ++i) {
-        uint node = old_value(step, row, step->words[ends + i]);
-        bool is_new = true;
-        for (uint j = 0; j < special->count; ++j) is_new &= special->nodes[j] != node;
-        if (is_new) special->nodes[special->count++] = node;
-    }
-    if (step->link_count == 1) return;
     for (uint test = step->tests; test < step->tests_end; test += TEST_WORDS) {
-        uint left = step->words[test], right = step->words[test + 1];
-        if (step->words[test + 3] != NONE || left <= step->width || right <= step->width) continue;
-        special->is_any |= bound_end(step, row, left - step->width - 1) == bound_end(step, row, right - step->width - 1);
+        if (!is_on_relationships(step, test)) continue;
+        uint left = step->words[test], right = step->words[test + 1], other = max(left, right) - step->width - 1;
+        uint from = bound_end(step, row, other);
+        if (min(left, right) > step->width) {
+            special->is_any |= from == bound_end(step, row, min(left, right) - step->width - 1);
+            continue;
+        }
+        uint source = old_value(step, row, step->words[ends]), target = old_value(step, row, step->words[ends + 1]);
+        ends += 2;
+        if (from == source) add_special(special, target);
+        if (from == target) add_special(special, source);
     }
 }
 
@@ -175,6 +184,41 @@ static ulong take_exactly(const Step *step, ulong row, uint node, const Output *
     uint counts[MOST_LINKS], relationships[MOST_LINKS];
     ulong product = combinations(step, row, NONE, 0, false, 0, 0, node, counts, relationships);
     return take(step, row, node, counts, product, relationships, output);
+}
+
+/* Is a relationship of a link none of the row that tests compare with it? */
+static inline bool is_new(const Step *step, ulong row, uint number, uint relationship) {
+    uint column = step->width + 1 + number;
+    for (uint test = step->tests; test < step->tests_end; test += TEST_WORDS) {
+        uint left = step->words[test], right = step->words[test + 1], other = left == column ? right : left;
+        if ((left != column && right != column) || other >= step->width) continue;
+        if (old_value(step, row, other) == relationship) return false;
+    }
+    return true;
+}
+
+/* In how many ways do new relationships lead to a node, where no two links can take the same one? `entries`: of the last link. */
+static ulong new_ways(const Step *step, ulong row, uint node, ulong *entries) {
+    ulong product = 1, count = 0;
+    for (uint number = 0; number < step->link_count; ++number) {
+        uint link = link_at(step, number), from = bound_end(step, row, number);
+        ulong all = 0;
+        count = 0;
+        Segments segments = all_segments(step->words, link, true);
+        while (next_segment(&segments, step, from)) {
+            if (loop_of(step, link, segments.is_incoming, from) == node) continue;
+            global const uint *neighbours = neighbours_of(step, segments.is_incoming);
+            uint entry = first_place_from(neighbours, segments.begin, segments.end, node);
+            for (; entry < segments.end && neighbours[entry] == node; ++entry) {
+                uint relationship = segments.is_incoming ? step->incoming_relationship_indexes[entry] : entry;
+                ++all;
+                count += fits_mask(step, link, segments.is_incoming, entry) && is_new(step, row, number, relationship);
+            }
+        }
+        product *= flags_of(step, link) & SEVERAL ? count : min(count, (ulong)1);
+        *entries = all;
+    }
+    return product;
 }
 
 static inline ulong take_ways(const Step *step, ulong row, uint node, ulong ways, const Output *output) {
@@ -192,12 +236,13 @@ static inline ulong marked_ways(global const uchar *restrict marks, global const
     return ways;
 }
 
-/* Entries of a link that lead to a node. */
+/* Entries of a link that lead to a node, or only the loops among them that count for the other direction. */
 static ulong entries_to(const Step *step, uint link, uint from, uint node, bool only_loops) {
     ulong count = 0;
     Segments segments = all_segments(step->words, link, true);
     while (next_segment(&segments, step, from)) {
-        if (only_loops && loop_of(step, link, segments.is_incoming, from) == NONE) continue;
+        bool is_counted = loop_of(step, link, segments.is_incoming, from) == node;
+        if (is_counted != only_loops) continue;
         global const uint *neighbours = neighbours_of(step, segments.is_incoming);
         uint entry = first_place_from(neighbours, segments.begin, segments.end, node);
         for (; entry < segments.end && neighbours[entry] == node; ++entry) ++count;
@@ -205,10 +250,22 @@ static ulong entries_to(const Step *step, uint link, uint from, uint node, bool 
     return count;
 }
 
-/* Of a row and a link that nothing has to be looked up for but at a few nodes: these are taken out again. */
-static ulong count_entries(
-    const Step *step, ulong row, uint link, uint from, const Level *level, const Special *special, const Output *output, ulong *work
-) {
+/* The last count, which the next row has too if all its links begin at the same nodes. */
+typedef struct {
+    ulong row, count;
+} Known;
+
+static inline bool same_links(const Step *step, ulong row, ulong other) {
+    uint last = step->link_count - 1;
+    return leading_links(step, row, other) == last && bound_end(step, row, last) == bound_end(step, other, last);
+}
+
+static inline uint ways_at(const Step *step, const Level *level, uint node) {
+    return level ? level->marks[node] : !step->row_bits || has_bit(step->row_bits, node);
+}
+
+/* In how many ways the last link's entries and the marks lead to any node. */
+static ulong count_entries(const Step *step, uint link, uint from, const Level *level, ulong *work) {
     ulong total = 0;
     Segments segments = all_segments(step->words, link, false);
     while (next_segment(&segments, step, from)) {
@@ -218,15 +275,30 @@ static ulong count_entries(
         else for (uint entry = segments.begin; entry < segments.end; ++entry) total += has_bit(step->row_bits, neighbours[entry]);
         *work += (segments.end - segments.begin) / 4;
     }
-    for (uint i = 0; i < special->count; ++i) {
-        uint node = special->nodes[i], ways = level ? level->marks[node] : !step->row_bits || has_bit(step->row_bits, node);
-        if (ways == 0) continue;
-        total -= ways * entries_to(step, link, from, node, false);
-        if (i >= special->excluded_count) total += take_exactly(step, row, node, output);
-    }
-    if ((flags_of(step, link) & LOOPS) && special_place(special, from) == special->count) {
-        uint ways = level ? level->marks[from] : !step->row_bits || has_bit(step->row_bits, from);
+    if (flags_of(step, link) & LOOPS) {
+        uint ways = ways_at(step, level, from);
         if (ways) total -= ways * entries_to(step, link, from, from, true);
+    }
+    return total;
+}
+
+/* Of a row that nothing has to be looked up for but at a few nodes: these are taken out again. */
+static ulong count_row(
+    const Step *step, ulong row, uint link, uint from, const Level *level, const Special *special, Known *known,
+    ulong *work
+) {
+    if (known->row == NO_ROW || !same_links(step, row, known->row)) known->count = count_entries(step, link, from, level, work);
+    known->row = row;
+    ulong total = known->count;
+    for (uint i = 0; i < special->count; ++i) {
+        uint node = special->nodes[i], ways = ways_at(step, level, node);
+        if (ways == 0) continue;
+        if (i < special->excluded_count) {
+            total -= ways * entries_to(step, link, from, node, false);
+        } else {
+            ulong entries, new = new_ways(step, row, node, &entries);
+            total += new - ways * entries;
+        }
     }
     return total;
 }
@@ -278,12 +350,13 @@ static ulong go_through_marked(
 
 /* The rows of one row, whose marks are there if it has several links. */
 static ulong intersect(
-    const Step *step, ulong row, const Level *level, uint ends, uint end_count, bool binds, const Output *output, ulong *work
+    const Step *step, ulong row, const Level *level, uint ends, bool binds, const Output *output,
+    Known *known, ulong *work
 ) {
     uint number = step->link_count - 1, link = link_at(step, number), from = bound_end(step, row, number);
     if (level && level->size == 0) return 0;
     Special special;
-    find_special(step, row, ends, end_count, &special);
+    find_special(step, row, ends, &special);
     special.is_any |= binds;
     if (level) {
         uint length = entry_count(step, link, from);
@@ -295,7 +368,7 @@ static ulong intersect(
     bool counts_once = (flags_of(step, link) & (DISTINCT | SEVERAL)) == DISTINCT;
     bool is_plain = !counts_once && !special.is_any && step->words[link + LINK_MASK] == NONE;
     if (is_plain && !output->extended && !(level && level->has_full)) {
-        return count_entries(step, row, link, from, level, &special, output, work);
+        return count_row(step, row, link, from, level, &special, known, work);
     }
     special.is_any |= counts_once;
     *work += length_of(step, row, number);
@@ -336,6 +409,7 @@ kernel void intersect_rows(
     while (work < most_work) {
         ulong begin = first_row + (ulong)atomic_inc(&counters[1]) * task_rows, end = min(begin + task_rows, last_row);
         if (begin >= last_row) break;
+        Known known = {NO_ROW, 0};
         for (ulong row = begin; row < end; ++row) {
             uint same = row > begin ? leading_links(&step, row, row - 1) : 0;
             while (built > same) clear(&levels[--built]);
@@ -346,7 +420,8 @@ kernel void intersect_rows(
                 }
             }
             if (built == top) {
-                total += intersect(&step, row, top ? &levels[top - 1] : 0, at - end_count, end_count, binds, &output, &work);
+                total += intersect(&step, row, top ? &levels[top - 1] : 0, at - end_count, binds, &output,
+                                   &known, &work);
             } else {
                 uint length = length_of(&step, row, base);
                 total += extend_row(&step, row, base, 0, length, &output);

@@ -7,7 +7,8 @@
    0 number of old columns that are kept      1 number of tests      2 number of links
    3 row of the added node in the matrix of candidates, NONE where every neighbour fits
    4 its column in the new table or NONE      5 bound column: the other end of the only link, NONE where a node is added
-   then the kept columns, the tests, the links; before all this the columns of the ends of old relationships that tests compare
+   then the kept columns, the tests, the links; before all this, for each test of a link and an old relationship,
+   the columns of both ends of the latter
 
    test   left, right, equal, left2, right2: (left == right) must be `equal`; with a second pair, not both pairs may be equal
    link   column of the bound end, directions, first type, number of types, mask slot, relationship column or NONE, flags

@@ -102,7 +102,8 @@ class Extension:
         kept: Old columns that the new table begins with.
         tests: What a new row must pass.
         links: At most `MOST_LINKS`; only one with a bound column.
-        ends: Columns of the ends of those old relationships that tests compare with links.
+        ends: For each test that compares an old relationship with a link's, in this order, the
+            columns of both ends of the old one. Only steps that go row by row need them.
     """
 
     candidate_row: int | None

@@ -149,18 +149,16 @@ class _Compiler:
         return replace(draft, links=tuple(links))
 
     def _ends(self, draft: Draft) -> list[Variable]:
-        """Ends of the old relationships that tests compare with those of a step row by row."""
+        """Both ends of each old relationship that a test of a step row by row compares."""
         if not self._goes_by_rows(draft):
             return []
-        compared = {each for test in draft.tests for each in (test.left, test.right)}
-        old = sorted(
-            each.position
-            for each in compared
+        old = [
+            self._bound.relationships[each.position]
+            for test in draft.tests
+            for each in (test.left, test.right)
             if not each.is_node and each.position not in draft.links
-        )
-        relationships = [self._bound.relationships[position] for position in old]
-        ends = {end for each in relationships for end in (each.source, each.target)}
-        return [Variable(True, end) for end in sorted(ends)]
+        ]
+        return [Variable(True, end) for each in old for end in (each.source, each.target)]
 
     # ------------------------------------------------------------------ columns
     def _compile(
