@@ -113,6 +113,11 @@ class ExtendWindows:
         self._expect_many()
         yield from self._extend(0, Table(None, 1, 0))
 
+    def goes_by_pairs(self, number: int) -> bool:
+        """Does a step look at pairs one by one, though the device is one that prefers rows?"""
+        is_extended = self._steps[number].kind is ExtendKind.EXTEND
+        return is_extended and self._marked is not None and self._by_rows(number) is None
+
     def _expect_many(self) -> None:
         first = _FIRST_COUNT_WINDOW[self._run.graph.context.is_cpu]
         self._grown = [min(first, _LARGEST_WINDOW)] * len(self._steps)

@@ -552,6 +552,23 @@ def test_report(context):
     assert report.steps[-1] == (f"extend by (n2) along (n1)-[r1:R]->(n2) with 1 tests: {rows} rows")
 
 
+def test_report_says_what_goes_pair_by_pair(context):
+    if not context.is_cpu:
+        pytest.skip("for CPUs")
+    again = [Relationship(0, 1), Relationship(1, 2), Relationship(1, 2, clause=1)]
+    lines = {}
+    for equal in (True, False):
+        plan = make_plan([Node()] * 3, again, [RowTest(False, 1, 2, equal)])
+        report = StrategyReport()
+        strategy = strategy_for(context, design_graph())
+        tables = strategy.embeddings(plan, NO_MASKS, NOTHING, report)
+        expected = all_embeddings(design_graph(), plan, NO_MASKS)
+        assert sum(each.row_count for each in tables) == expected.total()
+        lines[equal] = [", pair by pair: " in line for line in report.steps]
+    assert any(lines[True])
+    assert not any(lines[False])
+
+
 def test_settings_that_make_no_sense(context):
     device_graph = DeviceGraph(context, design_graph())
     with pytest.raises(ConfigurationError, match="twice"):
