@@ -268,7 +268,7 @@ class ExtendWindows:
         """Are there so few new rows that they need not be measured before?"""
         if not self._steps[number].variables:
             return False
-        return marked.most_rows(number, table) <= min(_FEW, self._window(number))
+        return marked.most_rows(number, table) <= min(_FEW, self._most_at_once(number))
 
     def _appended_few(self, number: int, table: Table, marked: MarkedRows) -> Iterator[Table]:
         capacity = max(1, marked.most_rows(number, table))
