@@ -361,7 +361,7 @@ static ulong intersect(
     if (level) {
         uint length = entry_count(step, link, from);
         if ((ulong)level->size * SEARCH_COST < length) {
-            *work += level->size;
+            *work += (ulong)level->size * SEARCH_WORK;
             return go_through_marked(step, row, link, from, level, &special, output);
         }
     }
@@ -371,7 +371,9 @@ static ulong intersect(
         return count_row(step, row, link, from, level, &special, known, work);
     }
     special.is_any |= counts_once;
-    *work += length_of(step, row, number);
+    uint entries = length_of(step, row, number);
+    *work += entries;
+    if (special.is_any) *work += (ulong)(level ? level->size : entries) * SEARCH_WORK;
     return go_through_entries(step, row, link, from, level, &special, output);
 }
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.device.extend import LinkFlags
 from gpugda.device.extend_marks import MarkKernels, Tasks
 from gpugda.device.extend_rows import MOST_EXCLUDED
 from gpugda.execute.extend_lengths import longest, shortest
@@ -134,5 +135,6 @@ class MarkedRows:
     def _row_work(self, number: int) -> int:
         """Neighbours at which a row makes an item look, at most; a search counts for several."""
         links = self._steps[number].device_links
-        searched = shortest(links, self._graph) * _SEARCH_WORK if len(links) > 1 else 0
+        is_searched = len(links) > 1 or links[0].flags & LinkFlags.NEEDS_RELATIONSHIP
+        searched = shortest(links, self._graph) * _SEARCH_WORK if is_searched else 0
         return max(1, searched, *(longest(link, self._graph) for link in links))
