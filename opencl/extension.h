@@ -8,7 +8,8 @@
    2 number of links
    3 row of the added node in the matrix of candidates, NONE where every neighbour fits
    4 its column in the new table or NONE      5 bound column: the other end of the only link, NONE where a node is added
-   then the kept columns, the tests, the links
+   then the kept columns, the tests, the links; before all this, for each test of a link and an old relationship,
+   the columns of both ends of the latter
 
    test   left, right, equal, left2, right2: (left == right) must be `equal`; with a second pair, not both pairs may be equal
           left, right, outcomes that pass, place of left keys, of right keys (see comparisons.h)
@@ -41,6 +42,9 @@
 
 /* One type, or any type where there is only one: at most one sorted list per direction. */
 #define PLAIN 16u
+
+/* It is undirected, and the data graph has loops of its types. */
+#define LOOPS 32u
 
 #define EVERY_ONE 0xFFFFFFFFu
 

@@ -47,6 +47,10 @@ static bool ranges_of_row(const Step *step, ulong row, uint from, uint to, RowRa
     return ranges_of_links(step, row, from, to, NONE, found);
 }
 
+static inline bool has_limits(const RowRanges *ranges) {
+    return ranges->first > 0 || ranges->last != NONE;
+}
+
 static inline bool passes_ranges(const RowRanges *ranges, uint node) {
     if (node < ranges->first || node > ranges->last) return false;
     for (uint i = 0; i < ranges->range_count; ++i) {
@@ -54,6 +58,11 @@ static inline bool passes_ranges(const RowRanges *ranges, uint node) {
         if (key - ranges->ranges[i].low > ranges->ranges[i].span) return false;
     }
     return true;
+}
+
+/* Are the segments of a link sorted by neighbour, as they come? */
+static inline bool has_sorted_segments(const Step *step, uint link) {
+    return step->words[link + LINK_TYPE_COUNT] != NONE || (step->words[link + LINK_FLAGS] & SORTED_ROWS);
 }
 
 /* The part of a sorted list that passes. */

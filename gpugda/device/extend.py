@@ -50,6 +50,7 @@ class LinkFlags:
     SEVERAL = 4
     SORTED_ROWS = 8
     PLAIN = 16
+    LOOPS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,8 @@ class Extension:
         tests: What a new row must pass.
         links: At most `MOST_LINKS`; only one with a bound column.
         early: So many of the tests, the first ones, know no relationship of the step.
+        ends: For each test that compares an old relationship with a link's, in this order, the
+            columns of both ends of the old one. Only steps that go row by row need them.
     """
 
     candidate_row: int | None
@@ -132,6 +135,7 @@ class Extension:
     tests: tuple[Test | KeyTest, ...]
     links: tuple[Link, ...]
     early: int = 0
+    ends: tuple[int, ...] = ()
 
 
 def extension_words(steps: Sequence[Extension]) -> tuple[list[int], list[int]]:
@@ -145,6 +149,7 @@ def extension_words(steps: Sequence[Extension]) -> tuple[list[int], list[int]]:
                 words.extend(link.types)
     places: list[int] = []
     for step in steps:
+        words.extend(step.ends)
         places.append(len(words))
         words.extend((len(step.kept), len(step.tests) | step.early << 16, len(step.links)))
         words.extend(map(_word, (step.candidate_row, step.node_column, step.bound_column)))
@@ -181,6 +186,7 @@ class StepArrays:
         link_count: Links of the step.
         hubs: Bitmaps of long lists.
         keys: By which values are compared.
+        end_count: Columns before the step, its `Extension.ends`.
     """
 
     filter: FilterArrays
@@ -190,6 +196,7 @@ class StepArrays:
     link_count: int
     hubs: HubBitmaps = NO_HUBS
     keys: DeviceArray | None = None
+    end_count: int = 0
 
     def arguments(self, table: Table) -> tuple[Any, ...]:
         """For ``STEP_PARAMETERS``."""

@@ -19,8 +19,9 @@ class Tuning:
         items_per_unit: More work items than these per compute unit do not make a launch faster.
         work_per_item: Elements that make a work item worth while.
         sum_block: Values in a block of prefix sums, at least.
-        intersection: How plain lists are intersected: ``marks``, a byte per node, row by row
-            (`extend_rows`); ``lists``, searched from local memory, pair by pair (`extend_lists`).
+        intersection: How lists are intersected: ``marks``, a byte per node, row by row, whatever
+            their types and directions (`extend_marks`); ``lists``, plain ones, searched from local
+            memory, pair by pair (`extend_lists`).
         first_pairs: Pairs of the first launch of a step, whatever they cost.
         most_pairs: Pairs of a launch at most.
         launch_seconds: What a launch shall take at most: a query is stopped between launches.

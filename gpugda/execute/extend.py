@@ -166,6 +166,7 @@ class ExtendStrategy(DeviceStrategy):
                 counting=counting and product is None,
                 weighed=weighed,
                 explored=explored,
+                by_rows=self._context.tuning.intersection == "marks",
             )
             known = (bound, steps)
             if len(self._compiled) >= _MOST_COMPILED:

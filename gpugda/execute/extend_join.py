@@ -12,8 +12,10 @@ from gpugda.device.extend_lists import ListKernels
 from gpugda.device.join import Product, Table
 from gpugda.device.weigh import WeighKernels
 from gpugda.execute.extend_drafts import ExtendKind
+from gpugda.execute.extend_lengths import shortest
+from gpugda.execute.extend_marks import MarkedRows
 from gpugda.execute.extend_memory import rows_within
-from gpugda.execute.extend_rows import RowExtensions
+from gpugda.execute.extend_rows import LeafCounts
 from gpugda.execute.launch_size import LaunchSize, first_window
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ class ExtendWindows:
     Args:
         run: Of the query.
         kernels: For pairs.
-        row_kernels: For whole rows.
+        row_kernels: For leaves.
         steps: What to do.
         words: The same on the device.
         candidates: Of the query nodes.
@@ -85,9 +87,10 @@ class ExtendWindows:
         self._launches: dict[int, LaunchSize] = {}
         self._arrays, self._plain = words.arrays, words.plain
         self._counters = run.workspace.allocate(2, np.uint32, "counters")
-        self._rowwise = RowExtensions(
-            run, row_kernels, steps, candidates, self._arrays, self._counters
-        )
+        self._leaves = LeafCounts(run, row_kernels, steps, candidates, self._arrays)
+        self._marked = None
+        if context.tuning.intersection == "marks":
+            self._marked = MarkedRows(run, steps, self._arrays, self._counters)
         self._totals = run.workspace.allocate(kernels.group_count, np.uint64, "totals")
         self._progress = run.report.progress
         self.rows = [0] * len(steps)
@@ -112,6 +115,11 @@ class ExtendWindows:
         """As `tables` for who looks at all of them and takes none to the host."""
         self._expect_many()
         yield from self._extend(0, Table(None, 1, 0))
+
+    def goes_by_pairs(self, number: int) -> bool:
+        """Does a step look at pairs one by one, though the device is one that prefers rows?"""
+        is_extended = self._steps[number].kind is ExtendKind.EXTEND
+        return is_extended and self._marked is not None and self._by_rows(number) is None
 
     def _expect_many(self) -> None:
         first = _FIRST_COUNT_WINDOW[self._run.graph.context.is_cpu]
@@ -250,8 +258,9 @@ class ExtendWindows:
 
     def _weigh(self, number: int, table: Table, rows: tuple[int, int], extended: Table) -> int:
         """Appends those of some rows that have ways; how many these are."""
-        if self._rowwise.intersects(number):
-            return self._rowwise.append(number, table, rows, extended, self._totals)
+        marked = self._by_rows(number)
+        if marked is not None:
+            return marked.append(number, table, rows, extended, self._totals)
         if number not in self._launches:
             context = self._run.graph.context
             longest = context.tuning.launch_seconds
@@ -276,8 +285,9 @@ class ExtendWindows:
     # ------------------------------------------------------------------ extensions
     def _extensions(self, number: int, table: Table) -> Iterator[Table]:
         self._enter(number, 0, 1, 1)
-        if self._few(number, table):
-            yield from self._appended_few(number, table)
+        marked = self._by_rows(number)
+        if marked is not None and self._few(number, table, marked):
+            yield from self._appended_few(number, table, marked)
             return
         pairs = self._pairs(
             number, table, min(self._most_at_once(number), self._most_pairs(number))
@@ -288,18 +298,24 @@ class ExtendWindows:
             yield from self._appended_tables(number, table, pairs)
         self._release(pairs)
 
-    def _few(self, number: int, table: Table) -> bool:
-        """Are there so few new rows that they need not be measured before?"""
-        if not self._steps[number].variables or not self._rowwise.intersects(number):
-            return False
-        return self._rowwise.most_rows(number, table) <= min(_FEW, self._window(number))
+    def _by_rows(self, number: int) -> MarkedRows | None:
+        """What goes row by row, where the step does."""
+        if self._marked is None or not self._marked.intersects(number):
+            return None
+        return self._marked
 
-    def _appended_few(self, number: int, table: Table) -> Iterator[Table]:
-        capacity = max(1, self._rowwise.most_rows(number, table))
+    def _few(self, number: int, table: Table, marked: MarkedRows) -> bool:
+        """Are there so few new rows that they need not be measured before?"""
+        if not self._steps[number].variables:
+            return False
+        return marked.most_rows(number, table) <= min(_FEW, self._most_at_once(number))
+
+    def _appended_few(self, number: int, table: Table, marked: MarkedRows) -> Iterator[Table]:
+        capacity = max(1, marked.most_rows(number, table))
         extended = self._table(number, capacity)
         self._run.workspace.fill(self._counters, 0)
         rows = (0, table.row_count)
-        filled = self._rowwise.append(number, table, rows, extended, self._totals)
+        filled = marked.append(number, table, rows, extended, self._totals)
         if filled:
             yield Table(extended.values, filled, extended.width, capacity)
         self._run.workspace.release(extended.values)
@@ -330,12 +346,13 @@ class ExtendWindows:
         Returns up to which, and how many rows there are now.
         """
         low, high = window
-        if self._rowwise.intersects(number):
+        marked = self._by_rows(number)
+        if marked is not None:
             first, last = self._whole_rows(pairs, window)
             end = int(self._run.workspace.download(pairs.sums, last, 1)[0])
             if last > first and end > low:
                 rows = (first, last)
-                return end, self._rowwise.append(number, table, rows, extended, self._totals)
+                return end, marked.append(number, table, rows, extended, self._totals)
         high = min(high, low + self._most_pairs(number))
         started = time.perf_counter()
         arrays = self._arrays[number]
@@ -383,10 +400,11 @@ class ExtendWindows:
             self._run.workspace.release(sums)
             return total
         if not step.counts_lengths:
-            if self._rowwise.counts_leaves(number, table):
-                return self._rowwise.count_leaves(number, table, self._totals)
-            if self._rowwise.intersects(number):
-                return self._rowwise.count(number, table, self._totals)
+            if self._leaves.counts_leaves(number, table):
+                return self._leaves.count_leaves(number, table, self._totals)
+            marked = self._by_rows(number)
+            if marked is not None:
+                return marked.count(number, table, self._totals)
         pairs = self._pairs(number, table, self._most_pairs(number))
         total = self._count_pairs(number, table, pairs)
         self._release(pairs)
@@ -454,10 +472,11 @@ class ExtendWindows:
         step = self._steps[number]
         if self._list_kernels(number) is None or step.counts_lengths:
             return None
-        most = self._rowwise.most_rows(number, table)
+        graph = self._run.graph.graph
+        most = table.row_count * shortest(step.device_links, graph)
         if number == 1 and self._steps[0].kind is ExtendKind.NODES:
             # No node comes twice: neither does an entry of a list.
-            most = min(most, self._run.graph.graph.relationship_count)
+            most = min(most, graph.relationship_count)
         return most
 
     def _release(self, pairs: Pairs) -> None:

@@ -30,7 +30,8 @@ def describe_extensions(
     """One line per step: what was done, and how many rows came of it."""
     for number, step in enumerate(steps):
         rows, chunks = windows.rows[number], windows.windows[number]
-        line = f"{_what(step, graph, bound)}: {rows:,} rows"
+        way = ", pair by pair" if windows.goes_by_pairs(number) else ""
+        line = f"{_what(step, graph, bound)}{way}: {rows:,} rows"
         report.steps.append(line if chunks <= 1 else f"{line} in {chunks:,} chunks")
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpugda.device.extend import Extension, KeyTest, Link, LinkFlags, Test
 from gpugda.execute.comparisons import Comparison, key_places
 from gpugda.execute.extend_drafts import Draft, ExtendKind, make_drafts
-from gpugda.execute.extend_tests import is_single, type_ids, variable_tests
+from gpugda.execute.extend_tests import VariableTest, is_single, type_ids, variable_tests
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.embeddings import Masks, Wanted
-    from gpugda.execute.extend_tests import VariableTest
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = ["ExtendStep", "compile_extensions"]
@@ -42,6 +41,7 @@ class ExtendStep:
         counts_lengths: Does every entry give a row?
         searched_only: Are all links found by one search, no relationship needed?
         most_rows: So many rows come of one pair at most.
+        by_rows: Can it go row by row on a CPU?
         compared: The conditions among the tests, for people.
     """
 
@@ -57,6 +57,7 @@ class ExtendStep:
     counts_lengths: bool = False
     searched_only: bool = False
     most_rows: int = 1
+    by_rows: bool = False
     compared: tuple[str, ...] = ()
 
     @property
@@ -86,6 +87,7 @@ def compile_extensions(
     counting: bool,
     weighed: Collection[int] = (),
     explored: bool = False,
+    by_rows: bool = False,
 ) -> tuple[ExtendStep, ...]:
     """The steps with their columns.
 
@@ -99,8 +101,9 @@ def compile_extensions(
         counting: Only the number of rows is asked for.
         weighed: Query nodes that are not in the order, whose ways are counted.
         explored: Has each candidate what its query relationships ask for?
+        by_rows: Is it for a CPU, whose items go row by row where steps allow it?
     """
-    compiler = _Compiler(bound, graph, masks, wanted, rows)
+    compiler = _Compiler(bound, graph, masks, wanted, rows, by_rows=by_rows)
     return compiler.steps(order, counting=counting, weighed=weighed, explored=explored)
 
 
@@ -112,7 +115,10 @@ class _Compiler:
         masks: Masks,
         wanted: Wanted,
         rows: Mapping[int, int],
+        *,
+        by_rows: bool,
     ) -> None:
+        self._by_rows = by_rows
         self._bound = bound
         self._graph = graph
         self._masks = masks
@@ -146,6 +152,8 @@ class _Compiler:
             weighed=weighed,
             loops_seen=self._loops_seen() if explored else frozenset(),
         )
+        if self._by_rows:
+            drafts = [self._as_bound(draft, order) for draft in drafts]
         needed = set(self._wanted)
         needed_after: list[set[Variable]] = []
         for draft in reversed(drafts):
@@ -175,7 +183,26 @@ class _Compiler:
         for position in draft.links:
             each = self._bound.relationships[position]
             reads |= {Variable(True, each.source), Variable(True, each.target)}
-        return reads
+        return reads | set(self._ends(draft))
+
+    def _as_bound(self, draft: Draft, order: Sequence[int]) -> Draft:
+        """With its links in the order in which their nodes are bound: the last changes fastest."""
+        place = {node: number for number, node in enumerate(order)}
+        links = sorted(draft.links, key=lambda each: place[self._bound_end(draft, each)])
+        return replace(draft, links=tuple(links))
+
+    def _ends(self, draft: Draft) -> list[Variable]:
+        """Both ends of each old relationship that a test of a step row by row compares."""
+        if not self._goes_by_rows(draft):
+            return []
+        old = [
+            self._bound.relationships[each.position]
+            for test in draft.tests
+            if isinstance(test, VariableTest)
+            for each in (test.left, test.right)
+            if not each.is_node and each.position not in draft.links
+        ]
+        return [Variable(True, end) for each in old for end in (each.source, each.target)]
 
     # ------------------------------------------------------------------ columns
     def _compile(
@@ -188,7 +215,7 @@ class _Compiler:
             if variable in needed:
                 added[variable] = len(variables)
                 variables.append(variable)
-        if not self._searched_only(draft):
+        if not (self._searched_only(draft) or self._goes_by_rows(draft)):
             draft.tests = [each for each in draft.tests if not _is_redundant(each)]
         tests, early = self._columns_of(draft, old)
         node_column = added.get(Variable(True, draft.position))
@@ -210,6 +237,7 @@ class _Compiler:
             self._counts_lengths(draft),
             self._searched_only(draft),
             draft.most_rows,
+            self._goes_by_rows(draft),
             tuple(each.text for each in draft.tests if isinstance(each, Comparison) and each.text),
         )
 
@@ -269,6 +297,7 @@ class _Compiler:
             tests=tests,
             links=tuple(links),
             early=early,
+            ends=tuple(column[each] for each in self._ends(draft)),
         )
 
     def _bound_end(self, draft: Draft, position: int) -> int:
@@ -293,7 +322,7 @@ class _Compiler:
         if each.position not in draft.bound:
             flags |= LinkFlags.DISTINCT
         if each.position in draft.multiplies or (
-            len(draft.links) > 1
+            (len(draft.links) > 1 or self._goes_by_rows(draft))
             and each.position in draft.bound
             and not self._single[each.position]
         ):
@@ -302,6 +331,8 @@ class _Compiler:
             flags |= LinkFlags.SORTED_ROWS
         if self._type_counts[each.position] == 1:
             flags |= LinkFlags.PLAIN
+        if not each.directed and self._has_loops(each):
+            flags |= LinkFlags.LOOPS
         return Link(
             column=column[Variable(True, start)],
             # A loop of the data graph is in both rows of its node: the outgoing one is enough.
@@ -312,6 +343,9 @@ class _Compiler:
             relationship_column=added.get(Variable(False, each.position)),
             flags=flags,
         )
+
+    def _has_loops(self, each: BoundRelationship) -> bool:
+        return any(self._graph.statistics.loop_counts[kind] for kind in type_ids(each, self._graph))
 
     # ------------------------------------------------------------------ what needs no look
     def _fits_all(self, draft: Draft) -> bool:
@@ -346,6 +380,29 @@ class _Compiler:
             and each.position not in self._known
             for each in relationships
         ) and all(_excludes_nodes(test, draft.position) for test in draft.tests)
+
+    def _goes_by_rows(self, draft: Draft) -> bool:
+        """Do its tests only say which nodes and relationships differ, or compare nodes?"""
+        return (
+            self._by_rows
+            and draft.kind in _WITH_NODE
+            and all(
+                _excludes_nodes(test, draft.position) or _keeps_apart(test, draft.links)
+                for test in draft.tests
+            )
+        )
+
+
+def _keeps_apart(test: VariableTest | Comparison, links: Sequence[int]) -> bool:
+    """Does it only say that one of the relationships that are added differs from another one?"""
+    pair = (test.left, test.right)
+    return (
+        isinstance(test, VariableTest)
+        and not test.equal
+        and test.second is None
+        and not any(each.is_node for each in pair)
+        and any(each.position in links for each in pair)
+    )
 
 
 def _is_redundant(test: VariableTest | Comparison) -> bool:

@@ -74,6 +74,7 @@ def upload_steps(
             len(extension.links),
             _hubs(run, steps[number]),
             all_keys,
+            len(extension.ends),
         )
         for (number, extension), place in zip(extensions.items(), places, strict=True)
     }

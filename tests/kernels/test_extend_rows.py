@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from graphs import make_graph
 from kernels.kernel_graphs import wrong
-from kernels.test_extend import KEY_TESTS, NODES, Step, appended, extension, link
+from kernels.test_extend import KEY_TESTS, NODES, Step, extension, link
 
 from gpugda.device.extend import ExtensionKernels, Test
-from gpugda.device.extend_rows import RowKernels, Tasks
-from gpugda.device.join import Table
+from gpugda.device.extend_rows import RowKernels
 
 
 def simple_graph():
@@ -41,31 +40,6 @@ LISTS = {
         for name, tests in KEY_TESTS.items()
     },
 }
-
-
-@pytest.mark.parametrize("name", LISTS)
-@pytest.mark.parametrize("most_work", [1, 1 << 30])
-def test_intersections(context, workspace, name, most_work):
-    if not context.is_cpu:
-        pytest.skip("for CPUs")
-    step = Step(context, workspace, LISTS[name], 700, graph=simple_graph())
-    expected = step.expected()
-    kernels = RowKernels(context)
-    words = 8 * step.arrays.filter.words + 3 * NODES
-    scratch = workspace.upload(np.zeros(words * kernels.item_count, dtype=np.uint32))
-    counters = workspace.upload(np.zeros(2, dtype=np.uint32))
-    capacity = expected.total() + 5
-    extended = Table(wrong(workspace, capacity * 3), 0, 3, capacity)
-    for output in (extended, None):
-        workspace.write(counters, np.zeros(1, dtype=np.uint32), start=1)
-        tasks = Tasks((0, 700), counters, scratch, words, most_work, step.totals)
-        while workspace.download(counters)[1] < -(-700 // kernels.task_rows(700)):
-            kernels.intersect(step.arrays, step.table, tasks, output)
-        marks = workspace.download(scratch).view(np.uint8)[: 32 * step.arrays.filter.words]
-        assert not marks.any()
-    assert int(workspace.download(counters)[0]) == expected.total()
-    assert int(workspace.download(step.totals).sum()) == 2 * expected.total()
-    assert appended(workspace, extended, expected) == expected
 
 
 @pytest.mark.parametrize("name", ["one list"])

@@ -30,6 +30,7 @@ from gpugda.device.program import Kernel
 from gpugda.errors import ConfigurationError, MemoryLimitError, QueryTimeoutError
 from gpugda.execute.embeddings import Masks, StrategyReport, Wanted
 from gpugda.execute.extend import ExtendStrategy
+from gpugda.execute.gpsm import GpsmStrategy
 from gpugda.execute.launch_size import LaunchSize
 from gpugda.plan.plan import LabelOp, RowTest
 
@@ -308,12 +309,15 @@ OTHER_WAYS = {
     "tiny launches": {
         "extend_join._FEW": 0,
         "extend_join.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
-        "extend_rows._WORK_PER_LAUNCH": 1,
+        "extend_marks._WORK_PER_LAUNCH": 1,
     },
     "relationships closed one by one": {"extend_drafts.MOST_ROWS_OF_PAIR": 1},
     "one link a step": {"extend_drafts.MOST_LINKS": 1},
     "two links a step": {"extend_drafts.MOST_LINKS": 2, "extend_drafts.MOST_ROWS_OF_PAIR": 2},
-    "no rows, only pairs": {"extend_rows.MOST_EXCLUDED": -1},
+    "no rows, only pairs": {
+        "extend_rows.MOST_EXCLUDED": -1,
+        "extend_marks.MOST_EXCLUDED": -1,
+    },
 }
 
 
@@ -394,6 +398,69 @@ def test_any_cycles(context, shortest, case):
         assert count(strategy, plan) == expected.total()
         some = Wanted(frozenset((0, 1)), frozenset())
         assert found_by(strategy, plan, wanted=some) == projected(expected, some)
+
+
+@st.composite
+def crowded_cases(draw):
+    """Cycles over a few nodes with so many relationships that rows share lists and marks fill."""
+    random = np.random.default_rng(draw(st.integers(0, 1 << 20)))
+    nodes, relationships = draw(st.integers(3, 40)), draw(st.integers(60, 400))
+    heads, tails = random.integers(0, nodes, (2, relationships)) // draw(st.integers(1, 4))
+    if draw(st.booleans()):
+        tails = np.where(heads == tails, (tails + 1) % nodes, tails)
+    names = draw(st.sampled_from(["R", "RS", "RST"]))
+    kinds = random.integers(0, len(names), relationships)
+    graph = make_graph(
+        [("", {})] * nodes,
+        [(int(a), names[kind], int(b), {}) for a, kind, b in zip(heads, kinds, tails, strict=True)],
+    )
+    types = st.none() | st.sets(st.integers(0, len(graph.types) - 1), min_size=1)
+    shape = draw(st.sampled_from(SHAPES))
+    relationships = [
+        Relationship(a, b, None if (some := draw(types)) is None else tuple(sorted(some)), directed)
+        for a, b in shape
+        for directed in [draw(st.booleans())]
+    ]
+    return graph, make_plan([Node()] * (1 + max(map(max, shape))), relationships)
+
+
+SHAPES = [
+    [(0, 1), (0, 1)],
+    [(0, 1), (1, 2), (2, 0)],
+    [(0, 1), (1, 2), (0, 2), (0, 2)],
+    [(0, 1), (1, 0), (1, 2)],
+]
+
+
+@given(case=crowded_cases())
+def test_crowded_graphs_count_as_gpsm_does(context, case):
+    graph, plan = case
+    device_graph = DeviceGraph(context, graph)
+    expected = count(GpsmStrategy(device_graph), plan)
+    assert count(ExtendStrategy(device_graph), plan) == expected
+    if expected < 20_000:
+        rows = found_by(ExtendStrategy(device_graph), plan)
+        assert rows.total() == expected
+        assert rows == found_by(GpsmStrategy(device_graph), plan)
+
+
+@pytest.mark.parametrize("parallel", [1, 15, 16, 17, 300])
+@pytest.mark.parametrize("directed", [True, False])
+def test_more_ways_than_a_mark_holds(context, parallel, directed):
+    """Between three nodes: each relationship of the one pair with each of the others."""
+    ends = [(0, 1), (1, 2), (0, 2)]
+    graph = make_graph([("", {})] * 3, [(a, "R", b, {}) for a, b in ends] * parallel)
+    triangle = [Relationship(a, b, (0,), directed) for a, b in ends]
+    plan = make_plan([Node()] * 3, triangle)
+    ways = 1 if directed else 6
+    assert count(strategy_for(context, graph), plan) == ways * parallel**3
+    if parallel > 20:
+        return
+    cliques = [*triangle, *(Relationship(a, 3, (0,), directed) for a in (0, 1))]
+    # The fourth node is a third one again, and takes other relationships, or would be a loop.
+    assert count(strategy_for(context, graph), make_plan([Node()] * 4, cliques)) == (
+        ways * parallel**3 * (parallel - 1) ** 2
+    )
 
 
 @given(case=cases())
@@ -523,6 +590,23 @@ def test_report(context):
     assert set(report.timings) == {"filter", "join", "fetch"}
     assert report.candidates.keys() == {0, 1, 2}
     assert report.steps[-1] == (f"extend by (n2) along (n1)-[r1:R]->(n2) with 1 tests: {rows} rows")
+
+
+def test_report_says_what_goes_pair_by_pair(context):
+    if not context.is_cpu:
+        pytest.skip("for CPUs")
+    again = [Relationship(0, 1), Relationship(1, 2), Relationship(1, 2, clause=1)]
+    lines = {}
+    for equal in (True, False):
+        plan = make_plan([Node()] * 3, again, [RowTest(False, 1, 2, equal)])
+        report = StrategyReport()
+        strategy = strategy_for(context, design_graph())
+        tables = strategy.embeddings(plan, NO_MASKS, NOTHING, report)
+        expected = all_embeddings(design_graph(), plan, NO_MASKS)
+        assert sum(each.row_count for each in tables) == expected.total()
+        lines[equal] = [", pair by pair: " in line for line in report.steps]
+    assert any(lines[True])
+    assert not any(lines[False])
 
 
 def test_settings_that_make_no_sense(context):
