@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.plan.plan import BoundQuery
 
+    StepsKey = tuple[Wanted, frozenset[int], bool]
+
 __all__ = ["KeptQueries", "KeptQuery"]
 
 _MOST_QUERIES = 32
@@ -39,23 +41,21 @@ class KeptQuery:
         bound: The query.
         masks: What predicates left.
         candidates: None where a query node has none.
-        steps: By what is wanted, and whether rows are only counted.
+        steps: By what is wanted, the leaves that are not joined, and whether rows are only counted.
     """
 
     bound: BoundQuery
     masks: Masks
     candidates: Candidates | None
-    steps: dict[tuple[Wanted, bool], tuple[tuple[ExtendStep, ...], StepWords]] = field(
-        default_factory=dict
-    )
+    steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
     _nbytes: int | None = None
-    _product: LeafProduct | Literal["not looked for"] | None = "not looked for"
+    _products: dict[frozenset[int], LeafProduct | None] = field(default_factory=dict)
 
-    def product(self, graph: DataGraph) -> LeafProduct | None:
-        """Its leaves that can be multiplied where rows are only counted."""
-        if self._product == "not looked for":
-            self._product = find_product(self.bound, graph, self.masks)
-        return self._product
+    def product(self, graph: DataGraph, grouped: frozenset[int]) -> LeafProduct | None:
+        """Its leaves that can be multiplied where rows are only counted, by some query nodes."""
+        if grouped not in self._products:
+            self._products[grouped] = find_product(self.bound, graph, self.masks, grouped)
+        return self._products[grouped]
 
     def arrays(self) -> Iterator[DeviceArray]:
         """What it holds on the device."""
@@ -69,11 +69,9 @@ class KeptQuery:
         for _, words in tuple(self.steps.values()):
             yield words.words
 
-    def add_steps(
-        self, wanted: Wanted, counting: bool, steps: tuple[ExtendStep, ...], words: StepWords
-    ) -> None:
+    def add_steps(self, key: StepsKey, steps: tuple[ExtendStep, ...], words: StepWords) -> None:
         """Keeps compiled steps."""
-        self.steps[wanted, counting] = steps, words
+        self.steps[key] = steps, words
         self._nbytes = None
 
     @property

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from gpugda.execute.extend_products import LeafFactor, LeafGroup, LeafProduct
     from gpugda.execute.gpsm_filter import Candidates
     from gpugda.execute.gpsm_run import Run
+    from gpugda.plan.plan import BoundQuery
 
-__all__ = ["LeafMultiplier", "has_room", "pays"]
+__all__ = ["LeafMultiplier", "few_ways", "has_room", "pays"]
 
 _SHARE_FOR_WAYS = 0.25
 _LEAST_GROWTH = 32
@@ -55,6 +56,16 @@ def pays(product: LeafProduct, growth: Callable[[int, int], float]) -> bool:
             for position in group.relationships
         )
         >= _LEAST_GROWTH
+    )
+
+
+def few_ways(bound: BoundQuery, growth: Callable[[int, int], float]) -> frozenset[int]:
+    """Query nodes to which the nodes of some query relationship have less than one way."""
+    return frozenset(
+        leaf
+        for each in bound.relationships
+        for leaf, anchor in ((each.target, each.source), (each.source, each.target))
+        if growth(each.position, anchor) < 1
     )
 
 
@@ -95,6 +106,11 @@ class LeafMultiplier:
         self._columns = {variable: number for number, variable in enumerate(variables)}
         # Before the join, which takes what memory is left.
         self._made = self._on_device()
+
+    @property
+    def arrays(self) -> ProductArrays:
+        """What rows of the core are multiplied with."""
+        return self._made.arrays
 
     def count(self, table: Table) -> int:
         """The number of embeddings whose cores are in a table, however large."""

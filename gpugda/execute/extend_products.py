@@ -1,4 +1,4 @@
-"""Which leaves of a query graph are multiplied where only the number of rows is asked for.
+"""Which leaves of a query graph are multiplied where only numbers of rows are asked for.
 
 A leaf is a query node with one relationship. Given a row of all other nodes, the core, its number
 of ways is the number of data relationships that fit at its anchor. Ways of leaves multiply, but
@@ -18,7 +18,7 @@ from gpugda.execute.extend_tests import Meetings, type_ids
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.embeddings import Masks
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["LeafFactor", "LeafGroup", "LeafProduct", "find_product"]
 
 _FEWEST_LEAVES = 2
-"""One leaf is what the last step counts by formula."""
+"""Where all rows are counted. One leaf is what the last step counts by formula."""
 _MOST_LIKE = 16
 
 
@@ -87,11 +87,16 @@ class LeafProduct:
         return [group for factor in self.factors for group in factor.groups]
 
 
-def find_product(bound: BoundQuery, graph: DataGraph, masks: Masks) -> LeafProduct | None:
-    """The leaves that can be multiplied; None where there are too few."""
+def find_product(
+    bound: BoundQuery, graph: DataGraph, masks: Masks, grouped: Collection[int] = ()
+) -> LeafProduct | None:
+    """The leaves that can be multiplied; None where there are too few.
+
+    ``grouped``: query nodes that stay in the core, for rows are counted by them.
+    """
     found = _Leaves(bound, graph, masks)
-    leaves = found.all()
-    while len(leaves) >= _FEWEST_LEAVES:
+    leaves = found.all(grouped)
+    while len(leaves) >= (1 if grouped else _FEWEST_LEAVES):
         made = found.factors(leaves)
         if not isinstance(made, int):
             return found.result(leaves, made)
@@ -110,7 +115,7 @@ class _Leaves:
         self._meetings = Meetings(bound, graph)
         self._clashes: dict[tuple[int, int], bool] = {}
 
-    def all(self) -> dict[int, int]:
+    def all(self, grouped: Collection[int]) -> dict[int, int]:
         """The anchor of each leaf by its relationship, what is tested in another way left out."""
         tested = {
             Variable(test.on_nodes, each)
@@ -126,7 +131,8 @@ class _Leaves:
         for each in self._bound.relationships:
             # Of two nodes that have only each other, one is the anchor.
             for leaf, anchor in ((each.target, each.source), (each.source, each.target)):
-                fits = leaf != anchor and degrees[leaf] == 1 and each.position not in leaves
+                fits = leaf != anchor and degrees[leaf] == 1 and leaf not in grouped
+                fits = fits and each.position not in leaves
                 if fits and not tested & {Variable(True, leaf), Variable(False, each.position)}:
                     leaves[each.position] = anchor
         return leaves
