@@ -32,6 +32,7 @@ _SHARE_FOR_SUMS = 0.25
 _MOST_TUPLES = 1 << 18
 """Of more than one node: most of them are taken by no row, and all are fetched."""
 _PIECE_ROWS = 1 << 18
+_SHARE_FOR_PIECE = 0.25
 
 
 def sums_fit(run: Run, wanted: WantedGroups, candidates: Candidates, least: int) -> bool:
@@ -151,7 +152,7 @@ class RowWeights(_Rows):
         super().__init__(run, kernels, wanted, candidates, variables, product)
         # Before the join, which takes what memory is left.
         free = max(0, run.workspace.available - least)
-        rows = max(1, min(_PIECE_ROWS, int(free * _SHARE_FOR_SUMS) // 8))
+        rows = max(1, min(_PIECE_ROWS, int(free * _SHARE_FOR_PIECE) // 8))
         self._weights: DeviceArray = run.workspace.allocate(rows, np.uint64, "products of rows")
 
     def weighed(self, table: Table) -> Iterator[Embeddings]:
