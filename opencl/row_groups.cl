@@ -49,12 +49,13 @@ static void add_to_sum(global uint *sum, ulong low, uint high) {
 #ifdef ON_CPU
 /* One atomic addition for rows of a group that follow each other. */
 kernel void sum_groups(
-    CORE_PARAMETERS, ulong row_count, global const uint *keys, global const ulong *ranks, global uint *sums
+    CORE_PARAMETERS, ulong first_row, ulong row_count, global const uint *keys, global const ulong *ranks, global uint *sums
 ) {
     const Core core = CORE;
     uint group = NONE, high = 0;
     ulong low = 0;
-    FOR_EACH(row, row_count) {
+    FOR_EACH(i, row_count) {
+        ulong row = first_row + i;
         uint next = group_of(&core, keys, ranks, row);
         if (next != group) {
             if (group != NONE) add_to_sum(sums + (ulong)SUM_WORDS * group, low, high);
@@ -72,15 +73,15 @@ kernel void sum_groups(
 
 /* The same among the rows of a work group: the first row of each run adds it up. */
 kernel void sum_groups(
-    CORE_PARAMETERS, ulong row_count, global const uint *keys, global const ulong *ranks, global uint *sums
+    CORE_PARAMETERS, ulong first_row, ulong row_count, global const uint *keys, global const ulong *ranks, global uint *sums
 ) {
     const Core core = CORE;
     local uint groups[GROUP_SIZE];
     local ulong values[GROUP_SIZE];
     uint item = get_local_id(0);
     for (ulong first = (ulong)get_group_id(0) * GROUP_SIZE; first < row_count; first += get_global_size(0)) {
-        ulong row = first + item;
-        bool is_row = row < row_count;
+        ulong row = first_row + first + item;
+        bool is_row = first + item < row_count;
         groups[item] = is_row ? group_of(&core, keys, ranks, row) : NONE;
         values[item] = is_row ? value_of_row(&core, row) : 0;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -100,16 +101,17 @@ kernel void sum_groups(
 #endif
 
 kernel void mark_groups(
-    CORE_PARAMETERS, ulong row_count, global const uint *keys, global const ulong *ranks, global uint *marks
+    CORE_PARAMETERS, ulong first_row, ulong row_count, global const uint *keys, global const ulong *ranks, global uint *marks
 ) {
     const Core core = CORE;
-    FOR_EACH(row, row_count) {
+    FOR_EACH(i, row_count) {
+        ulong row = first_row + i;
         uint group = group_of(&core, keys, ranks, row);
         if (!marks[group] && value_of_row(&core, row)) marks[group] = 1;
     }
 }
 
-kernel void weigh_rows(CORE_PARAMETERS, ulong first, ulong count, global ulong *weights) {
+kernel void weigh_rows(CORE_PARAMETERS, ulong first_row, ulong row_count, global ulong *weights) {
     const Core core = CORE;
-    FOR_EACH(i, count) weights[i] = value_of_row(&core, first + i);
+    FOR_EACH(i, row_count) weights[i] = value_of_row(&core, first_row + i);
 }

@@ -58,42 +58,51 @@ class GroupKernels:
 
     def __init__(self, context: DeviceContext) -> None:
         self._launched = context.info.compute_units * _GROUPS_PER_UNIT
-        self._sum = get_kernel(context, _FILE, "sum_groups", f"{_CORE}Qbbb")
-        self._mark = get_kernel(context, _FILE, "mark_groups", f"{_CORE}Qbbb")
+        self._sum = get_kernel(context, _FILE, "sum_groups", f"{_CORE}QQbbb")
+        self._mark = get_kernel(context, _FILE, "mark_groups", f"{_CORE}QQbbb")
         self._weigh = get_kernel(context, _FILE, "weigh_rows", f"{_CORE}QQb")
 
     def sum(
         self,
         arrays: ProductArrays,
         table: Table,
+        rows: tuple[int, int],
         keys: DeviceArray,
         ranks: DeviceArray,
         sums: DeviceArray,
     ) -> None:
-        """Adds each row's product to its group's sum, three words of ``sums`` (`whole_sums`)."""
-        rows = table.row_count
-        self._sum.launch_groups(self._launched, *_core(arrays, table), rows, keys, ranks, sums)
+        """Adds each row's product to its group's sum, three words of ``sums`` (`whole_sums`).
+
+        ``rows``: the first one and the one after the last.
+        """
+        self._sum.launch_groups(
+            self._launched, *_core(arrays, table), *_counted(rows), keys, ranks, sums
+        )
 
     def mark(
         self,
         arrays: ProductArrays,
         table: Table,
+        rows: tuple[int, int],
         keys: DeviceArray,
         ranks: DeviceArray,
         marks: DeviceArray,
     ) -> None:
-        """Writes 1 for the groups of all rows whose product is not 0."""
-        rows = table.row_count
-        self._mark.launch_groups(self._launched, *_core(arrays, table), rows, keys, ranks, marks)
+        """Writes 1 for the groups of all these rows whose product is not 0."""
+        self._mark.launch_groups(
+            self._launched, *_core(arrays, table), *_counted(rows), keys, ranks, marks
+        )
 
     def weigh(
         self, arrays: ProductArrays, table: Table, rows: tuple[int, int], weights: DeviceArray
     ) -> None:
-        """Writes the products of the rows from the first one to before the last one."""
-        first, last = rows
-        self._weigh.launch_groups(
-            self._launched, *_core(arrays, table), first, last - first, weights
-        )
+        """Writes the products of these rows."""
+        self._weigh.launch_groups(self._launched, *_core(arrays, table), *_counted(rows), weights)
+
+
+def _counted(rows: tuple[int, int]) -> tuple[int, int]:
+    first, last = rows
+    return first, last - first
 
 
 def _core(arrays: ProductArrays, table: Table) -> tuple[Any, ...]:

@@ -111,7 +111,7 @@ class ExtendStrategy(DeviceStrategy):
                 if wanted.streamed:
                     yield from chunks
                     return
-                tuples = TupleCounts(wanted.nodes, counted=wanted.counted)
+                tuples = TupleCounts(wanted.nodes, counted=wanted.counted, check=run.check_deadline)
                 for chunk in chunks:
                     with run.stage("tail"):
                         tuples.add(chunk)

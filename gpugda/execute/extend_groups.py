@@ -7,6 +7,7 @@ products, and the tail groups them.
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from gpugda.device.leaf_products import ProductArrays, product_words
 from gpugda.device.row_groups import SUM_WORDS, GroupKey, group_words, whole_sums
 from gpugda.execute.embeddings import Embeddings
 from gpugda.execute.gpsm_steps import Variable
+from gpugda.execute.launch_size import LaunchSize
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,6 +34,8 @@ _SHARE_FOR_SUMS = 0.25
 _MOST_TUPLES = 1 << 18
 """Of more than one node: most of them are taken by no row, and all are fetched."""
 _PIECE_ROWS = 1 << 18
+_FIRST_ROWS = 1 << 17
+"""Of the first launch, whatever they cost."""
 _SHARE_FOR_PIECE = 0.25
 
 
@@ -95,6 +99,8 @@ class GroupSums(_Rows):
         product: ProductArrays | None,
     ) -> None:
         super().__init__(run, kernels, wanted, candidates, variables, product)
+        tuning = run.graph.context.tuning
+        self._launches = LaunchSize(_FIRST_ROWS, tuning.most_pairs, tuning.launch_seconds)
         self._counts = [candidates.count(each) for each in wanted.nodes]
         keys = [
             GroupKey(column, candidates.rows[node], candidates.count(node))
@@ -108,8 +114,16 @@ class GroupSums(_Rows):
     def add(self, table: Table) -> None:
         """Adds a table's rows."""
         launch = self._kernels.sum if self._wanted.counted else self._kernels.mark
-        launch(self._arrays, table, self._keys, self._candidates.ranks, self._sums)
-        self._run.graph.context.finish()  # so that it is seen how long this takes
+        first = 0
+        while first < table.row_count:
+            last = min(first + self._launches.size, table.row_count)
+            self._run.check_deadline()
+            started = time.perf_counter()
+            ranks = self._candidates.ranks
+            launch(self._arrays, table, (first, last), self._keys, ranks, self._sums)
+            self._run.graph.context.finish()
+            self._launches.took(last - first, time.perf_counter() - started)
+            first = last
 
     def found(self) -> Embeddings:
         """The groups that came, each once."""

@@ -14,7 +14,7 @@ from gpugda.query.unsupported import FUNCTIONS
 from gpugda.types import MOST_WEIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TupleCounts", "wanted_groups"]
 
+_PIECE_ROWS = 1 << 20
+"""Are sorted without looking at the time."""
 _MERGE_ROWS = 1 << 20
 _LOW = np.uint64(0xFFFFFFFF)
 
@@ -68,27 +70,37 @@ class TupleCounts:
     Args:
         nodes: Query nodes.
         counted: Is it asked how often? A count of 2**63 stands for all that is more, too.
+        check: Called often: it raises when it is time to give up.
         merge_rows: Tuples are merged when at least so many, and as many as are merged, have come.
     """
 
     def __init__(
-        self, nodes: tuple[int, ...], *, counted: bool, merge_rows: int = _MERGE_ROWS
+        self,
+        nodes: tuple[int, ...],
+        *,
+        counted: bool,
+        check: Callable[[], None],
+        merge_rows: int = _MERGE_ROWS,
     ) -> None:
         self._nodes = nodes
         self._counted = counted
+        self._check = check
         self._merge_rows = merge_rows
         self._waiting: list[_Tuples] = []
         self._waiting_rows = self._merged_rows = 0
 
     def add(self, chunk: Embeddings) -> None:
         """Adds rows."""
-        if not chunk.row_count:
-            return
-        words = _packed([chunk.nodes[each] for each in self._nodes])
-        self._waiting.append(self._merged(_Tuples(words, chunk.weights)))
-        self._waiting_rows += self._waiting[-1].row_count
-        if self._waiting_rows > max(self._merge_rows, 2 * self._merged_rows):
-            self._merge()
+        for first in range(0, chunk.row_count, _PIECE_ROWS):
+            self._check()
+            piece = slice(first, first + _PIECE_ROWS)
+            words = _packed([chunk.nodes[each][piece] for each in self._nodes])
+            weights = None if chunk.weights is None else chunk.weights[piece]
+            self._waiting.append(self._merged(_Tuples(words, weights)))
+            self._waiting_rows += self._waiting[-1].row_count
+            if self._waiting_rows > max(self._merge_rows, 2 * self._merged_rows):
+                self._check()
+                self._merge()
 
     def found(self) -> Embeddings:
         """Each tuple once."""

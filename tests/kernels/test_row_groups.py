@@ -82,7 +82,8 @@ def sums_of(context, workspace, rows, columns):
     groups, count = rows.groups(columns)
     sums = workspace.upload(np.zeros(SUM_WORDS * count, dtype=np.uint32))
     keys = rows.keys(workspace, columns)
-    GroupKernels(context).sum(rows.arrays, rows.table, keys, rows.ranks, sums)
+    for some in ((0, 1111), (1111, ROWS - 7)):
+        GroupKernels(context).sum(rows.arrays, rows.table, some, keys, rows.ranks, sums)
     return groups, workspace.download(sums)
 
 
@@ -128,7 +129,7 @@ def test_a_sum_that_is_too_large_stays_so(context, workspace):
     sums = workspace.upload(full)
     rows.arrays = Rows(context, workspace, np.full(NODES, 0xFFFFFFFF, np.uint32), (9,)).arrays
     keys = rows.keys(workspace, (0,))
-    GroupKernels(context).sum(rows.arrays, rows.table, keys, rows.ranks, sums)
+    GroupKernels(context).sum(rows.arrays, rows.table, (0, ROWS - 7), keys, rows.ranks, sums)
     assert (whole_sums(workspace.download(sums)) == MOST_WEIGHT).all()
 
 
@@ -139,7 +140,7 @@ def test_marked_groups(context, workspace, leaves):
     groups, count = rows.groups((1,))
     marks = workspace.upload(np.zeros(count, dtype=np.uint32))
     keys = rows.keys(workspace, (1,))
-    GroupKernels(context).mark(rows.arrays, rows.table, keys, rows.ranks, marks)
+    GroupKernels(context).mark(rows.arrays, rows.table, (0, ROWS - 7), keys, rows.ranks, marks)
     pairs = zip(groups, rows.weights(leaves), strict=True)
     expected = {group for group, weight in pairs if weight}
     assert np.flatnonzero(workspace.download(marks)).tolist() == sorted(expected)

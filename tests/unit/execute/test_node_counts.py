@@ -235,7 +235,10 @@ def chunks_of_tuples(draw):
 @given(case=chunks_of_tuples(), counted=st.booleans(), merging=st.sampled_from([0, 5, 1 << 20]))
 def test_tuples_are_counted(case, counted, merging):
     width, weighted, chunks = case
-    tuples, expected = TupleCounts(tuple(range(width)), counted=counted, merge_rows=merging), {}
+    nodes, checked, expected = tuple(range(width)), [], {}
+    tuples = TupleCounts(
+        nodes, counted=counted, check=lambda: checked.append(True), merge_rows=merging
+    )
     for rows in chunks:
         columns = np.array([row for row, _ in rows], dtype=np.uint32).reshape(-1, width).T
         weights = np.array([weight for _, weight in rows], dtype=np.uint64) if weighted else None
@@ -243,6 +246,7 @@ def test_tuples_are_counted(case, counted, merging):
         for row, weight in rows:
             expected[row] = expected.get(row, 0) + (weight if weighted else 1)
     found = tuples.found()
+    assert len(checked) >= sum(map(bool, chunks))
     columns = [found.nodes[each].tolist() for each in range(width)]
     rows = list(zip(*columns, strict=True))
     assert len(rows) == len(set(rows)) == found.row_count
