@@ -36,6 +36,8 @@ _MOST_TUPLES = 1 << 18
 _PIECE_ROWS = 1 << 18
 _FIRST_ROWS = 1 << 17
 """Of the first launch, whatever they cost."""
+_WORTH_WAITING = 1 << 14
+"""How long fewer rows take does not matter."""
 _SHARE_FOR_PIECE = 0.25
 
 
@@ -121,8 +123,9 @@ class GroupSums(_Rows):
             started = time.perf_counter()
             ranks = self._candidates.ranks
             launch(self._arrays, table, (first, last), self._keys, ranks, self._sums)
-            self._run.graph.context.finish()
-            self._launches.took(last - first, time.perf_counter() - started)
+            if last - first >= _WORTH_WAITING:
+                self._run.graph.context.finish()
+                self._launches.took(last - first, time.perf_counter() - started)
             first = last
 
     def found(self) -> Embeddings:
