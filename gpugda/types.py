@@ -5,7 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NewType
 
-__all__ = ["LabelId", "NodeIndex", "RelationshipIndex", "Span", "TypeId", "first_line"]
+__all__ = [
+    "MOST_WEIGHT",
+    "LabelId",
+    "NodeIndex",
+    "RelationshipIndex",
+    "Span",
+    "TypeId",
+    "first_line",
+]
+
+MOST_WEIGHT = 1 << 63
+"""The largest number of embeddings that a row may stand for: it stands for all above, too."""
 
 NodeIndex = NewType("NodeIndex", int)
 """Dense 0…n-1, in the order in which the source gave the nodes. ``uint32`` in arrays."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.expressions import evaluate_operand
-from gpugda.execute.grouping import group_rows, nan_identity
+from gpugda.execute.grouping import group_rows, nan_identity, single_rows
 from gpugda.execute.operands import Operand, take, validity
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.query import ast
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from gpugda.execute.environment import Environment
     from gpugda.query.query_graph import Query
 
-__all__ = ["Aggregation", "GroupTable"]
+__all__ = ["LARGEST_INTEGER", "Aggregation", "GroupTable", "too_large"]
+
+LARGEST_INTEGER = 2**63 - 1
+"""Of Cypher."""
 
 _MERGE_ROWS = 1 << 16
 """Partial results are merged when at least so many rows, and as many as are merged, have come."""
@@ -46,18 +50,30 @@ class Aggregation:
         self._keys = query.grouping
         self._aggregates = query.aggregates
         self._rows_seen = 0
-        self._partial = _Merging()
+        self._query = query
+        self._partial = _Merging(query)
         self._distinct = {
-            place: _Merging()
+            place: _Merging(query)
             for place, aggregate in enumerate(query.aggregates)
             if isinstance(aggregate, ast.FunctionCall) and aggregate.distinct
         }
 
-    def push(self, environment: Environment) -> None:
-        """Adds rows."""
+    def push(
+        self,
+        environment: Environment,
+        weights: NDArray[np.uint64] | None = None,
+        *,
+        apart: bool = False,
+    ) -> None:
+        """Adds rows, each as often as its weight says; ``apart``: no two have the same keys.
+
+        Raises:
+            UnsupportedQueryError: Cypher has no integer as large as a count.
+        """
         keys = self._keyed(self._keys, environment)
         counts: list[Operand] = []
-        groups = group_rows(keys, environment.row_count)
+        rows = environment.row_count
+        groups = single_rows(rows) if apart else group_rows(keys, rows)
         for place, aggregate in enumerate(self._aggregates):
             counted, argument = self._counted(aggregate, environment)
             if place in self._distinct:
@@ -67,7 +83,11 @@ class Aggregation:
                 self._distinct[place].add(pairs, None)
                 counted = np.zeros(environment.row_count, dtype=np.bool_)
             chosen = groups.group_of if counted is None else groups.group_of[counted]
-            counts.append(_integers(np.bincount(chosen, minlength=len(groups.first))))
+            if weights is None:
+                counts.append(_integers(np.bincount(chosen, minlength=len(groups.first))))
+                continue
+            added = weights if counted is None else weights[counted]
+            counts.append(_added(self._query, place, chosen, added, len(groups.first)))
         firsts = tuple(take(key, groups.first) for key in keys)
         self._partial.add(RowTable(len(groups.first), firsts + tuple(counts)), len(firsts))
         self._rows_seen += environment.row_count
@@ -116,10 +136,12 @@ class Aggregation:
 class _Merging:
     """Tables of distinct rows that are merged now and then.
 
-    The first ``key_count`` columns are keys, the others counts to be added; None for keys only.
+    The first ``key_count`` columns are keys, the others counts to be added, one per aggregate; None
+    for keys only.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, query: Query) -> None:
+        self._query = query
         self._tables: list[RowTable] = []
         self._waiting = 0
         self._merged_rows = 0
@@ -133,7 +155,9 @@ class _Merging:
             self._merge()
 
     def merged(self) -> RowTable | None:
-        self._merge()
+        # A table of keys and counts has each key once.
+        if len(self._tables) != 1 or self._key_count is None:
+            self._merge()
         return self._tables[0] if self._tables else None
 
     def _merge(self) -> None:
@@ -144,11 +168,10 @@ class _Merging:
         keys = table.columns[:key_count]
         groups = group_rows(keys, table.row_count)
         sums: list[Operand] = []
-        for counts in table.columns[key_count:]:
+        for place, counts in enumerate(table.columns[key_count:]):
             assert isinstance(counts, Column)
-            total = np.zeros(len(groups.first), dtype=np.int64)
-            np.add.at(total, groups.group_of, counts.values)
-            sums.append(_integers(total))
+            values = counts.values.view(np.uint64)
+            sums.append(_added(self._query, place, groups.group_of, values, len(groups.first)))
         firsts = tuple(take(key, groups.first) for key in keys)
         self._tables = [RowTable(len(groups.first), firsts + tuple(sums))]
         self._waiting, self._merged_rows = 0, len(groups.first)
@@ -162,6 +185,37 @@ def _pairs_per_group(keys: RowTable, pairs: RowTable | None) -> Operand:
     return _integers(
         np.bincount(groups.group_of[keys.row_count :], minlength=keys.row_count).astype(np.int64)
     )
+
+
+def _added(
+    query: Query,
+    place: int,
+    group_of: NDArray[np.int64],
+    counts: NDArray[np.uint64],
+    group_count: int,
+) -> Column:
+    """The sums of counts per group, of an aggregate."""
+    low = np.zeros(group_count, dtype=np.uint64)
+    largest = int(counts.max()) if len(counts) else 0
+    if largest * len(counts) <= LARGEST_INTEGER:
+        np.add.at(low, group_of, counts)
+        return _integers(low)
+    # In two halves, neither of which wraps.
+    high, half = np.zeros(group_count, dtype=np.uint64), np.uint64(32)
+    np.add.at(low, group_of, counts & np.uint64(0xFFFFFFFF))
+    np.add.at(high, group_of, counts >> half)
+    high += low >> half
+    if high.max() >> np.uint64(31):
+        raise too_large(query, place, "the count of a group is larger than 64 bits hold")
+    return _integers(high << half | low & np.uint64(0xFFFFFFFF))
+
+
+def too_large(query: Query, place: int, what: str) -> UnsupportedQueryError:
+    """Of an aggregate that Cypher has no integer for."""
+    message = f"{what}, and Cypher's integers end at {LARGEST_INTEGER}"
+    span = query.aggregates[place].span
+    construct = "counts of more than 64 bits"
+    return UnsupportedQueryError(message, query.text, span, construct=construct)
 
 
 def _integers(values: NDArray[Any]) -> Column:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.device_graph import DeviceGraph
     from gpugda.device.join import Table
-    from gpugda.execute.embeddings import Masks, StrategyReport
+    from gpugda.execute.embeddings import Masks, StrategyReport, WantedGroups
     from gpugda.execute.gpsm_steps import Variable
     from gpugda.plan.plan import BoundQuery, Plan
 
@@ -125,6 +125,21 @@ class DeviceStrategy(ABC):
             if prepared is not None:
                 yield from self._chunks(run, prepared, enough)
 
+    def groups(
+        self,
+        plan: Plan,
+        masks: Masks,
+        wanted: WantedGroups,
+        report: StrategyReport,
+        deadline: float | None = None,
+    ) -> Generator[Embeddings]:
+        """All embeddings, for who groups them by some nodes; with weights, rows are fewer.
+
+        Raises as `embeddings`.
+        """
+        columns = Wanted(frozenset(wanted.nodes), frozenset())
+        return self.embeddings(plan, masks, columns, report, deadline)
+
     def count(
         self, plan: Plan, masks: Masks, report: StrategyReport, deadline: float | None = None
     ) -> int:
@@ -154,7 +169,9 @@ class DeviceStrategy(ABC):
         budget.reserve(self._graph.nbytes, "the data graph")
         return Workspace(self._context, budget, self._graph.pool)
 
-    def _chunks(self, run: Run, prepared: PreparedJoin, enough: int | None) -> Iterator[Embeddings]:
+    def _chunks(
+        self, run: Run, prepared: PreparedJoin, enough: int | None = None
+    ) -> Generator[Embeddings]:
         tables = prepared.tables(enough)
         try:
             with TableFetcher(run, prepared.variables) as fetcher:

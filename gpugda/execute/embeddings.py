@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpugda.execute.join_progress import JoinProgress
     from gpugda.plan.plan import Plan
 
-__all__ = ["Embeddings", "Masks", "Strategy", "StrategyReport", "Wanted"]
+__all__ = ["Embeddings", "Masks", "Strategy", "StrategyReport", "Wanted", "WantedGroups"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,11 +27,16 @@ class Embeddings:
         nodes: ``uint32[row_count]`` node indexes per position of a wanted query node.
         relationships: ``uint32[row_count]`` relationship indexes per position of a wanted query
             relationship.
+        weights: ``uint64[row_count]``, how many embeddings each row stands for: 1 at least, and
+            2**63 for all that is more, too; None for one each.
+        distinct: Is it known that no two rows of all chunks are the same?
     """
 
     row_count: int
     nodes: Mapping[int, NDArray[np.uint32]]
     relationships: Mapping[int, NDArray[np.uint32]]
+    weights: NDArray[np.uint64] | None = None
+    distinct: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,21 @@ class Wanted:
 
     nodes: frozenset[int]
     relationships: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class WantedGroups:
+    """What is asked of the tuples of nodes that some query nodes take.
+
+    Args:
+        nodes: Query nodes, at least one, rising.
+        counted: How often each tuple comes? Else only which there are.
+        streamed: May the caller leave before it has all of them?
+    """
+
+    nodes: tuple[int, ...]
+    counted: bool
+    streamed: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,6 +126,19 @@ class Strategy(Protocol):
             MemoryLimitError: Not possible within the memory limit.
             DeviceError: The device failed.
             QueryTimeoutError: The deadline passed.
+        """
+
+    def groups(
+        self,
+        plan: Plan,
+        masks: Masks,
+        wanted: WantedGroups,
+        report: StrategyReport,
+        deadline: float | None = None,
+    ) -> Generator[Embeddings]:
+        """As `embeddings` for who groups them: with weights, and rows may stand for several.
+
+        Unless they are ``counted``, there is at least one row for each tuple of nodes.
         """
 
     def count(

@@ -2,39 +2,45 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from gpugda.device.extend import ExtensionKernels
 from gpugda.device.extend_rows import RowKernels
 from gpugda.device.leaf_products import ProductKernels
+from gpugda.device.row_groups import GroupKernels
 from gpugda.device.small_filter import SmallFilter
 from gpugda.execute.candidate_estimates import leaves_nothing, pays_exploring, with_counts
 from gpugda.execute.device_strategy import DeviceStrategy
 from gpugda.execute.embeddings import Wanted
 from gpugda.execute.extend_filter import filter_for_extension
+from gpugda.execute.extend_groups import GroupSums, RowWeights, sums_fit
 from gpugda.execute.extend_join import ExtendWindows
 from gpugda.execute.extend_kept import KeptQueries, KeptQuery
-from gpugda.execute.extend_memory import check_room, said_how_much
+from gpugda.execute.extend_memory import check_room, least_bytes, said_how_much
 from gpugda.execute.extend_multiply import LeafMultiplier, has_room
 from gpugda.execute.extend_order import Growth, node_order
-from gpugda.execute.extend_report import describe_extensions, describe_product
+from gpugda.execute.extend_report import describe_extensions, describe_groups, describe_product
 from gpugda.execute.extend_steps import ExtendStep, compile_extensions
 from gpugda.execute.extend_words import upload_steps
 from gpugda.execute.gpsm_report import describe_candidates
+from gpugda.execute.gpsm_run import Run
+from gpugda.execute.node_counts import TupleCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from gpugda.device.buffers import Workspace
     from gpugda.device.device_graph import DeviceGraph
     from gpugda.device.join import Table
     from gpugda.execute.candidates import Candidates
-    from gpugda.execute.embeddings import Masks
+    from gpugda.execute.embeddings import Embeddings, Masks, StrategyReport, WantedGroups
     from gpugda.execute.extend_products import LeafProduct
     from gpugda.execute.gpsm_run import Run
     from gpugda.execute.gpsm_steps import Variable
-    from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.plan import BoundQuery, Plan
 
 __all__ = ["ExtendStrategy"]
 
@@ -72,27 +78,98 @@ class ExtendStrategy(DeviceStrategy):
         workspace.give_way = lambda: workspace.uncount(self._kept.drop())
         return workspace
 
+    @cached_property
+    def _groups(self) -> GroupKernels:
+        return GroupKernels(self._context)
+
+    def groups(
+        self,
+        plan: Plan,
+        masks: Masks,
+        wanted: WantedGroups,
+        report: StrategyReport,
+        deadline: float | None = None,
+    ) -> Generator[Embeddings]:
+        """Groups, or rows of the core that stand for several embeddings. Raises as `embeddings`.
+
+        Leaves that are not grouped by are multiplied.
+        """
+        if not self._can_match(plan.bound):
+            return
+        columns = Wanted(frozenset(wanted.nodes), frozenset())
+        with self._graph.use(), self._workspace() as workspace:
+            run = Run(self._kernels, self._graph, workspace, report, deadline)
+            with run.locked():
+                prepared = self._prepare(
+                    run, plan.bound, masks, columns, counting=False, grouped=wanted
+                )
+            if prepared is None:
+                return
+            if isinstance(prepared.grouped, GroupSums):
+                yield self._summed(run, prepared, prepared.grouped)
+                return
+            rows = prepared.grouped
+            made = self._chunks(run, prepared) if rows is None else _weighed(run, prepared, rows)
+            with closing(made) as chunks:
+                if wanted.streamed:
+                    yield from chunks
+                    return
+                tuples = TupleCounts(wanted.nodes, counted=wanted.counted, check=run.check_deadline)
+                for chunk in chunks:
+                    with run.stage("tail"):
+                        tuples.add(chunk)
+            yield tuples.found()
+
+    def _summed(self, run: Run, prepared: _Prepared, sums: GroupSums) -> Embeddings:
+        tables = prepared.windows.cores()
+        try:
+            while True:
+                with run.locked(), run.stage("join"):
+                    try:
+                        table = next(tables)
+                    except StopIteration:
+                        break
+                    if table is not None:
+                        sums.add(table)
+            with run.locked(), run.stage("fetch"):
+                return sums.found()
+        finally:
+            prepared.describe(run)
+
     def _prepare(
-        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
+        self,
+        run: Run,
+        bound: BoundQuery,
+        masks: Masks,
+        wanted: Wanted,
+        *,
+        counting: bool,
+        grouped: WantedGroups | None = None,
     ) -> _Prepared | None:
         with said_how_much(self._limit, self._graph.graph, bound, masks):
             with run.stage("filter"):
-                query = self._query(run, bound, masks, counting=counting)
+                counts = counting or grouped is not None
+                query = self._query(run, bound, masks, counting=counts)
             if query.candidates is None:
                 return None
             run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
             describe_candidates(run.report, bound, query.candidates, None)
             if query.candidates.explored:
                 run.report.steps.append("candidates with fitting neighbours")
-            product = self._product(run, query, query.candidates) if counting else None
+            product = None
+            if counting or grouped is not None:
+                product = self._product(run, query, query.candidates, wanted.nodes)
+            left_out = frozenset[int]()
             if product is not None:
-                wanted = Wanted(product.columns, frozenset())
-            if (wanted, counting) not in query.steps:
+                left_out = product.leaves.union(*product.weighed)
+                wanted = Wanted(product.columns | wanted.nodes, frozenset())
+            key = (wanted, left_out, counting)
+            if key not in query.steps:
                 steps = self._steps(bound, product, masks, wanted, query.candidates, counting)
                 words = upload_steps(run, steps, query.candidates, masks.keys)
                 run.workspace.hand_over(*words.uploaded())
-                query.add_steps(wanted, counting, steps, words)
-            steps, words = query.steps[wanted, counting]
+                query.add_steps(key, steps, words)
+            steps, words = query.steps[key]
             windows = ExtendWindows(
                 run, self._extensions, self._rows, steps, words, query.candidates
             )
@@ -103,11 +180,34 @@ class ExtendStrategy(DeviceStrategy):
                     multiplier = LeafMultiplier(
                         run, self._products, product, query.candidates, masks, columns
                     )
+            rows = None
+            if grouped is not None:
+                with run.stage("join"):
+                    rows = self._grouped(run, grouped, query.candidates, steps, multiplier)
         check_room(run.workspace, steps)
-        return _Prepared(bound, steps, windows, multiplier)
+        return _Prepared(bound, steps, windows, multiplier, rows)
 
-    def _product(self, run: Run, query: KeptQuery, candidates: Candidates) -> LeafProduct | None:
-        found = query.product(self._graph.graph, candidates)
+    def _grouped(
+        self,
+        run: Run,
+        wanted: WantedGroups,
+        candidates: Candidates,
+        steps: Sequence[ExtendStep],
+        multiplier: LeafMultiplier | None,
+    ) -> GroupSums | RowWeights | None:
+        """What groups or weighs rows; None where they come as they are."""
+        least, variables = least_bytes(steps), steps[-1].variables
+        arrays = None if multiplier is None else multiplier.arrays
+        if not wanted.streamed and sums_fit(run, wanted, candidates, least):
+            return GroupSums(run, self._groups, wanted, candidates, variables, arrays)
+        if arrays is None:
+            return None
+        return RowWeights(run, self._groups, wanted, candidates, variables, arrays, least)
+
+    def _product(
+        self, run: Run, query: KeptQuery, candidates: Candidates, grouped: frozenset[int]
+    ) -> LeafProduct | None:
+        found = query.product(self._graph.graph, candidates, grouped)
         return found if found is not None and has_room(run, found, self._products) else None
 
     def _query(self, run: Run, bound: BoundQuery, masks: Masks, *, counting: bool) -> KeptQuery:
@@ -181,6 +281,7 @@ class _Prepared:
     steps: tuple[ExtendStep, ...]
     windows: ExtendWindows
     multiplier: LeafMultiplier | None
+    grouped: GroupSums | RowWeights | None
 
     @property
     def variables(self) -> Sequence[Variable]:
@@ -200,3 +301,20 @@ class _Prepared:
         describe_extensions(run.report, run.graph.graph, self.bound, self.steps, self.windows)
         if self.multiplier is not None:
             describe_product(run.report, self.bound, self.multiplier.product)
+        if self.grouped is not None:
+            describe_groups(run.report, self.bound, self.grouped)
+
+
+def _weighed(run: Run, prepared: _Prepared, rows: RowWeights) -> Generator[Embeddings]:
+    tables = prepared.windows.tables()
+    try:
+        while True:
+            with run.locked(), run.stage("join"):
+                try:
+                    table = next(tables)
+                except StopIteration:
+                    break
+                chunks = [] if table is None else list(rows.weighed(table))
+            yield from chunks
+    finally:
+        prepared.describe(run)

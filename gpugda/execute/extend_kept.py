@@ -10,7 +10,6 @@ import numpy as np
 
 from gpugda.execute.extend_multiply import best_product
 from gpugda.execute.extend_products import find_product
-from gpugda.execute.extend_weighed import worth_weighing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.execute.extend_words import StepWords
     from gpugda.plan.plan import BoundQuery
+
+    StepsKey = tuple[Wanted, frozenset[int], bool]
 
 __all__ = ["KeptQueries", "KeptQuery"]
 
@@ -41,18 +42,16 @@ class KeptQuery:
         bound: The query.
         masks: What predicates left.
         candidates: None where a query node has none.
-        steps: By what is wanted, and whether rows are only counted.
+        steps: By what is wanted, the leaves that are not joined, and whether rows are only counted.
     """
 
     bound: BoundQuery
     masks: Masks
     candidates: Candidates | None = None
-    steps: dict[tuple[Wanted, bool], tuple[tuple[ExtendStep, ...], StepWords]] = field(
-        default_factory=dict
-    )
+    steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
     _nbytes: tuple[int, int] | None = None
     _leaves: LeafProduct | Literal["not looked for"] | None = "not looked for"
-    _product: LeafProduct | Literal["not looked for"] | None = "not looked for"
+    _products: dict[frozenset[int], LeafProduct | None] = field(default_factory=dict)
 
     def leaf_product(self, graph: DataGraph) -> LeafProduct | None:
         """Its leaves that could be multiplied where rows are only counted."""
@@ -60,15 +59,14 @@ class KeptQuery:
             self._leaves = find_product(self.bound, graph, self.masks)
         return self._leaves
 
-    def product(self, graph: DataGraph, candidates: Candidates) -> LeafProduct | None:
-        """What is multiplied where rows are only counted, if that pays."""
-        if self._product == "not looked for":
-            if worth_weighing(self.bound, candidates):
-                found = find_product(self.bound, graph, self.masks, weighing=True)
-            else:
-                found = self.leaf_product(graph)
-            self._product = found and best_product(found, self.bound, graph, candidates)
-        return self._product
+    def product(
+        self, graph: DataGraph, candidates: Candidates, grouped: frozenset[int]
+    ) -> LeafProduct | None:
+        """What is multiplied where rows are only counted, by some query nodes, if that pays."""
+        if grouped not in self._products:
+            found = best_product(self.bound, graph, self.masks, candidates, grouped)
+            self._products[grouped] = found
+        return self._products[grouped]
 
     def arrays(self) -> Iterator[DeviceArray]:
         """What it holds on the device."""
@@ -78,11 +76,9 @@ class KeptQuery:
         for _, words in tuple(self.steps.values()):
             yield from words.uploaded()
 
-    def add_steps(
-        self, wanted: Wanted, counting: bool, steps: tuple[ExtendStep, ...], words: StepWords
-    ) -> None:
+    def add_steps(self, key: StepsKey, steps: tuple[ExtendStep, ...], words: StepWords) -> None:
         """Keeps compiled steps."""
-        self.steps[wanted, counting] = steps, words
+        self.steps[key] = steps, words
         self._nbytes = None
 
     @property

@@ -11,8 +11,9 @@ import numpy as np
 
 from gpugda.device.leaf_products import Factor, Leaves, ProductArrays, product_words
 from gpugda.execute.extend_order import Growth, MostGrowth, node_order
+from gpugda.execute.extend_products import find_product
 from gpugda.execute.extend_tests import type_ids
-from gpugda.execute.extend_weighed import choose_weighed, most_ways
+from gpugda.execute.extend_weighed import choose_weighed, most_ways, worth_weighing
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Masks
     from gpugda.execute.extend_products import LeafFactor, LeafGroup, LeafProduct
+    from gpugda.execute.extend_weighed import WeighedNodes
     from gpugda.execute.gpsm_run import Run
     from gpugda.plan.plan import BoundQuery
 
@@ -45,24 +47,38 @@ def has_room(run: Run, product: LeafProduct, kernels: ProductKernels) -> bool:
 
 
 def best_product(
-    product: LeafProduct, bound: BoundQuery, graph: DataGraph, candidates: Candidates
+    bound: BoundQuery,
+    graph: DataGraph,
+    masks: Masks,
+    candidates: Candidates,
+    grouped: frozenset[int],
 ) -> LeafProduct | None:
-    """What is multiplied of what can be; None where joining everything is cheaper."""
+    """What is multiplied; None where joining everything is cheaper.
+
+    ``grouped``: query nodes by which rows are counted.
+    """
     growth = Growth(bound, candidates)
-    order = node_order(bound, candidates.count, growth, product.leaves)
-    chosen = choose_weighed(
-        bound,
-        product.weighable,
-        product.clash,
-        order,
-        candidates.count,
-        MostGrowth(bound, candidates, graph),
-        counts_last=len(product.leaves) == 0,
-    )
-    if chosen:
-        product = product.weighing(chosen)
-        return product if product.is_worth_it() else None
-    return product if product.is_worth_it() and _leaves_pay(product, growth) else None
+    # Rows that are grouped are made in any case: fewer of them with leaves that have few ways.
+    kept = grouped | _few_ways(bound, growth) if grouped else grouped
+    weighing = worth_weighing(bound, candidates)
+    product = find_product(bound, graph, masks, kept, weighing=weighing)
+    if product is None:
+        return None
+    chosen: list[WeighedNodes] = []
+    if product.weighable:
+        chosen = choose_weighed(
+            bound,
+            product.weighable,
+            product.clash,
+            node_order(bound, candidates.count, growth, product.leaves, masks.comparisons),
+            candidates.count,
+            MostGrowth(bound, candidates, graph),
+            counts_last=not grouped and not product.leaves,
+        )
+    product = product.weighing(chosen) if chosen else product
+    if not product.is_worth_it(grouped=bool(grouped)):
+        return None
+    return product if grouped or chosen or _leaves_pay(product, growth) else None
 
 
 def _leaves_pay(product: LeafProduct, growth: Callable[[int, int], float]) -> bool:
@@ -79,6 +95,16 @@ def _leaves_pay(product: LeafProduct, growth: Callable[[int, int], float]) -> bo
             for position in group.relationships
         )
         >= _LEAST_GROWTH
+    )
+
+
+def _few_ways(bound: BoundQuery, growth: Callable[[int, int], float]) -> frozenset[int]:
+    """Query nodes to which the nodes of some query relationship have less than one way."""
+    return frozenset(
+        leaf
+        for each in bound.relationships
+        for leaf, anchor in ((each.target, each.source), (each.source, each.target))
+        if growth(each.position, anchor) < 1
     )
 
 
@@ -119,6 +145,11 @@ class LeafMultiplier:
         self._columns = {variable: number for number, variable in enumerate(variables)}
         # Before the join, which takes what memory is left.
         self._made = self._on_device()
+
+    @property
+    def arrays(self) -> ProductArrays:
+        """What rows of the core are multiplied with."""
+        return self._made.arrays
 
     def count(self, table: Table) -> int:
         """The number of embeddings whose cores are in a table, however large."""

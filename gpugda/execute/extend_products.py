@@ -1,4 +1,4 @@
-"""Which leaves of a query graph are multiplied where only the number of rows is asked for.
+"""Which leaves of a query graph are multiplied where only numbers of rows are asked for.
 
 A leaf is a query node with one relationship. Given a row of all other nodes, the core, its number
 of ways is the number of data relationships that fit at its anchor. Ways of leaves multiply, but
@@ -22,7 +22,7 @@ from gpugda.execute.extend_weighed import find_weighable, without_tests
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.embeddings import Masks
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["LeafFactor", "LeafGroup", "LeafProduct", "find_product"]
 
 _FEWEST = 2
-"""One leaf, or one weighed node, is what the last step counts anyway."""
+"""Where all rows are counted. One leaf, or weighed node, is what the last step counts anyway."""
 _MOST_LIKE = 16
 
 
@@ -103,9 +103,14 @@ class LeafProduct:
         """Query nodes of which the core's rows hold the data node, or the number of ways."""
         return self.read.union(each[0] for each in self.weighed)
 
-    def is_worth_it(self) -> bool:
-        """Is there more than the last step would count anyway?"""
-        return len(self.leaves) + sum(map(len, self.weighed)) >= _FEWEST
+    def is_worth_it(self, *, grouped: bool) -> bool:
+        """Is there more than the last step would count anyway? It counts no groups."""
+        return len(self.leaves) + sum(map(len, self.weighed)) >= (1 if grouped else _FEWEST)
+
+    def keeping(self, nodes: Collection[int]) -> LeafProduct:
+        """The same where these nodes cannot be weighed."""
+        weighable = tuple(each for each in self.weighable if not set(nodes) & set(each))
+        return replace(self, weighable=weighable)
 
     def weighing(self, chosen: Sequence[WeighedNodes]) -> LeafProduct:
         """The same with these nodes weighed."""
@@ -118,25 +123,37 @@ class LeafProduct:
 
 
 def find_product(
-    bound: BoundQuery, graph: DataGraph, masks: Masks, *, weighing: bool = False
+    bound: BoundQuery,
+    graph: DataGraph,
+    masks: Masks,
+    grouped: Collection[int] = (),
+    *,
+    weighing: bool = False,
 ) -> LeafProduct | None:
     """What can be multiplied; None where there is too little.
 
-    ``weighing``: Find out, too, which query nodes could be weighed; none is yet.
+    Args:
+        bound: The query.
+        graph: What it is asked of.
+        masks: What predicates leave.
+        grouped: Query nodes that stay in the core, for rows are counted by them.
+        weighing: Find out, too, which query nodes could be weighed; none is yet.
     """
-    leaves = _all_leaves(bound, masks)
-    if len(leaves) < _FEWEST and not weighing:
+    leaves = _all_leaves(bound, masks, grouped)
+    fewest = 1 if grouped else _FEWEST
+    if len(leaves) < fewest and not weighing:
         return None
     found = _Leaves(bound, graph, masks)
     while isinstance(made := found.factors(leaves), int):
         del leaves[made]  # no formula is exact: it is joined, and may now be in others' way
     product = found.result(leaves, made, weighing=weighing)
-    if len(product.leaves) + sum(map(len, product.weighable)) < _FEWEST:
+    product = product.keeping(grouped)
+    if len(product.leaves) + sum(map(len, product.weighable)) < fewest:
         return None
     return product
 
 
-def _all_leaves(bound: BoundQuery, masks: Masks) -> dict[int, int]:
+def _all_leaves(bound: BoundQuery, masks: Masks, grouped: Collection[int]) -> dict[int, int]:
     """The anchor of each leaf by its relationship, what is tested in another way left out."""
     tested = {
         Variable(test.on_nodes, each)
@@ -153,7 +170,8 @@ def _all_leaves(bound: BoundQuery, masks: Masks) -> dict[int, int]:
     for each in bound.relationships:
         # Of two nodes that have only each other, one is the anchor.
         for leaf, anchor in ((each.target, each.source), (each.source, each.target)):
-            fits = leaf != anchor and degrees[leaf] == 1 and each.position not in leaves
+            fits = leaf != anchor and degrees[leaf] == 1 and leaf not in grouped
+            fits = fits and each.position not in leaves
             if fits and not tested & {Variable(True, leaf), Variable(False, each.position)}:
                 leaves[each.position] = anchor
     return leaves

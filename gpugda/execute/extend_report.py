@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.execute.extend_drafts import ExtendKind
+from gpugda.execute.extend_groups import GroupSums
 from gpugda.execute.gpsm_report import node_text, relationship_text
 
 if TYPE_CHECKING:
@@ -12,12 +13,13 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.embeddings import StrategyReport
+    from gpugda.execute.extend_groups import RowWeights
     from gpugda.execute.extend_join import ExtendWindows
     from gpugda.execute.extend_products import LeafProduct
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["describe_extensions", "describe_product"]
+__all__ = ["describe_extensions", "describe_groups", "describe_product"]
 
 
 def describe_extensions(
@@ -42,6 +44,16 @@ def describe_product(report: StrategyReport, bound: BoundQuery, product: LeafPro
         if nodes:
             texts = ", ".join(node_text(bound, each) for each in sorted(nodes))
             report.steps.append(f"{what} multiplied: {texts}")
+
+
+def describe_groups(
+    report: StrategyReport, bound: BoundQuery, grouped: GroupSums | RowWeights
+) -> None:
+    """One line: what rows were grouped by, and where."""
+    nodes = ", ".join(node_text(bound, each) for each in grouped.nodes)
+    what = "counted" if grouped.counted else "made distinct"
+    where = " on the device" if isinstance(grouped, GroupSums) else ", weighed by their leaves"
+    report.steps.append(f"rows {what} by {nodes}{where}")
 
 
 def _what(step: ExtendStep, graph: DataGraph, bound: BoundQuery) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.deadline import check_deadline
 from gpugda.execute.constants import Verdict, judge_constants, with_constants
 from gpugda.execute.masks import mask_query
+from gpugda.execute.node_counts import wanted_groups
 from gpugda.execute.tail import Tail, is_plain_count, needed
 from gpugda.execute.take_comparisons import take_comparisons
 
@@ -62,8 +63,11 @@ def run_on_device(
     if rest is not bound:
         tail = Tail(query, rest, graph, parameters)
     in_tail = 0.0
-    wanted = needed(query, rest)
-    chunks = strategy.embeddings(plan, masks, wanted, report, deadline, tail.enough_rows)
+    groups, wanted = wanted_groups(query, rest), needed(query, rest)
+    if groups is not None:
+        chunks = strategy.groups(plan, masks, groups, report, deadline)
+    else:
+        chunks = strategy.embeddings(plan, masks, wanted, report, deadline, tail.enough_rows)
     with closing(chunks):  # LIMIT leaves early: the device is free again at once
         for chunk in chunks:
             started = time.perf_counter()
@@ -74,6 +78,7 @@ def run_on_device(
                 break
     started = time.perf_counter()
     table = tail.finish()
+    in_tail += report.timings.get("tail", 0.0)  # what the strategy has grouped
     report.timings["tail"] = in_tail + time.perf_counter() - started
     check_deadline(deadline)
     return table

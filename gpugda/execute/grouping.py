@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gpugda.execute.environment import Environment
 
-__all__ = ["Groups", "group_rows", "nan_identity"]
+__all__ = ["Groups", "group_rows", "nan_identity", "single_rows"]
 
 _LARGEST_CODE = 2**62
 _TABLE_ROWS = 8  # a table by code may be this much longer than the rows are many
@@ -53,6 +53,12 @@ def group_rows(operands: Sequence[Operand], row_count: int) -> Groups:
             more, more_count = _dense(more, more_count)
         codes, count = codes * more_count + more, count * more_count
     return _groups(codes, count)
+
+
+def single_rows(row_count: int) -> Groups:
+    """A group per row."""
+    rows = np.arange(row_count)
+    return Groups(rows, rows)
 
 
 def nan_identity(

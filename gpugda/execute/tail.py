@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.errors import CypherTypeError, UnsupportedQueryError
-from gpugda.execute.aggregating import Aggregation
+from gpugda.errors import CypherTypeError
+from gpugda.execute.aggregating import LARGEST_INTEGER, Aggregation, too_large
 from gpugda.execute.collecting import OutputRows, rows_of
 from gpugda.execute.embeddings import Embeddings, Wanted
 from gpugda.execute.environment import Environment
@@ -20,15 +20,13 @@ from gpugda.execute.result_table import ResultTable
 from gpugda.query import ast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.plan import BoundQuery
     from gpugda.query.query_graph import Query
 
 __all__ = ["Tail", "is_plain_count", "needed"]
-
-_LARGEST_INTEGER = 2**63 - 1
 
 
 class Tail:
@@ -76,12 +74,15 @@ class Tail:
     def push(self, embeddings: Embeddings) -> bool:
         """Adds embeddings; False when no more are needed.
 
+        Weights only as `wanted_groups` allows: no residual condition leaves some out.
+
         Raises:
             CypherTypeError: In some row a value has a type for which an operation is not defined.
         """
         environment = self._kept(self._environment(embeddings))
         if self._aggregation is not None:
-            self._aggregation.push(environment)
+            apart = embeddings.distinct and self._groups_by(embeddings.nodes)
+            self._aggregation.push(environment, embeddings.weights, apart=apart)
             return True
         self._rows.push(environment)
         return not self._rows.full
@@ -101,12 +102,8 @@ class Tail:
         Raises:
             UnsupportedQueryError: Cypher has no integer as large.
         """
-        if count > _LARGEST_INTEGER and self._query.aggregates:
-            message = f"the count is {count}, and Cypher's integers end at {_LARGEST_INTEGER}"
-            span = self._query.aggregates[0].span
-            raise UnsupportedQueryError(
-                message, self._query.text, span, construct="counts of more than 64 bits"
-            )
+        if count > LARGEST_INTEGER and self._query.aggregates:
+            raise too_large(self._query, 0, f"the count is {count}")
         self._rows.push(self._grouped(1, (), (Constant(count),) * len(self._query.aggregates)))
         return self._table()
 
@@ -145,6 +142,11 @@ class Tail:
             aggregates=aggregates,
             cache=self._cache,
         )
+
+    def _groups_by(self, positions: Iterable[int]) -> bool:
+        """Are all of these query nodes, themselves, among the keys?"""
+        keys = {each.name for each in self._query.grouping if isinstance(each, ast.Variable)}
+        return keys.issuperset(self._bound.nodes[each].name for each in positions)
 
     def _kept(self, environment: Environment) -> Environment:
         if not self._bound.residuals:

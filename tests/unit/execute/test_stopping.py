@@ -34,6 +34,8 @@ HEAVY = {
     ),
     "cycles": f"MATCH {FIVE}, (a)--(f)--(b)--(g)--(c) RETURN count(*)",
     "groups": "MATCH (a)-->(b)-->(c)-->(d)-->(e) RETURN a, count(e.id)",
+    "groups of weighed rows": "MATCH (a)-->(b)-->(c)-->(d)-->(e) RETURN a, d, count(*)",
+    "sums of groups": "MATCH (a)-->(b)-->(c)-->(d)-->(e)-->(f) RETURN c, count(*)",
     "order": "MATCH (a)-->(b)-->(c)-->(d)-->(e) RETURN a, e ORDER BY e.id DESC LIMIT 3",
     "products": "MATCH (a), (b), (c), (d) RETURN count(DISTINCT a)",
 }
@@ -153,7 +155,7 @@ def test_time_limit_on_two_stars():
         assert run("MATCH (a)-->(b) RETURN count(*)", engine="gpu").single().value() == 6_000_000
         for query in (
             "MATCH (a)-->(b)<--(c)-->(d)<--(a) RETURN count(*)",
-            "MATCH (b)<--(a)-->(c) RETURN count(DISTINCT b)",
+            "MATCH (b)<--(a)-->(c) RETURN count(DISTINCT b), count(DISTINCT c)",
             "MATCH (a)--(b)--(c)--(d)--(a) RETURN count(*)",
         ):
             started = time.perf_counter()

@@ -1,0 +1,210 @@
+"""Answers that depend only on which nodes some query nodes take together, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.execute.embeddings import Embeddings, WantedGroups
+from gpugda.execute.tail import needed
+from gpugda.query import ast
+from gpugda.query.unsupported import FUNCTIONS
+from gpugda.types import MOST_WEIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.plan.plan import BoundQuery
+    from gpugda.query.query_graph import Query
+
+__all__ = ["TupleCounts", "wanted_groups"]
+
+_PIECE_ROWS = 1 << 20
+"""Are sorted without looking at the time."""
+_MERGE_ROWS = 1 << 20
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+def wanted_groups(query: Query, bound: BoundQuery) -> WantedGroups | None:
+    """The groups that are as good as all embeddings; None where the tail must see each of these.
+
+    So it is for ``RETURN a, count(*)``, ``RETURN DISTINCT a.name, b`` or ``count(DISTINCT a)``.
+    Nothing is computed from what is grouped by: a NaN that is made anew in every row is never the
+    same.
+    """
+    wanted = needed(query, bound)
+    if bound.residuals or wanted.relationships or not wanted.nodes:
+        return None
+    calls = [each for each in query.aggregates if isinstance(each, ast.FunctionCall)]
+    if query.aggregating:
+        read = [*query.grouping, *(each.arguments[0] for each in calls)]
+    elif query.distinct:
+        read = [each.expression for each in query.columns]
+    else:
+        return None
+    if not all(map(_is_of_one_node, read)):
+        return None
+    all_distinct = len(calls) == len(query.aggregates) and all(each.distinct for each in calls)
+    counted = query.aggregating and not all_distinct
+    streamed = not query.aggregating and query.limit is not None and not query.order_by
+    return WantedGroups(tuple(sorted(wanted.nodes)), counted, streamed)
+
+
+def _is_of_one_node(expression: ast.Expression) -> bool:
+    if isinstance(expression, ast.FunctionCall):
+        return expression.name.lower() in FUNCTIONS and all(
+            isinstance(each, ast.Variable) for each in expression.arguments
+        )
+    if isinstance(expression, ast.Property):
+        expression = expression.subject
+    return isinstance(expression, ast.Variable)
+
+
+class TupleCounts:
+    """Tuples of nodes and how often they came, as sorted words; memory grows with the tuples.
+
+    Args:
+        nodes: Query nodes.
+        counted: Is it asked how often? A count of 2**63 stands for all that is more, too.
+        check: Called often: it raises when it is time to give up.
+        merge_rows: Tuples are merged when at least so many, and as many as are merged, have come.
+    """
+
+    def __init__(
+        self,
+        nodes: tuple[int, ...],
+        *,
+        counted: bool,
+        check: Callable[[], None],
+        merge_rows: int = _MERGE_ROWS,
+    ) -> None:
+        self._nodes = nodes
+        self._counted = counted
+        self._check = check
+        self._merge_rows = merge_rows
+        self._waiting: list[_Tuples] = []
+        self._waiting_rows = self._merged_rows = 0
+
+    def add(self, chunk: Embeddings) -> None:
+        """Adds rows."""
+        for first in range(0, chunk.row_count, _PIECE_ROWS):
+            self._check()
+            piece = slice(first, first + _PIECE_ROWS)
+            words = _packed([chunk.nodes[each][piece] for each in self._nodes])
+            weights = None if chunk.weights is None else chunk.weights[piece]
+            self._waiting.append(self._merged(_Tuples(words, weights)))
+            self._waiting_rows += self._waiting[-1].row_count
+            if self._waiting_rows > max(self._merge_rows, 2 * self._merged_rows):
+                self._check()
+                self._merge()
+
+    def found(self) -> Embeddings:
+        """Each tuple once."""
+        self._merge()
+        if not self._waiting:
+            empty = np.zeros(0, dtype=np.uint32)
+            weights = np.zeros(0, dtype=np.uint64) if self._counted else None
+            return Embeddings(0, dict.fromkeys(self._nodes, empty), {}, weights, distinct=True)
+        tuples = self._waiting[0]
+        columns = _unpacked(tuples.words, len(self._nodes))
+        nodes = dict(zip(self._nodes, columns, strict=True))
+        weights = tuples.weights_or_ones() if self._counted else None
+        return Embeddings(tuples.row_count, nodes, {}, weights, distinct=True)
+
+    def _merge(self) -> None:
+        if len(self._waiting) > 1:
+            words = [
+                np.concatenate(each)
+                for each in zip(*(tuples.words for tuples in self._waiting), strict=True)
+            ]
+            weights = None
+            if any(each.weights is not None for each in self._waiting):
+                weights = np.concatenate([each.weights_or_ones() for each in self._waiting])
+            self._waiting = [self._merged(_Tuples(words, weights))]
+        self._waiting_rows = self._merged_rows = sum(each.row_count for each in self._waiting)
+
+    def _merged(self, tuples: _Tuples) -> _Tuples:
+        """Sorted, each tuple once."""
+        if not self._counted:
+            tuples = _Tuples(tuples.words, None)
+        runs = tuples.runs_merged(counted=self._counted)
+        if 2 * runs.row_count <= tuples.row_count:
+            tuples = runs
+        return tuples.sorted().runs_merged(counted=self._counted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tuples:
+    """Tuples, the first word the most significant one; ``weights`` None for one each."""
+
+    words: list[NDArray[np.uint64]]
+    weights: NDArray[np.uint64] | None
+
+    @property
+    def row_count(self) -> int:
+        return len(self.words[0])
+
+    def weights_or_ones(self) -> NDArray[np.uint64]:
+        return np.ones(self.row_count, np.uint64) if self.weights is None else self.weights
+
+    def sorted(self) -> _Tuples:
+        if len(self.words) == 1 and self.weights is None:
+            return _Tuples([np.sort(self.words[0])], None)
+        if len(self.words) == 1:
+            order = np.argsort(self.words[0], kind="stable")  # merges what is sorted in pieces
+        else:
+            order = np.lexsort(self.words[::-1])
+        weights = None if self.weights is None else self.weights[order]
+        return _Tuples([each[order] for each in self.words], weights)
+
+    def runs_merged(self, *, counted: bool) -> _Tuples:
+        """One for equal tuples that follow each other."""
+        rows = self.row_count
+        begins = np.ones(rows, dtype=np.bool_)
+        begins[1:] = False
+        for each in self.words:
+            begins[1:] |= each[1:] != each[:-1]
+        first = np.flatnonzero(begins)
+        if len(first) == rows:
+            return self
+        weights = None
+        if counted and self.weights is None:
+            weights = np.diff(first, append=rows).astype(np.uint64)
+        elif self.weights is not None:
+            weights = _sums_of_runs(self.weights, first)
+        return _Tuples([each[first] for each in self.words], weights)
+
+
+def _sums_of_runs(weights: NDArray[np.uint64], first: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """At most `MOST_WEIGHT` each. Summed in two halves, neither of which wraps."""
+    half = np.uint64(32)
+    low = np.add.reduceat(weights & _LOW, first)
+    high = np.add.reduceat(weights >> half, first) + (low >> half)
+    sums: NDArray[np.uint64] = high << half | low & _LOW
+    sums[high >> np.uint64(31) > 0] = MOST_WEIGHT
+    return sums
+
+
+def _packed(columns: Sequence[NDArray[np.uint32]]) -> list[NDArray[np.uint64]]:
+    """Two nodes a word."""
+    words = []
+    for first in range(0, len(columns), 2):
+        word = columns[first].astype(np.uint64)
+        if first + 1 < len(columns):
+            word <<= np.uint64(32)
+            word |= columns[first + 1]
+        words.append(word)
+    return words
+
+
+def _unpacked(words: Sequence[NDArray[np.uint64]], count: int) -> list[NDArray[np.uint32]]:
+    columns = []
+    for number, word in enumerate(words):
+        if 2 * number + 1 < count:
+            columns.append((word >> np.uint64(32)).astype(np.uint32))
+        columns.append((word & _LOW).astype(np.uint32))
+    return columns

@@ -1,0 +1,161 @@
+/* The product of the leaves of one row of the core (see gpugda/execute/extend_products.py): `value_of_row`.
+
+   product[0] is the number of factors, product[1] that of weights: for each the column with a number of ways, and how many like
+   query nodes have it (see weigh.cl). Then words of a factor, then of each of its groups:
+
+   0 number of groups (1 or 2)   1 place of the pairs taken from both   2 how many
+   group: 0 column of the anchor   1 slot among the ways   2 number of leaves   3 directions
+          4 row of the leaves in the matrix of candidates, NONE where every neighbour fits
+          5 adjacency of the anchor in the query's words   6 place of the pairs taken   7 how many
+
+   A pair taken is a relationship of the core: columns of its start and its end.
+
+   Values are taken modulo `modulus`, 0 for 2^64; with SATURATING they are exact up to MOST, and MOST stands for what is more.
+*/
+#include "work_split.h"
+#include "search.h"
+#include "csr.h"
+#include "query_graph.h"
+
+#define FACTOR_WORDS 3
+#define GROUP_WORDS 8
+
+#define SATURATING 1
+#define MOST ((ulong)1 << 63)
+
+typedef struct {
+    uint column, slot, leaves, directions, row, adjacency, taken_at, taken_count;
+} Group;
+
+typedef struct {
+    Csr outgoing, incoming;
+    global const uint *query, *candidates, *product, *ways, *table;
+    uint node_words, node_count;
+    ulong stride, modulus;
+} Core;
+
+static inline bool may_be_leaf(const Core *core, const Group *group, uint node) {
+    if (group->row == NONE) return true;
+    return is_candidate(core->candidates + (ulong)group->row * core->node_words, node);
+}
+
+static inline uint node_of(const Core *core, ulong row, uint column) {
+    return core->table[column * core->stride + row];
+}
+
+static Group group_at(const Core *core, uint at) {
+    global const uint *words = core->product + at;
+    Group group = {words[0], words[1], words[2], words[3], words[4], words[5], words[6], words[7]};
+    return group;
+}
+
+/* Is a relationship from `start` to `end` one that a leaf of the group could have? */
+static inline bool could_take(const Core *core, const Group *group, uint anchor, uint start, uint end) {
+    return ((group->directions & OUTGOING) && start == anchor && may_be_leaf(core, group, end))
+        || ((group->directions & INCOMING) && end == anchor && may_be_leaf(core, group, start));
+}
+
+static uint taken_from(const Core *core, ulong row, const Group *group, uint anchor) {
+    uint taken = 0;
+    for (uint i = 0; i < group->taken_count; ++i) {
+        uint pair = group->taken_at + 2 * i;
+        taken += could_take(core, group, anchor, node_of(core, row, core->product[pair]),
+                            node_of(core, row, core->product[pair + 1]));
+    }
+    return taken;
+}
+
+/* Relationships that both groups could have. */
+static uint in_common(const Core *core, const Group *group, const Group *other, uint anchor, uint other_anchor) {
+    uint total = 0, adjacency = group->adjacency;
+    bool sorted = core->query[adjacency + 4] != NONE || !core->outgoing.run_offsets;
+    Runs runs = all_runs(group->directions, core->query[adjacency + 3], core->query[adjacency + 4]);
+    while (next_run(&runs, &core->outgoing, &core->incoming, core->query, anchor)) {
+        global const uint *neighbours = runs.is_incoming ? core->incoming.neighbours : core->outgoing.neighbours;
+        uint entry = runs.begin;
+        // Only what leads to the other anchor can be in common.
+        if (anchor != other_anchor && sorted) entry = lower_bound(neighbours, runs.begin, runs.end, other_anchor);
+        for (; entry < runs.end; ++entry) {
+            uint neighbour = neighbours[entry];
+            if (anchor != other_anchor && neighbour != other_anchor) {
+                if (sorted) break;
+                continue;
+            }
+            if (!fits(group->directions, runs.is_incoming, anchor, neighbour, 0, NONE, 0, 0)) continue;
+            if (!may_be_leaf(core, group, neighbour)) continue;
+            uint start = runs.is_incoming ? neighbour : anchor, end = runs.is_incoming ? anchor : neighbour;
+            total += could_take(core, other, other_anchor, start, end);
+        }
+    }
+    return total;
+}
+
+static uint taken_from_both(
+    const Core *core, ulong row, uint factor, const Group *group, const Group *other, uint anchor, uint other_anchor
+) {
+    uint taken = 0;
+    for (uint i = 0; i < core->product[factor + 2]; ++i) {
+        uint pair = core->product[factor + 1] + 2 * i;
+        uint start = node_of(core, row, core->product[pair]), end = node_of(core, row, core->product[pair + 1]);
+        taken += could_take(core, group, anchor, start, end) && could_take(core, other, other_anchor, start, end);
+    }
+    return taken;
+}
+
+static inline ulong times(const Core *core, ulong left, ulong right) {
+    if (core->modulus == SATURATING) return mul_hi(left, right) ? MOST : min(left * right, MOST);
+    return core->modulus ? left % core->modulus * (right % core->modulus) % core->modulus : left * right;
+}
+
+static inline ulong plus(const Core *core, ulong left, ulong right) {
+    if (core->modulus == SATURATING) return right >= MOST - left ? MOST : left + right;
+    return left + right;
+}
+
+/* count (count - 1) … with so many factors. */
+static ulong falling(const Core *core, uint count, uint factors) {
+    if (count < factors) return 0;
+    ulong result = 1;
+    for (uint i = 0; i < factors; ++i) result = times(core, result, count - i);
+    return result;
+}
+
+static ulong value_of_factor(const Core *core, ulong row, uint factor) {
+    const Group group = group_at(core, factor + FACTOR_WORDS);
+    uint anchor = node_of(core, row, group.column);
+    uint available = core->ways[(ulong)group.slot * core->node_count + anchor];
+    if (available < group.leaves) return 0;
+    available -= taken_from(core, row, &group, anchor);
+    if (core->product[factor] == 1) return falling(core, available, group.leaves);
+    const Group other = group_at(core, factor + FACTOR_WORDS + GROUP_WORDS);
+    uint other_anchor = node_of(core, row, other.column);
+    uint other_available = core->ways[(ulong)other.slot * core->node_count + other_anchor];
+    if (other_available < other.leaves) return 0;
+    other_available -= taken_from(core, row, &other, other_anchor);
+    uint common = in_common(core, &group, &other, anchor, other_anchor);
+    common -= taken_from_both(core, row, factor, &group, &other, anchor, other_anchor);
+    // By how many of the first group's leaves take what is in common.
+    ulong sum = 0, choices = 1;
+    for (uint shared = 0; shared <= min(group.leaves, common); ++shared) {
+        ulong ways = times(core, falling(core, common, shared), falling(core, available - common, group.leaves - shared));
+        if (other_available >= shared) {
+            ulong others = falling(core, other_available - shared, other.leaves);
+            sum = plus(core, sum, times(core, times(core, choices, ways), others));
+        }
+        choices = choices * (group.leaves - shared) / (shared + 1);
+    }
+    return sum;
+}
+
+static ulong value_of_row(const Core *core, ulong row) {
+    ulong result = 1;
+    uint factor = 2;
+    for (uint i = 0; i < core->product[1] && result; ++i, factor += 2) {
+        result = times(core, result, falling(core, node_of(core, row, core->product[factor]), core->product[factor + 1]));
+    }
+    for (uint i = 0; i < core->product[0] && result; ++i) {
+        result = times(core, result, value_of_factor(core, row, factor));
+        factor += FACTOR_WORDS + core->product[factor] * GROUP_WORDS;
+    }
+    return result;
+}

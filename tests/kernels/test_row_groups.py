@@ -1,0 +1,158 @@
+"""Sums and marks of groups, and products of rows, against Python's integers."""
+
+import numpy as np
+import pytest
+from kernels.kernel_graphs import pack, random_graph, upload_query, wrong
+from kernels.test_join import upload_table
+
+from gpugda.device.join import Table
+from gpugda.device.leaf_products import (
+    Factor,
+    Leaves,
+    ProductArrays,
+    product_words,
+)
+from gpugda.device.query_words import Adjacency, QueryRow
+from gpugda.device.row_groups import (
+    SUM_WORDS,
+    GroupKernels,
+    GroupKey,
+    group_words,
+    whole_sums,
+)
+from gpugda.types import MOST_WEIGHT
+
+NODES = 70
+ROWS = 3000
+
+
+class Rows:
+    """Three columns of candidates of their own, and leaves of ``ways`` each at the last column."""
+
+    def __init__(self, context, workspace, ways=None, leaves=(), sort=True):
+        random = np.random.default_rng(4)
+        rows = [QueryRow(0, (), None, (), (Adjacency(0, 1, True, False, False, None, (0,)),))]
+        rows += [QueryRow(1, (), None, (), ()), QueryRow(1, (), None, (), ())]
+        self.filter, query = upload_query(context, workspace, random_graph(NODES, 1), rows)
+        bits = [random.random(NODES) < share for share in (0.5, 0.9, 0.3)]
+        self.candidates = [np.flatnonzero(each) for each in bits]
+        words = np.concatenate([pack(each) for each in bits])
+        self.matrix = workspace.upload(words)
+        ranks = np.concatenate([[0], np.cumsum(np.bitwise_count(words))]).astype(np.uint64)
+        self.ranks = workspace.upload(ranks)
+        self.columns = [random.choice(each, ROWS) for each in self.candidates]
+        if sort:
+            self.columns[0].sort()
+        # Longer than its rows: the stride is not their number.
+        table = upload_table(workspace, np.array(self.columns).astype(np.uint32))
+        self.table = Table(table.values, ROWS - 7, 3, ROWS)
+        self.ways = np.ones(NODES, dtype=np.uint32) if ways is None else ways
+        factors = [
+            Factor((Leaves(2, 0, each, True, False, None, query.adjacencies[0, 0]),))
+            for each in leaves
+        ]
+        product = workspace.upload(product_words(factors))
+        self.arrays = ProductArrays(self.filter, self.matrix, product, workspace.upload(self.ways))
+
+    def keys(self, workspace, columns):
+        words = [GroupKey(each, each, len(self.candidates[each])) for each in columns]
+        return workspace.upload(group_words(words))
+
+    def groups(self, columns):
+        """The number of each row's group, and how many groups there are."""
+        numbers, count = 0, 1
+        for each in columns:
+            size = len(self.candidates[each])
+            places = np.searchsorted(self.candidates[each], self.columns[each])
+            numbers, count = numbers * size + places, count * size
+        return numbers[: ROWS - 7].tolist(), count
+
+    def weights(self, leaves):
+        found = []
+        for node in self.columns[2][: ROWS - 7].tolist():
+            weight = 1
+            for each in leaves:
+                for less in range(each):
+                    weight *= max(int(self.ways[node]) - less, 0)
+            found.append(weight)
+        return found
+
+
+def sums_of(context, workspace, rows, columns):
+    groups, count = rows.groups(columns)
+    sums = workspace.upload(np.zeros(SUM_WORDS * count, dtype=np.uint32))
+    keys = rows.keys(workspace, columns)
+    for some in ((0, 1111), (1111, ROWS - 7)):
+        GroupKernels(context).sum(rows.arrays, rows.table, some, keys, rows.ranks, sums)
+    return groups, workspace.download(sums)
+
+
+@pytest.mark.parametrize("columns", [(0,), (1,), (2, 0), (0, 1)])
+@pytest.mark.parametrize("sort", [True, False], ids=["sorted", "unsorted"])
+def test_rows_per_group(context, workspace, columns, sort):
+    rows = Rows(context, workspace, sort=sort)
+    groups, words = sums_of(context, workspace, rows, columns)
+    expected = np.bincount(groups, minlength=len(words) // SUM_WORDS)
+    assert whole_sums(words).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("sort", [True, False], ids=["sorted", "unsorted"])
+@pytest.mark.parametrize("most", [5, 1 << 20, 0xFFFFFFFF])
+@pytest.mark.parametrize("leaves", [(1,), (2,), (2, 1), (3, 2)])
+def test_products_per_group(context, workspace, sort, most, leaves):
+    ways = np.random.default_rng(6).integers(0, most, NODES, dtype=np.uint32, endpoint=True)
+    rows = Rows(context, workspace, ways, leaves, sort)
+    groups, words = sums_of(context, workspace, rows, (0,))
+    expected = [0] * (len(words) // SUM_WORDS)
+    for group, weight in zip(groups, rows.weights(leaves), strict=True):
+        expected[group] += weight
+    assert whole_sums(words).tolist() == [min(each, MOST_WEIGHT) for each in expected]
+
+
+def test_sums_around_the_ends_of_words(context, workspace):
+    for weight in ((1 << 32) - 1, 1 << 31, 0xFFFFF):
+        ways = np.full(NODES, weight, dtype=np.uint32)
+        for leaves in ((1,), (2,)):
+            rows = Rows(context, workspace, ways, leaves)
+            groups, words = sums_of(context, workspace, rows, (0,))
+            value = rows.weights(leaves)[0]
+            low, middle, high = words.reshape(-1, SUM_WORDS).T.tolist()
+            found = [a + (b << 32) + (c << 64) for a, b, c in zip(low, middle, high, strict=True)]
+            counts = np.bincount(groups, minlength=len(found)).tolist()
+            assert found == [each * min(value, MOST_WEIGHT) for each in counts]
+
+
+def test_a_sum_that_is_too_large_stays_so(context, workspace):
+    rows = Rows(context, workspace)
+    _, count = rows.groups((0,))
+    full = np.tile(np.array([5, 5, 0xFFFFFFFF], dtype=np.uint32), count)
+    sums = workspace.upload(full)
+    rows.arrays = Rows(context, workspace, np.full(NODES, 0xFFFFFFFF, np.uint32), (9,)).arrays
+    keys = rows.keys(workspace, (0,))
+    GroupKernels(context).sum(rows.arrays, rows.table, (0, ROWS - 7), keys, rows.ranks, sums)
+    assert (whole_sums(workspace.download(sums)) == MOST_WEIGHT).all()
+
+
+@pytest.mark.parametrize("leaves", [(), (2,), (1, 3)])
+def test_marked_groups(context, workspace, leaves):
+    ways = np.random.default_rng(7).integers(0, 4, NODES, dtype=np.uint32)
+    rows = Rows(context, workspace, ways, leaves)
+    groups, count = rows.groups((1,))
+    marks = workspace.upload(np.zeros(count, dtype=np.uint32))
+    keys = rows.keys(workspace, (1,))
+    GroupKernels(context).mark(rows.arrays, rows.table, (0, ROWS - 7), keys, rows.ranks, marks)
+    pairs = zip(groups, rows.weights(leaves), strict=True)
+    expected = {group for group, weight in pairs if weight}
+    assert np.flatnonzero(workspace.download(marks)).tolist() == sorted(expected)
+
+
+@pytest.mark.parametrize("leaves", [(), (2,), (3, 2)])
+def test_products_of_rows(context, workspace, leaves):
+    ways = np.random.default_rng(8).integers(0, 1 << 16, NODES, dtype=np.uint32)
+    rows = Rows(context, workspace, ways, leaves)
+    weights = wrong(workspace, 1000, np.uint64)
+    GroupKernels(context).weigh(rows.arrays, rows.table, (500, 1300), weights)
+    found = workspace.download(weights)
+    expected = [min(each, MOST_WEIGHT) for each in rows.weights(leaves)[500:1300]]
+    assert found[:800].tolist() == expected
+    assert (found[800:] == found[-1]).all()
