@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Embeddings, Masks, StrategyReport, WantedGroups
     from gpugda.execute.extend_products import LeafProduct
-    from gpugda.execute.gpsm_run import Run
     from gpugda.execute.gpsm_steps import Variable
     from gpugda.plan.plan import BoundQuery, Plan
 
