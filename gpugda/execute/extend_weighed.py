@@ -40,6 +40,8 @@ WeighedNodes = tuple[int, ...]
 _MOST_WAYS = 1 << 32
 _COST_OF_ROW = 4.0
 """Of making a row, in pairs that are tested."""
+_BENEFIT_OF_DOUBT = 2.0
+"""What is weighed may be expected to cost so much more: ways are easily underestimated, rows not."""
 _EACH_FURTHER = 0.5
 """So much less each further relationship to the same node selects."""
 _WORTH_A_THOUGHT = 1 << 14
@@ -230,7 +232,7 @@ def choose_weighed(
             continue
         found.append(group)
         cost = choice.cost({node for each in found for node in each}, counts_last=False)
-        if cost < lowest:
+        if cost < lowest * (_BENEFIT_OF_DOUBT if best == 0 else 1.0):
             lowest, best = cost, len(found)
     return found[:best]
 
