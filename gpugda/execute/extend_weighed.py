@@ -41,7 +41,7 @@ _MOST_WAYS = 1 << 32
 _COST_OF_ROW = 4.0
 """Of making a row, in pairs that are tested."""
 _BENEFIT_OF_DOUBT = 2.0
-"""What is weighed may be expected to cost so much more: ways are easily underestimated, rows not."""
+"""What is weighed may be expected to cost so much more: ways are easily underestimated."""
 _EACH_FURTHER = 0.5
 """So much less each further relationship to the same node selects."""
 _WORTH_A_THOUGHT = 1 << 14
@@ -208,7 +208,7 @@ def choose_weighed(
     *,
     counts_last: bool,
 ) -> list[WeighedNodes]:
-    """Those that make the join cheapest, of sets that grow by what has the most ways.
+    """Those that make the join cheapest, of sets that grow by what is cheapest alone.
 
     The rest of the query stays connected, and no two chosen groups clash.
 
@@ -225,9 +225,10 @@ def choose_weighed(
     lowest = choice.cost(frozenset(), counts_last=counts_last)
     if lowest < _WORTH_A_THOUGHT:
         return []
+    alone = [group for group in weighable if choice.may_join((), group)]
     found: list[WeighedNodes] = []
     best = 0
-    for group in sorted(weighable, key=choice.ways, reverse=True):
+    for group in sorted(alone, key=lambda each: choice.cost(set(each), counts_last=False)):
         if not choice.may_join(found, group):
             continue
         found.append(group)
@@ -258,10 +259,6 @@ class _Choice:
                 self._around[each.source].append(each)
                 self._around[each.target].append(each)
         self._parts = self._part_count(set(order))
-
-    def ways(self, group: WeighedNodes) -> float:
-        """How many, about, a row has."""
-        return self._step(group[0], self._around[group[0]])[1]
 
     def may_join(self, chosen: Sequence[WeighedNodes], group: WeighedNodes) -> bool:
         """May it be weighed together with those?"""

@@ -357,7 +357,7 @@ def test_any_query_by_other_filters(context, way, explores, case, refinement):
     with pytest.MonkeyPatch.context() as patch:
         for place, value in FILTERS[way].items():
             patch.setattr(f"gpugda.{place}", value)
-        patch.setattr("gpugda.execute.extend.pays_exploring", lambda *_: explores)
+        patch.setattr("gpugda.execute.extend.pays_exploring", lambda *_, **_more: explores)
         strategy = strategy_for(context, graph, refinement=refinement)
         assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
         assert count(strategy, plan, masks) == expected.total()
@@ -513,7 +513,7 @@ def test_windows_of_a_few_rows(context, monkeypatch, window):
     assert max(chunk.row_count for chunk in chunks) <= window
     assert found_by(strategy, plan) == expected
     assert count(strategy, plan) == expected.total()
-    assert len(report.steps) == 5
+    assert len([line for line in report.steps if " rows" in line]) == 5
 
 
 def test_memory_limit_gives_the_same_rows_and_is_kept(context):

@@ -31,7 +31,7 @@ def always():
     """Weighed whether or not it pays."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extend_weighed, "_WORTH_A_THOUGHT", -math.inf)
-        patch.setattr(extend_weighed._Choice, "cost", lambda _, weighed, **_more: -len(weighed))
+        patch.setattr(extend_weighed._Choice, "cost", lambda _, weighed, **_more: -sum(weighed))
         yield
 
 
@@ -85,7 +85,7 @@ def test_independent_nodes(context, name, loops):
     plan = make_plan([Node()] * size, relationships, ())
     found = set()
     for seed in range(4):
-        graph = a_graph(seed, loops=loops, relationships=40)
+        graph = a_graph(seed, loops=loops, nodes=6, relationships=22)
         expected = all_embeddings(graph, plan).total()
         counted, multiplied = count(context, graph, plan)
         assert counted == expected
@@ -145,7 +145,7 @@ def dense_queries(draw):
     names = draw(st.sampled_from(["R", "RS"]))
     labels = st.sampled_from(draw(st.sampled_from([[""], ["A", "B"], ["", "A", "B", "A:B"]])))
     kind = draw(st.sampled_from(["any", "no loops", "simple", "simple"]))
-    most = 16 if kind == "simple" else 9
+    most = 12 if kind == "simple" else 7
     least = draw(st.sampled_from([1, most]))
     rows = draw(
         st.lists(st.tuples(place, st.sampled_from(names), place), min_size=least, max_size=most)
@@ -157,7 +157,8 @@ def dense_queries(draw):
     graph = make_graph(
         [(draw(labels), {}) for _ in range(node_count)], [(*row, {}) for row in rows]
     )
-    size = draw(st.integers(3, 5))
+    # Every assignment is tried: with parallel relationships these are very many.
+    size = draw(st.integers(3, 5 if kind == "simple" else 4))
     kinds = [None] + [(each,) for each in range(len(graph.types))]
     types = st.sampled_from(draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=2)))
     directed = draw(st.sampled_from([st.just(True), st.just(False), st.booleans()]))

@@ -27,7 +27,10 @@ WITHIN = 0.1 if os.environ.get("GPUGDA_DEVICE", "").upper() == "NVIDIA" else 1.0
 FIVE = "(a)--(b)--(c)--(d)--(e)--(a)"
 HEAVY = {
     "paths, no closed form": "MATCH (a)--(b)--(c)--(d)--(e)--(f) RETURN count(*)",
-    "stars": "MATCH (a)-->(b),(a)-->(c),(a)-->(d),(a)-->(e) WHERE b.id < c.id RETURN count(*)",
+    "stars": (
+        "MATCH (a)-->(b),(a)-->(c),(a)-->(d),(a)-->(e) "
+        "WHERE b.id < c.id AND c.id < d.id AND d.id < e.id RETURN count(*)"
+    ),
     "cliques": (
         "MATCH (a)--(b),(a)--(c),(a)--(d),(b)--(c),(b)--(d),(c)--(d),"
         "(a)--(e),(b)--(e),(c)--(e),(d)--(e) RETURN count(*)"
