@@ -1,7 +1,8 @@
 /* The product of the leaves of one row of the core (see gpugda/execute/extend_products.py): `value_of_row`.
 
-   product[0] is the number of factors, product[1] that of weights: for each the column with a number of ways, and how many like
-   query nodes have it (see weigh.cl). Then words of a factor, then of each of its groups:
+   product[0] is the number of factors, product[1] that of weights, product[2] that of branches. Of each weight: the column with a
+   number of ways, and how many like query nodes have it (see weigh.cl). Of each branch: the column of its root, and the first one
+   of two slots of ways, the low words and the high ones. Then words of a factor, then of each of its groups:
 
    0 number of groups (1 or 2)   1 place of the pairs taken from both   2 how many
    group: 0 column of the anchor   1 slot among the ways   2 number of leaves   3 directions
@@ -149,9 +150,14 @@ static ulong value_of_factor(const Core *core, ulong row, uint factor) {
 
 static ulong value_of_row(const Core *core, ulong row) {
     ulong result = 1;
-    uint factor = 2;
+    uint factor = 3;
     for (uint i = 0; i < core->product[1] && result; ++i, factor += 2) {
         result = times(core, result, falling(core, node_of(core, row, core->product[factor]), core->product[factor + 1]));
+    }
+    for (uint i = 0; i < core->product[2] && result; ++i, factor += 2) {
+        uint root = node_of(core, row, core->product[factor]);
+        global const uint *low = core->ways + (ulong)core->product[factor + 1] * core->node_count;
+        result = times(core, result, low[root] | (ulong)low[core->node_count + (ulong)root] << 32);
     }
     for (uint i = 0; i < core->product[0] && result; ++i) {
         result = times(core, result, value_of_factor(core, row, factor));

@@ -3,6 +3,8 @@
        sum_groups          adds each row's product of leaves (1 without any) to the sum of its group
        mark_groups         marks the groups of rows whose product is not 0
        weigh_rows          writes the products of some rows
+       write_ways          writes the sums of groups of one node as its ways, MOST at most, and no less than the largest one's high
+                           and low word to largest[0] and largest[1]
 
    keys[0] is the number of grouped query nodes; of each: column, row in the matrix of candidates, number of its candidates.
    A group's number is made of the ranks of its nodes among their candidates.
@@ -114,4 +116,21 @@ kernel void mark_groups(
 kernel void weigh_rows(CORE_PARAMETERS, ulong first_row, ulong row_count, global ulong *weights) {
     const Core core = CORE;
     FOR_EACH(i, row_count) weights[i] = value_of_row(&core, first_row + i);
+}
+
+kernel void write_ways(
+    global const uint *nodes, ulong first_node, ulong count, global const uint *sums,
+    global uint *ways, ulong first_way, uint node_count, volatile global uint *largest
+) {
+    FOR_EACH(i, count) {
+        uint node = nodes[first_node + i], low = sums[SUM_WORDS * i], high = sums[SUM_WORDS * i + 1];
+        if (high >> 31 || sums[SUM_WORDS * i + 2]) {
+            high = MOST >> 32;
+            low = 0;
+        }
+        ways[first_way + node] = low;
+        ways[first_way + node_count + node] = high;
+        if (high > largest[0]) atomic_max(largest, high);
+        if (low > largest[1]) atomic_max(largest + 1, low);
+    }
 }

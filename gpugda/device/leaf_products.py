@@ -78,15 +78,18 @@ class ProductArrays:
 
 
 def product_words(
-    factors: Sequence[Factor], weights: Sequence[tuple[int, int]] = ()
+    factors: Sequence[Factor],
+    weights: Sequence[tuple[int, int]] = (),
+    branches: Sequence[tuple[int, int]] = (),
 ) -> NDArray[np.uint32]:
     """What is multiplied as ``leaf_products.cl`` reads it.
 
     Args:
         factors: Of leaves.
         weights: Column with a number of ways, and how many like query nodes have it.
+        branches: Column of the root, and the first one of its two slots among the ways.
     """
-    size = 2 + 2 * len(weights)
+    size = 3 + 2 * (len(weights) + len(branches))
     size += sum(_FACTOR_WORDS + _GROUP_WORDS * len(each.groups) for each in factors)
     pairs: list[int] = []
 
@@ -95,7 +98,8 @@ def product_words(
         pairs.extend(column for pair in taken for column in pair)
         return place, len(taken)
 
-    words = [len(factors), len(weights), *(word for weight in weights for word in weight)]
+    words = [len(factors), len(weights), len(branches)]
+    words.extend(word for pair in (*weights, *branches) for word in pair)
     for factor in factors:
         words.extend((len(factor.groups), *placed(factor.taken)))
         for each in factor.groups:

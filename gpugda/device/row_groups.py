@@ -61,6 +61,7 @@ class GroupKernels:
         self._sum = get_kernel(context, _FILE, "sum_groups", f"{_CORE}QQbbb")
         self._mark = get_kernel(context, _FILE, "mark_groups", f"{_CORE}QQbbb")
         self._weigh = get_kernel(context, _FILE, "weigh_rows", f"{_CORE}QQb")
+        self._ways = get_kernel(context, _FILE, "write_ways", "bQQbbQIb")
 
     def sum(
         self,
@@ -98,6 +99,27 @@ class GroupKernels:
     ) -> None:
         """Writes the products of these rows."""
         self._weigh.launch_groups(self._launched, *_core(arrays, table), *_counted(rows), weights)
+
+    def write_ways(
+        self,
+        nodes: tuple[DeviceArray, int, int],
+        sums: DeviceArray,
+        ways: DeviceArray,
+        slot: int,
+        node_count: int,
+        largest: DeviceArray,
+    ) -> None:
+        """Writes the sums of the groups of one query node where rows are multiplied with them.
+
+        Args:
+            nodes: Its collected candidates, the first one, and how many.
+            sums: Of these, as from `sum`.
+            ways: Of `ProductArrays`; a sum has two slots, that of its low and its high word.
+            slot: The first one of them.
+            node_count: Length of a slot.
+            largest: ``uint32[2]``; no less than the high and the low word of any sum, in the end.
+        """
+        self._ways(nodes[2], *nodes, sums, ways, slot * node_count, node_count, largest)
 
 
 def _counted(rows: tuple[int, int]) -> tuple[int, int]:

@@ -14,7 +14,8 @@ from gpugda.device.row_groups import GroupKernels
 from gpugda.device.small_filter import SmallFilter
 from gpugda.execute.candidate_estimates import leaves_nothing, pays_exploring, with_counts
 from gpugda.execute.device_strategy import DeviceStrategy
-from gpugda.execute.embeddings import Wanted
+from gpugda.execute.embeddings import Wanted, WantedGroups
+from gpugda.execute.extend_branch_ways import BranchWays, Joined
 from gpugda.execute.extend_filter import filter_for_extension
 from gpugda.execute.extend_groups import GroupSums, RowWeights, sums_fit
 from gpugda.execute.extend_join import ExtendWindows
@@ -22,7 +23,7 @@ from gpugda.execute.extend_kept import KeptQueries, KeptQuery
 from gpugda.execute.extend_memory import check_room, least_bytes, said_how_much
 from gpugda.execute.extend_multiply import LeafMultiplier, has_room
 from gpugda.execute.extend_order import Growth, node_order
-from gpugda.execute.extend_report import describe_extensions, describe_groups, describe_product
+from gpugda.execute.extend_report import describe_groups, describe_joined
 from gpugda.execute.extend_steps import ExtendStep, compile_extensions
 from gpugda.execute.extend_words import upload_steps
 from gpugda.execute.gpsm_report import describe_candidates
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from gpugda.device.device_graph import DeviceGraph
     from gpugda.device.join import Table
     from gpugda.execute.candidates import Candidates
-    from gpugda.execute.embeddings import Embeddings, Masks, StrategyReport, WantedGroups
-    from gpugda.execute.extend_products import LeafProduct
+    from gpugda.execute.embeddings import Embeddings, Masks, StrategyReport
+    from gpugda.execute.extend_products import Branch, LeafProduct
     from gpugda.execute.gpsm_steps import Variable
     from gpugda.plan.plan import BoundQuery, Plan
 
@@ -120,7 +121,7 @@ class ExtendStrategy(DeviceStrategy):
             yield tuples.found()
 
     def _summed(self, run: Run, prepared: _Prepared, sums: GroupSums) -> Embeddings:
-        tables = prepared.windows.cores()
+        tables = prepared.joined.cores()
         try:
             while True:
                 with run.locked(), run.stage("join"):
@@ -158,45 +159,68 @@ class ExtendStrategy(DeviceStrategy):
             product = None
             if counting or grouped is not None:
                 product = self._product(run, query, query.candidates, wanted.nodes)
-            left_out = frozenset[int]()
-            if product is not None:
-                left_out = product.leaves.union(*product.weighed)
-                wanted = Wanted(product.columns | wanted.nodes, frozenset())
-            key = (wanted, left_out, counting)
-            if key not in query.steps:
-                steps = self._steps(bound, product, masks, wanted, query.candidates, counting)
-                words = upload_steps(run, steps, query.candidates, masks.keys)
-                run.workspace.hand_over(*words.uploaded())
-                query.add_steps(key, steps, words)
-            steps, words = query.steps[key]
-            windows = ExtendWindows(
-                run, self._extensions, self._rows, steps, words, query.candidates
-            )
-            multiplier = None
-            if product is not None:
-                with run.stage("join"):
-                    columns = steps[-1].variables
-                    multiplier = LeafMultiplier(
-                        run, self._products, product, query.candidates, masks, columns
-                    )
+            joined = self._joined(run, query, query.candidates, product, wanted, counting=counting)
             rows = None
             if grouped is not None:
                 with run.stage("join"):
-                    rows = self._grouped(run, grouped, query.candidates, steps, multiplier)
-        check_room(run.workspace, steps)
-        return _Prepared(bound, steps, windows, multiplier, rows)
+                    rows = self._grouped(run, grouped, query.candidates, joined)
+        check_room(run.workspace, joined.steps)
+        return _Prepared(bound, joined, rows)
+
+    def _joined(
+        self,
+        run: Run,
+        query: KeptQuery,
+        candidates: Candidates,
+        product: LeafProduct | None,
+        wanted: Wanted,
+        *,
+        counting: bool,
+    ) -> Joined:
+        """What joins a query, or the core of a product."""
+        left_out, masks = frozenset[int](), query.masks
+        if product is not None:
+            left_out = product.left_out.union(*product.weighed)
+            masks = product.masks(masks)
+            wanted = Wanted(product.columns | wanted.nodes, frozenset())
+        key = (wanted, left_out, counting)
+        if key not in query.steps:
+            steps = self._steps(query.bound, product, masks, wanted, candidates, counting)
+            words = upload_steps(run, steps, candidates, masks.keys)
+            run.workspace.hand_over(*words.uploaded())
+            query.add_steps(key, steps, words)
+        steps, words = query.steps[key]
+        windows = ExtendWindows(run, self._extensions, self._rows, steps, words, candidates)
+        if product is None:
+            return Joined(steps, windows)
+        branches = [self._branch(run, query, candidates, each) for each in product.branches]
+        with run.stage("join"):
+            columns = steps[-1].variables
+            multiplier = LeafMultiplier(run, self._products, product, candidates, masks, columns)
+        return Joined(steps, windows, multiplier, branches)
+
+    def _branch(
+        self, run: Run, query: KeptQuery, candidates: Candidates, branch: Branch
+    ) -> BranchWays:
+        of_root = Wanted(frozenset((branch.root,)), frozenset())
+        joined = self._joined(run, query, candidates, branch.product, of_root, counting=False)
+        check_room(run.workspace, joined.steps)
+        with run.stage("join"):
+            by_root = WantedGroups((branch.root,), counted=True, streamed=False)
+            variables = joined.steps[-1].variables
+            sums = GroupSums(run, self._groups, by_root, candidates, variables, joined.arrays)
+        return BranchWays(branch.root, joined, sums)
 
     def _grouped(
         self,
         run: Run,
         wanted: WantedGroups,
         candidates: Candidates,
-        steps: Sequence[ExtendStep],
-        multiplier: LeafMultiplier | None,
+        joined: Joined,
     ) -> GroupSums | RowWeights | None:
         """What groups or weighs rows; None where they come as they are."""
-        least, variables = least_bytes(steps), steps[-1].variables
-        arrays = None if multiplier is None else multiplier.arrays
+        least, variables = least_bytes(joined.steps), joined.steps[-1].variables
+        arrays = joined.arrays
         if not wanted.streamed and sums_fit(run, wanted, candidates, least):
             return GroupSums(run, self._groups, wanted, candidates, variables, arrays)
         if arrays is None:
@@ -277,35 +301,27 @@ class ExtendStrategy(DeviceStrategy):
 @dataclass(frozen=True, slots=True, eq=False)
 class _Prepared:
     bound: BoundQuery
-    steps: tuple[ExtendStep, ...]
-    windows: ExtendWindows
-    multiplier: LeafMultiplier | None
+    joined: Joined
     grouped: GroupSums | RowWeights | None
 
     @property
     def variables(self) -> Sequence[Variable]:
-        return self.steps[-1].variables
+        return self.joined.steps[-1].variables
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
-        return self.windows.tables(enough)
+        return self.joined.tables(enough)
 
     def counts(self) -> Iterator[int]:
-        if self.multiplier is None:
-            yield from self.windows.counts()
-            return
-        for table in self.windows.cores():
-            yield 0 if table is None else self.multiplier.count(table)
+        return self.joined.counts()
 
     def describe(self, run: Run) -> None:
-        describe_extensions(run.report, run.graph.graph, self.bound, self.steps, self.windows)
-        if self.multiplier is not None:
-            describe_product(run.report, self.bound, self.multiplier.product)
+        describe_joined(run.report, run.graph.graph, self.bound, self.joined)
         if self.grouped is not None:
             describe_groups(run.report, self.bound, self.grouped)
 
 
 def _weighed(run: Run, prepared: _Prepared, rows: RowWeights) -> Generator[Embeddings]:
-    tables = prepared.windows.tables()
+    tables = prepared.joined.tables()
     try:
         while True:
             with run.locked(), run.stage("join"):

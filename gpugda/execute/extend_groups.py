@@ -145,6 +145,21 @@ class GroupSums(_Rows):
             weights = weights[groups]
         return Embeddings(len(groups), nodes, {}, weights, distinct=True)
 
+    def write_ways(self, ways: DeviceArray, slot: int) -> int:
+        """Writes the sums of one node's groups where rows are multiplied with them.
+
+        Nothing can be asked afterwards: the sums are freed. Returns what no sum is above.
+        """
+        run = self._run
+        nodes = self._candidates.listed(run, self.nodes[0])
+        largest = run.workspace.allocate(2, np.uint32, "largest sum")
+        run.workspace.fill(largest, 0)
+        node_count = run.graph.graph.node_count
+        self._kernels.write_ways(nodes, self._sums, ways, slot, node_count, largest)
+        high, low = map(int, run.workspace.download(largest))
+        run.workspace.release(largest, self._keys, self._ranks, self._sums)
+        return (high + 1) << 32 if high else low
+
     def _nodes(self, node: int) -> np.ndarray:
         return self._run.workspace.download(*self._candidates.listed(self._run, node))
 

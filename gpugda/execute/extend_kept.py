@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from gpugda.execute.extend_multiply import best_product
+from gpugda.execute.extend_counting import best_product
 from gpugda.execute.extend_products import find_product
 
 if TYPE_CHECKING:

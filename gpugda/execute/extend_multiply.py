@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.leaf_products import Factor, Leaves, ProductArrays, product_words
-from gpugda.execute.extend_order import Growth, MostGrowth, node_order
-from gpugda.execute.extend_products import find_product
+from gpugda.device.row_groups import SUM_WORDS
 from gpugda.execute.extend_tests import type_ids
-from gpugda.execute.extend_weighed import choose_weighed, most_ways, worth_weighing
+from gpugda.execute.extend_weighed import most_ways
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.buffers import DeviceArray
@@ -25,86 +24,34 @@ if TYPE_CHECKING:
     from gpugda.device.leaf_products import ProductKernels
     from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Masks
+    from gpugda.execute.extend_groups import GroupSums
     from gpugda.execute.extend_products import LeafFactor, LeafGroup, LeafProduct
-    from gpugda.execute.extend_weighed import WeighedNodes
     from gpugda.execute.gpsm_run import Run
-    from gpugda.plan.plan import BoundQuery
 
-__all__ = ["LeafMultiplier", "best_product", "has_room"]
+__all__ = ["LeafMultiplier", "has_room"]
 
 _SHARE_FOR_WAYS = 0.25
-_LEAST_GROWTH = 32
-"""Making the rows of a cyclic core takes as much as counting so many times as many."""
+_SLOTS_OF_BRANCH = 2
+"""Of the low words and the high ones."""
 _WORD = 1 << 64
 _BELOW = 1 << 31
 
 
 def has_room(run: Run, product: LeafProduct, kernels: ProductKernels) -> bool:
-    """Is there memory for a count per node and group, and for the sums?"""
-    needed = 4 * run.graph.graph.node_count * len(product.groups()) + 8 * kernels.group_count
-    longest = run.graph.context.info.max_allocation_bytes
-    return needed <= min(longest, run.workspace.available * _SHARE_FOR_WAYS)
-
-
-def best_product(
-    bound: BoundQuery,
-    graph: DataGraph,
-    masks: Masks,
-    candidates: Candidates,
-    grouped: frozenset[int],
-) -> LeafProduct | None:
-    """What is multiplied; None where joining everything is cheaper.
-
-    ``grouped``: query nodes by which rows are counted.
-    """
-    growth = Growth(bound, candidates)
-    # Rows that are grouped are made in any case: fewer of them with leaves that have few ways.
-    kept = grouped | _few_ways(bound, growth) if grouped else grouped
-    weighing = worth_weighing(bound, candidates)
-    product = find_product(bound, graph, masks, kept, weighing=weighing)
-    if product is None:
-        return None
-    chosen: list[WeighedNodes] = []
-    if product.weighable:
-        chosen = choose_weighed(
-            bound,
-            product.weighable,
-            product.clash,
-            node_order(bound, candidates.count, growth, product.leaves, masks.comparisons),
-            candidates.count,
-            MostGrowth(bound, candidates, graph),
-            counts_last=not grouped and not product.leaves,
-        )
-    product = product.weighing(chosen) if chosen else product
-    if not product.is_worth_it(grouped=bool(grouped)):
-        return None
-    return product if grouped or chosen or _leaves_pay(product, growth) else None
-
-
-def _leaves_pay(product: LeafProduct, growth: Callable[[int, int], float]) -> bool:
-    """Is multiplying the leaves cheaper than joining them?
-
-    Joining may count the last node of a cycle by intersection, without making its rows.
-    ``growth``: as in `node_order`.
-    """
+    """Is there memory for a count per node and group or branch, and for the sums?"""
+    needed, longest = 0, 0
+    waiting = [product]
+    while waiting:
+        each = waiting.pop()
+        slots = len(each.groups()) + _SLOTS_OF_BRANCH * len(each.branches)
+        sums = SUM_WORDS * len(each.branches)
+        ways = 4 * run.graph.graph.node_count * slots
+        needed += ways + 4 * run.graph.graph.node_count * sums + 8 * kernels.group_count
+        longest = max(longest, ways)
+        waiting.extend(branch.product for branch in each.branches)
     return (
-        not product.has_cycle
-        or math.prod(
-            growth(position, group.anchor)
-            for group in product.groups()
-            for position in group.relationships
-        )
-        >= _LEAST_GROWTH
-    )
-
-
-def _few_ways(bound: BoundQuery, growth: Callable[[int, int], float]) -> frozenset[int]:
-    """Query nodes to which the nodes of some query relationship have less than one way."""
-    return frozenset(
-        leaf
-        for each in bound.relationships
-        for leaf, anchor in ((each.target, each.source), (each.source, each.target))
-        if growth(each.position, anchor) < 1
+        longest <= run.graph.context.info.max_allocation_bytes
+        and needed <= run.workspace.available * _SHARE_FOR_WAYS
     )
 
 
@@ -112,8 +59,6 @@ def _few_ways(bound: BoundQuery, growth: Callable[[int, int], float]) -> frozens
 class _OnDevice:
     arrays: ProductArrays
     totals: DeviceArray
-    most: int
-    """No row's product is more."""
 
 
 class LeafMultiplier:
@@ -145,15 +90,24 @@ class LeafMultiplier:
         self._columns = {variable: number for number, variable in enumerate(variables)}
         # Before the join, which takes what memory is left.
         self._made = self._on_device()
+        self._most = self._most_of_core()
 
     @property
     def arrays(self) -> ProductArrays:
         """What rows of the core are multiplied with."""
         return self._made.arrays
 
+    def add_branch(self, number: int, sums: GroupSums) -> None:
+        """Takes the ways of a branch; all must be there before the first row."""
+        slot = len(self.product.groups()) + _SLOTS_OF_BRANCH * number
+        self._most *= sums.write_ways(self._made.arrays.ways, slot)
+
     def count(self, table: Table) -> int:
-        """The number of embeddings whose cores are in a table, however large."""
-        bound = table.row_count * self._made.most
+        """The number of embeddings whose cores are in a table, however large.
+
+        Nodes that have 2**63 ways or more of a branch count as if it were so many.
+        """
+        bound = table.row_count * self._most
         total, modulus, number = self._sum(table, self._made, 0), _WORD, 0
         while bound >= modulus:
             # Chinese remainder theorem: the one number below the product that leaves both rests.
@@ -179,18 +133,24 @@ class LeafMultiplier:
             factors.append(self._factor(factor, slot))
             slot += len(factor.groups)
         groups, nodes = [each for factor in factors for each in factor.groups], graph.node_count
-        ways = workspace.allocate(max(1, slot * nodes), np.uint32, "ways of leaves")
+        slots = slot + _SLOTS_OF_BRANCH * len(self.product.branches)
+        ways = workspace.allocate(max(1, slots * nodes), np.uint32, "ways of leaves and branches")
         for group, leaves in zip(self.product.groups(), groups, strict=True):
             self._count_ways(group, leaves, ways)
         weights = [
             (self._columns[Variable(True, each[0])], len(each)) for each in self.product.weighed
         ]
-        words = workspace.upload(product_words(factors, weights), "what is multiplied")
+        branches = [
+            (self._columns[Variable(True, each.root)], slot + _SLOTS_OF_BRANCH * number)
+            for number, each in enumerate(self.product.branches)
+        ]
+        words = workspace.upload(product_words(factors, weights, branches), "what is multiplied")
         arrays = ProductArrays(self._candidates.arrays, self._candidates.matrix, words, ways)
         totals = workspace.allocate(self._kernels.group_count, np.uint64, "totals")
-        return _OnDevice(arrays, totals, self._most())
+        return _OnDevice(arrays, totals)
 
-    def _most(self) -> int:
+    def _most_of_core(self) -> int:
+        """No row's product is more, but for branches."""
         graph = self._run.graph.graph
         most = 1
         for group in self.product.groups():

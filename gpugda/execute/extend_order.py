@@ -82,7 +82,7 @@ def node_order(
         node_count: Candidates of a query node.
         growth: For a query relationship and one of its ends, the mean number of fitting
             relationships of a candidate of this end.
-        leaves: Query nodes with one relationship that are not to be added.
+        leaves: Query nodes that are not to be added.
         comparisons: Of nodes, each leaves a share of the rows that have both.
     """
     estimate = _Estimate(bound, node_count, growth, leaves)
@@ -114,10 +114,11 @@ def _components(bound: BoundQuery, leaves: Collection[int]) -> list[list[int]]:
     for each in bound.relationships:
         old, new = group[each.source], group[each.target]
         group = [new if number == old else number for number in group]
-    return [
+    components = (
         [node for node, number in enumerate(group) if number == wanted and node not in leaves]
         for wanted in dict.fromkeys(group)
-    ]
+    )
+    return [each for each in components if each]
 
 
 @dataclass(frozen=True, slots=True)

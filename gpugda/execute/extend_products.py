@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gpugda.execute.extend_weighed import WeighedNodes
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
-__all__ = ["LeafFactor", "LeafGroup", "LeafProduct", "find_product"]
+__all__ = ["Branch", "LeafFactor", "LeafGroup", "LeafProduct", "find_product", "keeps_apart"]
 
 _FEWEST = 2
 """Where all rows are counted. One leaf, or weighed node, is what the last step counts anyway."""
@@ -70,6 +70,19 @@ class LeafFactor:
 
 
 @dataclass(frozen=True, slots=True)
+class Branch:
+    """A part that is counted per data node of its root.
+
+    Args:
+        root: Query node of the rest.
+        product: What is joined and what is multiplied; rows hold the root, too.
+    """
+
+    root: int
+    product: LeafProduct
+
+
+@dataclass(frozen=True, slots=True)
 class LeafProduct:
     """What is multiplied, and the rest of the query.
 
@@ -82,6 +95,8 @@ class LeafProduct:
         weighable: Query nodes that could be weighed.
         clash: Could two query relationships be the same data relationship, and must not?
         weighed: Those that are.
+        branches: Parts of the query that are counted by themselves.
+        outside: Query nodes of these, and where this is the product of one, of all others.
     """
 
     core: BoundQuery
@@ -92,20 +107,25 @@ class LeafProduct:
     weighable: tuple[WeighedNodes, ...]
     clash: Callable[[int, int], bool]
     weighed: tuple[WeighedNodes, ...] = ()
+    branches: tuple[Branch, ...] = ()
+    outside: frozenset[int] = frozenset()
 
     @property
     def left_out(self) -> frozenset[int]:
-        """Query nodes that no step adds: leaves, and those that are like a weighed one."""
-        return self.leaves.union(*(each[1:] for each in self.weighed))
+        """Query nodes that no step adds: leaves, of branches, and all like a weighed one but it."""
+        return self.leaves.union(self.outside, *(each[1:] for each in self.weighed))
 
     @property
     def columns(self) -> frozenset[int]:
         """Query nodes of which the core's rows hold the data node, or the number of ways."""
-        return self.read.union(each[0] for each in self.weighed)
+        roots = (each.root for each in self.branches)
+        return self.read.union(roots, (each[0] for each in self.weighed))
 
     def is_worth_it(self, *, grouped: bool) -> bool:
         """Is there more than the last step would count anyway? It counts no groups."""
-        return len(self.leaves) + sum(map(len, self.weighed)) >= (1 if grouped else _FEWEST)
+        fewest = 1 if grouped or self.branches else _FEWEST
+        nodes = len(self.leaves) + sum(map(len, self.weighed)) + len(self.branches)
+        return nodes >= fewest
 
     def keeping(self, nodes: Collection[int]) -> LeafProduct:
         """The same where these nodes cannot be weighed."""
@@ -116,6 +136,23 @@ class LeafProduct:
         """The same with these nodes weighed."""
         core = replace(self.core, tests=without_tests(self.core.tests, chosen, self.core))
         return replace(self, core=core, weighed=tuple(chosen))
+
+    def masks(self, masks: Masks) -> Masks:
+        """What is left of them where only the core is joined."""
+        if not self.outside or not masks.comparisons:
+            return masks
+        kept = tuple(
+            each
+            for each in masks.comparisons
+            if all(self.outside.isdisjoint(self._ends(variable)) for variable in each.variables())
+        )
+        return replace(masks, comparisons=kept)
+
+    def _ends(self, variable: Variable) -> tuple[int, ...]:
+        if variable.is_node:
+            return (variable.position,)
+        each = self.core.relationships[variable.position]
+        return each.source, each.target
 
     def groups(self) -> list[LeafGroup]:
         """Of all factors."""
@@ -140,17 +177,13 @@ def find_product(
         weighing: Find out, too, which query nodes could be weighed; none is yet.
     """
     leaves = _all_leaves(bound, masks, grouped)
-    fewest = 1 if grouped else _FEWEST
-    if len(leaves) < fewest and not weighing:
+    if len(leaves) < (1 if grouped else _FEWEST) and not weighing:
         return None
     found = _Leaves(bound, graph, masks)
     while isinstance(made := found.factors(leaves), int):
         del leaves[made]  # no formula is exact: it is joined, and may now be in others' way
-    product = found.result(leaves, made, weighing=weighing)
-    product = product.keeping(grouped)
-    if len(product.leaves) + sum(map(len, product.weighable)) < fewest:
-        return None
-    return product
+    product = found.result(leaves, made, weighing=weighing).keeping(grouped)
+    return product if weighing or product.is_worth_it(grouped=bool(grouped)) else None
 
 
 def _all_leaves(bound: BoundQuery, masks: Masks, grouped: Collection[int]) -> dict[int, int]:
@@ -158,7 +191,7 @@ def _all_leaves(bound: BoundQuery, masks: Masks, grouped: Collection[int]) -> di
     tested = {
         Variable(test.on_nodes, each)
         for test in bound.tests
-        if not _keeps_apart(test)
+        if not keeps_apart(test)
         for each in (test.left, test.right)
     }
     tested |= {each for test in masks.comparisons for each in test.variables()}
@@ -183,7 +216,7 @@ class _Leaves:
         self._graph = graph
         self._masks = masks
         self._apart = {
-            frozenset((test.left, test.right)) for test in bound.tests if _keeps_apart(test)
+            frozenset((test.left, test.right)) for test in bound.tests if keeps_apart(test)
         }
         self._meetings = Meetings(bound, graph, masks.comparisons)
         self._clashes: dict[tuple[int, int], bool] = {}
@@ -356,7 +389,8 @@ class _Leaves:
         return type_ids(each, self._graph)
 
 
-def _keeps_apart(test: RowTest) -> bool:
+def keeps_apart(test: RowTest) -> bool:
+    """Does it say that two relationships differ?"""
     return not test.on_nodes and not test.equal and test.left != test.right
 
 

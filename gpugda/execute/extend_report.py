@@ -9,38 +9,44 @@ from gpugda.execute.extend_groups import GroupSums
 from gpugda.execute.gpsm_report import node_text, relationship_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.embeddings import StrategyReport
+    from gpugda.execute.extend_branch_ways import Joined
     from gpugda.execute.extend_groups import RowWeights
-    from gpugda.execute.extend_join import ExtendWindows
     from gpugda.execute.extend_products import LeafProduct
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["describe_extensions", "describe_groups", "describe_product"]
+__all__ = ["describe_groups", "describe_joined"]
 
 
-def describe_extensions(
-    report: StrategyReport,
-    graph: DataGraph,
-    bound: BoundQuery,
-    steps: Sequence[ExtendStep],
-    windows: ExtendWindows,
+def describe_joined(
+    report: StrategyReport, graph: DataGraph, bound: BoundQuery, joined: Joined
 ) -> None:
-    """One line per step: what was done, and how many rows came of it."""
-    for number, step in enumerate(steps):
-        rows, chunks = windows.rows[number], windows.windows[number]
-        way = ", pair by pair" if windows.goes_by_pairs(number) else ""
+    """One line per step: what was done, and how many rows came of it; then what was multiplied.
+
+    What branches did comes first.
+    """
+    for each in joined.branches:
+        describe_joined(report, graph, bound, each.joined)
+        report.steps.append(f"a branch, counted by {node_text(bound, each.root)}")
+    for number, step in enumerate(joined.steps):
+        rows, chunks = joined.windows.rows[number], joined.windows.windows[number]
+        way = ", pair by pair" if joined.windows.goes_by_pairs(number) else ""
         line = f"{_what(step, graph, bound)}{way}: {rows:,} rows"
         report.steps.append(line if chunks <= 1 else f"{line} in {chunks:,} chunks")
+    if joined.multiplier is not None:
+        _describe_product(report, bound, joined.multiplier.product)
 
 
-def describe_product(report: StrategyReport, bound: BoundQuery, product: LeafProduct) -> None:
-    """A line each: which query nodes were multiplied instead of joined."""
+def _describe_product(report: StrategyReport, bound: BoundQuery, product: LeafProduct) -> None:
     weighed = {node for group in product.weighed for node in group}
-    for what, nodes in (("leaves", product.leaves), ("counted nodes", weighed)):
+    roots = {each.root for each in product.branches}
+    for what, nodes in (
+        ("leaves", product.leaves),
+        ("counted nodes", weighed),
+        ("branches of", roots),
+    ):
         if nodes:
             texts = ", ".join(node_text(bound, each) for each in sorted(nodes))
             report.steps.append(f"{what} multiplied: {texts}")

@@ -29,8 +29,10 @@ __all__ = [
     "WeighedNodes",
     "choose_weighed",
     "find_weighable",
+    "join_pairs",
     "most_ways",
     "without_tests",
+    "worth_a_thought",
     "worth_weighing",
 ]
 
@@ -56,6 +58,11 @@ def worth_weighing(bound: BoundQuery, candidates: Candidates) -> bool:
         if rows >= _WORTH_A_THOUGHT:
             return True
     return False
+
+
+def worth_a_thought(pairs: float) -> bool:
+    """Does a join of so many pairs take longer than finding a better way?"""
+    return pairs >= _WORTH_A_THOUGHT
 
 
 def find_weighable(
@@ -223,7 +230,7 @@ def choose_weighed(
     """
     choice = _Choice(bound, clash, order, node_count, growth)
     lowest = choice.cost(frozenset(), counts_last=counts_last)
-    if lowest < _WORTH_A_THOUGHT:
+    if not worth_a_thought(lowest):
         return []
     alone = [group for group in weighable if choice.may_join((), group)]
     found: list[WeighedNodes] = []
@@ -236,6 +243,20 @@ def choose_weighed(
         if cost < lowest * (_BENEFIT_OF_DOUBT if best == 0 else 1.0):
             lowest, best = cost, len(found)
     return found[:best]
+
+
+def join_pairs(
+    bound: BoundQuery,
+    order: Sequence[int],
+    node_count: Callable[[int], int],
+    growth: Callable[[int, int], float],
+) -> float:
+    """Pairs that are tested, and rows that are made, where nothing is weighed.
+
+    Args: as of `choose_weighed`.
+    """
+    choice = _Choice(bound, lambda _a, _b: False, order, node_count, growth)
+    return choice.cost(frozenset(), counts_last=False)
 
 
 class _Choice:

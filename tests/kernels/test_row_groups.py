@@ -156,3 +156,29 @@ def test_products_of_rows(context, workspace, leaves):
     expected = [min(each, MOST_WEIGHT) for each in rows.weights(leaves)[500:1300]]
     assert found[:800].tolist() == expected
     assert (found[800:] == found[-1]).all()
+
+
+# ------------------------------------------------------------------ sums as ways
+def test_sums_of_nodes_are_ways_of_rows(context, workspace):
+    """Low and high words, at most 2**63, which rows are then multiplied with."""
+    rows = Rows(context, workspace)
+    nodes = rows.candidates[2]
+    kinds = np.arange(len(nodes)) % 5
+    sums = np.array(
+        [(7, 0, 0), (0xFFFFFFFF, 3, 0), (0, 0, 0), (9, 1 << 31, 0), (5, 5, 1)], dtype=np.uint32
+    )[kinds]
+    values = np.array([7, 0xFFFFFFFF + (3 << 32), 0, MOST_WEIGHT, MOST_WEIGHT], dtype=np.uint64)
+    ways = wrong(workspace, 3 * NODES)
+    largest = workspace.upload(np.zeros(2, dtype=np.uint32))
+    listed = workspace.upload(np.concatenate([[0, 0], nodes]).astype(np.uint32))
+    GroupKernels(context).write_ways(
+        (listed, 2, len(nodes)), workspace.upload(sums.reshape(-1)), ways, 1, NODES, largest
+    )
+    assert workspace.download(largest).tolist() == [1 << 31, 0xFFFFFFFF]
+    product = workspace.upload(product_words((), (), [(2, 1)]))
+    arrays = ProductArrays(rows.filter, rows.matrix, product, ways)
+    weights = workspace.allocate(rows.table.row_count, np.uint64)
+    GroupKernels(context).weigh(arrays, rows.table, (0, rows.table.row_count), weights)
+    places = np.searchsorted(nodes, rows.columns[2][: rows.table.row_count])
+    assert workspace.download(weights).tolist() == values[kinds[places]].tolist()
+    assert (workspace.download(ways)[:NODES] == 0xFFFFFFFF).all()

@@ -33,7 +33,7 @@ MULTIPLIED = "leaves multiplied: "
 def always():
     """Multiplied whether or not it pays."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gpugda.execute.extend_multiply._LEAST_GROWTH", 0)
+        patch.setattr("gpugda.execute.extend_counting._LEAST_GROWTH", 0)
         yield
 
 
@@ -182,7 +182,7 @@ def test_what_no_formula_counts_is_joined(context, name):
 
 
 def test_cycles_with_few_leaves_are_joined(context, monkeypatch):
-    monkeypatch.setattr("gpugda.execute.extend_multiply._LEAST_GROWTH", 32)
+    monkeypatch.setattr("gpugda.execute.extend_counting._LEAST_GROWTH", 32)
     graph = a_graph(loops=False, nodes=4, relationships=14)
     triangle = plan_of(TAKEN["triangle with tails"][0])
     assert count(context, graph, triangle) == (all_embeddings(graph, triangle).total(), "")

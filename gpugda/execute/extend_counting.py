@@ -1,0 +1,134 @@
+"""What is multiplied instead of joined where only numbers of rows are asked for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpugda.execute.extend_branches import split_off
+from gpugda.execute.extend_order import Growth, MostGrowth, node_order
+from gpugda.execute.extend_products import find_product
+from gpugda.execute.extend_weighed import (
+    choose_weighed,
+    join_pairs,
+    worth_a_thought,
+    worth_weighing,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Set
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.candidates import Candidates
+    from gpugda.execute.embeddings import Masks
+    from gpugda.execute.extend_products import LeafProduct
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["best_product"]
+
+_LEAST_GROWTH = 32
+"""Making the rows of a cyclic core takes as much as counting so many times as many."""
+
+
+def best_product(
+    bound: BoundQuery,
+    graph: DataGraph,
+    masks: Masks,
+    candidates: Candidates,
+    grouped: frozenset[int],
+) -> LeafProduct | None:
+    """What is multiplied; None where joining everything is cheaper.
+
+    ``grouped``: query nodes by which rows are counted.
+    """
+    return _Counting(bound, graph, masks, candidates).best(grouped)
+
+
+class _Counting:
+    def __init__(
+        self, bound: BoundQuery, graph: DataGraph, masks: Masks, candidates: Candidates
+    ) -> None:
+        self._bound = bound
+        self._graph = graph
+        self._masks = masks
+        self._candidates = candidates
+        self._growth = Growth(bound, candidates)
+        self._most_growth = MostGrowth(bound, candidates, graph)
+
+    def best(self, grouped: frozenset[int]) -> LeafProduct | None:
+        """As `best_product`."""
+        # Rows that are grouped are made in any case: fewer of them with leaves that have few ways.
+        kept = grouped | self._few_ways() if grouped else grouped
+        weighing = self._is_worth_a_thought()
+        product = find_product(self._bound, self._graph, self._masks, kept, weighing=weighing)
+        if product is None:
+            return None
+        if weighing:
+            split = split_off(product, self._masks.comparisons, grouped, self._pairs)
+            product = self._with_weighed(split, makes_rows=bool(grouped))
+        if not product.is_worth_it(grouped=bool(grouped)):
+            return None
+        otherwise = grouped or product.weighed or product.branches
+        return product if otherwise or self._leaves_pay(product) else None
+
+    def _is_worth_a_thought(self) -> bool:
+        return worth_weighing(self._bound, self._candidates) and worth_a_thought(
+            self._pairs(frozenset(range(len(self._bound.nodes))))
+        )
+
+    def _pairs(self, nodes: Set[int]) -> float:
+        """What joining some query nodes costs."""
+        return join_pairs(
+            self._bound, self._order(nodes), self._candidates.count, self._most_growth
+        )
+
+    def _order(self, nodes: Set[int]) -> list[int]:
+        others = frozenset(range(len(self._bound.nodes))) - nodes
+        comparisons = self._masks.comparisons
+        return node_order(self._bound, self._candidates.count, self._growth, others, comparisons)
+
+    def _with_weighed(self, product: LeafProduct, *, makes_rows: bool) -> LeafProduct:
+        """With query nodes weighed, of branches too, where that pays."""
+        branches = tuple(
+            replace(each, product=self._with_weighed(each.product, makes_rows=True))
+            for each in product.branches
+        )
+        product = replace(product, branches=branches)
+        if not product.weighable:
+            return product
+        core = frozenset(range(len(self._bound.nodes))) - product.leaves - product.outside
+        chosen = choose_weighed(
+            self._bound,
+            product.weighable,
+            product.clash,
+            self._order(core),
+            self._candidates.count,
+            self._most_growth,
+            counts_last=not (makes_rows or product.leaves or branches),
+        )
+        return product.weighing(chosen) if chosen else product
+
+    def _leaves_pay(self, product: LeafProduct) -> bool:
+        """Is multiplying the leaves cheaper than joining them?
+
+        Joining may count the last node of a cycle by intersection, without making its rows.
+        """
+        return (
+            not product.has_cycle
+            or math.prod(
+                self._growth(position, group.anchor)
+                for group in product.groups()
+                for position in group.relationships
+            )
+            >= _LEAST_GROWTH
+        )
+
+    def _few_ways(self) -> frozenset[int]:
+        """Query nodes to which the nodes of some query relationship have less than one way."""
+        return frozenset(
+            leaf
+            for each in self._bound.relationships
+            for leaf, anchor in ((each.target, each.source), (each.source, each.target))
+            if self._growth(each.position, anchor) < 1
+        )

@@ -1,0 +1,339 @@
+"""Branches of a query graph, counted by their roots, against trying every assignment."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, make_plan
+from graphs import make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.device.context import DeviceContext, list_devices
+from gpugda.device.device_graph import DeviceGraph
+from gpugda.execute import extend_branches, extend_groups, extend_join, extend_weighed
+from gpugda.execute.comparisons import ABOVE, BELOW, Comparison
+from gpugda.execute.embeddings import Masks, StrategyReport, WantedGroups
+from gpugda.execute.extend import ExtendStrategy
+from gpugda.execute.extend_branches import split_off
+from gpugda.execute.extend_products import find_product
+from gpugda.execute.gpsm_steps import Variable
+from gpugda.plan.plan import LabelOp, RowTest
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+BRANCH = "a branch, counted by "
+
+
+@pytest.fixture(autouse=True, scope="module")
+def always():
+    """Split off whether or not it pays."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(extend_weighed, "_WORTH_A_THOUGHT", -math.inf)
+        patch.setattr(extend_branches, "_WORTH_SPLITTING", -math.inf)
+        patch.setattr(extend_branches, "_LEAST_GAIN", math.inf)
+        yield
+
+
+def count(context, graph, plan, masks=NO_MASKS, limit=None):
+    """The count, and the roots of the branches."""
+    report = StrategyReport()
+    strategy = ExtendStrategy(DeviceGraph(context, graph), memory_limit=limit)
+    counted = strategy.count(plan, masks, report)
+    return counted, [each.removeprefix(BRANCH) for each in report.steps if BRANCH in each]
+
+
+def groups(context, graph, plan, nodes, masks=NO_MASKS, report=None):
+    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    report = report or StrategyReport()
+    wanted, found = WantedGroups(nodes, counted=True, streamed=False), Counter()
+    for chunk in strategy.groups(plan, masks, wanted, report):
+        weights = [1] * chunk.row_count if chunk.weights is None else chunk.weights.tolist()
+        for row, weight in zip(
+            zip(*(chunk.nodes[each].tolist() for each in nodes), strict=True), weights, strict=True
+        ):
+            found[row] += weight
+    return +found
+
+
+def expected_groups(graph, plan, nodes, masks=NO_MASKS):
+    found = Counter()
+    for (chosen, _), times in all_embeddings(graph, plan, masks).items():
+        found[tuple(chosen[each] for each in nodes)] += times
+    return found
+
+
+def a_graph(seed=0, *, loops=True, nodes=4, relationships=30, types="RST"):
+    random = np.random.default_rng(seed)
+    ends = random.integers(0, nodes, (2, relationships))
+    if not loops:
+        ends = ends[:, ends[0] != ends[1]]
+    kinds = random.integers(0, len(types), ends.shape[1])
+    return make_graph(
+        [("", {})] * nodes,
+        [
+            (a, types[kind], b, {})
+            for a, b, kind in zip(*ends.tolist(), kinds.tolist(), strict=True)
+        ],
+    )
+
+
+def cycle(*nodes, kind, directed=True, clause=0):
+    """A query relationship from each node to the next one, and from the last one to the first."""
+    return [
+        Relationship(a, b, (kind,), directed, clause)
+        for a, b in zip(nodes, (*nodes[1:], nodes[0]), strict=True)
+    ]
+
+
+def plan_of(relationships, tests=()):
+    size = 1 + max(max(each.source, each.target) for each in relationships)
+    return make_plan([Node()] * size, relationships, tests)
+
+
+BOW = cycle(0, 1, 2, kind=0) + cycle(2, 3, 4, kind=1)
+CHAIN = [*cycle(0, 1, kind=0), Relationship(1, 2, (1,)), *cycle(2, 3, kind=2)]
+CASES = {
+    "bow tie": (BOW, ["(n2)"]),
+    "triangle and an undirected triangle": (
+        cycle(0, 1, 2, kind=0) + cycle(2, 3, 4, kind=1, directed=False),
+        ["(n2)"],
+    ),
+    "two types of three relationships each": (
+        cycle(0, 1, 2, kind=0) + cycle(0, 3, 4, kind=0),
+        [],  # both could take the same
+    ),
+    "another clause": (
+        cycle(0, 1, 2, kind=0) + cycle(0, 3, 4, kind=0, clause=1),
+        ["(n0)"],
+    ),
+    "chain": (CHAIN, ["(n1)", "(n2)"]),
+    "three at one node": (
+        cycle(0, 1, kind=0) + cycle(0, 2, kind=1) + cycle(0, 3, kind=2),
+        ["(n0)", "(n0)"],
+    ),
+    "leaves on a branch and on its root": (
+        [
+            *cycle(0, 1, kind=0),
+            Relationship(0, 2, (0,), clause=1),
+            *cycle(0, 3, kind=1),
+            Relationship(3, 4, (2,)),
+        ],
+        None,
+    ),
+    "a loop at the root": ([*cycle(0, 1, kind=0), *cycle(1, 2, kind=1), *cycle(1, kind=2)], []),
+}
+
+
+@pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
+@pytest.mark.parametrize("name", CASES)
+def test_branches(context, name, loops):
+    relationships, roots = CASES[name]
+    plan, found, total = plan_of(relationships), [], 0
+    for seed in range(3):
+        graph = a_graph(seed, loops=loops)
+        expected = all_embeddings(graph, plan).total()
+        counted, by = count(context, graph, plan)
+        assert counted == expected
+        found += by
+        total += expected
+    assert total or "loop" in name
+    if roots is not None:
+        assert set(found) == set(roots)
+        assert len(found) in (3 * len(roots), 2 * len(roots))  # one may have no candidates
+
+
+@pytest.mark.parametrize("nodes", [(0,), (2,), (3,), (0, 4), (1, 2)])
+def test_groups_stay_in_the_rest(context, nodes):
+    plan = plan_of(BOW)
+    for seed in range(3):
+        graph = a_graph(seed)
+        assert groups(context, graph, plan, nodes) == expected_groups(graph, plan, nodes)
+
+
+TESTS = {
+    "within a branch": ([RowTest(True, 3, 4, False)], True),
+    "of its root": ([RowTest(True, 2, 4, False)], True),
+    "across": ([RowTest(True, 1, 3, False)], False),
+    "the same across": ([RowTest(True, 1, 3, True)], False),
+}
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_what_is_tested(context, name):
+    tests, splits = TESTS[name]
+    plan = plan_of(BOW, tests)
+    for seed in range(3):
+        graph = a_graph(seed)
+        counted, by = count(context, graph, plan)
+        assert counted == all_embeddings(graph, plan).total()
+        assert bool(by) == splits
+
+
+@pytest.mark.parametrize(("left", "right", "splits"), [(3, 4, True), (2, 3, True), (0, 4, False)])
+def test_what_is_compared(context, left, right, splits):
+    plan, variables = plan_of(BOW), (Variable(True, left), Variable(True, right))
+    for outcomes in (BELOW, ABOVE, BELOW | ABOVE):
+        masks = Masks({}, {}, (Comparison(*variables, outcomes, None, None, 0.5, ""),))
+        for seed in range(2):
+            graph = a_graph(seed)
+            expected = sum(
+                times
+                for (nodes, _), times in all_embeddings(graph, plan).items()
+                if passes(outcomes, nodes[left], nodes[right])
+            )
+            counted, by = count(context, graph, plan, masks)
+            assert counted == expected
+            assert bool(by) == splits
+
+
+def passes(outcomes, left, right):
+    return bool(outcomes & (BELOW if left < right else ABOVE if left > right else 0))
+
+
+@pytest.mark.parametrize("window", [1, 3])
+def test_rows_in_many_windows(context, monkeypatch, window):
+    monkeypatch.setattr(extend_join, "_FEW", 0)
+    for kind in (True, False):
+        monkeypatch.setitem(extend_join._FIRST_COUNT_WINDOW, kind, window)
+    monkeypatch.setattr(extend_join, "_LARGEST_WINDOW", window)
+    monkeypatch.setattr(extend_join, "_LARGEST_LAST_WINDOW", window)
+    monkeypatch.setattr(extend_groups, "_FIRST_ROWS", 2)
+    for relationships in (BOW, CHAIN):
+        plan, graph = plan_of(relationships), a_graph(1)
+        assert count(context, graph, plan)[0] == all_embeddings(graph, plan).total()
+
+
+def test_without_memory_for_ways_all_is_joined(context, monkeypatch):
+    monkeypatch.setattr("gpugda.execute.extend_multiply._SHARE_FOR_WAYS", 0)
+    plan, graph = plan_of(BOW), a_graph(1)
+    assert count(context, graph, plan) == (all_embeddings(graph, plan).total(), [])
+
+
+def test_a_query_that_comes_again(context):
+    plan, graph = plan_of(CHAIN), a_graph(2)
+    strategy, expected = ExtendStrategy(DeviceGraph(context, graph)), all_embeddings(graph, plan)
+    for _ in range(3):
+        assert strategy.count(plan, NO_MASKS, StrategyReport()) == expected.total() > 0
+
+
+@pytest.mark.parametrize("like_cpu", [True, False])
+@pytest.mark.parametrize("per_star", [300, 70_000])
+def test_ways_beyond_32_bits(like_cpu, per_star):
+    """Stars of three leaves at the far end of a branch; of 70,000 it is more than a word holds."""
+    rows = [(0, "R", 1, {}), (1, "R", 0, {}), (1, "S", 2, {})]
+    rows += [(2, "T", 3 + each, {}) for each in range(per_star)]
+    graph = make_graph([("", {})] * (3 + per_star), rows)
+    # (0) and (1) in a cycle; over (2) hang stars.
+    star = [Relationship(2, 3 + each, (2,)) for each in range(3)]
+    plan = plan_of([*cycle(0, 1, kind=0), Relationship(1, 2, (1,)), *star])
+    context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
+    expected = math.perm(per_star, 3)
+    report = StrategyReport()
+    assert groups(context, graph, plan, (0,), report=report) == {(0,): expected}
+    assert any(BRANCH in each for each in report.steps)
+    assert count(context, graph, plan)[0] == expected
+
+
+@pytest.mark.parametrize("like_cpu", [True, False])
+def test_as_many_ways_as_can_be_said(like_cpu):
+    """Of what is more than 2**63 it is only known that it is so."""
+    leaves = 40_000
+    rows = [(0, "R", 1, {}), (1, "R", 0, {}), (1, "S", 2, {})]
+    rows += [(2, "T", 3 + each, {}) for each in range(leaves)]
+    graph = make_graph([("", {})] * (3 + leaves), rows)
+    star = [Relationship(2, 3 + each, (2,)) for each in range(5)]
+    plan = plan_of([*cycle(0, 1, kind=0), Relationship(1, 2, (1,)), *star])
+    context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
+    assert math.perm(leaves, 5) > 1 << 63
+    report = StrategyReport()
+    assert groups(context, graph, plan, (0,), report=report) == {(0,): 1 << 63}
+    assert any(BRANCH in each for each in report.steps)
+
+
+def test_only_what_pays_is_split_off(monkeypatch):
+    monkeypatch.setattr(extend_branches, "_WORTH_SPLITTING", 100)
+    monkeypatch.setattr(extend_branches, "_LEAST_GAIN", 0.5)
+    monkeypatch.setattr(extend_branches, "_COST_OF_BRANCH", 10)
+    plan, graph = plan_of(BOW), a_graph(1)
+    product = find_product(plan.bound, graph, NO_MASKS, weighing=True)
+
+    def split(cost):
+        return [each.root for each in split_off(product, (), (), cost).branches]
+
+    assert split(lambda nodes: 100 * 10 ** len(nodes)) == [2]
+    assert split(lambda nodes: len(nodes)) == []  # soon done
+    assert split(lambda nodes: 1000 * len(nodes)) == []  # 6,010 instead of 5,000
+
+
+# ------------------------------------------------------------------ anything
+@st.composite
+def branched_queries(draw):
+    """Multigraphs, and query graphs made of small parts that have a node in common."""
+    node_count = draw(st.integers(1, 5))
+    place = st.integers(0, node_count - 1)
+    names = draw(st.sampled_from(["R", "RS", "RST"]))
+    labels = st.sampled_from(draw(st.sampled_from([[""], ["A", "B"], ["", "A", "B", "A:B"]])))
+    rows = draw(st.lists(st.tuples(place, st.sampled_from(names), place), min_size=1, max_size=10))
+    if draw(st.booleans()):
+        rows = sorted({row for row in rows if row[0] < row[2]}) or [(0, "R", node_count - 1)]
+    graph = make_graph(
+        [(draw(labels), {}) for _ in range(node_count)], [(*row, {}) for row in rows]
+    )
+    kinds, size = len(graph.types), 1
+    relationships = []
+    for number in range(draw(st.integers(2, 3))):
+        anchor = draw(st.integers(0, size - 1))
+        kind = draw(st.sampled_from([(number % kinds,), (number % kinds,), None]))
+        clause = draw(st.sampled_from([0, 0, number]))
+        directed = draw(st.booleans())
+        form = draw(st.sampled_from(["pair", "pair", "triangle", "path", "leaf", "loop"]))
+        new = {"pair": 1, "triangle": 2, "path": 2, "leaf": 1, "loop": 0}[form]
+        nodes = [anchor, *range(size, size + new)]
+        pairs = list(pairwise(nodes))
+        if form in ("pair", "triangle", "loop"):
+            pairs.append((nodes[-1], anchor))
+        relationships += [Relationship(a, b, kind, directed, clause) for a, b in pairs]
+        size += new
+        if len(relationships) >= 5:
+            break
+    programs = [(), *(((LabelOp.LABEL, each),) for each in range(len(graph.labels)))]
+    nodes = [Node(draw(st.sampled_from(programs))) for _ in range(size)]
+    tests = []
+    if draw(st.integers(0, 4)) == 0:
+        position = st.integers(0, size - 1)
+        tests.append(RowTest(True, draw(position), draw(position), draw(st.booleans())))
+    if draw(st.integers(0, 4)) == 0:
+        position = st.integers(0, len(relationships) - 1)
+        tests.append(RowTest(False, draw(position), draw(position), draw(st.booleans())))
+    masks = Masks({}, {})
+    if draw(st.integers(0, 3)) == 0:
+        bits = np.array([draw(st.integers(1, 2**node_count - 1))], dtype=np.uint32)
+        masks.nodes[draw(st.integers(0, size - 1))] = bits
+    if draw(st.integers(0, 3)) == 0:
+        bits = np.array([draw(st.integers(1, 2 ** len(rows) - 1))], dtype=np.uint32)
+        masks.relationships[draw(st.integers(0, len(relationships) - 1))] = bits
+    grouped = tuple(sorted(draw(st.sets(st.integers(0, size - 1), min_size=1, max_size=2))))
+    return (
+        graph,
+        make_plan(nodes, relationships, tests, degrees=draw(st.booleans())),
+        masks,
+        grouped,
+    )
+
+
+@given(case=branched_queries())
+def test_any_query_on_any_graph(context, case):
+    graph, plan, masks, grouped = case
+    expected = all_embeddings(graph, plan, masks)
+    assert count(context, graph, plan, masks)[0] == expected.total()
+    assert groups(context, graph, plan, grouped, masks) == expected_groups(
+        graph, plan, grouped, masks
+    )
