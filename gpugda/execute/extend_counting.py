@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from gpugda.execute.extend_branches import split_off
@@ -53,8 +54,9 @@ class _Counting:
         self._graph = graph
         self._masks = masks
         self._candidates = candidates
-        self._growth = Growth(bound, candidates)
-        self._most_growth = MostGrowth(bound, candidates, graph)
+        # Asked for again and again.
+        self._growth = cache(Growth(bound, candidates))
+        self._most_growth = cache(MostGrowth(bound, candidates, graph))
 
     def best(self, grouped: frozenset[int]) -> LeafProduct | None:
         """As `best_product`."""

@@ -215,11 +215,14 @@ class _Leaves:
         self._bound = bound
         self._graph = graph
         self._masks = masks
-        self._apart = {
-            frozenset((test.left, test.right)) for test in bound.tests if keeps_apart(test)
-        }
+        # Of each query relationship, a bit for each that it must differ from.
+        self._apart = [0] * len(bound.relationships)
+        for test in bound.tests:
+            if keeps_apart(test):
+                self._apart[test.left] |= 1 << test.right
+                self._apart[test.right] |= 1 << test.left
         self._meetings = Meetings(bound, graph, masks.comparisons)
-        self._clashes: dict[tuple[int, int], bool] = {}
+        self._clashes: dict[int, int] = {}
 
     def factors(self, leaves: dict[int, int]) -> tuple[LeafFactor, ...] | int:
         """The factors, or a leaf's relationship that must be joined."""
@@ -230,7 +233,7 @@ class _Leaves:
                 if self._taken(each, leaves) != taken or not self._can_subtract(each, taken):
                     return each
             for pair in combinations(alike, 2):
-                if frozenset(pair) not in self._apart:
+                if not self._are_apart(*pair):
                     return pair[1]
             groups.append(self._group(alike, leaves[alike[0]], taken))
         factors: list[LeafFactor] = []
@@ -327,13 +330,18 @@ class _Leaves:
     # ------------------------------------------------------------------ clashes
     def _clash(self, a: int, b: int) -> bool:
         """Must they differ, and would they not do so anyway?"""
-        key = (a, b)
-        if key not in self._clashes:
-            first, second = self._bound.relationships[a], self._bound.relationships[b]
-            self._clashes[key] = frozenset(key) in self._apart and self._meetings.can_meet(
-                first, second
-            )
-        return self._clashes[key]
+        if a not in self._clashes:
+            found, first = 0, self._bound.relationships[a]
+            near = self._apart[a] & self._meetings.near[a]
+            for each in self._bound.relationships if near else ():
+                if near >> each.position & 1 and self._meetings.can_meet(first, each):
+                    found |= 1 << each.position
+            self._clashes[a] = found
+        return bool(self._clashes[a] >> b & 1)
+
+    def _are_apart(self, a: int, b: int) -> bool:
+        """Must they differ?"""
+        return bool(self._apart[a] >> b & 1)
 
     def _any_clash(self, one: LeafGroup, other: LeafGroup) -> bool:
         return any(self._clash(*pair) for pair in product(one.relationships, other.relationships))
@@ -355,16 +363,14 @@ class _Leaves:
             self._types(each) <= self._types(leaf) and (each.directed or not leaf.directed)
             for each in relationships
         ) and all(
-            frozenset((a.position, b.position)) in self._apart
-            or self._types(a).isdisjoint(self._types(b))
+            self._are_apart(a.position, b.position) or self._types(a).isdisjoint(self._types(b))
             for a, b in combinations(relationships, 2)
         )
 
     def _both(self, one: LeafGroup, other: LeafGroup) -> LeafFactor | None:
         """Two groups as one factor, where what they have in common can be counted."""
         all_apart = all(
-            frozenset(pair) in self._apart
-            for pair in product(one.relationships, other.relationships)
+            self._are_apart(*pair) for pair in product(one.relationships, other.relationships)
         )
         masked = {*one.relationships, *other.relationships} & self._masks.relationships.keys()
         if not all_apart or masked:
@@ -377,11 +383,12 @@ class _Leaves:
             return None
         # What is taken from one only, for the other one is in another clause, would be in common.
         for each in {*one.taken} ^ {*other.taken}:
-            pairs = [frozenset((each, first.position)), frozenset((each, second.position))]
             overlaps = not self._types(self._bound.relationships[each]).isdisjoint(
                 self._types(first)
             )
-            if overlaps and not all(pair in self._apart for pair in pairs):
+            if overlaps and not all(
+                self._are_apart(each, leaf.position) for leaf in (first, second)
+            ):
                 return None
         return LeafFactor((one, other), tuple(sorted({*one.taken} & {*other.taken})))
 

@@ -18,7 +18,7 @@ from gpugda.device.extend import MOST_LINKS
 from gpugda.execute.extend_tests import is_single, most_parallel, type_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+    from collections.abc import Callable, Collection, Iterable, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.candidates import Candidates
@@ -357,21 +357,19 @@ def without_tests(
     tests: Sequence[RowTest], chosen: Sequence[WeighedNodes], bound: BoundQuery
 ) -> tuple[RowTest, ...]:
     """The tests but for those between chosen nodes, which never fail or are counted."""
-    owner: Mapping[int, int] = {
-        each.position: node
-        for group in chosen
-        for node in group
-        for each in bound.relationships
-        if node in (each.source, each.target)
-    }
+    owner: list[int | None] = [None] * len(bound.relationships)
+    for node in (node for group in chosen for node in group):
+        for each in bound.relationships:
+            if node in (each.source, each.target):
+                owner[each.position] = node
     like = {node for group in chosen for node in group[1:]}
-    kept = []
-    for test in tests:
+
+    def is_kept(test: RowTest) -> bool:
         if test.on_nodes:
-            kept.append(test)
-            continue
-        owners = [owner.get(test.left), owner.get(test.right)]
-        if like & set(owners) or (None not in owners and owners[0] != owners[1]):
-            continue
-        kept.append(test)
-    return tuple(kept)
+            return True
+        left, right = owner[test.left], owner[test.right]
+        if left in like or right in like:
+            return False
+        return left is None or right is None or left == right
+
+    return tuple(test for test in tests if is_kept(test))
