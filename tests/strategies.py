@@ -131,6 +131,10 @@ def query_texts(draw: Any) -> QueryCase:
     return writer.finish(clauses)
 
 
+_FAN = 4
+"""Relationships of a fan."""
+
+
 @dataclass
 class _Writer:
     draw: Callable[[st.SearchStrategy[Any]], Any]
@@ -156,13 +160,23 @@ class _Writer:
     # -------------------------------------------------------------- patterns
     def match(self) -> str:
         self.used = []
-        patterns = [self.pattern() for _ in range(self.choose([1, 1, 2, 3]))]
+        if self.budget >= _FAN and self.chance(15):
+            patterns = self.fan()
+        else:
+            patterns = [self.pattern() for _ in range(self.choose([1, 1, 2, 3]))]
         where = f" WHERE {self.predicate(2)}" if self.variables and self.chance(40) else ""
         return f"MATCH {', '.join(patterns)}{where}"
 
     @property
     def variables(self) -> list[str]:
         return self.nodes + self.relationships
+
+    def fan(self) -> list[str]:
+        """Query nodes with relationships to the same two, or one: what counting multiplies."""
+        self.budget -= _FAN
+        ends = self.choose([("a", "b"), ("a", "b"), ("a", "a")])
+        fans = [(spoke, end) for spoke in ("c", "d") for end in ends]
+        return [f"{self.node(spoke)}{self.relationship()}{self.node(end)}" for spoke, end in fans]
 
     def pattern(self) -> str:
         length = min(self.budget, self.choose([0, 1, 1, 2, 2, 3, 4]))
@@ -172,8 +186,9 @@ class _Writer:
             parts += [self.relationship(), self.node()]
         return "".join(parts)
 
-    def node(self) -> str:
-        name = self.choose(["", "a", "b", "c", "d", "e", "`my node`"])
+    def node(self, name: str | None = None) -> str:
+        if name is None:
+            name = self.choose(["", "a", "b", "c", "d", "e", "`my node`"])
         inside = self.labels(LABELS) if self.chance(12) else ""
         inside += self.inline(name, replace(self, nodes=[*self.nodes, name]))
         if name and name not in self.nodes:
@@ -239,7 +254,8 @@ class _Writer:
             right = self.predicate(depth - 1)
             return f"({left} {kind} {right})" if self.chance(70) else f"{left} {kind} {right}"
         kinds = [self.compare, self.compare, self.entities, self.texts, self.is_null, self.is_in]
-        return str(self.choose([*kinds, self.has_label, self.flag, self.chain, self.function])())
+        kinds += [self.has_label, self.flag, self.chain, self.function, self.in_order]
+        return str(self.choose(kinds)())
 
     def compare(self) -> str:
         sign = self.choose(["=", "<>", "<", "<=", ">", ">="])
@@ -253,6 +269,19 @@ class _Writer:
         first, second = self.choose(["<", "<=", "=", ">"]), self.choose(["<", "<=", "<>", "="])
         low, high = self.choose(["0", "-1", "$one"]), self.choose(["2", "3.0"])
         return f"{low} {first} {self.property()} {second} {high}"
+
+    def in_order(self) -> str:
+        """Values of two or three variables, as the join compares them."""
+        nodes = self.draw(st.permutations(self.nodes or self.relationships))[:3]
+        sign = self.choose(["<", "<=", "<>", ">", "="])
+        if self.nodes and self.chance(40):
+            self.ids.extend(nodes)
+            values = [f"id({node})" for node in nodes]
+        else:
+            key = self.choose(["x", "y", "name"] if self.nodes else ["x", "name"])
+            values = [f"{node}.{key}" for node in nodes]
+        pairs = zip(values, [*values[1:], values[0]][: max(1, len(values) - 1)], strict=False)
+        return " AND ".join(f"{left} {sign} {right}" for left, right in pairs)
 
     def entities(self) -> str:
         kinds = [names for names in (self.nodes, self.relationships) if names]
