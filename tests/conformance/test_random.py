@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -48,7 +50,8 @@ WAYS: dict[str, dict[str, Any]] = {
 
 @given(GRAPHS_AND_QUERIES, st.sets(st.sampled_from(sorted(WAYS))))
 def test_device_equals_reference(example: tuple[Any, list[QueryCase]], ways: set[str]) -> None:
-    (nodes, relationships), cases = example
+    (nodes, relationships), texts = example
+    cases = [case for text in texts for case in _with_other_parameters(text)]
     with (
         pytest.MonkeyPatch.context() as patch,
         gpugda.connect(_source(nodes, relationships)) as accelerator,
@@ -61,6 +64,13 @@ def test_device_equals_reference(example: tuple[Any, list[QueryCase]], ways: set
             for strategy in STRATEGIES:
                 found = _answer(accelerator, case, engine="gpu", strategy=strategy)
                 _compare(accelerator, case, found, expected)
+
+
+def _with_other_parameters(case: QueryCase) -> Iterator[QueryCase]:
+    """The case, and what is asked of the plan, and of what is kept with it, by other values."""
+    yield case
+    if "$" in case.text and not case.is_window:
+        yield replace(case, parameters=case.parameters | {"one": 2, "text": "ab", "numbers": [3]})
 
 
 def _compare(accelerator: Any, case: QueryCase, found: Any, expected: Any) -> None:
