@@ -11,6 +11,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from neo4j.time import Date, DateTime
 
 NodeSpec = tuple[tuple[str, ...], dict[str, Any]]
 RelationshipSpec = tuple[int, str, int, dict[str, Any]]
@@ -28,6 +29,7 @@ TEXTS = ("", "a", "ab", "b", "B", "Äb", "aé", "日本", "a b", "ﬁn", "𝄞a"
 INTEGERS = (-1, 0, 1, 2, 3, 2**53, 2**53 + 1)
 FLOATS = (-0.5, 0.0, -0.0, 1.0, 2.0, 2.5, float(2**53), math.inf)
 ODD_FLOATS = (math.nan, 1.0, -math.inf)
+DAYS = (Date(2020, 1, 1), Date(2020, 1, 2), DateTime(2020, 1, 2), DateTime(2020, 1, 2, 3))
 LISTS = ([], [1], [1, 2], [2, 1], [1.0], ["a"], ["a", "b"], [True])
 
 
@@ -78,6 +80,7 @@ def _node_properties(values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[s
             "name": st.sampled_from(TEXTS),
             "flag": st.booleans(),
             "list": st.sampled_from(LISTS),
+            "day": st.sampled_from(DAYS),
         },
     )
 
@@ -238,7 +241,7 @@ class _Writer:
 
     # -------------------------------------------------------------- expressions
     def _properties(self) -> list[str]:
-        keys = ["x", "x", "x", "y", "name", "name", "flag", "list", "nowhere"]
+        keys = ["x", "x", "x", "y", "name", "name", "flag", "list", "day", "nowhere"]
         keys += [] if self.groups else ["z"]
         return [f"{variable}.{key}" for variable in self.variables for key in keys]
 
@@ -278,7 +281,7 @@ class _Writer:
             self.ids.extend(nodes)
             values = [f"id({node})" for node in nodes]
         else:
-            key = self.choose(["x", "y", "name"] if self.nodes else ["x", "name"])
+            key = self.choose(["x", "y", "name", "day"] if self.nodes else ["x", "name"])
             values = [f"{node}.{key}" for node in nodes]
         pairs = zip(values, [*values[1:], values[0]][: max(1, len(values) - 1)], strict=False)
         return " AND ".join(f"{left} {sign} {right}" for left, right in pairs)
