@@ -11,6 +11,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+from neo4j.time import Date, DateTime
 
 NodeSpec = tuple[tuple[str, ...], dict[str, Any]]
 RelationshipSpec = tuple[int, str, int, dict[str, Any]]
@@ -28,6 +29,7 @@ TEXTS = ("", "a", "ab", "b", "B", "Äb", "aé", "日本", "a b", "ﬁn", "𝄞a"
 INTEGERS = (-1, 0, 1, 2, 3, 2**53, 2**53 + 1)
 FLOATS = (-0.5, 0.0, -0.0, 1.0, 2.0, 2.5, float(2**53), math.inf)
 ODD_FLOATS = (math.nan, 1.0, -math.inf)
+DAYS = (Date(2020, 1, 1), Date(2020, 1, 2), DateTime(2020, 1, 2), DateTime(2020, 1, 2, 3))
 LISTS = ([], [1], [1, 2], [2, 1], [1.0], ["a"], ["a", "b"], [True])
 
 
@@ -78,6 +80,7 @@ def _node_properties(values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[s
             "name": st.sampled_from(TEXTS),
             "flag": st.booleans(),
             "list": st.sampled_from(LISTS),
+            "day": st.sampled_from(DAYS),
         },
     )
 
@@ -131,6 +134,10 @@ def query_texts(draw: Any) -> QueryCase:
     return writer.finish(clauses)
 
 
+_FAN = 4
+"""Relationships of a fan."""
+
+
 @dataclass
 class _Writer:
     draw: Callable[[st.SearchStrategy[Any]], Any]
@@ -156,13 +163,23 @@ class _Writer:
     # -------------------------------------------------------------- patterns
     def match(self) -> str:
         self.used = []
-        patterns = [self.pattern() for _ in range(self.choose([1, 1, 2, 3]))]
+        if self.budget >= _FAN and self.chance(15):
+            patterns = self.fan()
+        else:
+            patterns = [self.pattern() for _ in range(self.choose([1, 1, 2, 3]))]
         where = f" WHERE {self.predicate(2)}" if self.variables and self.chance(40) else ""
         return f"MATCH {', '.join(patterns)}{where}"
 
     @property
     def variables(self) -> list[str]:
         return self.nodes + self.relationships
+
+    def fan(self) -> list[str]:
+        """Query nodes with relationships to the same two, or one: what counting multiplies."""
+        self.budget -= _FAN
+        ends = self.choose([("a", "b"), ("a", "b"), ("a", "a")])
+        fans = [(spoke, end) for spoke in ("c", "d") for end in ends]
+        return [f"{self.node(spoke)}{self.relationship()}{self.node(end)}" for spoke, end in fans]
 
     def pattern(self) -> str:
         length = min(self.budget, self.choose([0, 1, 1, 2, 2, 3, 4]))
@@ -172,8 +189,9 @@ class _Writer:
             parts += [self.relationship(), self.node()]
         return "".join(parts)
 
-    def node(self) -> str:
-        name = self.choose(["", "a", "b", "c", "d", "e", "`my node`"])
+    def node(self, name: str | None = None) -> str:
+        if name is None:
+            name = self.choose(["", "a", "b", "c", "d", "e", "`my node`"])
         inside = self.labels(LABELS) if self.chance(12) else ""
         inside += self.inline(name, replace(self, nodes=[*self.nodes, name]))
         if name and name not in self.nodes:
@@ -223,7 +241,7 @@ class _Writer:
 
     # -------------------------------------------------------------- expressions
     def _properties(self) -> list[str]:
-        keys = ["x", "x", "x", "y", "name", "name", "flag", "list", "nowhere"]
+        keys = ["x", "x", "x", "y", "name", "name", "flag", "list", "day", "nowhere"]
         keys += [] if self.groups else ["z"]
         return [f"{variable}.{key}" for variable in self.variables for key in keys]
 
@@ -239,11 +257,12 @@ class _Writer:
             right = self.predicate(depth - 1)
             return f"({left} {kind} {right})" if self.chance(70) else f"{left} {kind} {right}"
         kinds = [self.compare, self.compare, self.entities, self.texts, self.is_null, self.is_in]
-        return str(self.choose([*kinds, self.has_label, self.flag, self.chain, self.function])())
+        kinds += [self.has_label, self.flag, self.chain, self.function, self.in_order]
+        return str(self.choose(kinds)())
 
     def compare(self) -> str:
         sign = self.choose(["=", "<>", "<", "<=", ">", ">="])
-        constant = self.choose(["1", "2", "1.5", "-1", "'a'", "'Äb'", "true", "$one", "$text"])
+        constant = self.choose(["1", "2", "1.5", "-1", "'a'", "true", *["$one"] * 3, "$text"])
         constants = [constant, "null", "$none", "9007199254740993", "-0.0"]
         other = self.property() if self.chance(40) else self.choose([constant, *constants])
         sides = [self.property(), other]
@@ -253,6 +272,19 @@ class _Writer:
         first, second = self.choose(["<", "<=", "=", ">"]), self.choose(["<", "<=", "<>", "="])
         low, high = self.choose(["0", "-1", "$one"]), self.choose(["2", "3.0"])
         return f"{low} {first} {self.property()} {second} {high}"
+
+    def in_order(self) -> str:
+        """Values of two or three variables, as the join compares them."""
+        nodes = self.draw(st.permutations(self.nodes or self.relationships))[:3]
+        sign = self.choose(["<", "<=", "<>", ">", "="])
+        if self.nodes and self.chance(40):
+            self.ids.extend(nodes)
+            values = [f"id({node})" for node in nodes]
+        else:
+            key = self.choose(["x", "y", "name", "day"] if self.nodes else ["x", "name"])
+            values = [f"{node}.{key}" for node in nodes]
+        pairs = zip(values, [*values[1:], values[0]][: max(1, len(values) - 1)], strict=False)
+        return " AND ".join(f"{left} {sign} {right}" for left, right in pairs)
 
     def entities(self) -> str:
         kinds = [names for names in (self.nodes, self.relationships) if names]

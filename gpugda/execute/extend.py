@@ -275,7 +275,9 @@ class ExtendStrategy(DeviceStrategy):
         core = bound if product is None else product.core
         masked = (tuple(masks.nodes), tuple(masks.relationships), masks.comparisons)
         explored = candidates.explored
-        key = (id(bound), tuple(order), weighed, masked, wanted, counting, explored)
+        # Which row of the matrix is whose depends on how many nodes the predicates leave.
+        rows = tuple(candidates.rows.items())
+        key = (id(bound), tuple(order), rows, weighed, masked, wanted, counting, explored)
         known = self._compiled.get(key)
         # Kept with its query: else another one could have come to lie at the same place.
         if known is None or known[0] is not bound:

@@ -710,6 +710,25 @@ def test_candidates_are_kept_for_the_same_query_and_masks(context, monkeypatch):
     assert count(strategy, plan, NO_MASKS) == 36
 
 
+def test_steps_of_a_query_whose_bitmaps_lie_elsewhere(context):
+    """Masks decide where the filter starts, though they leave the same nodes, in one order."""
+    random = np.random.default_rng(2)
+    ends = random.integers(0, 8, (30, 2)).tolist()
+    graph = make_graph([("", {})] * 32, [(a, "R", b, {}) for a, b in ends])
+    plan = make_plan(
+        [Node(cardinality=32.0)] * 3,
+        [Relationship(0, 1), Relationship(1, 2), Relationship(2, 0)],
+    )
+    alone = ~np.uint32(0xFF)  # have no relationships
+    some, others = np.array([0b111110], dtype=np.uint32), np.array([0b11110001], dtype=np.uint32)
+    strategy = strategy_for(context, graph)
+    for nodes in ({0: some | alone, 1: others}, {0: some, 1: others | alone}):
+        masks = Masks(nodes, {})
+        expected = all_embeddings(graph, plan, masks)
+        assert found_by(strategy, plan, masks) == expected
+        assert count(strategy, plan, masks) == expected.total()
+
+
 def test_a_query_without_candidates_is_known_again(context, monkeypatch):
     strategy = strategy_for(context, dense_graph(6))
     plan = make_plan([Node()] * 2, [Relationship(0, 1)])
