@@ -40,10 +40,11 @@ from gpugda.types import first_line
 
 if TYPE_CHECKING:
     from gpugda.answer.on_graph import GraphAnswer
+    from gpugda.answer.on_snapshot import RanAhead
     from gpugda.answer.request import Request
     from gpugda.answer.routing import Router
     from gpugda.execute.device_session import DeviceSession
-    from gpugda.live.keeper import SnapshotKeeper
+    from gpugda.live.keeper import Admission, SnapshotKeeper
     from gpugda.loading import LoadedGraph
     from gpugda.plan.plan import Plan
     from gpugda.plan.route import Verdict
@@ -133,6 +134,13 @@ class ServerAnswers:
         plan = loaded.plan(self._checked(request), request.strategy)
         return self._router.described(request, plan, loaded, self._keeper)
 
+    def expected_seconds(self, request: Request) -> float:
+        """What the engine that would answer is expected to take."""
+        loaded = self._snapshot.newest()
+        plan = loaded.plan(self._checked(request), request.strategy)
+        verdict = self._router.decide(request, plan, loaded, self._keeper)
+        return verdict.device_seconds if verdict.engine == "gpu" else verdict.native_seconds
+
     # ------------------------------------------------------------------ auto
     def _offer(self, request: Request) -> Result | Declined:
         refused = self._cannot_run(request)
@@ -164,18 +172,16 @@ class ServerAnswers:
         if verdict.engine == "native":
             self._open_soon(loaded)
             return Declined(verdict.reason)
-        fresh = self._fresh(request, verdict)
+        deadline = _patience(request, verdict)
+        ahead = self._snapshot.run_ahead(request, loaded, verdict.device_seconds, deadline)
+        fresh = self._fresh(request, verdict, ahead)
         if isinstance(fresh, Declined):
             return fresh
         late = self._load_properties_or_decline(request, fresh, verdict)
         if late is not None:
             return late
-        started = time.monotonic()
-        deadline = request.deadline
-        if verdict.give_up_after is not None:
-            budget = started + verdict.give_up_after
-            deadline = budget if deadline is None else min(deadline, budget)
-        found = self._snapshot.answer(request, fresh, "gpu", deadline)
+        deadline = _patience(request, verdict)
+        found = self._snapshot.answer(request, fresh, "gpu", deadline, ahead)
         if found is None:
             self._keeper.refresh_soon()
             return Declined("the database changed while the query ran")
@@ -233,9 +239,10 @@ class ServerAnswers:
             raise UnsupportedQueryError(outside, construct="a part of the graph that was not read")
         return query
 
-    def _fresh(self, request: Request, verdict: Verdict) -> LoadedGraph | Declined:
-        with request.stage("probe"):
-            admission = self._keeper.admit()
+    def _fresh(
+        self, request: Request, verdict: Verdict, ahead: RanAhead | None
+    ) -> LoadedGraph | Declined:
+        admission = self._admission(request, ahead)
         request.notes["freshness"] = admission.reason
         if admission.loaded is not None:
             return admission.loaded
@@ -251,6 +258,12 @@ class ServerAnswers:
             return loaded
         self._keeper.refresh_soon()
         return Declined(f"{admission.reason}; it is read anew in the background")
+
+    def _admission(self, request: Request, ahead: RanAhead | None) -> Admission:
+        if ahead is not None:
+            return ahead.admission
+        with request.stage("probe"):
+            return self._keeper.admit()
 
     def _load_properties_or_decline(
         self, request: Request, loaded: LoadedGraph, verdict: Verdict
@@ -281,13 +294,14 @@ class ServerAnswers:
                 f"{query.mode} is Neo4j's own: use engine='native', or explain() for ours."
             )
         for _ in range(ATTEMPTS):
-            loaded = self._demanded_snapshot(request)
+            ahead = self._demanded_ahead(request, engine)
+            loaded = self._demanded_snapshot(request, ahead)
             missing = missing_properties(loaded.graph, property_needs(query))
             with request.stage("properties"):
                 there = not missing or self._snapshot.load(loaded, missing)
             found = None
             if there:
-                found = self._snapshot.answer(request, loaded, engine, request.deadline)
+                found = self._snapshot.answer(request, loaded, engine, request.deadline, ahead)
             if found is not None:
                 return found.result(request, reason=f"engine={engine!r} was asked for")
             self._refuse_if_manual()
@@ -296,9 +310,17 @@ class ServerAnswers:
             "it; use engine='auto', which leaves the query to Neo4j then."
         )
 
-    def _demanded_snapshot(self, request: Request) -> LoadedGraph:
-        with request.stage("probe"):
-            admission = self._keeper.admit()
+    def _demanded_ahead(self, request: Request, engine: str) -> RanAhead | None:
+        loaded = self._keeper.loaded
+        if engine != "gpu" or loaded is None:
+            return None
+        with request.stage("plan"):
+            plan = loaded.plan(request.prepared(), request.strategy)
+            expected = self._router.decide(request, plan, loaded, self._keeper).device_seconds
+        return self._snapshot.run_ahead(request, loaded, expected, request.deadline)
+
+    def _demanded_snapshot(self, request: Request, ahead: RanAhead | None) -> LoadedGraph:
+        admission = self._admission(request, ahead)
         if admission.loaded is not None:
             request.notes["freshness"] = admission.reason
             return admission.loaded
@@ -358,6 +380,14 @@ class ServerAnswers:
         """Ends work in the background and closes the connection."""
         self._keeper.close()
         self._server.close()
+
+
+def _patience(request: Request, verdict: Verdict) -> float | None:
+    """When the device is given up: at the request's own deadline or before."""
+    if verdict.give_up_after is None:
+        return request.deadline
+    budget = time.monotonic() + verdict.give_up_after
+    return budget if request.deadline is None else min(request.deadline, budget)
 
 
 def _usual_seconds(request: Request, found: GraphAnswer) -> float:

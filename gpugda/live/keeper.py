@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,9 @@ _REST = 2.0
 steady writes at most a third of the time is spent on refreshing."""
 
 _LONGEST_REST = 300.0
+
+_PROBES = 16
+"""Probes under way beside their queries, at most; further ones wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ class SnapshotKeeper:
         self._shelf = shelf
         self._progress = StoppableProgress(progress)
         self._background = BackgroundWork("gpugda-refresh")
+        self._probes = ThreadPoolExecutor(_PROBES, thread_name_prefix="gpugda-probe")
         self._refreshing = threading.Lock()
         self._loaded: LoadedGraph | None = None
         self._newest_at = 0.0  # when the snapshot was last known to be the newest state
@@ -103,16 +108,25 @@ class SnapshotKeeper:
         loaded = self._loaded
         if loaded is None:
             return Admission(None, self._why_none())
-        if self.freshness.policy == "manual":
-            return Admission(loaded, "manual freshness: as of the last refresh")
-        if loaded.version is None:
-            return self._admit_without_version(loaded)
-        age = time.monotonic() - self._newest_at
-        if self.freshness.policy == "max_age" and age <= self.freshness.seconds:
-            return Admission(loaded, f"{self.freshness}: known to be the newest {age:.2g} s ago")
-        if self._known_newer:
-            return Admission(None, "the database changed since the snapshot")
-        return self._admit_by_probe(loaded)
+        return self._admit_unasked(loaded) or self._admit_by_probe(loaded)
+
+    @property
+    def must_ask(self) -> bool:
+        """Whether `admit` would send a probe now."""
+        return self._loaded is not None and self._admit_unasked(self._loaded) is None
+
+    def ask(self) -> Callable[[], Admission]:
+        """As `admit`, but the probe is only sent: what is returned waits for it, and may raise.
+
+        What its caller does meanwhile takes no time, if the server is as long about it.
+        """
+        loaded = self._loaded
+        if loaded is None or self._admit_unasked(loaded) is not None:
+            return self.admit
+        try:
+            return self._probes.submit(self._admit_by_probe, loaded).result
+        except RuntimeError:  # closed meanwhile, or the system gives no more threads
+            return self.admit
 
     def confirm(self, loaded: LoadedGraph) -> bool:
         """Whether the database still is in the snapshot's state: what was read since belongs to it.
@@ -208,8 +222,23 @@ class SnapshotKeeper:
         """Ends what runs in the background."""
         self._progress.stop()
         self._background.close()
+        # Not waited for: a server that is silent keeps a probe until its connection is closed.
+        self._probes.shutdown(wait=False, cancel_futures=True)
 
     # ------------------------------------------------------------------ inside
+    def _admit_unasked(self, loaded: LoadedGraph) -> Admission | None:
+        """What needs no probe to be judged, None where one is needed."""
+        if self.freshness.policy == "manual":
+            return Admission(loaded, "manual freshness: as of the last refresh")
+        if loaded.version is None:
+            return self._admit_without_version(loaded)
+        age = time.monotonic() - self._newest_at
+        if self.freshness.policy == "max_age" and age <= self.freshness.seconds:
+            return Admission(loaded, f"{self.freshness}: known to be the newest {age:.2g} s ago")
+        if self._known_newer:
+            return Admission(None, "the database changed since the snapshot")
+        return None
+
     def _admit_without_version(self, loaded: LoadedGraph) -> Admission:
         if self.freshness.policy == "strict":
             return Admission(

@@ -272,3 +272,45 @@ def test_what_is_to_be_kept_waits_for_what_is_under_way(make):
     released.set()
     assert keeper.wait(5)
     assert shelf.kept == [loaded, loaded]
+
+
+def test_asking_does_not_wait(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server)
+    assert not keeper.must_ask
+    assert keeper.ask()().loaded is None
+    loaded = keeper.refresh()
+    assert keeper.must_ask
+    answered, probe = threading.Event(), server.probe
+
+    def slow(timeout=None):
+        assert answered.wait(5)
+        return probe()
+
+    server.probe = slow
+    admission = keeper.ask()
+    server.commit()  # before the server answers: the state that it tells is this one
+    answered.set()
+    assert admission().loaded is None
+    assert not keeper.must_ask  # what is known to be old needs no probe
+    assert keeper.refresh() is not loaded
+
+
+def test_asking_is_only_sent_where_it_must(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    for freshness in ("manual", "max_age=1h"):
+        keeper = make(server, freshness)
+        loaded = keeper.refresh()
+        asked = server.count("probe")
+        assert not keeper.must_ask
+        assert keeper.ask()().loaded is loaded
+        assert server.count("probe") == asked
+
+
+def test_after_closing_the_question_is_asked_by_the_caller(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server)
+    loaded = keeper.refresh()
+    keeper.close()
+    assert keeper.ask()().loaded is loaded
+    assert not [t for t in threading.enumerate() if t.name.startswith("gpugda-probe")]
