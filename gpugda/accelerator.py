@@ -42,6 +42,7 @@ class _Answers(Protocol):
     def try_device(self, request: Request) -> Result | Declined: ...
     def plan(self, request: Request) -> Plan: ...
     def route(self, request: Request) -> tuple[str, ...]: ...
+    def expected_seconds(self, request: Request) -> float: ...
     def refresh(self) -> None: ...
     def complete(self) -> LoadedGraph: ...
     def status(self) -> dict[str, Any]: ...
@@ -175,10 +176,15 @@ class Accelerator:
         """
         request = self._request(query, None, {}, strategy, None)
         plan = self._answers.plan(request)
-        return Explanation(plan, self._answers.route(request))
+        seconds = self._answers.expected_seconds(request)
+        return Explanation(plan, self._answers.route(request), seconds)
 
     def estimate(self, query: str | QueryGraph) -> Estimate:
-        """Rows, bytes on the device and seconds, estimated from statistics; runs nothing.
+        """Rows, bytes on the device and seconds; runs nothing.
+
+        Rows and bytes come from statistics of the graph. The seconds are of the engine that would
+        answer, by rates that `calibrate` measured, else by those of a usual device and server, and
+        by what the same text took before.
 
         Raises:
             QueryError: As `run` does for the text.

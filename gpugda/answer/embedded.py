@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from gpugda.answer.device_costs import DeviceCosts
 from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
 from gpugda.calibration.device import device_rates
 from gpugda.errors import ConfigurationError
@@ -39,6 +40,7 @@ class EmbeddedAnswers:
         self._session = session
         self._progress = progress
         self._loaded = load(source, progress)
+        self._device = DeviceCosts(session)
 
     @property
     def loaded(self) -> LoadedGraph:
@@ -74,6 +76,10 @@ class EmbeddedAnswers:
         """Why which engine would answer: there is only one."""
         return ()
 
+    def expected_seconds(self, request: Request) -> float:
+        """What the device is expected to take."""
+        return self._device.seconds(request, self.plan(request), self._loaded.graph)
+
     def refresh(self) -> None:
         """Reads the source again."""
         self._loaded = load(self._source, self._progress)
@@ -88,7 +94,8 @@ class EmbeddedAnswers:
 
     def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
         """Measures the device."""
-        return {"device": asdict(device_rates(self._session, again=again))}
+        self._device.rates = device_rates(self._session, again=again)
+        return {"device": asdict(self._device.rates)}
 
     def close(self) -> None:
         """Nothing is open."""
