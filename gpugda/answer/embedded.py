@@ -12,6 +12,7 @@ from gpugda.errors import ConfigurationError
 from gpugda.loading import LoadedGraph, load
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from gpugda.answer.request import Request
@@ -67,6 +68,13 @@ class EmbeddedAnswers:
     def try_device(self, request: Request) -> Result:
         """As `run` on the device: there is nobody else to leave it to."""
         return self.run(request, "gpu")
+
+    def covers(self, bookmarks: Iterable[str]) -> bool:
+        """No bookmark names a state of an embedded graph."""
+        return not list(bookmarks)
+
+    def observe_native(self, text: str, seconds: float | None) -> None:
+        """There is no database whose time could matter."""
 
     def plan(self, request: Request) -> Plan:
         """The plan of a query."""

@@ -113,14 +113,14 @@ class SnapshotAnswers:
             return None
         if missing_properties(loaded.graph, property_needs(request.prepared())):
             return None
-        asked = self._keeper.ask()
         failed, found = None, None
-        try:
-            found = answer_on_device(request, loaded, self._session, deadline)
-        except (QueryError, DeviceError) as error:  # maybe only of a state that is gone
-            failed = error
-        with request.stage("probe"):
-            admission = asked()
+        with self._keeper.asking() as answer:
+            try:
+                found = answer_on_device(request, loaded, self._session, deadline)
+            except (QueryError, DeviceError) as error:  # maybe only of a state that is gone
+                failed = error
+            with request.stage("probe"):
+                admission = answer()
         if failed is not None and admission.loaded is loaded:
             raise failed
         return RanAhead(loaded, found, admission)

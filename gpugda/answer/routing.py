@@ -88,7 +88,11 @@ class Router:
 
     def record_native(self, request: Request, seconds: float) -> None:
         """The database took so long."""
-        self._history.add_native(request.text, seconds)
+        self.observe_native(request.text, seconds)
+
+    def observe_native(self, text: str, seconds: float | None) -> None:
+        """The database answered a text, in so many seconds if that is known."""
+        self._history.add_native(text, seconds)
 
     def calibrate(self, *, again: bool = False) -> tuple[DeviceRates, ServerRates]:
         """Measures the device and the server, unless their rates are kept from an earlier time.

@@ -39,6 +39,8 @@ from gpugda.query.property_needs import property_needs
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gpugda.answer.on_graph import GraphAnswer
     from gpugda.answer.on_snapshot import RanAhead
     from gpugda.answer.request import Request
@@ -118,6 +120,19 @@ class ServerAnswers:
         """The device's answer, or why the database should be asked; nothing but reads was sent."""
         request.notes["database"] = self._server.facts.database
         return self._offer(request)
+
+    def covers(self, bookmarks: Iterable[str]) -> bool:
+        """Whether the snapshot is of the state of all bookmarks; else it soon is, if it may be."""
+        versions = [self._server.version_in(bookmark) for bookmark in bookmarks]
+        known = [version for version in versions if version is not None]
+        covered = [self._keeper.covers(version) for version in known]
+        if not all(covered) and self._keeper.freshness.policy != "manual":
+            self._keeper.refresh_soon()
+        return len(known) == len(versions) and all(covered)
+
+    def observe_native(self, text: str, seconds: float | None) -> None:
+        """The database answered a text that it was asked by somebody else."""
+        self._router.observe_native(text, seconds)
 
     def plan(self, request: Request) -> Plan:
         """The plan of a query on the snapshot, however old it is.

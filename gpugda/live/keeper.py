@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from gpugda.live.reading import read_snapshot
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from gpugda.config import Freshness
     from gpugda.live.reading import SnapshotShelf
@@ -31,9 +31,6 @@ _REST = 2.0
 steady writes at most a third of the time is spent on refreshing."""
 
 _LONGEST_REST = 300.0
-
-_PROBES = 16
-"""Probes under way beside their queries, at most; further ones wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +66,6 @@ class SnapshotKeeper:
         self._shelf = shelf
         self._progress = StoppableProgress(progress)
         self._background = BackgroundWork("gpugda-refresh")
-        self._probes = ThreadPoolExecutor(_PROBES, thread_name_prefix="gpugda-probe")
         self._refreshing = threading.Lock()
         self._loaded: LoadedGraph | None = None
         self._newest_at = 0.0  # when the snapshot was last known to be the newest state
@@ -115,18 +111,19 @@ class SnapshotKeeper:
         """Whether `admit` would send a probe now."""
         return self._loaded is not None and self._admit_unasked(self._loaded) is None
 
-    def ask(self) -> Callable[[], Admission]:
-        """As `admit`, but the probe is only sent: what is returned waits for it, and may raise.
+    @contextmanager
+    def asking(self) -> Iterator[Callable[[], Admission]]:
+        """As `admit`, but a probe is only sent: what this gives waits for its answer.
 
-        What its caller does meanwhile takes no time, if the server is as long about it.
+        What is done in between costs no time, if the server is as long about it.
         """
         loaded = self._loaded
         if loaded is None or self._admit_unasked(loaded) is not None:
-            return self.admit
-        try:
-            return self._probes.submit(self._admit_by_probe, loaded).result
-        except RuntimeError:  # closed meanwhile, or the system gives no more threads
-            return self.admit
+            yield self.admit
+            return
+        asked_at = time.monotonic()
+        with self._server.asking() as answer:
+            yield lambda: self._judge(loaded, answer(), asked_at)
 
     def confirm(self, loaded: LoadedGraph) -> bool:
         """Whether the database still is in the snapshot's state: what was read since belongs to it.
@@ -139,6 +136,14 @@ class SnapshotKeeper:
         asked_at = time.monotonic()
         self.observe(self._server.probe(), asked_at)
         return loaded is self._loaded and not self._known_newer
+
+    def covers(self, version: DatabaseVersion) -> bool:
+        """Whether the snapshot is of that state or of a later one; takes note of it."""
+        self.observe(version)
+        ours = None if self._loaded is None else self._loaded.version
+        if ours is None or ours.database_id != version.database_id:
+            return False
+        return version.transaction <= ours.transaction
 
     def observe(self, version: DatabaseVersion | None, at: float | None = None) -> None:
         """Takes note of a state of the database that an answer carried.
@@ -222,8 +227,6 @@ class SnapshotKeeper:
         """Ends what runs in the background."""
         self._progress.stop()
         self._background.close()
-        # Not waited for: a server that is silent keeps a probe until its connection is closed.
-        self._probes.shutdown(wait=False, cancel_futures=True)
 
     # ------------------------------------------------------------------ inside
     def _admit_unasked(self, loaded: LoadedGraph) -> Admission | None:
@@ -251,7 +254,11 @@ class SnapshotKeeper:
 
     def _admit_by_probe(self, loaded: LoadedGraph) -> Admission:
         asked_at = time.monotonic()
-        version = self._server.probe()
+        return self._judge(loaded, self._server.probe(), asked_at)
+
+    def _judge(
+        self, loaded: LoadedGraph, version: DatabaseVersion | None, asked_at: float
+    ) -> Admission:
         self.observe(version, asked_at)
         if version is None:
             return Admission(None, "the server did not tell its newest transaction")

@@ -576,3 +576,33 @@ def test_a_silent_server_ends_what_ran_ahead_of_it(ready):
     ready.server.probe = lost
     with pytest.raises(SourceError, match="cannot be reached"):
         ask(ready, COUNT, "gpu")
+
+
+# ------------------------------------------------------------------ for callers with bookmarks
+def test_a_snapshot_that_is_too_old_for_bookmarks_is_read_anew(open_answers):
+    opened = open_answers(freshness="max_age=1h")
+    opened.keeper._rest_until = 0.0
+    assert opened.answers.covers(["bookmark 9", "bookmark 10"])
+    assert opened.server.count("read") == 1
+    opened.server.commit(without=[22])
+    assert not opened.answers.covers(["bookmark 10", "bookmark 11"])
+    assert opened.keeper.wait(5)
+    assert opened.answers.covers(["bookmark 10", "bookmark 11"])
+    assert ask(opened, COUNT, "gpu").values() == [[1]]
+
+
+def test_a_bookmark_of_another_kind_is_not_covered_and_nothing_is_read_for_it(open_answers):
+    opened = open_answers(freshness="max_age=1h")
+    opened.keeper._rest_until = 0.0
+    assert not opened.answers.covers(["bookmark 10", "of another server"])
+    assert opened.keeper.wait(5)
+    assert opened.server.count("read") == 1
+
+
+def test_manual_freshness_reads_nothing_for_a_bookmark(open_answers):
+    opened = open_answers(freshness="manual")
+    opened.keeper._rest_until = 0.0
+    opened.server.commit(without=[22])
+    assert not opened.answers.covers(["bookmark 11"])
+    assert opened.keeper.wait(5)
+    assert opened.server.count("read") == 1

@@ -138,6 +138,16 @@ def test_the_first_native_run_is_known_to_include_planning():
     assert history.observed("q").native == 0.01
 
 
+def test_runs_whose_time_nobody_knows_count_as_runs():
+    history = History()
+    history.add_native("q", None)
+    assert history.observed("q") == Observed(planned=True)
+    history.add_native("q", None)
+    assert history.observed("q") == Observed(planned=True, native_runs=1)
+    history.add_native("q", 0.01)
+    assert history.observed("q") == Observed(planned=True, native=0.01, native_runs=2)
+
+
 def test_a_cold_start_is_forgotten_and_noise_is_outvoted():
     history = History()
     for seconds, typical in ((3.0, 3.0), (0.01, 0.01), (0.02, 0.02), (0.5, 0.02), (0.011, 0.02)):
