@@ -338,9 +338,15 @@ def test_awaited():
             )
             assert "extend" in str(await accelerator.explain(CHAIN))
             await accelerator.refresh()
-            return first.values(), second.values()
+            third = await accelerator.try_device(CHAIN, timeout=60)
+            assert (await accelerator.estimate(CHAIN)).seconds > 0
+            assert (await accelerator.status())["nodes"] > 0
+            assert accelerator.covers([])
+            assert not accelerator.covers(["FB:a-bookmark"])
+            accelerator.observe_native(CHAIN, 0.1)
+            return first.values(), second.values(), third.values()
 
-    assert asyncio.run(main()) == (ROWS, ROWS)
+    assert asyncio.run(main()) == (ROWS, ROWS, ROWS)
 
 
 def test_the_default_accelerator_comes_from_the_environment(people, tmp_path, monkeypatch):
