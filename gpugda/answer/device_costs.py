@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from gpugda.answer.linker import check_linker
+from gpugda.calibration.device import device_rates
 from gpugda.calibration.kept import default_device_rates, kept_device_rates
 from gpugda.plan.rates import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.route import RouteInput
@@ -47,9 +49,18 @@ class DeviceCosts:
             self._rates = kept_device_rates(info) or default_device_rates(info)
         return self._rates
 
-    @rates.setter
-    def rates(self, measured: DeviceRates) -> None:
-        self._rates = measured
+    def measure(self, *, again: bool = False) -> DeviceRates:
+        """Measures the rates, unless they are kept from an earlier time.
+
+        Args:
+            again: Measure all the same.
+
+        Raises:
+            DeviceError: There is no device, or it failed.
+        """
+        check_linker(self._session)
+        self._rates = device_rates(self._session, again=again)
+        return self._rates
 
     def opening_seconds(self, graph: DataGraph) -> float:
         """What it takes until the device is open and holds the graph."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gpugda.answer.device_costs import DeviceCosts
 from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
-from gpugda.calibration.device import device_rates
 from gpugda.errors import ConfigurationError
 from gpugda.loading import LoadedGraph, load
 
@@ -102,8 +101,7 @@ class EmbeddedAnswers:
 
     def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
         """Measures the device."""
-        self._device.rates = device_rates(self._session, again=again)
-        return {"device": asdict(self._device.rates)}
+        return {"device": asdict(self._device.measure(again=again))}
 
     def close(self) -> None:
         """Nothing is open."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gpugda.answer.device_costs import DeviceCosts, row_limit
-from gpugda.calibration.device import device_rates
 from gpugda.calibration.kept import kept_server_rates
 from gpugda.calibration.server import server_rates
 from gpugda.errors import ConfigurationError
@@ -104,9 +103,9 @@ class Router:
             DeviceError: There is no device, or it failed.
             SourceError, neo4j.exceptions.Neo4jError: The server cannot be asked.
         """
-        self._device.rates = device_rates(self._session, again=again)
+        device = self._device.measure(again=again)
         self._server_rates = server_rates(self._server, again=again)
-        return self._device.rates, self._server_rates
+        return device, self._server_rates
 
     # -------------------------------------------------------------- inside
     def _input(
