@@ -344,7 +344,8 @@ class BoltConnection:
     @contextmanager
     def _first_session(self, *, impersonate: bool = True) -> Iterator[neo4j.Session]:
         with (
-            self.session(impersonate=impersonate) as session,
+            # What listens there may never say a word, in the handshake of TLS or in that of Bolt.
+            self.session(impersonate=impersonate, connect_seconds=CONNECT_SECONDS) as session,
             self.watch(session, _FACTS_SECONDS) as guard,
         ):
             try:
