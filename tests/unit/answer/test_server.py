@@ -606,3 +606,19 @@ def test_manual_freshness_reads_nothing_for_a_bookmark(open_answers):
     assert not opened.answers.covers(["bookmark 11"])
     assert opened.keeper.wait(5)
     assert opened.server.count("read") == 1
+
+
+def test_what_takes_the_database_too_long_to_find_out_is_known_to_take_long(open_answers):
+    def too_long():
+        raise QueryTimeoutError("2 s")
+
+    router = FakeRouter()
+    router.curious = True
+    opened = open_answers(router=router)
+    opened.server.during_native = too_long
+    assert ask(opened, COUNT).summary.engine == "gpu"
+    assert opened.keeper.wait(5)
+    assert opened.server.count("native") == 1
+    native = [seconds for kind, seconds in router.recorded if kind == "native"]
+    assert native == [2.0] * 3  # one for planning it, and enough to be taken for typical
+    assert opened.keeper.last_error is None
