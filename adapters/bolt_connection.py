@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,14 +18,17 @@ from .bolt_address import BoltAddress, parse_address
 from .bolt_bookmarks import version_of
 from .bolt_epoch import START_TIME, ServerEpoch
 from .bolt_errors import is_broken_connection, source_error
+from .bolt_pipelined import send_probe
 from .bolt_server import accepts_cypher_5, greet, read_facts
 from .bolt_watch import Watch, abandon
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from gpugda.ports import DatabaseVersion, ServerFacts
+
+    from .bolt_pipelined import SentProbe
 
 __all__ = ["CONNECT_SECONDS", "BoltConnection", "open_driver"]
 
@@ -208,6 +212,27 @@ class BoltConnection:
             self._known_ids.add(found.database_id)
         return found
 
+    @contextmanager
+    def asking(
+        self, timeout: float | None = None
+    ) -> Iterator[Callable[[], DatabaseVersion | None]]:
+        """As `probe`, sent on entering; what this gives waits for the answer, once.
+
+        Whatever goes wrong on the way is left to `probe`, which then asks anew.
+        """
+        with ExitStack() as stack:
+            receive = self._sent(stack, timeout)
+
+            def answer() -> DatabaseVersion | None:
+                found = None if receive is None else receive()
+                stack.close()  # so that it is this connection that is asked again
+                if found is None:
+                    return self.probe(timeout)
+                self._known_ids.add(found.database_id)
+                return found
+
+            yield answer
+
     def recheck(self) -> None:
         """Finds the facts anew: privileges and the default Cypher version move no bookmark."""
         with self.check("asking what the server is"):
@@ -269,6 +294,31 @@ class BoltConnection:
                 raise
             return _of_process(found, epoch)
 
+    def _sent(
+        self, stack: ExitStack, timeout: float | None
+    ) -> Callable[[], DatabaseVersion | None] | None:
+        """Sends a probe in a session that the stack closes; None where only `probe` will do."""
+        if not self.facts.has_bookmarks or self.facts.clustered or self._facts_may_be_old():
+            return None
+        seconds = _PROBE_SECONDS if timeout is None else timeout
+        try:
+            session = stack.enter_context(self.session(connect_seconds=seconds))
+            stack.enter_context(self.watch(session, seconds))
+            sent = send_probe(session, self.database, self._impersonated_user)
+        except (Neo4jError, DriverError):
+            return None
+        return None if sent is None else partial(self._received, sent)
+
+    def _received(self, sent: SentProbe) -> DatabaseVersion | None:
+        """The state that the answer tells; None if it does not, or not of which process."""
+        try:
+            bookmarks = sent.receive()
+        except (Neo4jError, DriverError):
+            return None
+        epoch = self._epoch.known_for(sent.link)
+        found = version_of(bookmarks) if epoch else None
+        return None if found is None else _of_process(found, epoch)
+
     def _facts_may_be_old(self) -> bool:
         """Where there are privileges they are read anew every minute."""
         judged = self.facts.product == "Neo4j" and self.facts.edition != "community"
@@ -294,7 +344,8 @@ class BoltConnection:
     @contextmanager
     def _first_session(self, *, impersonate: bool = True) -> Iterator[neo4j.Session]:
         with (
-            self.session(impersonate=impersonate) as session,
+            # What listens there may never say a word, in the handshake of TLS or in that of Bolt.
+            self.session(impersonate=impersonate, connect_seconds=CONNECT_SECONDS) as session,
             self.watch(session, _FACTS_SECONDS) as guard,
         ):
             try:

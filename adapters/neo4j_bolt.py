@@ -16,7 +16,7 @@ from .bolt_connection import BoltConnection, open_driver
 from .bolt_native import run_native
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     import numpy as np
@@ -102,6 +102,16 @@ class BoltSource:
     def probe(self, timeout: float | None = None) -> DatabaseVersion | None:
         """The newest committed state, one round trip; None if the server cannot tell."""
         return self._connection.probe(timeout)
+
+    def asking(
+        self, timeout: float | None = None
+    ) -> AbstractContextManager[Callable[[], DatabaseVersion | None]]:
+        """As `probe`, sent on entering; what this gives waits for the answer."""
+        return self._connection.asking(timeout)
+
+    def version_in(self, bookmark: str) -> DatabaseVersion | None:
+        """The state that a bookmark names; None if it is of another database, or of a new form."""
+        return self._connection.version_of([bookmark])
 
     def read(
         self, progress: Progress, *, gentle: bool = False

@@ -20,7 +20,7 @@ from gpugda.ports import DatabaseServer, GraphSource, Progress, SilentProgress
 from gpugda.snapshot.store import save_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gpugda.answer.declined import Declined
     from gpugda.loading import LoadedGraph
@@ -40,8 +40,11 @@ class _Answers(Protocol):
     def loaded(self) -> LoadedGraph | None: ...
     def run(self, request: Request, engine: str) -> Result: ...
     def try_device(self, request: Request) -> Result | Declined: ...
+    def covers(self, bookmarks: Iterable[str]) -> bool: ...
+    def observe_native(self, text: str, seconds: float | None) -> None: ...
     def plan(self, request: Request) -> Plan: ...
     def route(self, request: Request) -> tuple[str, ...]: ...
+    def expected_seconds(self, request: Request) -> float: ...
     def refresh(self) -> None: ...
     def complete(self) -> LoadedGraph: ...
     def status(self) -> dict[str, Any]: ...
@@ -166,6 +169,25 @@ class Accelerator:
         with self._said_if_closed():
             return self._answers.try_device(request)
 
+    def covers(self, bookmarks: Iterable[str]) -> bool:
+        """Whether the snapshot is of the state of all these bookmarks, or of a later one.
+
+        For callers of `try_device` whose freshness is not ``"strict"``; sends nothing. Where the
+        snapshot is older it is read anew in the background, unless its freshness is ``"manual"``.
+        """
+        self._check_usable()
+        return self._answers.covers(bookmarks)
+
+    def observe_native(self, text: str, seconds: float | None = None) -> None:
+        """The database answered a query that `try_device` declined: the planner learns from it.
+
+        Args:
+            text: The query.
+            seconds: How long it took to the last row, None if that is not known.
+        """
+        self._check_usable()
+        self._answers.observe_native(text, seconds)
+
     def explain(self, query: str | QueryGraph, *, strategy: str | None = None) -> Explanation:
         """How a query would be answered, by which engine and why; runs nothing. Print it.
 
@@ -175,10 +197,15 @@ class Accelerator:
         """
         request = self._request(query, None, {}, strategy, None)
         plan = self._answers.plan(request)
-        return Explanation(plan, self._answers.route(request))
+        seconds = self._answers.expected_seconds(request)
+        return Explanation(plan, self._answers.route(request), seconds)
 
     def estimate(self, query: str | QueryGraph) -> Estimate:
-        """Rows, bytes on the device and seconds, estimated from statistics; runs nothing.
+        """Rows, bytes on the device and seconds; runs nothing.
+
+        Rows and bytes come from statistics of the graph. The seconds are of the engine that would
+        answer, by rates that `calibrate` measured, else by those of a usual device and server, and
+        by what the same text took before.
 
         Raises:
             QueryError: As `run` does for the text.

@@ -13,9 +13,10 @@ from gpugda.config import default_source
 from gpugda.sources import adapter, resolve_source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from gpugda.plan.explain import Explanation
+    from gpugda.answer.declined import Declined
+    from gpugda.plan.explain import Estimate, Explanation
     from gpugda.ports import GraphSource, Progress
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.result import Result
@@ -246,9 +247,37 @@ class AsyncAccelerator:
         """
         return await asyncio.to_thread(self._accelerator.run, query, parameters, **options)
 
+    async def try_device(
+        self,
+        query: str | QueryGraph,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,
+    ) -> Result | Declined:
+        """Like `Accelerator.try_device`, awaited; cancelling does as with `run`."""
+        return await asyncio.to_thread(
+            self._accelerator.try_device, query, parameters, timeout=timeout
+        )
+
+    def covers(self, bookmarks: Iterable[str]) -> bool:
+        """Like `Accelerator.covers`, which waits for nothing."""
+        return self._accelerator.covers(bookmarks)
+
+    def observe_native(self, text: str, seconds: float | None = None) -> None:
+        """Like `Accelerator.observe_native`, which waits for nothing."""
+        self._accelerator.observe_native(text, seconds)
+
     async def explain(self, query: str | QueryGraph) -> Explanation:
         """Like `Accelerator.explain`, awaited."""
         return await asyncio.to_thread(self._accelerator.explain, query)
+
+    async def estimate(self, query: str | QueryGraph) -> Estimate:
+        """Like `Accelerator.estimate`, awaited."""
+        return await asyncio.to_thread(self._accelerator.estimate, query)
+
+    async def status(self) -> dict[str, Any]:
+        """Like `Accelerator.status`, awaited."""
+        return await asyncio.to_thread(self._accelerator.status)
 
     async def refresh(self) -> None:
         """Like `Accelerator.refresh`, awaited."""

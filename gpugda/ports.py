@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -229,6 +229,17 @@ class DatabaseServer(GraphSource, Protocol):
         Raises:
             SourceError: The server cannot be reached, or refuses.
         """
+
+    def asking(
+        self, timeout: float | None = None
+    ) -> AbstractContextManager[Callable[[], DatabaseVersion | None]]:
+        """As `probe`, which is sent on entering; what this gives is called to wait for the answer.
+
+        By the same thread, once, before leaving. A server that cannot do both apart is asked then.
+        """
+
+    def version_in(self, bookmark: str) -> DatabaseVersion | None:
+        """The state that a bookmark names, without asking; None if it is not of this database."""
 
     def read_properties(
         self,

@@ -22,6 +22,7 @@ class FakeDevice:
         self.declines = None
         self.error = None
         self.covered = ()
+        self.native = []
         self.closed = False
 
     def try_device(self, query, parameters, *, timeout=None):
@@ -34,6 +35,9 @@ class FakeDevice:
 
     def covers(self, bookmarks):
         return set(bookmarks) <= set(self.covered)
+
+    def observe_native(self, text, seconds=None):
+        self.native.append((text, seconds))
 
     def status(self):
         return {"nodes": 1}

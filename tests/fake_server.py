@@ -94,8 +94,17 @@ class FakeServer:
         self.calls.append(("probe",))
         return self._version() if self.facts.has_bookmarks else None
 
-    def _version(self):
-        return DatabaseVersion(self.database_id, self.transaction, f"bookmark {self.transaction}")
+    @contextmanager
+    def asking(self, timeout=None):
+        yield lambda: self.probe()
+
+    def version_in(self, bookmark):
+        kind, _, number = bookmark.partition(" ")
+        return self._version(int(number)) if kind == "bookmark" else None
+
+    def _version(self, transaction=None):
+        number = self.transaction if transaction is None else transaction
+        return DatabaseVersion(self.database_id, number, f"bookmark {number}")
 
     @contextmanager
     def read(self, progress, *, gentle=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import weakref
 from typing import TYPE_CHECKING, Any, Self
 
@@ -55,7 +56,10 @@ class AsyncAcceleratedDriver:
         found = await asyncio.to_thread(self._gate.offer, call.database, call.statement, bookmarks)
         if found is None:
             args, kwargs = call.with_time_left(args, kwargs)
+            started = time.perf_counter()
             returned = await self._driver.execute_query(*args, **kwargs)
+            seconds = time.perf_counter() - started
+            self._gate.answered_by_server(call.database, call.statement, seconds)
             await self._note_bookmarks(call)
             return returned
         result = AsyncAcceleratedResult(found)

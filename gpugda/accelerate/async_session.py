@@ -43,7 +43,7 @@ class AsyncAcceleratedSession:
 
     async def run(self, query: Any, parameters: Any = None, **kwargs: Any) -> Any:
         """As the session's: an auto-commit transaction."""
-        statement = statement_of(query, parameters, kwargs)
+        statement, offered = statement_of(query, parameters, kwargs), None
         if statement is not None and await self._is_ready():
             bookmarks = await self._bookmarks()
             found = await asyncio.to_thread(
@@ -52,11 +52,13 @@ class AsyncAcceleratedSession:
             if found is not None:
                 self._state.answered(found)
                 return AsyncAcceleratedResult(found)
-            query = statement.for_driver(query)
+            offered, query = statement, statement.for_driver(query)
         else:
             self._gate.passed("a session that is busy or closed, or no plain query")
         self._state.asked_server()
         self._state.last = await self._session.run(query, parameters, **kwargs)
+        if offered is not None:
+            self._gate.answered_by_server(self._state.database, offered)
         return self._state.last
 
     async def begin_transaction(self, *args: Any, **kwargs: Any) -> Any:
@@ -171,7 +173,7 @@ class AsyncAcceleratedTransaction:
             found = await asyncio.to_thread(self._state.offer, statement)
             if found is not None:
                 return AsyncAcceleratedResult(found)
-        self._state.went_to_server()
+        self._state.went_to_server(statement)
         return await self._transaction.run(query, parameters, **kwparameters)
 
     async def commit(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from typing import TYPE_CHECKING, Any, Self
 
@@ -55,7 +56,10 @@ class AcceleratedDriver:
         found = self._gate.offer(call.database, call.statement, self._bookmarks(call))
         if found is None:
             args, kwargs = call.with_time_left(args, kwargs)
+            started = time.perf_counter()
             returned = self._driver.execute_query(*args, **kwargs)
+            seconds = time.perf_counter() - started
+            self._gate.answered_by_server(call.database, call.statement, seconds)
             self._note_bookmarks(call)
             return returned
         transformer = for_our_result(call.transformer, neo4j.Result, Result)

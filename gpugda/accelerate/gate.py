@@ -12,7 +12,7 @@ from gpugda.answer.declined import Declined
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from gpugda.accelerate.lanes import Device, Lanes
+    from gpugda.accelerate.lanes import Lanes
     from gpugda.accelerate.statement import Statement
     from gpugda.result.result import Result
 
@@ -59,6 +59,23 @@ class Gate:
         self.tally.count_accelerated()
         return found
 
+    def answered_by_server(
+        self, database: str | None, statement: Statement, seconds: float | None = None
+    ) -> None:
+        """The server answered what was offered: the planner takes note.
+
+        Args:
+            database: Name, None for the home database.
+            statement: What was asked.
+            seconds: To the last row; None where the caller reads rows as they come.
+        """
+        try:
+            device = self._lanes.get(database)
+            if not isinstance(device, str):
+                device.observe_native(statement.text, seconds)
+        except Exception as error:
+            logger.info("a time was not noted: %s", error, exc_info=True)
+
     def passed(self, reason: str) -> None:
         """Takes note of a statement that goes to the database."""
         logger.debug("passed through: %s", reason)
@@ -84,13 +101,8 @@ class Gate:
             return Declined(device)
         if not self.known_bookmarks.all_known(bookmarks):
             return Declined("bookmarks that this driver did not receive go to the server first")
-        if bookmarks and not self._strict and not _covers(device, bookmarks):
+        if bookmarks and not self._strict and not device.covers(bookmarks):
             return Declined("the snapshot may be older than the bookmarks")
         return device.try_device(
             statement.text, statement.parameters, timeout=statement.seconds_left()
         )
-
-
-def _covers(device: Device, bookmarks: Collection[str]) -> bool:
-    covers = getattr(device, "covers", None)
-    return covers is not None and bool(covers(bookmarks))

@@ -32,6 +32,9 @@ class Device(Protocol):
     def covers(self, bookmarks: Iterable[str]) -> bool:
         """Whether its snapshot is of the state of all bookmarks, or of a later one."""
 
+    def observe_native(self, text: str, seconds: float | None = None) -> None:
+        """The database answered a query that it declined, in so many seconds if that is known."""
+
     def status(self) -> dict[str, Any]:
         """What is known of it."""
 

@@ -41,17 +41,19 @@ class AcceleratedSession:
 
     def run(self, query: Any, parameters: Any = None, **kwargs: Any) -> Any:
         """As the session's: an auto-commit transaction."""
-        statement = statement_of(query, parameters, kwargs)
+        statement, offered = statement_of(query, parameters, kwargs), None
         if statement is not None and self._is_ready():
             found = self._gate.offer(self._state.database, statement, self._bookmarks())
             if found is not None:
                 self._state.answered(found)
                 return found
-            query = statement.for_driver(query)
+            offered, query = statement, statement.for_driver(query)
         else:
             self._gate.passed("a session that is busy or closed, or no plain query")
         self._state.asked_server()
         self._state.last = self._session.run(query, parameters, **kwargs)
+        if offered is not None:
+            self._gate.answered_by_server(self._state.database, offered)
         return self._state.last
 
     def begin_transaction(self, *args: Any, **kwargs: Any) -> Any:

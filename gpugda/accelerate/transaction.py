@@ -65,9 +65,11 @@ class TransactionState:
             self._results.append(found)
         return found
 
-    def went_to_server(self) -> None:
-        """From now on all statements do."""
+    def went_to_server(self, offered: Statement | None) -> None:
+        """From now on all statements do; this one after the device had declined it, if given."""
         self._on_server = True
+        if offered is not None:
+            self.gate.answered_by_server(self.database, offered)
 
     def end(self) -> None:
         """The transaction is over; results are no longer readable, as the driver's are not."""
@@ -104,7 +106,7 @@ class AcceleratedTransaction:
         found = None if statement is None else self._state.offer(statement)
         if found is not None:
             return found
-        self._state.went_to_server()
+        self._state.went_to_server(statement)
         return self._transaction.run(query, parameters, **kwparameters)
 
     def commit(self) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from gpugda.answer.device_costs import DeviceCosts
 from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
-from gpugda.calibration.device import device_rates
 from gpugda.errors import ConfigurationError
 from gpugda.loading import LoadedGraph, load
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from gpugda.answer.request import Request
@@ -39,6 +40,7 @@ class EmbeddedAnswers:
         self._session = session
         self._progress = progress
         self._loaded = load(source, progress)
+        self._device = DeviceCosts(session)
 
     @property
     def loaded(self) -> LoadedGraph:
@@ -66,6 +68,13 @@ class EmbeddedAnswers:
         """As `run` on the device: there is nobody else to leave it to."""
         return self.run(request, "gpu")
 
+    def covers(self, bookmarks: Iterable[str]) -> bool:
+        """No bookmark names a state of an embedded graph."""
+        return not list(bookmarks)
+
+    def observe_native(self, text: str, seconds: float | None) -> None:
+        """There is no database whose time could matter."""
+
     def plan(self, request: Request) -> Plan:
         """The plan of a query."""
         return self._loaded.plan(request.prepared(), request.strategy)
@@ -73,6 +82,10 @@ class EmbeddedAnswers:
     def route(self, request: Request) -> tuple[str, ...]:
         """Why which engine would answer: there is only one."""
         return ()
+
+    def expected_seconds(self, request: Request) -> float:
+        """What the device is expected to take."""
+        return self._device.seconds(request, self.plan(request), self._loaded.graph)
 
     def refresh(self) -> None:
         """Reads the source again."""
@@ -88,7 +101,7 @@ class EmbeddedAnswers:
 
     def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
         """Measures the device."""
-        return {"device": asdict(device_rates(self._session, again=again))}
+        return {"device": asdict(self._device.measure(again=again))}
 
     def close(self) -> None:
         """Nothing is open."""

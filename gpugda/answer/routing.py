@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gpugda.calibration.device import device_rates
-from gpugda.calibration.kept import default_device_rates, kept_device_rates, kept_server_rates
+from gpugda.answer.device_costs import DeviceCosts, row_limit
+from gpugda.calibration.kept import kept_server_rates
 from gpugda.calibration.server import server_rates
 from gpugda.errors import ConfigurationError
 from gpugda.plan.history import History
-from gpugda.plan.rates import CPU_DEVICE, LOCAL_SERVER
+from gpugda.plan.rates import LOCAL_SERVER
 from gpugda.plan.route import RouteInput, Verdict, route_text
 from gpugda.plan.route_cost import is_worth_learning, judge_by_cost
 from gpugda.plan.route_density import judge_by_density
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpugda.answer.request import Request
-    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.device_session import DeviceSession
     from gpugda.live.keeper import SnapshotKeeper
     from gpugda.loading import LoadedGraph
@@ -35,13 +34,6 @@ RULES: Final[dict[str, Callable[[RouteInput], Verdict]]] = {
     "density": judge_by_density,
 }
 """By the names that ``planner=`` takes."""
-
-
-_OPEN_SECONDS: Final = 0.25
-"""Opening the device, once in a process; kernels compiled before lie on disk."""
-
-_COPIED_PER_SECOND: Final = 1e8
-"""Relationships of a graph that are copied to the device."""
 
 
 class Router:
@@ -65,7 +57,7 @@ class Router:
         self._session = session
         self._server = server
         self._history = History()
-        self._device_rates: DeviceRates | None = None
+        self._device = DeviceCosts(session)
         self._server_rates: ServerRates | None = None
 
     def decide(
@@ -95,7 +87,11 @@ class Router:
 
     def record_native(self, request: Request, seconds: float) -> None:
         """The database took so long."""
-        self._history.add_native(request.text, seconds)
+        self.observe_native(request.text, seconds)
+
+    def observe_native(self, text: str, seconds: float | None) -> None:
+        """The database answered a text, in so many seconds if that is known."""
+        self._history.add_native(text, seconds)
 
     def calibrate(self, *, again: bool = False) -> tuple[DeviceRates, ServerRates]:
         """Measures the device and the server, unless their rates are kept from an earlier time.
@@ -107,9 +103,9 @@ class Router:
             DeviceError: There is no device, or it failed.
             SourceError, neo4j.exceptions.Neo4jError: The server cannot be asked.
         """
-        self._device_rates = device_rates(self._session, again=again)
+        device = self._device.measure(again=again)
         self._server_rates = server_rates(self._server, again=again)
-        return self._device_rates, self._server_rates
+        return device, self._server_rates
 
     # -------------------------------------------------------------- inside
     def _input(
@@ -119,29 +115,16 @@ class Router:
         return RouteInput(
             plan,
             graph.statistics,
-            self._rates_of_device(),
+            self._device.rates,
             self._rates_of_server(),
             entity_columns=_entity_columns(query),
             entities_known=graph.node_properties.complete
             and (graph.relationship_properties.complete or not _shows_relationships(query)),
             observed=self._history.observed(request.text),
             probes=1 if keeper.freshness.policy == "strict" else 0,
-            limit=_limit(query, request),
-            opening_seconds=self._opening_seconds(graph),
+            limit=row_limit(request),
+            opening_seconds=self._device.opening_seconds(graph),
         )
-
-    def _opening_seconds(self, graph: DataGraph) -> float:
-        if self._session.is_ready(graph):
-            return 0.0
-        return _OPEN_SECONDS + graph.relationship_count / _COPIED_PER_SECOND
-
-    def _rates_of_device(self) -> DeviceRates:
-        if self._device_rates is None:
-            if not self._session.is_open:
-                return CPU_DEVICE  # to ask which one it is would mean to open it
-            info = self._session.info
-            self._device_rates = kept_device_rates(info) or default_device_rates(info)
-        return self._device_rates
 
     def _rates_of_server(self) -> ServerRates:
         if self._server_rates is None:
@@ -157,13 +140,3 @@ def _shows_relationships(query: Query) -> bool:
     names = {relationship.name for relationship in query.graph.relationships}
     shown = (column.expression for column in query.columns)
     return any(isinstance(each, ast.Variable) and each.name in names for each in shown)
-
-
-def _limit(query: Query, request: Request) -> int | None:
-    match query.limit:
-        case ast.Literal(value=int(number)):
-            return number
-        case ast.Parameter(name=name):
-            value = request.values.get(name)
-            return value if isinstance(value, int) else None
-    return None

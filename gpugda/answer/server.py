@@ -19,6 +19,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.declined import Declined
+from gpugda.answer.linker import check_linker
 from gpugda.answer.native import answer_natively
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
 from gpugda.answer.projection import leads_outside
@@ -39,11 +40,14 @@ from gpugda.query.property_needs import property_needs
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gpugda.answer.on_graph import GraphAnswer
+    from gpugda.answer.on_snapshot import RanAhead
     from gpugda.answer.request import Request
     from gpugda.answer.routing import Router
     from gpugda.execute.device_session import DeviceSession
-    from gpugda.live.keeper import SnapshotKeeper
+    from gpugda.live.keeper import Admission, SnapshotKeeper
     from gpugda.loading import LoadedGraph
     from gpugda.plan.plan import Plan
     from gpugda.plan.route import Verdict
@@ -118,6 +122,19 @@ class ServerAnswers:
         request.notes["database"] = self._server.facts.database
         return self._offer(request)
 
+    def covers(self, bookmarks: Iterable[str]) -> bool:
+        """Whether the snapshot is of the state of all bookmarks; else it soon is, if it may be."""
+        versions = [self._server.version_in(bookmark) for bookmark in bookmarks]
+        known = [version for version in versions if version is not None]
+        covered = [self._keeper.covers(version) for version in known]
+        if not all(covered) and self._keeper.freshness.policy != "manual":
+            self._keeper.refresh_soon()
+        return len(known) == len(versions) and all(covered)
+
+    def observe_native(self, text: str, seconds: float | None) -> None:
+        """The database answered a text that it was asked by somebody else."""
+        self._router.observe_native(text, seconds)
+
     def plan(self, request: Request) -> Plan:
         """The plan of a query on the snapshot, however old it is.
 
@@ -132,6 +149,13 @@ class ServerAnswers:
         loaded = self._snapshot.newest()
         plan = loaded.plan(self._checked(request), request.strategy)
         return self._router.described(request, plan, loaded, self._keeper)
+
+    def expected_seconds(self, request: Request) -> float:
+        """What the engine that would answer is expected to take."""
+        loaded = self._snapshot.newest()
+        plan = loaded.plan(self._checked(request), request.strategy)
+        verdict = self._router.decide(request, plan, loaded, self._keeper)
+        return verdict.device_seconds if verdict.engine == "gpu" else verdict.native_seconds
 
     # ------------------------------------------------------------------ auto
     def _offer(self, request: Request) -> Result | Declined:
@@ -164,18 +188,16 @@ class ServerAnswers:
         if verdict.engine == "native":
             self._open_soon(loaded)
             return Declined(verdict.reason)
-        fresh = self._fresh(request, verdict)
+        deadline = _patience(request, verdict)
+        ahead = self._snapshot.run_ahead(request, loaded, verdict.device_seconds, deadline)
+        fresh = self._fresh(request, verdict, ahead)
         if isinstance(fresh, Declined):
             return fresh
         late = self._load_properties_or_decline(request, fresh, verdict)
         if late is not None:
             return late
-        started = time.monotonic()
-        deadline = request.deadline
-        if verdict.give_up_after is not None:
-            budget = started + verdict.give_up_after
-            deadline = budget if deadline is None else min(deadline, budget)
-        found = self._snapshot.answer(request, fresh, "gpu", deadline)
+        deadline = _patience(request, verdict)
+        found = self._snapshot.answer(request, fresh, "gpu", deadline, ahead)
         if found is None:
             self._keeper.refresh_soon()
             return Declined("the database changed while the query ran")
@@ -191,6 +213,7 @@ class ServerAnswers:
 
     def _open(self, loaded: LoadedGraph) -> None:
         try:
+            check_linker(self._session)
             self._session.prepare(loaded.graph)
         except GpugdaError as error:
             self._unusable = True
@@ -204,9 +227,15 @@ class ServerAnswers:
         """
         for _ in range(_LEARNING_RUNS):
             started = time.perf_counter()
-            self._server.run_native(
-                request.text, request.values, timeout=_LEARNING_SECONDS, read_only=True
-            )
+            try:
+                self._server.run_native(
+                    request.text, request.values, timeout=_LEARNING_SECONDS, read_only=True
+                )
+            except QueryTimeoutError:
+                # That is an answer, too; else somebody would wait for it to be found out.
+                for _ in range(_LEARNING_RUNS):
+                    self._router.record_native(request, _LEARNING_SECONDS)
+                return
             self._router.record_native(request, time.perf_counter() - started)
 
     def _cannot_run(self, request: Request) -> Declined | None:
@@ -233,9 +262,10 @@ class ServerAnswers:
             raise UnsupportedQueryError(outside, construct="a part of the graph that was not read")
         return query
 
-    def _fresh(self, request: Request, verdict: Verdict) -> LoadedGraph | Declined:
-        with request.stage("probe"):
-            admission = self._keeper.admit()
+    def _fresh(
+        self, request: Request, verdict: Verdict, ahead: RanAhead | None
+    ) -> LoadedGraph | Declined:
+        admission = self._admission(request, ahead)
         request.notes["freshness"] = admission.reason
         if admission.loaded is not None:
             return admission.loaded
@@ -251,6 +281,12 @@ class ServerAnswers:
             return loaded
         self._keeper.refresh_soon()
         return Declined(f"{admission.reason}; it is read anew in the background")
+
+    def _admission(self, request: Request, ahead: RanAhead | None) -> Admission:
+        if ahead is not None:
+            return ahead.admission
+        with request.stage("probe"):
+            return self._keeper.admit()
 
     def _load_properties_or_decline(
         self, request: Request, loaded: LoadedGraph, verdict: Verdict
@@ -281,13 +317,14 @@ class ServerAnswers:
                 f"{query.mode} is Neo4j's own: use engine='native', or explain() for ours."
             )
         for _ in range(ATTEMPTS):
-            loaded = self._demanded_snapshot(request)
+            ahead = self._demanded_ahead(request, engine)
+            loaded = self._demanded_snapshot(request, ahead)
             missing = missing_properties(loaded.graph, property_needs(query))
             with request.stage("properties"):
                 there = not missing or self._snapshot.load(loaded, missing)
             found = None
             if there:
-                found = self._snapshot.answer(request, loaded, engine, request.deadline)
+                found = self._snapshot.answer(request, loaded, engine, request.deadline, ahead)
             if found is not None:
                 return found.result(request, reason=f"engine={engine!r} was asked for")
             self._refuse_if_manual()
@@ -296,9 +333,17 @@ class ServerAnswers:
             "it; use engine='auto', which leaves the query to Neo4j then."
         )
 
-    def _demanded_snapshot(self, request: Request) -> LoadedGraph:
-        with request.stage("probe"):
-            admission = self._keeper.admit()
+    def _demanded_ahead(self, request: Request, engine: str) -> RanAhead | None:
+        loaded = self._keeper.loaded
+        if engine != "gpu" or loaded is None:
+            return None
+        with request.stage("plan"):
+            plan = loaded.plan(request.prepared(), request.strategy)
+            expected = self._router.decide(request, plan, loaded, self._keeper).device_seconds
+        return self._snapshot.run_ahead(request, loaded, expected, request.deadline)
+
+    def _demanded_snapshot(self, request: Request, ahead: RanAhead | None) -> LoadedGraph:
+        admission = self._admission(request, ahead)
         if admission.loaded is not None:
             request.notes["freshness"] = admission.reason
             return admission.loaded
@@ -358,6 +403,14 @@ class ServerAnswers:
         """Ends work in the background and closes the connection."""
         self._keeper.close()
         self._server.close()
+
+
+def _patience(request: Request, verdict: Verdict) -> float | None:
+    """When the device is given up: at the request's own deadline or before."""
+    if verdict.give_up_after is None:
+        return request.deadline
+    budget = time.monotonic() + verdict.give_up_after
+    return budget if request.deadline is None else min(request.deadline, budget)
 
 
 def _usual_seconds(request: Request, found: GraphAnswer) -> float:

@@ -11,18 +11,15 @@ from gpugda.bench.cases import Case
 from gpugda.errors import ConfigurationError, QueryError
 from gpugda.query import ast
 from gpugda.query.prepare import prepare
+from gpugda.query.statements import EntryReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gpugda.query.query_graph import Query
 
-__all__ = ["cases_of_file", "read_parameters", "split_statements"]
+__all__ = ["cases_of_file", "read_parameters"]
 
-# What a semicolon may stand in without ending a statement.
-_WHOLE = re.compile(
-    r"""//[^\n\r]*|/\*.*?(?:\*/|\Z)|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|;""", re.DOTALL
-)
 _COMMENT = re.compile(
     r"(?P<comment>//[^\n\r]*|/\*.*?(?:\*/|\Z))|'(?:[^'\\]|\\.)*'|`[^`]*`", re.DOTALL
 )
@@ -31,14 +28,6 @@ _WRITES = re.compile(
     r"\b(?:CREATE|MERGE|DELETE|SET|REMOVE|DROP|FOREACH|LOAD|ALTER|GRANT|REVOKE|DENY)\b",
     re.IGNORECASE,
 )
-
-
-def split_statements(text: str) -> list[str]:
-    """Statements separated by semicolons, without those that are empty or only comments."""
-    cuts = [match.start() for match in _WHOLE.finditer(text) if match[0] == ";"]
-    starts, ends = [0, *(cut + 1 for cut in cuts)], [*cuts, len(text)]
-    parts = [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
-    return [part for part in parts if _without_comments(part)]
 
 
 def read_parameters(path: str | None) -> dict[str, Any]:
@@ -62,12 +51,24 @@ def cases_of_file(path: str, parameters: Mapping[str, Any]) -> list[Case]:
     """The cases of a query file.
 
     Raises:
-        ConfigurationError: It cannot be read, holds no query, or one that writes.
+        ConfigurationError: It cannot be read, holds no query, one that writes, or a command.
     """
-    statements = split_statements(_read(path, "--queries"))
+    statements = _statements(_read(path, "--queries"))
     if not statements:
         raise ConfigurationError(f"--queries {path!r} holds no query.")
     return [_case(number, text, parameters) for number, text in enumerate(statements, start=1)]
+
+
+def _statements(text: str) -> list[str]:
+    reader = EntryReader()
+    entries = [*reader.feed(text), *reader.finish()]
+    for entry in entries:
+        if entry.is_command:
+            raise ConfigurationError(
+                f"Line {entry.line} holds {entry.text.split()[0]}, a command of the shell: the "
+                "benchmark takes queries only."
+            )
+    return [entry.text for entry in entries if _without_comments(entry.text)]
 
 
 def _read(path: str, option: str) -> str:

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
 from gpugda.cli.failures import say
-from gpugda.cli.statements import EntryReader
 from gpugda.errors import ConfigurationError
+from gpugda.query.statements import EntryReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gpugda.cli.statements import Entry
+    from gpugda.query.statements import Entry
 
 __all__ = ["Left", "open_script", "run_script"]
 

@@ -11,15 +11,15 @@ from gpugda.cli.failures import report, say
 from gpugda.cli.formats import Format
 from gpugda.cli.script import Left, open_script, run_script
 from gpugda.cli.shell_session import ShellSession
-from gpugda.cli.statements import EntryReader
 from gpugda.errors import ConfigurationError
+from gpugda.query.statements import EntryReader
 
 if TYPE_CHECKING:
     from typing import Protocol
 
     from gpugda.cli.options import SourceOptions
     from gpugda.cli.run import OutputOptions, QueryOptions
-    from gpugda.cli.statements import Entry
+    from gpugda.query.statements import Entry
 
     class Prompt(Protocol):
         """Where somebody types."""

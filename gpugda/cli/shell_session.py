@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpugda.accelerator import Accelerator
     from gpugda.cli.options import SourceOptions
     from gpugda.cli.run import OutputOptions, QueryOptions
-    from gpugda.cli.statements import Entry
+    from gpugda.query.statements import Entry
 
 __all__ = ["ShellSession"]
 

@@ -11,7 +11,7 @@ from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.output.defaults import create_output
 from pygments.lexers.graph import CypherLexer  # type: ignore[import-untyped]
 
-from gpugda.cli.statements import EntryReader
+from gpugda.query.statements import EntryReader
 
 if TYPE_CHECKING:
     from prompt_toolkit.buffer import Buffer

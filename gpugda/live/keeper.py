@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from gpugda.live.reading import read_snapshot
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from gpugda.config import Freshness
     from gpugda.live.reading import SnapshotShelf
@@ -103,16 +104,26 @@ class SnapshotKeeper:
         loaded = self._loaded
         if loaded is None:
             return Admission(None, self._why_none())
-        if self.freshness.policy == "manual":
-            return Admission(loaded, "manual freshness: as of the last refresh")
-        if loaded.version is None:
-            return self._admit_without_version(loaded)
-        age = time.monotonic() - self._newest_at
-        if self.freshness.policy == "max_age" and age <= self.freshness.seconds:
-            return Admission(loaded, f"{self.freshness}: known to be the newest {age:.2g} s ago")
-        if self._known_newer:
-            return Admission(None, "the database changed since the snapshot")
-        return self._admit_by_probe(loaded)
+        return self._admit_unasked(loaded) or self._admit_by_probe(loaded)
+
+    @property
+    def must_ask(self) -> bool:
+        """Whether `admit` would send a probe now."""
+        return self._loaded is not None and self._admit_unasked(self._loaded) is None
+
+    @contextmanager
+    def asking(self) -> Iterator[Callable[[], Admission]]:
+        """As `admit`, but a probe is only sent: what this gives waits for its answer.
+
+        What is done in between costs no time, if the server is as long about it.
+        """
+        loaded = self._loaded
+        if loaded is None or self._admit_unasked(loaded) is not None:
+            yield self.admit
+            return
+        asked_at = time.monotonic()
+        with self._server.asking() as answer:
+            yield lambda: self._judge(loaded, answer(), asked_at)
 
     def confirm(self, loaded: LoadedGraph) -> bool:
         """Whether the database still is in the snapshot's state: what was read since belongs to it.
@@ -125,6 +136,14 @@ class SnapshotKeeper:
         asked_at = time.monotonic()
         self.observe(self._server.probe(), asked_at)
         return loaded is self._loaded and not self._known_newer
+
+    def covers(self, version: DatabaseVersion) -> bool:
+        """Whether the snapshot is of that state or of a later one; takes note of it."""
+        self.observe(version)
+        ours = None if self._loaded is None else self._loaded.version
+        if ours is None or ours.database_id != version.database_id:
+            return False
+        return version.transaction <= ours.transaction
 
     def observe(self, version: DatabaseVersion | None, at: float | None = None) -> None:
         """Takes note of a state of the database that an answer carried.
@@ -210,6 +229,19 @@ class SnapshotKeeper:
         self._background.close()
 
     # ------------------------------------------------------------------ inside
+    def _admit_unasked(self, loaded: LoadedGraph) -> Admission | None:
+        """What needs no probe to be judged, None where one is needed."""
+        if self.freshness.policy == "manual":
+            return Admission(loaded, "manual freshness: as of the last refresh")
+        if loaded.version is None:
+            return self._admit_without_version(loaded)
+        age = time.monotonic() - self._newest_at
+        if self.freshness.policy == "max_age" and age <= self.freshness.seconds:
+            return Admission(loaded, f"{self.freshness}: known to be the newest {age:.2g} s ago")
+        if self._known_newer:
+            return Admission(None, "the database changed since the snapshot")
+        return None
+
     def _admit_without_version(self, loaded: LoadedGraph) -> Admission:
         if self.freshness.policy == "strict":
             return Admission(
@@ -222,7 +254,11 @@ class SnapshotKeeper:
 
     def _admit_by_probe(self, loaded: LoadedGraph) -> Admission:
         asked_at = time.monotonic()
-        version = self._server.probe()
+        return self._judge(loaded, self._server.probe(), asked_at)
+
+    def _judge(
+        self, loaded: LoadedGraph, version: DatabaseVersion | None, asked_at: float
+    ) -> Admission:
         self.observe(version, asked_at)
         if version is None:
             return Admission(None, "the server did not tell its newest transaction")

@@ -39,7 +39,7 @@ class Estimate:
     Args:
         rows: Embeddings of the query graph, before RETURN groups, orders or cuts them.
         bytes: Memory of the largest table of partial embeddings.
-        seconds: Time; None as long as nothing was measured to tell it from.
+        seconds: Time of the engine that would answer; None of a plan alone, which knows no device.
     """
 
     rows: float
@@ -47,10 +47,10 @@ class Estimate:
     seconds: float | None = None
 
 
-def estimate(plan: Plan) -> Estimate:
-    """Rows and bytes that running the plan is expected to take."""
+def estimate(plan: Plan, seconds: float | None = None) -> Estimate:
+    """Rows and bytes that running the plan is expected to take; the time is the caller's."""
     if plan.bound.no_rows is not None:
-        return Estimate(0.0, 0)
+        return Estimate(0.0, 0, seconds)
     nodes: set[int] = set()
     relationships = rows = peak = 0.0
     for step in plan.steps:
@@ -62,7 +62,7 @@ def estimate(plan: Plan) -> Estimate:
             nodes |= {ends.source, ends.target}
         rows = step.cardinality
         peak = max(peak, rows * (len(nodes) + relationships) * _INDEX_BYTES)
-    return Estimate(rows, round(peak))
+    return Estimate(rows, round(peak), seconds)
 
 
 class Explanation:
@@ -70,14 +70,14 @@ class Explanation:
 
     Attributes:
         plan: The plan itself.
-        estimate: Rows and bytes expected.
+        estimate: Rows, bytes and seconds expected.
         route: Which engine each rule of the planner would choose and why, a line each; empty where
             there is only one engine.
     """
 
-    def __init__(self, plan: Plan, route: Sequence[str] = ()) -> None:
+    def __init__(self, plan: Plan, route: Sequence[str] = (), seconds: float | None = None) -> None:
         self.plan = plan
-        self.estimate = estimate(plan)
+        self.estimate = estimate(plan, seconds)
         self.route = tuple(route)
 
     def __str__(self) -> str:

@@ -58,7 +58,7 @@ class History:
                 device=_typical(found.device),
                 native=_typical(found.native),
                 native_first=found.native_first,
-                planned=found.native_first is not None,
+                planned=found.planned,
                 device_runs=found.device_runs,
                 native_runs=found.native_runs,
             )
@@ -70,15 +70,16 @@ class History:
             seen.device.append(seconds)
             seen.device_runs += 1
 
-    def add_native(self, text: str, seconds: float) -> None:
-        """The database took so long: the first time it had to plan the text."""
+    def add_native(self, text: str, seconds: float | None) -> None:
+        """The database took so long, None if nobody knows: the first time it had to plan it."""
         with self._lock:
             seen = self._of(text)
-            if seen.native_first is None:
-                seen.native_first = seconds
-            else:
+            if not seen.planned:
+                seen.planned, seen.native_first = True, seconds
+                return
+            seen.native_runs += 1
+            if seconds is not None:
                 seen.native.append(seconds)
-                seen.native_runs += 1
 
     def _of(self, text: str) -> _Seen:
         seen = self._seen.setdefault(text, _Seen())
@@ -93,6 +94,7 @@ class _Seen:
     device: deque[float] = field(default_factory=lambda: deque(maxlen=_NEWEST))
     native: deque[float] = field(default_factory=lambda: deque(maxlen=_NEWEST))
     native_first: float | None = None
+    planned: bool = False
     device_runs: int = 0
     native_runs: int = 0
 

@@ -30,6 +30,10 @@ _SLACK: Final = {True: 0.0003, False: 0.002}
 """Differences below this are noise, if both times are known or if one is guessed: the device is
 then preferred, so that the server can rest."""
 
+_SURPRISE: Final = 4.0
+"""A first run that took so many times what was expected of it tells of slow work, not of slow
+planning: to trust the expectation again would mean to wait as long a second time."""
+
 _LOOK_AGAIN: Final = 4
 """Runs on one side after which the other is looked at again, and then twice as many each time:
 what is known of it may be from a busier moment."""
@@ -93,7 +97,9 @@ def is_worth_learning(given: RouteInput) -> bool:
     if observed.native is not None:
         far = observed.native > min(_CHEAP, _NEAR * observed.device)
         return not far and _is_time(observed.device_runs)
-    again = native_seconds(replace(given, observed=replace(observed, planned=True)))
+    # As expected and not as the first run was: that may have met a cold server, and this is cheap.
+    unseen = replace(observed, planned=True, native_first=None)
+    again = native_seconds(replace(given, observed=unseen))
     return again < observed.device and again < _CHEAP and _planning_seconds(given) < _LONG_PLANNING
 
 
@@ -104,15 +110,16 @@ def device_seconds(given: RouteInput) -> float:
     rates, plan = given.device, given.plan
     relationships = len(plan.bound.query.graph.relationships)
     expansions, rows = work(given)
-    seconds = given.opening_seconds + given.probes * given.server.round_trip_seconds
-    seconds += rates.query_seconds + rates.step_seconds * max(len(plan.steps) - 1, 0)
-    seconds += rates.prepare_seconds * (1 + relationships)
+    seconds = rates.query_seconds + rates.step_seconds * max(len(plan.steps) - 1, 0)
     seconds += expansions / rates.pairs_per_second
     if not _is_count(given):
         seconds += rows / rates.rows_per_second
-        if given.entity_columns and not given.entities_known:
-            seconds += given.server.round_trip_seconds
-            seconds += rows * given.entity_columns / given.server.entities_per_second
+    # The probe is under way meanwhile.
+    seconds = max(seconds, given.probes * given.server.round_trip_seconds)
+    seconds += given.opening_seconds + rates.prepare_seconds * (1 + relationships)
+    if given.entity_columns and not given.entities_known and not _is_count(given):
+        seconds += given.server.round_trip_seconds
+        seconds += rows * given.entity_columns / given.server.entities_per_second
     return seconds
 
 
@@ -127,6 +134,9 @@ def native_seconds(given: RouteInput) -> float:
         seconds += rows / rates.rows_per_second
         seconds += rows * given.entity_columns / rates.entities_per_second
     if observed.native_first is not None:
+        planning = _planning_seconds(given)
+        if observed.native_first > _SURPRISE * (seconds + planning):
+            return observed.native_first - planning
         # Planning is in it, and is the larger part: without it, it cannot take longer.
         return min(seconds, observed.native_first)
     return seconds if observed.planned else seconds + _planning_seconds(given)

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import neo4j
@@ -147,6 +148,24 @@ def test_a_program_while_the_snapshot_is_read(graph):
         expected = program(driver, fresh())
     with gpugda.accelerate(plain_driver(graph)) as driver:
         assert program(driver, fresh()) == expected
+
+
+def test_a_snapshot_that_may_be_old_is_never_older_than_the_sessions_bookmarks(graph):
+    new = fresh()
+    with gpugda.accelerate(plain_driver(graph), freshness="max_age=1h") as driver:
+        assert driver.gpugda.wait(None, 60)
+        warm(driver, new)
+        with driver.session() as session:
+            for expected in range(1, 4):
+                session.run("CREATE (:Own)-[:KNOWS]->(:Own)").consume()
+                assert session.run(new(OWN)).single()["n"] == expected
+            before = driver.gpugda.tally.accelerated
+            for _ in range(100):  # the snapshot is read anew, though it is not an hour old
+                assert session.run(new(OWN)).single()["n"] == 3
+                if driver.gpugda.tally.accelerated > before:
+                    break
+                time.sleep(0.1)
+            assert driver.gpugda.tally.accelerated > before, str(driver.gpugda.tally)
 
 
 async def asynchronous_program(driver, new):

@@ -465,3 +465,34 @@ def test_nothing_is_left_behind(neo4j_uri, neo4j_auth):
         assert not pool.connections
         assert source._connection.driver._closed
     assert set(threading.enumerate()) == before
+
+
+# ------------------------------------------------------------------ sent first, received later
+def test_a_probe_may_be_sent_and_its_answer_received_later(own, monkeypatch):
+    known = own.probe()
+    asked = []
+    monkeypatch.setattr(own._connection, "probe", lambda timeout=None: asked.append(timeout))
+    with own.asking() as answer:
+        assert answer() == known
+    assert not asked  # the driver can do it: nothing was asked a second time
+    own.run_native("CREATE (:Asked)", {})
+    with own.asking() as answer:
+        newer = answer()
+    assert newer.database_id == known.database_id
+    assert newer.transaction > known.transaction
+    with own.asking():
+        pass  # who does not want the answer leaves no connection in disorder
+    with own.asking() as answer:
+        assert answer() == newer
+    assert not asked
+
+
+def test_a_connection_that_broke_while_nobody_looked_is_replaced(own):
+    known = own.probe()
+    with own.asking() as answer:
+        for connection in own._connection.driver._pool.connections.copy().values():
+            for each in connection:
+                each.socket._socket.shutdown(socket.SHUT_RDWR)
+        assert answer() == known
+    with own.asking() as answer:
+        assert answer() == known

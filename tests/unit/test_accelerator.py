@@ -5,12 +5,14 @@ import os
 import sys
 import threading
 import time
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
 from graphs import small_tables
 
 import gpugda
+from gpugda.plan.rates import CPU_DEVICE
 
 CHAIN = "MATCH (a:Person)-[:KNOWS]->(b:Person) RETURN a.name AS a, b.name AS b ORDER BY a, b"
 
@@ -111,7 +113,18 @@ def test_estimate(people):
     estimate = people.estimate(CHAIN)
     assert estimate.rows > 0
     assert estimate.bytes > 0
-    assert estimate.seconds is None  # as long as the device is not calibrated
+    assert estimate.seconds > 0.25  # opening the device is in it
+
+
+def test_an_estimates_seconds_follow_the_work_and_the_rates(people, monkeypatch):
+    text = "MATCH (a)-->(b), (c)-->(d) RETURN a.name, d.name"
+    people.run(text, engine="gpu")  # the device is open from here on
+    more = people.estimate(text).seconds
+    assert people.estimate("MATCH (a)-->(b) RETURN a.name").seconds < more < 0.25
+    slow = replace(CPU_DEVICE, query_seconds=5.0)
+    monkeypatch.setattr("gpugda.answer.device_costs.device_rates", lambda session, again: slow)
+    people.calibrate()
+    assert people.estimate(text).seconds == pytest.approx(more + 5.0, abs=0.1)
 
 
 def test_a_query_graph_made_in_python(people):
@@ -325,9 +338,15 @@ def test_awaited():
             )
             assert "extend" in str(await accelerator.explain(CHAIN))
             await accelerator.refresh()
-            return first.values(), second.values()
+            third = await accelerator.try_device(CHAIN, timeout=60)
+            assert (await accelerator.estimate(CHAIN)).seconds > 0
+            assert (await accelerator.status())["nodes"] > 0
+            assert accelerator.covers([])
+            assert not accelerator.covers(["FB:a-bookmark"])
+            accelerator.observe_native(CHAIN, 0.1)
+            return first.values(), second.values(), third.values()
 
-    assert asyncio.run(main()) == (ROWS, ROWS)
+    assert asyncio.run(main()) == (ROWS, ROWS, ROWS)
 
 
 def test_the_default_accelerator_comes_from_the_environment(people, tmp_path, monkeypatch):

@@ -128,6 +128,16 @@ async def test_execute_query(setup):
 
 
 @with_setup
+async def test_the_planner_hears_of_what_went_to_the_server(setup):
+    await setup.accelerated.execute_query(WRITE)
+    async with setup.accelerated.session() as session:
+        await (await session.run(WRITE)).consume()
+    (text, seconds), again = setup.device.native
+    assert (text, again) == (WRITE, (WRITE, None))
+    assert seconds > 0
+
+
+@with_setup
 async def test_all_methods_of_a_result(setup):
     async with setup.accelerated.session() as session:
         result = await session.run(READ)

@@ -128,6 +128,17 @@ def test_no_manager_means_no_bookmarks(lenient):
     assert len(lenient.device.calls) == 1
 
 
+def test_the_planner_hears_how_long_the_server_took(setup):
+    setup.device.declines = "no"
+    assert setup.accelerated.execute_query(READ) == "server"
+    ((text, seconds),) = setup.device.native
+    assert text == READ
+    assert 0 < seconds < 5
+    setup.device.declines = None
+    setup.accelerated.execute_query(READ)
+    assert len(setup.device.native) == 1
+
+
 def test_a_lenient_snapshot_must_cover_the_bookmarks(lenient):
     lenient.driver.execute_query_bookmark_manager.bookmarks = ["b7"]
     assert lenient.accelerated.execute_query(READ) == "server"

@@ -44,6 +44,17 @@ def test_after_a_failed_result_the_device_is_asked_again(setup, session):
     assert session.run(READ).value() == [1, 2]
 
 
+def test_the_planner_hears_of_what_went_to_the_server(setup, session):
+    setup.device.declines = "no"
+    session.run(READ).consume()
+    session.execute_read(lambda tx: tx.run(READ).consume())
+    assert setup.device.native == [(READ, None), (READ, None)]  # rows are read as they come
+    session.execute_read(lambda tx: (tx.run(READ).consume(), tx.run(WRITE).consume()))
+    assert len(setup.device.native) == 3  # the second was not offered
+    setup.device.observe_native = None  # what goes wrong there is nobody's harm
+    assert list(session.run(READ)) == [{"n": "server"}]
+
+
 def test_another_database(setup):
     assert setup.gate.wait("people", 5)
     with setup.accelerated.session(database="people") as session:

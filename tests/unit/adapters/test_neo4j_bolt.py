@@ -359,3 +359,12 @@ def test_sessions_of_a_connection():
     assert "films" in repr(connection)
     connection.close()
     assert driver.open_sessions == 0
+
+
+def test_a_probe_that_cannot_be_sent_alone_is_asked_when_the_answer_is_wanted(source, driver):
+    known = source.probe()
+    ran = len(driver.ran)
+    with source.asking() as answer:
+        assert len(driver.ran) == ran
+        assert answer() == known
+    assert len(driver.ran) == ran + 1

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 from fake_server import FakeServer, facts, silent
 
+from gpugda.answer import on_snapshot
 from gpugda.answer.declined import Declined
 from gpugda.answer.request import Request
 from gpugda.answer.server import ServerAnswers
@@ -477,3 +478,147 @@ def test_all_properties_can_be_had(open_answers):
     assert graph.node_properties.complete
     assert sorted(graph.node_properties) == ["age", "name"]
     assert sorted(graph.relationship_properties) == ["since"]
+
+
+@pytest.mark.parametrize(("engine", "seconds"), [("gpu", 0.001), ("native", 10.0)])
+def test_the_expected_time_is_that_of_the_engine_that_would_answer(open_answers, engine, seconds):
+    opened = open_answers(router=FakeRouter(engine))
+    request = Request(KNOWS, {}, DEFAULT_STRATEGY)
+    assert opened.answers.expected_seconds(request) == seconds
+
+
+# ------------------------------------------------------------------ ahead of the probe
+COUNT = "MATCH (a:Person)-[:KNOWS]->(b) RETURN count(*)"
+
+
+@pytest.fixture
+def ready(open_answers, monkeypatch):
+    """An opened device; ``ready.probed`` is a list of whether the device had run by each probe."""
+    opened = open_answers()
+    ask(opened, COUNT, "gpu")
+    ran, real_probe, real_run = threading.Event(), opened.server.probe, on_snapshot.answer_on_device
+    opened.probed = []
+
+    def run(*given):
+        try:
+            return real_run(*given)
+        finally:
+            ran.set()
+
+    def probe(timeout=None):
+        opened.probed.append(ran.wait(0.3))
+        return real_probe()
+
+    opened.server.probe = probe
+    opened.ran = ran
+    monkeypatch.setattr(on_snapshot, "answer_on_device", run)
+    return opened
+
+
+@pytest.mark.parametrize("engine", ["auto", "gpu"])
+def test_a_short_query_runs_while_the_probe_is_under_way(ready, engine):
+    assert ask(ready, COUNT, engine).values() == [[2]]
+    assert ready.probed == [True]
+
+
+@pytest.mark.parametrize("engine", ["auto", "gpu"])
+def test_a_long_query_waits_for_the_probe(ready, engine):
+    ready.answers._router.verdict.device_seconds = 0.1
+    assert ask(ready, COUNT, engine).values() == [[2]]
+    assert ready.probed == [False]
+
+
+@pytest.mark.parametrize("engine", ["auto", "gpu"])
+def test_what_ran_ahead_on_an_old_state_is_thrown_away(ready, engine):
+    ready.server.commit(without=[22])
+    result = ask(ready, COUNT, engine)
+    assert ready.probed[0]
+    assert result.values() == [[1]]
+    assert "read anew" in result.summary.freshness
+
+
+def test_a_failure_on_an_old_state_is_none(ready, monkeypatch):
+    ran_ahead = on_snapshot.answer_on_device
+    old = ready.keeper.loaded
+
+    def fail_on_the_old(request, loaded, *rest):
+        found = ran_ahead(request, loaded, *rest)
+        if loaded is old:
+            raise DeviceError("of the old state")
+        return found
+
+    monkeypatch.setattr(on_snapshot, "answer_on_device", fail_on_the_old)
+    with pytest.raises(DeviceError, match="old state"):
+        ask(ready, COUNT, "gpu")
+    ready.server.commit(without=[22])
+    assert ask(ready, COUNT, "gpu").values() == [[1]]
+
+
+def test_nothing_runs_ahead_of_properties_that_are_not_there(ready):
+    assert ask(ready, KNOWS, "gpu").values() == [["Ann", 1999], ["Ann", 2001]]
+    assert ready.probed[0] is False
+
+
+def test_nothing_runs_on_a_state_that_is_known_to_be_old(ready):
+    ready.server.commit(without=[22])
+    assert not ready.keeper.confirm(ready.keeper.loaded)
+    ready.answers._router.verdict.native_seconds = 0.0  # so that nothing is read anew for it
+    ready.ran.clear()
+    assert ask(ready, COUNT).values() == [[1]]
+    assert not ready.ran.is_set()
+    assert ready.keeper.wait(5)
+
+
+def test_a_silent_server_ends_what_ran_ahead_of_it(ready):
+    def lost(timeout=None):
+        raise SourceError("bolt://fake cannot be reached")
+
+    ready.server.probe = lost
+    with pytest.raises(SourceError, match="cannot be reached"):
+        ask(ready, COUNT, "gpu")
+
+
+# ------------------------------------------------------------------ for callers with bookmarks
+def test_a_snapshot_that_is_too_old_for_bookmarks_is_read_anew(open_answers):
+    opened = open_answers(freshness="max_age=1h")
+    opened.keeper._rest_until = 0.0
+    assert opened.answers.covers(["bookmark 9", "bookmark 10"])
+    assert opened.server.count("read") == 1
+    opened.server.commit(without=[22])
+    assert not opened.answers.covers(["bookmark 10", "bookmark 11"])
+    assert opened.keeper.wait(5)
+    assert opened.answers.covers(["bookmark 10", "bookmark 11"])
+    assert ask(opened, COUNT, "gpu").values() == [[1]]
+
+
+def test_a_bookmark_of_another_kind_is_not_covered_and_nothing_is_read_for_it(open_answers):
+    opened = open_answers(freshness="max_age=1h")
+    opened.keeper._rest_until = 0.0
+    assert not opened.answers.covers(["bookmark 10", "of another server"])
+    assert opened.keeper.wait(5)
+    assert opened.server.count("read") == 1
+
+
+def test_manual_freshness_reads_nothing_for_a_bookmark(open_answers):
+    opened = open_answers(freshness="manual")
+    opened.keeper._rest_until = 0.0
+    opened.server.commit(without=[22])
+    assert not opened.answers.covers(["bookmark 11"])
+    assert opened.keeper.wait(5)
+    assert opened.server.count("read") == 1
+
+
+def test_what_takes_the_database_too_long_to_find_out_is_known_to_take_long(open_answers):
+    def too_long():
+        raise QueryTimeoutError("2 s")
+
+    router = FakeRouter()
+    router.curious = True
+    opened = open_answers(router=router)
+    opened.server.during_native = too_long
+    assert ask(opened, COUNT).summary.engine == "gpu"
+    assert opened.keeper.wait(5)
+    assert opened.server.count("native") == 1
+    native = [seconds for kind, seconds in router.recorded if kind == "native"]
+    assert native == [2.0] * 3  # one for planning it, and enough to be taken for typical
+    assert opened.keeper.last_error is None

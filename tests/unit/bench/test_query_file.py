@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpugda.bench.query_file import cases_of_file, read_parameters, split_statements
+from gpugda.bench.query_file import cases_of_file, read_parameters
 from gpugda.errors import ConfigurationError
 
 
@@ -25,8 +25,13 @@ def cases(tmp_path, text, parameters=None):
         ("RETURN 1; /* never closed; RETURN 2", ["RETURN 1"]),
     ],
 )
-def test_statements(text, expected):
-    assert split_statements(text) == expected
+def test_statements(tmp_path, text, expected):
+    assert [case.text("")[: -len("\n// ")] for case in cases(tmp_path, text)] == expected
+
+
+def test_commands_of_the_shell_are_refused(tmp_path):
+    with pytest.raises(ConfigurationError, match="Line 2 holds :param"):
+        cases(tmp_path, "RETURN 1;\n:param x 1\nRETURN $x;")
 
 
 def test_a_tag_makes_new_text_that_means_the_same(tmp_path):

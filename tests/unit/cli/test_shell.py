@@ -17,8 +17,8 @@ from gpugda.cli.run import OutputOptions, QueryOptions
 from gpugda.cli.script import Left
 from gpugda.cli.shell import converse
 from gpugda.cli.shell_session import ShellSession
-from gpugda.cli.statements import Entry
 from gpugda.errors import CypherSyntaxError, QueryTimeoutError, SourceError
+from gpugda.query.statements import Entry
 from gpugda.types import Span
 
 SHELL = ("shell", "-a", "sample:wordnet")

@@ -272,3 +272,54 @@ def test_what_is_to_be_kept_waits_for_what_is_under_way(make):
     released.set()
     assert keeper.wait(5)
     assert shelf.kept == [loaded, loaded]
+
+
+def test_asking_does_not_wait(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server)
+    assert not keeper.must_ask
+    with keeper.asking() as answer:
+        assert answer().loaded is None
+    loaded = keeper.refresh()
+    assert keeper.must_ask
+    asked = server.count("probe")
+    with keeper.asking() as answer:
+        assert server.count("probe") == asked
+        assert answer().loaded is loaded
+    with keeper.asking() as answer:
+        server.commit()  # before the server answers: the state that it tells is this one
+        admission = answer()
+    assert admission.loaded is None
+    assert "transaction 11" in admission.reason
+    assert not keeper.must_ask  # what is known to be old needs no probe
+    asked = server.count("probe")
+    with keeper.asking() as answer:
+        assert answer().loaded is None
+    assert server.count("probe") == asked
+
+
+@pytest.mark.parametrize("freshness", ["manual", "max_age=1h"])
+def test_what_needs_no_proof_is_not_asked_for(make, freshness):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server, freshness)
+    loaded = keeper.refresh()
+    asked = server.count("probe")
+    assert not keeper.must_ask
+    with keeper.asking() as answer:
+        assert answer().loaded is loaded
+    assert server.count("probe") == asked
+
+
+def test_a_bookmark_is_covered_by_a_snapshot_of_its_state_or_a_later_one(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    keeper = make(server)
+    assert not keeper.covers(server.version_in("bookmark 9"))
+    keeper.refresh()
+    assert keeper.covers(server.version_in("bookmark 9"))
+    assert keeper.covers(server.version_in("bookmark 10"))
+    assert not keeper.is_stale
+    assert not keeper.covers(server.version_in("bookmark 11"))
+    assert keeper.is_stale
+    keeper.refresh()
+    server.database_id = "another"
+    assert not keeper.covers(server.version_in("bookmark 9"))

@@ -80,6 +80,19 @@ def test_when_it_helps_to_know_the_databases_time():
     assert not is_worth_learning(replace(question(PATH, observed=again), server=slow))
 
 
+def test_a_first_run_that_was_far_too_slow_is_not_trusted_a_second_time():
+    usual = native_seconds(question(DENSE))  # planning and all
+    slow = Observed(device=0.03, device_runs=5, native_first=10 * usual, planned=True)
+    assert judge_by_cost(question(DENSE, observed=slow)).engine == "gpu"
+    assert native_seconds(question(DENSE, observed=slow)) > 5 * usual
+    usual_first = replace(slow, native_first=2 * usual)
+    assert judge_by_cost(question(DENSE, observed=usual_first)).engine == "native"
+    # The server may have been cold: that is found out while nobody waits.
+    assert is_worth_learning(question(DENSE, observed=slow))
+    known = replace(slow, native=0.003)
+    assert judge_by_cost(question(DENSE, observed=known)).engine == "native"
+
+
 def test_the_device_is_given_up_after_a_while():
     verdict = judge_by_cost(question(PATH, observed=Observed(native=0.2, planned=True)))
     assert 0.2 < verdict.give_up_after < 2
@@ -96,6 +109,17 @@ def test_more_rows_never_cost_less(some, more):
 
     assert device_seconds(with_rows(few)) <= device_seconds(with_rows(many))
     assert native_seconds(with_rows(few)) <= native_seconds(with_rows(many))
+
+
+def test_the_probe_takes_no_time_beside_longer_work():
+    def seconds(probe, work):
+        server = replace(LOCAL_SERVER, round_trip_seconds=probe)
+        device = replace(CPU_DEVICE, query_seconds=work, prepare_seconds=1e-9)
+        return device_seconds(replace(question(PATH), server=server, device=device))
+
+    assert seconds(0.001, 0.05) == seconds(0.04, 0.05)
+    assert seconds(0.04, 0.001) == pytest.approx(0.04)
+    assert seconds(0.04, 0.001) < seconds(0.05, 0.001)
 
 
 def test_a_limit_makes_both_cheaper():
@@ -136,6 +160,16 @@ def test_the_first_native_run_is_known_to_include_planning():
     assert history.observed("q") == Observed(native_first=1.0, planned=True)
     history.add_native("q", 0.01)
     assert history.observed("q").native == 0.01
+
+
+def test_runs_whose_time_nobody_knows_count_as_runs():
+    history = History()
+    history.add_native("q", None)
+    assert history.observed("q") == Observed(planned=True)
+    history.add_native("q", None)
+    assert history.observed("q") == Observed(planned=True, native_runs=1)
+    history.add_native("q", 0.01)
+    assert history.observed("q") == Observed(planned=True, native=0.01, native_runs=2)
 
 
 def test_a_cold_start_is_forgotten_and_noise_is_outvoted():

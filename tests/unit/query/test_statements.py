@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from gpugda.cli.statements import Entry, EntryReader
+from gpugda.query.statements import Entry, EntryReader
 
 
 def entries(*chunks):

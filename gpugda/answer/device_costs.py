@@ -1,0 +1,95 @@
+"""What is known of a device's speed before a query runs on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gpugda.answer.linker import check_linker
+from gpugda.calibration.device import device_rates
+from gpugda.calibration.kept import default_device_rates, kept_device_rates
+from gpugda.plan.rates import CPU_DEVICE, LOCAL_SERVER
+from gpugda.plan.route import RouteInput
+from gpugda.plan.route_cost import device_seconds
+from gpugda.query import ast
+
+if TYPE_CHECKING:
+    from gpugda.answer.request import Request
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.device_session import DeviceSession
+    from gpugda.plan.plan import Plan
+    from gpugda.plan.rates import DeviceRates
+
+__all__ = ["DeviceCosts", "row_limit"]
+
+_OPEN_SECONDS: Final = 0.25
+"""Opening the device, once in a process; kernels compiled before lie on disk."""
+
+_COPIED_PER_SECOND: Final = 1e8
+"""Relationships of a graph that are copied to the device."""
+
+
+class DeviceCosts:
+    """Of one device, which nothing here opens.
+
+    Args:
+        session: The device.
+    """
+
+    def __init__(self, session: DeviceSession) -> None:
+        self._session = session
+        self._rates: DeviceRates | None = None
+
+    @property
+    def rates(self) -> DeviceRates:
+        """Those measured, now or by an earlier process, else those of a device of its kind."""
+        if self._rates is None:
+            if not self._session.is_open:
+                return CPU_DEVICE  # to ask which one it is would mean to open it
+            info = self._session.info
+            self._rates = kept_device_rates(info) or default_device_rates(info)
+        return self._rates
+
+    def measure(self, *, again: bool = False) -> DeviceRates:
+        """Measures the rates, unless they are kept from an earlier time.
+
+        Args:
+            again: Measure all the same.
+
+        Raises:
+            DeviceError: There is no device, or it failed.
+        """
+        check_linker(self._session)
+        self._rates = device_rates(self._session, again=again)
+        return self._rates
+
+    def opening_seconds(self, graph: DataGraph) -> float:
+        """What it takes until the device is open and holds the graph."""
+        if self._session.is_ready(graph):
+            return 0.0
+        return _OPEN_SECONDS + graph.relationship_count / _COPIED_PER_SECOND
+
+    def seconds(self, request: Request, plan: Plan, graph: DataGraph) -> float:
+        """A query on a graph that no server has to be asked about."""
+        return device_seconds(
+            RouteInput(
+                plan,
+                graph.statistics,
+                self.rates,
+                LOCAL_SERVER,
+                entities_known=True,
+                probes=0,
+                limit=row_limit(request),
+                opening_seconds=self.opening_seconds(graph),
+            )
+        )
+
+
+def row_limit(request: Request) -> int | None:
+    """How many rows the query asks for at most, None where it sets no limit."""
+    match request.prepared().limit:
+        case ast.Literal(value=int(number)):
+            return number
+        case ast.Parameter(name=name):
+            value = request.values.get(name)
+            return value if isinstance(value, int) else None
+    return None

@@ -1,0 +1,61 @@
+"""PoCL without a linker ends the process that asks it for a kernel: refused before that."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Final
+
+from gpugda.errors import DeviceError
+
+if TYPE_CHECKING:
+    from gpugda.execute.device_session import DeviceSession
+
+__all__ = ["check_linker"]
+
+_SECONDS: Final = 300.0
+_BUILD: Final = """
+import sys
+from contextlib import closing
+from gpugda.device.context import DeviceContext
+from gpugda.device.devices import list_devices
+from gpugda.device.program import build_everything
+with closing(DeviceContext(list_devices()[int(sys.argv[1])])) as context:
+    build_everything(context)
+"""
+
+_fine: set[int] = set()
+"""Devices, by number, that were looked at and found able."""
+
+
+def check_linker(session: DeviceSession) -> None:
+    """Refuses a PoCL that cannot link kernels; opens the device, and builds nothing here.
+
+    Where no ``ld`` is found, another process tries: kernels may lie in PoCL's cache, and that
+    process may end as it likes.
+
+    Raises:
+        DeviceError: Kernels cannot be linked; or there is no device.
+    """
+    info = session.info
+    if info.index in _fine:
+        return
+    is_pocl = "portable computing language" in info.platform.lower()
+    if is_pocl and shutil.which("ld") is None and not _builds_apart(info.index):
+        raise DeviceError(
+            f"{info.name}: PoCL cannot make kernels, as it finds no linker (ld): install one and "
+            "the libraries of C and of the compiler (packages binutils, libc6-dev and "
+            "libgcc-12-dev or later, or gcc), or see that ld is in a folder of PATH. "
+            "engine='reference' needs no device."
+        )
+    _fine.add(info.index)
+
+
+def _builds_apart(number: int) -> bool:
+    command = [sys.executable, "-c", _BUILD, str(number)]
+    try:
+        child = subprocess.run(command, capture_output=True, check=False, timeout=_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return child.returncode == 0
