@@ -17,6 +17,7 @@ from gpugda.execute.extend_marks import MarkedRows
 from gpugda.execute.extend_memory import rows_within
 from gpugda.execute.extend_rows import LeafCounts
 from gpugda.execute.launch_size import LaunchSize, first_window
+from gpugda.execute.squares import SquareCount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -108,6 +109,11 @@ class ExtendWindows:
 
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; rows of the last step are not made."""
+        square = self._square()
+        if square is not None:
+            self.rows[-1] = square.count(self._totals)
+            yield self.rows[-1]
+            return
         self._expect_many()
         yield from self._count(0, Table(None, 1, 0))
 
@@ -120,6 +126,12 @@ class ExtendWindows:
         """Does a step look at pairs one by one, though the device is one that prefers rows?"""
         is_extended = self._steps[number].kind is ExtendKind.EXTEND
         return is_extended and self._marked is not None and self._by_rows(number) is None
+
+    def _square(self) -> SquareCount | None:
+        """What counts all steps at once, where it can."""
+        square = self._steps[-1].square
+        found = None if square is None else SquareCount(self._run, square, self._candidates)
+        return found if found is not None and found.has_room else None
 
     def _expect_many(self) -> None:
         first = _FIRST_COUNT_WINDOW[self._run.graph.context.is_cpu]

@@ -1,0 +1,191 @@
+"""Cycles of four query nodes that are only counted: no row of theirs is made on a CPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.squares import (
+    MOST_TYPES,
+    SquareKernels,
+    SquareTasks,
+    SquareType,
+    square_words,
+)
+from gpugda.execute.extend_tests import most_parallel, type_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.buffers import DeviceArray
+    from gpugda.execute.candidates import Candidates
+    from gpugda.execute.embeddings import Masks
+    from gpugda.execute.gpsm_run import Run
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["Square", "SquareCount", "find_square"]
+
+_WORK_PER_LAUNCH = 1 << 23
+_SHARE_FOR_SCRATCH = 0.25
+_MOST_MARK = 1 << 32
+_MOST_COUNT = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """A query graph that is one cycle of four query nodes.
+
+    Args:
+        nodes: Query nodes, in the order of the cycle.
+        links: Query relationships; link i joins the nodes i and i+1.
+        words: The same for kernels.
+    """
+
+    nodes: tuple[int, ...]
+    links: tuple[int, ...]
+    words: tuple[int, ...]
+
+
+def find_square(
+    bound: BoundQuery, graph: DataGraph, masks: Masks, rows: Mapping[int, int], first: int
+) -> Square | None:
+    """The square that a query is, where nothing is asked of it but that relationships differ.
+
+    Args:
+        bound: The query.
+        graph: Says whether sums fit.
+        masks: What predicates leave.
+        rows: Row of each query node in the matrix of candidates.
+        first: Query node that has the first place: one with few candidates.
+    """
+    links = _cycle(bound, first)
+    if links is None or masks.comparisons or not _only_differ(bound):
+        return None
+    nodes = _nodes_along(links, first)
+    used = frozenset().union(*(type_ids(each, graph) for each in links))
+    if not 0 < len(used) <= MOST_TYPES or not _fits(links, graph):
+        return None
+    places = {each.position: place for place, each in enumerate(links)}
+    slots = {position: slot for slot, position in enumerate(masks.relationships)}
+    words = square_words(
+        [rows[each] if _is_tested(bound, masks, each) else None for each in nodes],
+        [slots.get(each.position) for each in links],
+        [_type(each, links, nodes, graph) for each in sorted(used)],
+        sorted(
+            (min(pair), max(pair))
+            for pair in ((places[test.left], places[test.right]) for test in bound.tests)
+        ),
+        has_loops=any(graph.statistics.loop_counts[each] for each in used),
+    )
+    return Square(nodes, tuple(each.position for each in links), tuple(words))
+
+
+def _cycle(bound: BoundQuery, first: int) -> list[BoundRelationship] | None:
+    """The relationships in the order of the cycle, if it is one."""
+    if len(bound.nodes) != 4 or len(bound.relationships) != 4:
+        return None
+    left, links, end = list(bound.relationships), [], first
+    while left:
+        following = [each for each in left if end in (each.source, each.target)]
+        if not following or following[0].source == following[0].target:
+            return None
+        links.append(following[0])
+        left.remove(following[0])
+        end = _other(following[0], end)
+    return links if end == first and len(set(_nodes_along(links, first))) == 4 else None
+
+
+def _nodes_along(links: Sequence[BoundRelationship], first: int) -> tuple[int, ...]:
+    nodes = [first]
+    for each in links[:-1]:
+        nodes.append(_other(each, nodes[-1]))
+    return tuple(nodes)
+
+
+def _other(each: BoundRelationship, end: int) -> int:
+    return each.target if end == each.source else each.source
+
+
+def _only_differ(bound: BoundQuery) -> bool:
+    return not any(test.on_nodes or test.equal or test.left == test.right for test in bound.tests)
+
+
+def _is_tested(bound: BoundQuery, masks: Masks, node: int) -> bool:
+    """Need candidates be asked? Having the relationships is seen without."""
+    return bool(bound.nodes[node].labels) or node in masks.nodes
+
+
+def _type(
+    type_id: int, links: Sequence[BoundRelationship], nodes: Sequence[int], graph: DataGraph
+) -> SquareType:
+    starting = ending = 0
+    for place, each in enumerate(links):
+        if type_id not in type_ids(each, graph):
+            continue
+        even = nodes[(place + 1) // 2 * 2 % 4]
+        starting |= (not each.directed or each.source == even) << place
+        ending |= (not each.directed or each.target == even) << place
+    return SquareType(type_id, starting, ending)
+
+
+def _fits(links: Sequence[BoundRelationship], graph: DataGraph) -> bool:
+    """Do marks fit 32 bits, and the sum 63, whatever the masks leave?"""
+    longest = max(_longest(each, graph) for each in links)
+    parallel = max(most_parallel(each, graph) for each in links)
+    most = 2 * graph.relationship_count * longest**2 * parallel
+    return longest * parallel < _MOST_MARK and most < _MOST_COUNT
+
+
+def _longest(each: BoundRelationship, graph: DataGraph) -> int:
+    """Entries of any node's rows of these types, in both directions."""
+    return sum(
+        graph.statistics.degrees(kind, outgoing=outgoing).largest
+        for kind in ((None,) if each.types is None else each.types)
+        for outgoing in (True, False)
+    )
+
+
+class SquareCount:
+    """Counts.
+
+    Args:
+        run: Of the query.
+        square: What to count.
+        candidates: Of the query nodes.
+    """
+
+    def __init__(self, run: Run, square: Square, candidates: Candidates) -> None:
+        self._run = run
+        self._square = square
+        self._candidates = candidates
+        self._kernels = SquareKernels(run.graph.context)
+        self._nodes = run.graph.graph.node_count
+
+    @property
+    def has_room(self) -> bool:
+        """Is there place for the marks?"""
+        return 4 * self._size < self._run.workspace.available * _SHARE_FOR_SCRATCH
+
+    @property
+    def _size(self) -> int:
+        return (2 * self._nodes + 1) * self._kernels.item_count
+
+    def count(self, totals: DeviceArray) -> int:
+        """The number of embeddings; ``totals`` is overwritten."""
+        workspace = self._run.workspace
+        words = workspace.upload(np.array(self._square.words, dtype=np.uint32), "a square")
+        scratch = workspace.allocate(self._size, np.uint32, "marks of opposite nodes")
+        counters = workspace.allocate(1, np.uint32, "counters")
+        for each in (scratch, counters, totals):
+            workspace.fill(each, 0)
+        tasks = SquareTasks(counters, scratch, self._nodes, _WORK_PER_LAUNCH, totals)
+        task_count = -(-self._nodes // self._kernels.task_nodes(self._nodes))
+        while int(workspace.download(counters)[0]) < task_count:
+            self._run.check_deadline()
+            self._kernels.count(self._candidates.arrays, self._candidates.matrix, words, tasks)
+        total = int(workspace.download(totals).sum(dtype=np.uint64))
+        workspace.release(words, scratch, counters)
+        return total

@@ -1,0 +1,274 @@
+/* A cycle of four query nodes as words, written by gpugda/device/squares.py, and the squares whose relationships meet.
+
+   Each link joins an even place (0 or 2) and an odd one (1 or 3). Per type and direction, seen from the even one, there is a bit
+   for each link that fits. A loop is in both rows of its node: an undirected link takes it from the outgoing one.
+
+   words[0 …] rows of the four places in the matrix of candidates, NONE where every node fits
+        [4 …] slots of the four links among the relationship masks, or NONE      [8] flags
+        [9] bit 4 * i + j: links i < j must differ      [10] number of types      [11] number of partitions; then
+   type       its id, links that fit where it starts at the even place, where it ends there
+   partition  coefficient, four blocks, which are sets of links, the last ones empty
+
+   In how many ways four relationships between two given nodes differ where they must is a sum over partitions of the links: the
+   coefficient times, for each block, the number of relationships that fit to all of its links (inclusion and exclusion).
+*/
+#define ROWS_AT 0
+#define SLOTS_AT 4
+#define FLAGS_AT 8
+#define TESTS_AT 9
+#define TYPE_COUNT_AT 10
+#define PARTITION_COUNT_AT 11
+#define SQUARE_TYPES_AT 12
+#define SQUARE_TYPE_WORDS 3
+#define PARTITION_WORDS 5
+
+/* Flags: the ways over 1 and over 3 are the same; there are loops; links 0 and 3, or 1 and 2, can take the same relationship;
+   what is in the places of 0 and 2 could be exchanged, so that only pairs in falling order are counted, twice. */
+#define SYMMETRIC 1u
+#define HAS_LOOPS 2u
+#define MEET_AT_ODD 4u
+#define HALVED 8u
+
+/* Types of all links together, in both directions. */
+#define MOST_LISTS 16
+
+#ifdef ON_CPU
+typedef struct {
+    Csr outgoing, incoming;
+    global const uint *incoming_relationship_indexes, *words, *masks, *candidates;
+    uint mask_words, node_words;
+} Square;
+
+static inline bool fits_place(const Square *square, uint place, uint node) {
+    uint row = square->words[ROWS_AT + place];
+    return row == NONE || ((square->candidates[(ulong)row * square->node_words + (node >> 5)] >> (node & 31)) & 1);
+}
+
+static inline bool has_loops(const Square *square) {
+    return square->words[FLAGS_AT] & HAS_LOOPS;
+}
+
+static inline uint slot_of(const Square *square, uint link) {
+    return square->words[SLOTS_AT + link];
+}
+
+static inline global const uint *neighbours_of(const Square *square, bool is_incoming) {
+    return is_incoming ? square->incoming.neighbours : square->outgoing.neighbours;
+}
+
+/* Does the mask of a link let an entry pass? */
+static inline bool passes_mask(const Square *square, uint link, bool is_incoming, uint entry) {
+    uint slot = slot_of(square, link);
+    if (slot == NONE) return true;
+    uint relationship = is_incoming ? square->incoming_relationship_indexes[entry] : entry;
+    return (square->masks[(ulong)slot * square->mask_words + (relationship >> 5)] >> (relationship & 31)) & 1;
+}
+
+/* ------------------------------------------------------------------ lists */
+/* The lists of a node along a link: while (next_list(&lists, square, node)) … lists.entries … */
+typedef struct {
+    uint link, turn;
+    bool from_even, is_incoming, takes_loops;
+    uint2 entries;
+} Lists;
+
+/* The links that fit to what starts at the even place (`starts`), or ends there. */
+static inline uint links_of(const Square *square, uint type, bool starts) {
+    return square->words[SQUARE_TYPES_AT + type * SQUARE_TYPE_WORDS + (starts ? 1 : 2)];
+}
+
+static inline uint2 list_of(const Square *square, uint type, bool is_incoming, uint node) {
+    uint id = square->words[SQUARE_TYPES_AT + type * SQUARE_TYPE_WORDS];
+    return is_incoming ? run_of(&square->incoming, node, id) : run_of(&square->outgoing, node, id);
+}
+
+static inline Lists all_lists(const Square *square, uint link, bool from_even) {
+    Lists lists = {link, 0, from_even, false, true, (uint2)(0, 0)};
+    return lists;
+}
+
+static inline bool next_list(Lists *lists, const Square *square, uint node) {
+    while (lists->turn < 2 * square->words[TYPE_COUNT_AT]) {
+        uint type = lists->turn >> 1;
+        lists->is_incoming = lists->turn++ & 1;
+        bool starts = lists->is_incoming != lists->from_even;
+        if (!(links_of(square, type, starts) >> lists->link & 1)) continue;
+        lists->takes_loops = !lists->is_incoming || !(links_of(square, type, !starts) >> lists->link & 1);
+        lists->entries = list_of(square, type, lists->is_incoming, node);
+        if (lists->entries.x < lists->entries.y) return true;
+    }
+    return false;
+}
+
+/* The first entry of a list that leads to a node from `node` on. */
+static inline uint first_entry_from(const Square *square, bool is_incoming, uint2 list, uint node) {
+    global const uint *neighbours = neighbours_of(square, is_incoming);
+    while (list.x < list.y) {
+        uint middle = list.x + (list.y - list.x) / 2;
+        if (neighbours[middle] < node) list.x = middle + 1;
+        else list.y = middle;
+    }
+    return list.x;
+}
+
+/* The part of a list that leads to a node. */
+static inline uint2 entries_to(const Square *square, bool is_incoming, uint2 list, uint node) {
+    uint first = first_entry_from(square, is_incoming, list, node), last = first;
+    while (last < list.y && neighbours_of(square, is_incoming)[last] == node) ++last;
+    return (uint2)(first, last);
+}
+
+static inline bool entry_fits(const Square *square, const Lists *lists, uint from, uint entry) {
+    if (!lists->takes_loops && neighbours_of(square, lists->is_incoming)[entry] == from) return false;
+    return passes_mask(square, lists->link, lists->is_incoming, entry);
+}
+
+/* ------------------------------------------------------------------ relationships between two nodes */
+/* Walks over the neighbours of a node, each once, and counts for each set of links the relationships that fit to all of it. */
+typedef struct {
+    uint2 entries[MOST_LISTS];
+    uint counts[16], node;
+} Pairs;
+
+static void all_pairs(const Square *square, uint node, Pairs *pairs) {
+    for (uint list = 0; list < 2 * square->words[TYPE_COUNT_AT]; ++list) {
+        pairs->entries[list] = list_of(square, list >> 1, list & 1, node);
+    }
+}
+
+static uint fitting_links(const Square *square, uint list, bool from_even, bool is_loop, uint entry) {
+    bool is_incoming = list & 1;
+    uint links = links_of(square, list >> 1, is_incoming != from_even), fitting = 0;
+    if (is_loop) links = is_incoming ? 0 : links | links_of(square, list >> 1, is_incoming == from_even);
+    for (uint link = 0; link < 4; ++link) {
+        if ((links >> link & 1) && passes_mask(square, link, is_incoming, entry)) fitting |= 1u << link;
+    }
+    return fitting;
+}
+
+static bool next_pair(Pairs *pairs, const Square *square, uint from, bool from_even) {
+    uint lists = 2 * square->words[TYPE_COUNT_AT];
+    pairs->node = NONE;
+    for (uint list = 0; list < lists; ++list) {
+        uint2 entries = pairs->entries[list];
+        if (entries.x < entries.y) pairs->node = min(pairs->node, neighbours_of(square, list & 1)[entries.x]);
+    }
+    if (pairs->node == NONE) return false;
+    for (uint set = 0; set < 16; ++set) pairs->counts[set] = 0;
+    for (uint list = 0; list < lists; ++list) {
+        global const uint *neighbours = neighbours_of(square, list & 1);
+        uint2 entries = pairs->entries[list];
+        for (; entries.x < entries.y && neighbours[entries.x] == pairs->node; ++entries.x) {
+            ++pairs->counts[fitting_links(square, list, from_even, pairs->node == from, entries.x)];
+        }
+        pairs->entries[list] = entries;
+    }
+    for (uint link = 1; link < 16; link <<= 1) {
+        for (uint set = 0; set < 16; ++set) {
+            if (!(set & link)) pairs->counts[set] += pairs->counts[set | link];
+        }
+    }
+    return true;
+}
+
+static inline bool must_differ(const Square *square, uint one, uint other) {
+    return square->words[TESTS_AT] >> (4 * one + other) & 1;
+}
+
+/* Relationships between a pair that two links, which must differ, could both take. */
+static inline long shared(const Square *square, const Pairs *pairs, uint one, uint other) {
+    return must_differ(square, one, other) ? pairs->counts[1u << one | 1u << other] : 0;
+}
+
+static inline long product_of(const Pairs *pairs, uint one, uint other) {
+    return (long)pairs->counts[1u << one] * pairs->counts[1u << other];
+}
+
+/* Ways of all four links between one pair. */
+static long all_between(const Square *square, const Pairs *pairs) {
+    long sum = 0;
+    uint at = SQUARE_TYPES_AT + square->words[TYPE_COUNT_AT] * SQUARE_TYPE_WORDS;
+    for (uint i = 0; i < square->words[PARTITION_COUNT_AT]; ++i, at += PARTITION_WORDS) {
+        long product = (int)square->words[at];
+        for (uint block = 1; block < PARTITION_WORDS && square->words[at + block]; ++block) {
+            product *= pairs->counts[square->words[at + block]];
+        }
+        sum += product;
+    }
+    return sum;
+}
+
+/* ------------------------------------------------------------------ corrections */
+/* One node in two opposite places.
+
+   place 0   Not counted until now. Over 1 and over 3 go independent pairs of relationships, unless both lead to the same node.
+   place 1   Counted for different nodes in the places of 0 and 2, as if relationships to one of them need not differ. */
+static ulong opposite_same(const Square *square, uint node, uint place, ulong *work) {
+    long x = 0, shared_x = 0, y = 0, shared_y = 0, together = 0;
+    Pairs pairs;
+    all_pairs(square, node, &pairs);
+    while (next_pair(&pairs, square, node, place == 0)) {
+        ++*work;
+        uint other = pairs.node;
+        uint first = place == 0 ? 1 : 0, second = first + 2;
+        bool fits_first = fits_place(square, first, other), fits_second = fits_place(square, second, other);
+        if (place == 0) {
+            long one = fits_first ? product_of(&pairs, 0, 1) - shared(square, &pairs, 0, 1) : 0;
+            long two = fits_second ? product_of(&pairs, 2, 3) - shared(square, &pairs, 2, 3) : 0;
+            x += one;
+            y += two;
+            together -= one * two;
+            if (fits_first && fits_second) together += all_between(square, &pairs);
+        } else {
+            long one = fits_first ? product_of(&pairs, 0, 3) : 0, one_shared = fits_first ? shared(square, &pairs, 0, 3) : 0;
+            long two = fits_second ? product_of(&pairs, 1, 2) : 0, two_shared = fits_second ? shared(square, &pairs, 1, 2) : 0;
+            x += one;
+            shared_x += one_shared;
+            y += two;
+            shared_y += two_shared;
+            together += one * two_shared + one_shared * two - one_shared * two_shared;
+        }
+    }
+    return place == 0 ? x * y + together : together - x * shared_y - shared_x * y + shared_x * shared_y;
+}
+
+/* Loops at a node that fit to a link. */
+static uint loops_at(const Square *square, uint link, uint node) {
+    uint count = 0;
+    for (uint type = 0; type < square->words[TYPE_COUNT_AT]; ++type) {
+        if (!((links_of(square, type, true) | links_of(square, type, false)) >> link & 1)) continue;
+        uint2 loops = entries_to(square, false, list_of(square, type, false, node), node);
+        for (uint entry = loops.x; entry < loops.y; ++entry) count += passes_mask(square, link, false, entry);
+    }
+    return count;
+}
+
+/* Two loops, at `node` in the place of 0 and at another one in that of 2, and two relationships between these, which may not be
+   the same: links 0 and 2 are the loops, and 1 and 3 between, or the other way round. */
+static ulong over_loops(const Square *square, uint node) {
+    long sum = 0;
+    long loops[2] = {
+        must_differ(square, 1, 3) && fits_place(square, 1, node) ? loops_at(square, 0, node) : 0,
+        must_differ(square, 0, 2) && fits_place(square, 3, node) ? loops_at(square, 3, node) : 0,
+    };
+    if (!loops[0] && !loops[1]) return 0;
+    for (uint list = 0; list < 2 * square->words[TYPE_COUNT_AT]; ++list) {
+        bool is_incoming = list & 1;
+        uint2 entries = list_of(square, list >> 1, is_incoming, node);
+        // Of the two that are between, one is seen from its even place, the other from its odd one.
+        uint even = links_of(square, list >> 1, !is_incoming), odd = links_of(square, list >> 1, is_incoming);
+        for (uint entry = entries.x; entry < entries.y; ++entry) {
+            uint other = neighbours_of(square, is_incoming)[entry];
+            if (other == node || !fits_place(square, 2, other)) continue;
+            for (uint turn = 0; turn < 2; ++turn) {
+                uint from_even = turn ? 0 : 3, from_odd = turn ? 2 : 1;
+                if (!loops[turn] || !(even >> from_even & 1) || !(odd >> from_odd & 1)) continue;
+                if (!fits_place(square, turn ? 1 : 3, other)) continue;
+                if (!passes_mask(square, from_even, is_incoming, entry) || !passes_mask(square, from_odd, is_incoming, entry)) continue;
+                sum -= loops[turn] * loops_at(square, turn ? 1 : 2, other);
+            }
+        }
+    }
+    return sum;
+}
+#endif
