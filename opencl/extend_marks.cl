@@ -214,9 +214,9 @@ static ulong new_ways(const Step *step, ulong row, uint node, ulong *entries) {
             global const uint *neighbours = neighbours_of(step, segments.is_incoming);
             uint entry = first_place_from(neighbours, segments.begin, segments.end, node);
             for (; entry < segments.end && neighbours[entry] == node; ++entry) {
-                uint relationship = segments.is_incoming ? step->incoming_relationship_indexes[entry] : entry;
+                if (!fits_mask(step, link, segments.is_incoming, entry)) continue;
                 ++all;
-                count += fits_mask(step, link, segments.is_incoming, entry) && is_new(step, row, number, relationship);
+                count += is_new(step, row, number, segments.is_incoming ? step->incoming_relationship_indexes[entry] : entry);
             }
         }
         product *= flags_of(step, link) & SEVERAL ? count : min(count, (ulong)1);
@@ -254,7 +254,7 @@ static inline ulong marked_ways(global const uchar *restrict marks, global const
     return ways;
 }
 
-/* Entries of a link that lead to a node, or only the loops among them that count for the other direction. */
+/* Entries of a link that lead to a node and fit its mask, or only the loops among them that count for the other direction. */
 static ulong entries_to(const Step *step, uint link, uint from, uint node, bool only_loops) {
     ulong count = 0;
     Segments segments = all_segments(step->words, link, true);
@@ -263,14 +263,18 @@ static ulong entries_to(const Step *step, uint link, uint from, uint node, bool 
         if (is_counted != only_loops) continue;
         global const uint *neighbours = neighbours_of(step, segments.is_incoming);
         uint entry = first_place_from(neighbours, segments.begin, segments.end, node);
-        for (; entry < segments.end && neighbours[entry] == node; ++entry) ++count;
+        for (; entry < segments.end && neighbours[entry] == node; ++entry) {
+            count += fits_mask(step, link, segments.is_incoming, entry);
+        }
     }
     return count;
 }
 
-/* The last count, which the next row has too if all its links begin at the same nodes. */
+/* The last count, which the next row has too if all its links begin at the same nodes. Of a step with one link, one more than
+   the counts of the nodes that were met. */
 typedef struct {
     ulong row, count;
+    global uint *of_nodes;
 } Known;
 
 static inline bool same_links(const Step *step, ulong row, ulong other) {
@@ -287,14 +291,19 @@ static ulong count_entries(
     const Step *step, uint link, uint from, const Level *level, const RowRanges *ranges, ulong *work
 ) {
     ulong total = 0;
-    bool sorted = has_sorted_segments(step, link);
+    bool sorted = has_sorted_segments(step, link), is_masked = step->words[link + LINK_MASK] != NONE;
     Segments segments = all_segments(step->words, link, false);
     while (next_segment(&segments, step, from)) {
         global const uint *neighbours = neighbours_of(step, segments.is_incoming);
         uint2 list = (uint2)(segments.begin, segments.end);
         if (sorted) list = within_ranges(ranges, neighbours, list);
         bool all_pass = ranges->range_count == 0 && (sorted || !has_limits(ranges));
-        if (all_pass && level) total += marked_ways(level->marks, neighbours, list.x, list.y);
+        if (is_masked) {
+            for (uint entry = list.x; entry < list.y; ++entry) {
+                uint node = neighbours[entry], ways = passes_ranges(ranges, node) ? ways_at(step, level, node) : 0;
+                if (ways && fits_mask(step, link, segments.is_incoming, entry)) total += ways;
+            }
+        } else if (all_pass && level) total += marked_ways(level->marks, neighbours, list.x, list.y);
         else if (all_pass && !step->row_bits) total += list.y - list.x;
         else if (level && sorted && ranges->range_count == 1 && ranges->ranges[0].keys) {
             total += marked_ways_within(level->marks, neighbours, list.x, list.y, &ranges->ranges[0]);
@@ -319,7 +328,10 @@ static ulong count_row(
     const RowRanges *ranges, Known *known, ulong *work
 ) {
     bool same_ranges = ranges->range_count == 0 && !has_limits(ranges);
-    if (!same_ranges || known->row == NO_ROW || !same_links(step, row, known->row)) {
+    if (same_ranges && known->of_nodes) {
+        if (!known->of_nodes[from]) known->of_nodes[from] = 1 + (uint)count_entries(step, link, from, level, ranges, work);
+        known->count = known->of_nodes[from] - 1;
+    } else if (!same_ranges || known->row == NO_ROW || !same_links(step, row, known->row)) {
         known->count = count_entries(step, link, from, level, ranges, work);
     }
     known->row = same_ranges ? row : NO_ROW;
@@ -409,7 +421,7 @@ static ulong intersect(
         }
     }
     bool counts_once = (flags_of(step, link) & (DISTINCT | SEVERAL)) == DISTINCT;
-    bool is_plain = !counts_once && !special.is_any && step->words[link + LINK_MASK] == NONE;
+    bool is_plain = !counts_once && !special.is_any;
     if (is_plain && !output->extended && !(level && level->has_full)) {
         return count_row(step, row, link, from, level, &special, &ranges, known, work);
     }
@@ -430,7 +442,8 @@ static bool binds_relationships(const Step *step) {
 }
 
 /* Items stop taking tasks when they looked at `most_work` entries: the host starts them again until all tasks are done.
-   Each has `level_words` words for each link but the last: the marks, then the list. */
+   Each has `level_words` words for each link but the last: the marks, then the list. With one link these are for what is known
+   of each node, zero at first, or there are none. */
 kernel void intersect_rows(
     STEP_PARAMETERS, uint end_count, ulong first_row, ulong last_row, uint task_rows, ulong most_work, uint weighs,
     global uint *scratch, ulong level_words,
@@ -454,7 +467,7 @@ kernel void intersect_rows(
     while (work < most_work) {
         ulong begin = first_row + (ulong)atomic_inc(&counters[1]) * task_rows, end = min(begin + task_rows, last_row);
         if (begin >= last_row) break;
-        Known known = {NO_ROW, 0};
+        Known known = {NO_ROW, 0, top == 0 && level_words ? scratch + get_global_id(0) * level_words : 0};
         for (ulong row = begin; row < end; ++row) {
             uint same = row > begin ? leading_links(&step, row, row - 1) : 0;
             while (built > same) clear(&levels[--built]);
