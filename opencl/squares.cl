@@ -7,7 +7,8 @@
        3 ── link 2 ── 2
 
    Items take nodes from a counter of tasks, `task_nodes` at a time, until they looked at `most_work` entries. Each has
-   2 * node_count + 1 words of scratch: marks, zero before and after, and the list of what is marked.
+   2 * node_count + 1 words of scratch, marks, zero before and after, and the list of what is marked; where there are loops as
+   many again for their numbers.
 */
 #include "work_split.h"
 #include "csr.h"
@@ -115,7 +116,8 @@ kernel void count_squares(
     global uint *scratch, volatile global uint *counters, global ulong *totals
 ) {
     const Square square = {OUTGOING_CSR, INCOMING_CSR, incoming_relationship_indexes, words, masks, candidates, mask_words, node_words};
-    global uint *marks = scratch + get_global_id(0) * (2 * (ulong)node_count + 1), *marked = marks + node_count;
+    ulong item_words = (has_loops(&square) ? 4 : 2) * (ulong)node_count + 1;
+    global uint *marks = scratch + get_global_id(0) * item_words, *marked = marks + node_count, *loops = marked + node_count + 1;
     ulong total = 0, work = 0;
     while (work < most_work) {
         ulong begin = (ulong)atomic_inc(counters) * task_nodes, end = min(begin + task_nodes, (ulong)node_count);
@@ -124,7 +126,7 @@ kernel void count_squares(
             if (fits_place(&square, 0, node)) {
                 total += all_ways(&square, node, marks, marked, &work);
                 if (fits_place(&square, 2, node)) total += opposite_same(&square, node, 0, &work);
-                if (has_loops(&square)) total += over_loops(&square, node);
+                if (has_loops(&square)) total += over_loops(&square, node, node_count, loops);
             }
             bool both = fits_place(&square, 1, node) && fits_place(&square, 3, node);
             if (both && (words[FLAGS_AT] & MEET_AT_ODD)) total += opposite_same(&square, node, 1, &work);

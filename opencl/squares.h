@@ -124,10 +124,11 @@ static inline bool entry_fits(const Square *square, const Lists *lists, uint fro
 }
 
 /* ------------------------------------------------------------------ relationships between two nodes */
-/* Walks over the neighbours of a node, each once, and counts for each set of links the relationships that fit to all of it. */
+/* Walks over the neighbours of a node, each once. Of the relationships between them `by_links` says how many fit to exactly which
+   links; where there is only one it is not filled in, as most often. */
 typedef struct {
     uint2 entries[MOST_LISTS];
-    uint counts[16], node;
+    uint node, count, first_links, by_links[16];
 } Pairs;
 
 static void all_pairs(const Square *square, uint node, Pairs *pairs) {
@@ -154,21 +155,29 @@ static bool next_pair(Pairs *pairs, const Square *square, uint from, bool from_e
         if (entries.x < entries.y) pairs->node = min(pairs->node, neighbours_of(square, list & 1)[entries.x]);
     }
     if (pairs->node == NONE) return false;
-    for (uint set = 0; set < 16; ++set) pairs->counts[set] = 0;
+    pairs->count = 0;
     for (uint list = 0; list < lists; ++list) {
         global const uint *neighbours = neighbours_of(square, list & 1);
         uint2 entries = pairs->entries[list];
         for (; entries.x < entries.y && neighbours[entries.x] == pairs->node; ++entries.x) {
-            ++pairs->counts[fitting_links(square, list, from_even, pairs->node == from, entries.x)];
+            uint links = fitting_links(square, list, from_even, pairs->node == from, entries.x);
+            if (pairs->count == 1) {
+                for (uint each = 0; each < 16; ++each) pairs->by_links[each] = each == pairs->first_links;
+            }
+            if (pairs->count++) ++pairs->by_links[links];
+            else pairs->first_links = links;
         }
         pairs->entries[list] = entries;
     }
-    for (uint link = 1; link < 16; link <<= 1) {
-        for (uint set = 0; set < 16; ++set) {
-            if (!(set & link)) pairs->counts[set] += pairs->counts[set | link];
-        }
-    }
     return true;
+}
+
+/* Relationships of a pair that fit to all of a set of links. */
+static inline long fitting_all(const Pairs *pairs, uint links) {
+    if (pairs->count == 1) return (pairs->first_links & links) == links;
+    long sum = 0;
+    for (uint each = links; each < 16; ++each) sum += (each & links) == links ? pairs->by_links[each] : 0;
+    return sum;
 }
 
 static inline bool must_differ(const Square *square, uint one, uint other) {
@@ -177,21 +186,22 @@ static inline bool must_differ(const Square *square, uint one, uint other) {
 
 /* Relationships between a pair that two links, which must differ, could both take. */
 static inline long shared(const Square *square, const Pairs *pairs, uint one, uint other) {
-    return must_differ(square, one, other) ? pairs->counts[1u << one | 1u << other] : 0;
+    return must_differ(square, one, other) ? fitting_all(pairs, 1u << one | 1u << other) : 0;
 }
 
 static inline long product_of(const Pairs *pairs, uint one, uint other) {
-    return (long)pairs->counts[1u << one] * pairs->counts[1u << other];
+    return fitting_all(pairs, 1u << one) * fitting_all(pairs, 1u << other);
 }
 
 /* Ways of all four links between one pair. */
 static long all_between(const Square *square, const Pairs *pairs) {
+    if (pairs->count == 1 && square->words[TESTS_AT]) return 0;
     long sum = 0;
     uint at = SQUARE_TYPES_AT + square->words[TYPE_COUNT_AT] * SQUARE_TYPE_WORDS;
     for (uint i = 0; i < square->words[PARTITION_COUNT_AT]; ++i, at += PARTITION_WORDS) {
         long product = (int)square->words[at];
         for (uint block = 1; block < PARTITION_WORDS && square->words[at + block]; ++block) {
-            product *= pairs->counts[square->words[at + block]];
+            product *= fitting_all(pairs, square->words[at + block]);
         }
         sum += product;
     }
@@ -243,9 +253,15 @@ static uint loops_at(const Square *square, uint link, uint node) {
     return count;
 }
 
+/* The same, and kept for each node as one more. */
+static inline uint known_loops(const Square *square, uint link, uint node, global uint *known) {
+    if (!known[node]) known[node] = 1 + loops_at(square, link, node);
+    return known[node] - 1;
+}
+
 /* Two loops, at `node` in the place of 0 and at another one in that of 2, and two relationships between these, which may not be
-   the same: links 0 and 2 are the loops, and 1 and 3 between, or the other way round. */
-static ulong over_loops(const Square *square, uint node) {
+   the same: links 0 and 2 are the loops, and 1 and 3 between, or the other way round. `known`: 2 * node_count words that are zero at first. */
+static ulong over_loops(const Square *square, uint node, uint node_count, global uint *known) {
     long sum = 0;
     long loops[2] = {
         must_differ(square, 1, 3) && fits_place(square, 1, node) ? loops_at(square, 0, node) : 0,
@@ -265,7 +281,7 @@ static ulong over_loops(const Square *square, uint node) {
                 if (!loops[turn] || !(even >> from_even & 1) || !(odd >> from_odd & 1)) continue;
                 if (!fits_place(square, turn ? 1 : 3, other)) continue;
                 if (!passes_mask(square, from_even, is_incoming, entry) || !passes_mask(square, from_odd, is_incoming, entry)) continue;
-                sum -= loops[turn] * loops_at(square, turn ? 1 : 2, other);
+                sum -= loops[turn] * known_loops(square, turn ? 1 : 2, other, known + turn * (ulong)node_count);
             }
         }
     }

@@ -140,7 +140,7 @@ class SquareTasks:
 
     Args:
         counters: ``uint32``, the first one counts tasks that were taken.
-        scratch: ``uint32[items * (2 * nodes + 1)]``, zero before the first launch.
+        scratch: ``uint32[items * item_words(nodes, …)]``, zero before the first launch.
         nodes: Nodes of the data graph.
         most_work: Entries at which an item may look in one launch.
         totals: ``uint64``, at least as long as there are items.
@@ -165,8 +165,12 @@ class SquareKernels:
         """Work items that count."""
         return self._context.info.compute_units * 2
 
+    def item_words(self, nodes: int, *, has_loops: bool) -> int:
+        """Words of scratch that an item needs."""
+        return (4 if has_loops else 2) * nodes + 1
+
     def task_nodes(self, nodes: int) -> int:
-        """Nodes of a task: hubs lie close together in many graphs."""
+        """Nodes of a task: few, for hubs lie close together in many graphs."""
         return max(1, min(64, nodes // (64 * self.item_count)))
 
     def count(

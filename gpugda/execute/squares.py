@@ -42,11 +42,13 @@ class Square:
         nodes: Query nodes, in the order of the cycle.
         links: Query relationships; link i joins the nodes i and i+1.
         words: The same for kernels.
+        has_loops: Has the data graph loops of these types?
     """
 
     nodes: tuple[int, ...]
     links: tuple[int, ...]
     words: tuple[int, ...]
+    has_loops: bool
 
 
 def find_square(
@@ -68,6 +70,7 @@ def find_square(
     used = frozenset().union(*(type_ids(each, graph) for each in links))
     if not 0 < len(used) <= MOST_TYPES or not _fits(links, graph):
         return None
+    has_loops = any(graph.statistics.loop_counts[each] for each in used)
     places = {each.position: place for place, each in enumerate(links)}
     slots = {position: slot for slot, position in enumerate(masks.relationships)}
     words = square_words(
@@ -78,9 +81,9 @@ def find_square(
             (min(pair), max(pair))
             for pair in ((places[test.left], places[test.right]) for test in bound.tests)
         ),
-        has_loops=any(graph.statistics.loop_counts[each] for each in used),
+        has_loops=has_loops,
     )
-    return Square(nodes, tuple(each.position for each in links), tuple(words))
+    return Square(nodes, tuple(each.position for each in links), tuple(words), has_loops)
 
 
 def _cycle(bound: BoundQuery, first: int) -> list[BoundRelationship] | None:
@@ -171,7 +174,8 @@ class SquareCount:
 
     @property
     def _size(self) -> int:
-        return (2 * self._nodes + 1) * self._kernels.item_count
+        words = self._kernels.item_words(self._nodes, has_loops=self._square.has_loops)
+        return words * self._kernels.item_count
 
     def count(self, totals: DeviceArray) -> int:
         """The number of embeddings; ``totals`` is overwritten."""
