@@ -12,6 +12,7 @@
 */
 #include "work_split.h"
 #include "csr.h"
+#include "cycle_lists.h"
 #include "squares.h"
 
 #ifdef ON_CPU

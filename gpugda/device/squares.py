@@ -15,17 +15,19 @@ if TYPE_CHECKING:
     from gpugda.device.candidate_filter import FilterArrays
     from gpugda.device.context import DeviceContext
 
-__all__ = ["MOST_TYPES", "SquareKernels", "SquareTasks", "SquareType", "square_words"]
+__all__ = ["MOST_TYPES", "CycleTasks", "CycleType", "SquareKernels", "cycle_words", "task_nodes"]
 
 MOST_TYPES = 8
 """Relationship types of all four links together, ``MOST_LISTS`` in both directions."""
 
 _FILE = "squares.cl"
+_MOST_TASK_NODES = 64
+_TASKS_PER_ITEM = 64
 _SYMMETRIC, _HAS_LOOPS, _MEET_AT_ODD, _HALVED = 1, 2, 4, 8
 
 
 @dataclass(frozen=True, slots=True)
-class SquareType:
+class CycleType:
     """A relationship type, and for each link a bit if such a relationship fits.
 
     Args:
@@ -39,10 +41,10 @@ class SquareType:
     ending: int
 
 
-def square_words(
+def cycle_words(
     rows: Sequence[int | None],
     slots: Sequence[int | None],
-    types: Sequence[SquareType],
+    types: Sequence[CycleType],
     differ: Sequence[tuple[int, int]],
     *,
     has_loops: bool,
@@ -82,7 +84,7 @@ class _Alike:
 
     rows: Sequence[int | None]
     slots: Sequence[int | None]
-    types: Sequence[SquareType]
+    types: Sequence[CycleType]
 
     def places(self, *places: int) -> bool:
         return all(self.rows[each] is None for each in places)
@@ -97,7 +99,7 @@ class _Alike:
 
 
 def _meet_at_odd(
-    types: Sequence[SquareType], differ: Sequence[tuple[int, int]], has_loops: bool
+    types: Sequence[CycleType], differ: Sequence[tuple[int, int]], has_loops: bool
 ) -> bool:
     """Could two links that lead to even places from one odd node take one relationship?"""
     together = [links for each in types for links in (each.starting, each.ending)]
@@ -135,7 +137,7 @@ def _merged(blocks: tuple[int, ...], one: int, other: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SquareTasks:
+class CycleTasks:
     """Nodes that work items take from a counter, and what they need for it.
 
     Args:
@@ -151,6 +153,11 @@ class SquareTasks:
     nodes: int
     most_work: int
     totals: DeviceArray
+
+
+def task_nodes(nodes: int, items: int) -> int:
+    """Nodes of a task: few, for hubs lie close together in many graphs."""
+    return max(1, min(_MOST_TASK_NODES, nodes // (_TASKS_PER_ITEM * items)))
 
 
 class SquareKernels:
@@ -170,11 +177,11 @@ class SquareKernels:
         return (4 if has_loops else 2) * nodes + 1
 
     def task_nodes(self, nodes: int) -> int:
-        """Nodes of a task: few, for hubs lie close together in many graphs."""
-        return max(1, min(64, nodes // (64 * self.item_count)))
+        """Nodes of a task."""
+        return task_nodes(nodes, self.item_count)
 
     def count(
-        self, arrays: FilterArrays, candidates: DeviceArray, words: DeviceArray, tasks: SquareTasks
+        self, arrays: FilterArrays, candidates: DeviceArray, words: DeviceArray, tasks: CycleTasks
     ) -> None:
         """Takes tasks; adds what they count to ``totals``."""
         self._count.launch_groups(

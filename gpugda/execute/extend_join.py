@@ -11,13 +11,13 @@ from gpugda.device.extend import Pairs
 from gpugda.device.extend_lists import ListKernels
 from gpugda.device.join import Product, Table
 from gpugda.device.weigh import WeighKernels
+from gpugda.execute.cycles import CycleCount
 from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_lengths import shortest
 from gpugda.execute.extend_marks import MarkedRows
 from gpugda.execute.extend_memory import rows_within
 from gpugda.execute.extend_rows import LeafCounts
 from gpugda.execute.launch_size import LaunchSize, first_window
-from gpugda.execute.squares import SquareCount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -109,9 +109,9 @@ class ExtendWindows:
 
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; rows of the last step are not made."""
-        square = self._square()
-        if square is not None:
-            self.rows[-1] = square.count(self._totals)
+        cycle = self._cycle()
+        if cycle is not None:
+            self.rows[-1] = cycle.count(self._totals)
             yield self.rows[-1]
             return
         self._expect_many()
@@ -127,10 +127,10 @@ class ExtendWindows:
         is_extended = self._steps[number].kind is ExtendKind.EXTEND
         return is_extended and self._marked is not None and self._by_rows(number) is None
 
-    def _square(self) -> SquareCount | None:
+    def _cycle(self) -> CycleCount | None:
         """What counts all steps at once, where it can."""
-        square = self._steps[-1].square
-        found = None if square is None else SquareCount(self._run, square, self._candidates)
+        cycle = self._steps[-1].cycle
+        found = None if cycle is None else CycleCount(self._run, cycle, self._candidates)
         return found if found is not None and found.has_room else None
 
     def _expect_many(self) -> None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from gpugda.device.extend import Extension, KeyTest, Link, LinkFlags, Test
 from gpugda.execute.comparisons import Comparison, key_places
+from gpugda.execute.cycles import Cycle, find_cycle
 from gpugda.execute.extend_drafts import Draft, ExtendKind, make_drafts
 from gpugda.execute.extend_tests import VariableTest, is_single, type_ids, variable_tests
 from gpugda.execute.gpsm_steps import Variable
-from gpugda.execute.squares import Square, find_square
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -44,7 +44,7 @@ class ExtendStep:
         most_rows: So many rows come of one pair at most.
         by_rows: Can it go row by row on a CPU?
         compared: The conditions among the tests, for people.
-        square: Of the last step, the square that all steps together count.
+        cycle: Of the last step, the cycle that all steps together count.
     """
 
     kind: ExtendKind
@@ -61,7 +61,7 @@ class ExtendStep:
     most_rows: int = 1
     by_rows: bool = False
     compared: tuple[str, ...] = ()
-    square: Square | None = None
+    cycle: Cycle | None = None
 
     @property
     def compares(self) -> bool:
@@ -168,8 +168,8 @@ class _Compiler:
             steps.append(self._compile(draft, columns, needs))
             columns = steps[-1].variables
         if counting and self._by_rows:
-            square = find_square(self._bound, self._graph, self._masks, self._rows, order[0])
-            steps[-1] = replace(steps[-1], square=square)
+            cycle = find_cycle(self._bound, self._graph, self._masks, self._rows, order[0])
+            steps[-1] = replace(steps[-1], cycle=cycle)
         return tuple(steps)
 
     def _loops_seen(self) -> frozenset[int]:

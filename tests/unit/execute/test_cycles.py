@@ -1,4 +1,4 @@
-"""Cycles of four query nodes that are counted without rows, against trying every assignment."""
+"""Cycles of query nodes that are counted without rows, against trying every assignment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpugda.device.context import list_devices
 from gpugda.device.device_graph import DeviceGraph
-from gpugda.execute import squares
+from gpugda.execute import cycles
 from gpugda.execute.embeddings import Masks, StrategyReport
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.plan.plan import LabelOp, RowTest
@@ -26,11 +26,11 @@ SQUARE = ((0, 1), (1, 2), (2, 3), (3, 0))
 
 @pytest.fixture
 def counts(monkeypatch):
-    """How often squares were counted."""
+    """How often cycles were counted."""
     found = []
-    count = squares.SquareCount.count
+    count = cycles.CycleCount.count
     monkeypatch.setattr(
-        squares.SquareCount, "count", lambda *each: found.append(each) or count(*each)
+        cycles.CycleCount, "count", lambda *each: found.append(each) or count(*each)
     )
     return found
 
@@ -76,6 +76,16 @@ def test_a_square_is_counted_at_once(context, counts, links, loops):
     assert len(counts) == (4 if context.is_cpu else 0)
 
 
+@pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
+def test_an_undirected_triangle_is_counted_at_once(context, counts, loops):
+    links = along((0, 1), (2, 1), (2, 0), types=None, directed=False)
+    plan = make_plan([Node()] * 3, links)
+    for seed in range(6):
+        graph = a_graph(seed, 24, loops=loops, types="RS", nodes=4 + seed)
+        assert count(context, graph, plan) == all_embeddings(graph, plan).total()
+    assert len(counts) == (6 if context.is_cpu else 0)
+
+
 @pytest.mark.parametrize(
     ("nodes", "links", "tests"),
     [
@@ -84,6 +94,9 @@ def test_a_square_is_counted_at_once(context, counts, links, loops):
         (4, along((0, 1), (1, 2), (2, 3), (3, 3)), []),
         (4, along(*SQUARE, (0, 2)), []),
         (5, along(*SQUARE), []),
+        (3, along((0, 1), (1, 2), (2, 0)), []),
+        (3, along((0, 1), (1, 2), (0, 0), directed=False), []),
+        (3, [*along((0, 1), directed=False), *along((1, 2), (2, 0))], []),
         (4, along(*SQUARE), [RowTest(True, 0, 2, False)]),
         (4, along(*SQUARE), [RowTest(False, 0, 2, True)]),
     ],
@@ -104,7 +117,7 @@ def test_more_types_than_lists(context, counts):
 
 
 def test_sums_that_might_not_fit_are_left_to_the_join(context, counts, monkeypatch):
-    monkeypatch.setattr(squares, "_MOST_COUNT", 1000)
+    monkeypatch.setattr(cycles, "_MOST_COUNT", 1000)
     plan = make_plan([Node()] * 4, along(*SQUARE))
     graph = a_graph(1, 20)
     assert count(context, graph, plan) == all_embeddings(graph, plan).total()
@@ -112,7 +125,7 @@ def test_sums_that_might_not_fit_are_left_to_the_join(context, counts, monkeypat
 
 
 def test_in_many_launches(context, monkeypatch):
-    monkeypatch.setattr(squares, "_WORK_PER_LAUNCH", 1)
+    monkeypatch.setattr(cycles, "_WORK_PER_LAUNCH", 1)
     plan = make_plan([Node()] * 4, along(*SQUARE, directed=False))
     graph = a_graph(2, 30, nodes=12)
     assert count(context, graph, plan) == all_embeddings(graph, plan).total()

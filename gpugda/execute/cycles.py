@@ -1,4 +1,4 @@
-"""Cycles of four query nodes that are only counted: no row of theirs is made on a CPU."""
+"""Cycles of three or four query nodes that are only counted: no row is made on a CPU."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.squares import (
-    MOST_TYPES,
-    SquareKernels,
-    SquareTasks,
-    SquareType,
-    square_words,
-)
+from gpugda.device.squares import MOST_TYPES, CycleTasks, CycleType, SquareKernels, cycle_words
+from gpugda.device.triangles import TriangleKernels, triangle_words
 from gpugda.execute.extend_tests import most_parallel, type_ids
 
 if TYPE_CHECKING:
@@ -26,7 +21,7 @@ if TYPE_CHECKING:
     from gpugda.execute.gpsm_run import Run
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["Square", "SquareCount", "find_square"]
+__all__ = ["Cycle", "CycleCount", "find_cycle"]
 
 _WORK_PER_LAUNCH = 1 << 23
 _SHARE_FOR_SCRATCH = 0.25
@@ -35,26 +30,26 @@ _MOST_COUNT = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
-class Square:
-    """A query graph that is one cycle of four query nodes.
+class Cycle:
+    """A query graph that is one cycle.
 
     Args:
-        nodes: Query nodes, in the order of the cycle.
-        links: Query relationships; link i joins the nodes i and i+1.
-        words: The same for kernels.
-        has_loops: Has the data graph loops of these types?
+        size: Query nodes, 3 or 4.
+        words: It for kernels.
+        has_loops: Has the data graph loops of its types?
     """
 
-    nodes: tuple[int, ...]
-    links: tuple[int, ...]
+    size: int
     words: tuple[int, ...]
     has_loops: bool
 
 
-def find_square(
+def find_cycle(
     bound: BoundQuery, graph: DataGraph, masks: Masks, rows: Mapping[int, int], first: int
-) -> Square | None:
-    """The square that a query is, where nothing is asked of it but that relationships differ.
+) -> Cycle | None:
+    """The cycle that a query is, where nothing is asked of it but that relationships differ.
+
+    A triangle must be undirected, with the same types everywhere, and of any nodes.
 
     Args:
         bound: The query.
@@ -63,32 +58,62 @@ def find_square(
         rows: Row of each query node in the matrix of candidates.
         first: Query node that has the first place: one with few candidates.
     """
-    links = _cycle(bound, first)
+    links = _links_along(bound, first)
     if links is None or masks.comparisons or not _only_differ(bound):
         return None
-    nodes = _nodes_along(links, first)
-    used = frozenset().union(*(type_ids(each, graph) for each in links))
-    if not 0 < len(used) <= MOST_TYPES or not _fits(links, graph):
+    types = frozenset().union(*(type_ids(each, graph) for each in links))
+    if not 0 < len(types) <= MOST_TYPES or not _fits(links, graph):
         return None
-    has_loops = any(graph.statistics.loop_counts[each] for each in used)
+    has_loops = any(graph.statistics.loop_counts[each] for each in types)
+    if len(links) == 4:
+        nodes = _nodes_along(links, first)
+        words = _square(bound, graph, masks, rows, links, nodes, types, has_loops=has_loops)
+    elif _is_any_triangle(bound, graph, masks, links):
+        words = triangle_words(sorted(types), has_loops=has_loops)
+    else:
+        return None
+    return Cycle(len(links), tuple(words), has_loops)
+
+
+def _square(
+    bound: BoundQuery,
+    graph: DataGraph,
+    masks: Masks,
+    rows: Mapping[int, int],
+    links: Sequence[BoundRelationship],
+    nodes: Sequence[int],
+    types: frozenset[int],
+    *,
+    has_loops: bool,
+) -> list[int]:
     places = {each.position: place for place, each in enumerate(links)}
     slots = {position: slot for slot, position in enumerate(masks.relationships)}
-    words = square_words(
+    pairs = [sorted((places[test.left], places[test.right])) for test in bound.tests]
+    return cycle_words(
         [rows[each] if _is_tested(bound, masks, each) else None for each in nodes],
         [slots.get(each.position) for each in links],
-        [_type(each, links, nodes, graph) for each in sorted(used)],
-        sorted(
-            (min(pair), max(pair))
-            for pair in ((places[test.left], places[test.right]) for test in bound.tests)
-        ),
+        [_type(each, links, nodes, graph) for each in sorted(types)],
+        sorted({(one, other) for one, other in pairs}),
         has_loops=has_loops,
     )
-    return Square(nodes, tuple(each.position for each in links), tuple(words), has_loops)
 
 
-def _cycle(bound: BoundQuery, first: int) -> list[BoundRelationship] | None:
-    """The relationships in the order of the cycle, if it is one."""
-    if len(bound.nodes) != 4 or len(bound.relationships) != 4:
+def _is_any_triangle(
+    bound: BoundQuery, graph: DataGraph, masks: Masks, links: Sequence[BoundRelationship]
+) -> bool:
+    differ = {frozenset((test.left, test.right)) for test in bound.tests}
+    return (
+        len(differ) == len(links)
+        and not masks.relationships
+        and not any(each.directed for each in links)
+        and not any(_is_tested(bound, masks, each.position) for each in bound.nodes)
+        and len({type_ids(each, graph) for each in links}) == 1
+    )
+
+
+def _links_along(bound: BoundQuery, first: int) -> list[BoundRelationship] | None:
+    """The relationships in the order of the cycle, from the node ``first``, if it is one."""
+    if len(bound.nodes) not in (3, 4) or len(bound.relationships) != len(bound.nodes):
         return None
     left, links, end = list(bound.relationships), [], first
     while left:
@@ -98,7 +123,7 @@ def _cycle(bound: BoundQuery, first: int) -> list[BoundRelationship] | None:
         links.append(following[0])
         left.remove(following[0])
         end = _other(following[0], end)
-    return links if end == first and len(set(_nodes_along(links, first))) == 4 else None
+    return links if end == first and len(set(_nodes_along(links, first))) == len(links) else None
 
 
 def _nodes_along(links: Sequence[BoundRelationship], first: int) -> tuple[int, ...]:
@@ -123,7 +148,7 @@ def _is_tested(bound: BoundQuery, masks: Masks, node: int) -> bool:
 
 def _type(
     type_id: int, links: Sequence[BoundRelationship], nodes: Sequence[int], graph: DataGraph
-) -> SquareType:
+) -> CycleType:
     starting = ending = 0
     for place, each in enumerate(links):
         if type_id not in type_ids(each, graph):
@@ -131,7 +156,7 @@ def _type(
         even = nodes[(place + 1) // 2 * 2 % 4]
         starting |= (not each.directed or each.source == even) << place
         ending |= (not each.directed or each.target == even) << place
-    return SquareType(type_id, starting, ending)
+    return CycleType(type_id, starting, ending)
 
 
 def _fits(links: Sequence[BoundRelationship], graph: DataGraph) -> bool:
@@ -151,20 +176,21 @@ def _longest(each: BoundRelationship, graph: DataGraph) -> int:
     )
 
 
-class SquareCount:
+class CycleCount:
     """Counts.
 
     Args:
         run: Of the query.
-        square: What to count.
+        cycle: What to count.
         candidates: Of the query nodes.
     """
 
-    def __init__(self, run: Run, square: Square, candidates: Candidates) -> None:
+    def __init__(self, run: Run, cycle: Cycle, candidates: Candidates) -> None:
         self._run = run
-        self._square = square
+        self._cycle = cycle
         self._candidates = candidates
-        self._kernels = SquareKernels(run.graph.context)
+        kernels = SquareKernels if cycle.size == 4 else TriangleKernels
+        self._kernels: SquareKernels | TriangleKernels = kernels(run.graph.context)
         self._nodes = run.graph.graph.node_count
 
     @property
@@ -174,18 +200,18 @@ class SquareCount:
 
     @property
     def _size(self) -> int:
-        words = self._kernels.item_words(self._nodes, has_loops=self._square.has_loops)
+        words = self._kernels.item_words(self._nodes, has_loops=self._cycle.has_loops)
         return words * self._kernels.item_count
 
     def count(self, totals: DeviceArray) -> int:
         """The number of embeddings; ``totals`` is overwritten."""
         workspace = self._run.workspace
-        words = workspace.upload(np.array(self._square.words, dtype=np.uint32), "a square")
-        scratch = workspace.allocate(self._size, np.uint32, "marks of opposite nodes")
+        words = workspace.upload(np.array(self._cycle.words, dtype=np.uint32), "a cycle")
+        scratch = workspace.allocate(self._size, np.uint32, "marks of nodes")
         counters = workspace.allocate(1, np.uint32, "counters")
         for each in (scratch, counters, totals):
             workspace.fill(each, 0)
-        tasks = SquareTasks(counters, scratch, self._nodes, _WORK_PER_LAUNCH, totals)
+        tasks = CycleTasks(counters, scratch, self._nodes, _WORK_PER_LAUNCH, totals)
         task_count = -(-self._nodes // self._kernels.task_nodes(self._nodes))
         while int(workspace.download(counters)[0]) < task_count:
             self._run.check_deadline()
