@@ -6,8 +6,8 @@
        b's lists      … c … | b …           the sum of these marks, six times
 
    With a loop at a node of the three, two of them are the same one, and the others are two different relationships between two
-   nodes; or all three are loops. Items take nodes from a counter of tasks until they looked at `most_work` entries. Each has
-   node_count words of scratch, zero before and after. Cycles are written as squares are: of these only the lists are used.
+   nodes; or all three are loops. Items take nodes from a counter of tasks until they looked at `most_work` entries. Each has a
+   byte of scratch per node, in whole words, zero before and after: no two nodes may have more than 255 relationships. Cycles are written as squares are: of these only the lists are used.
 */
 #include "work_split.h"
 #include "csr.h"
@@ -21,7 +21,7 @@ static inline bool next_lower(Lists *lists, const Square *square, uint node) {
     return true;
 }
 
-static void clear_marks(const Square *square, uint node, global uint *marks) {
+static void clear_marks(const Square *square, uint node, global uchar *marks) {
     Lists lists = all_lists(square, 0, true);
     while (next_list(&lists, square, node)) {
         global const uint *neighbours = neighbours_of(square, lists.is_incoming);
@@ -29,7 +29,7 @@ static void clear_marks(const Square *square, uint node, global uint *marks) {
     }
 }
 
-static ulong sum_of_marks(const Square *square, uint node, global const uint *restrict marks, ulong *work) {
+static ulong sum_of_marks(const Square *square, uint node, global const uchar *restrict marks, ulong *work) {
     ulong sum = 0;
     Lists lists = all_lists(square, 0, true);
     while (next_lower(&lists, square, node)) {
@@ -41,7 +41,7 @@ static ulong sum_of_marks(const Square *square, uint node, global const uint *re
 }
 
 /* Triangles whose highest node this is. */
-static ulong below(const Square *square, uint node, global uint *marks, ulong *work) {
+static ulong below(const Square *square, uint node, global uchar *marks, ulong *work) {
     ulong sum = 0;
     Lists lists = all_lists(square, 0, true);
     while (next_lower(&lists, square, node)) {
@@ -60,7 +60,7 @@ static ulong below(const Square *square, uint node, global uint *marks, ulong *w
 }
 
 /* Those that are a loop and two relationships to one other node, the loop in each of three places, or three loops. */
-static ulong over_loops(const Square *square, uint node, global uint *marks, ulong *work) {
+static ulong over_loops(const Square *square, uint node, global uchar *marks, ulong *work) {
     ulong loops = 0, pairs = 0;
     Lists lists = all_lists(square, 0, true);
     while (next_list(&lists, square, node)) {
@@ -85,7 +85,7 @@ kernel void count_triangles(
     global uint *scratch, volatile global uint *counters, global ulong *totals
 ) {
     const Square square = {OUTGOING_CSR, INCOMING_CSR, incoming_relationship_indexes, words, 0, 0, 0, 0};
-    global uint *marks = scratch + get_global_id(0) * (ulong)node_count;
+    global uchar *marks = (global uchar *)(scratch + get_global_id(0) * (((ulong)node_count + 3) / 4));
     ulong total = 0, work = 0;
     while (work < most_work) {
         ulong begin = (ulong)atomic_inc(counters) * task_nodes, end = min(begin + task_nodes, (ulong)node_count);

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
     from gpugda.device.squares import CycleTasks
 
-__all__ = ["TriangleKernels", "triangle_words"]
+__all__ = ["MOST_PARALLEL", "TriangleKernels", "triangle_words"]
+
+MOST_PARALLEL = 255
+"""Relationships between two nodes: a mark is a byte."""
 
 _FILE = "triangles.cl"
 _BOTH_WAYS = 0b1111
@@ -39,9 +42,9 @@ class TriangleKernels:
         """Work items that count."""
         return self._context.info.compute_units * 2
 
-    def item_words(self, nodes: int, *, has_loops: bool) -> int:  # noqa: ARG002 - as for squares
+    def item_words(self, nodes: int, *, has_loops: bool) -> int:
         """Words of scratch that an item needs."""
-        return nodes
+        return -(-nodes // 4)
 
     def task_nodes(self, nodes: int) -> int:
         """Nodes of a task."""
@@ -50,7 +53,7 @@ class TriangleKernels:
     def count(
         self,
         arrays: FilterArrays,
-        candidates: DeviceArray,  # noqa: ARG002 - any node fits
+        candidates: DeviceArray,
         words: DeviceArray,
         tasks: CycleTasks,
     ) -> None:

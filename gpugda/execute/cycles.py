@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.squares import MOST_TYPES, CycleTasks, CycleType, SquareKernels, cycle_words
-from gpugda.device.triangles import TriangleKernels, triangle_words
+from gpugda.device.triangles import MOST_PARALLEL, TriangleKernels, triangle_words
 from gpugda.execute.extend_tests import most_parallel, type_ids
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ def _is_any_triangle(
     differ = {frozenset((test.left, test.right)) for test in bound.tests}
     return (
         len(differ) == len(links)
+        and most_parallel(links[0], graph) <= MOST_PARALLEL
         and not masks.relationships
         and not any(each.directed for each in links)
         and not any(_is_tested(bound, masks, each.position) for each in bound.nodes)

@@ -147,9 +147,7 @@ def squares_and_graphs(draw):
     for pair in SQUARE:
         source, target = pair if draw(st.booleans()) else pair[::-1]
         clause = draw(st.sampled_from((0, 0, 0, 1)))
-        links.append(
-            Relationship(source, target, draw(types), draw(st.booleans()), clause)
-        )
+        links.append(Relationship(source, target, draw(types), draw(st.booleans()), clause))
     node_masks, relationship_masks = {}, {}
     bits = st.integers(0, 2**graph.node_count - 1)
     for node in range(4):
