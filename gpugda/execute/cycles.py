@@ -194,10 +194,14 @@ class CycleCount:
         self._kernels: SquareKernels | TriangleKernels = kernels(run.graph.context)
         self._nodes = run.graph.graph.node_count
 
-    @property
-    def has_room(self) -> bool:
-        """Is there place for the marks?"""
-        return 4 * self._size < self._run.workspace.available * _SHARE_FOR_SCRATCH
+    @classmethod
+    def of(cls, run: Run, cycle: Cycle | None, candidates: Candidates) -> CycleCount | None:
+        """What counts a cycle, if it is one and there is place for the marks."""
+        if cycle is None:
+            return None
+        found = cls(run, cycle, candidates)
+        has_room = 4 * found._size < run.workspace.available * _SHARE_FOR_SCRATCH
+        return found if has_room else None
 
     @property
     def _size(self) -> int:

@@ -109,7 +109,7 @@ class ExtendWindows:
 
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; rows of the last step are not made."""
-        cycle = self._cycle()
+        cycle = CycleCount.of(self._run, self._steps[-1].cycle, self._candidates)
         if cycle is not None:
             self.rows[-1] = cycle.count(self._totals)
             yield self.rows[-1]
@@ -126,12 +126,6 @@ class ExtendWindows:
         """Does a step look at pairs one by one, though the device is one that prefers rows?"""
         is_extended = self._steps[number].kind is ExtendKind.EXTEND
         return is_extended and self._marked is not None and self._by_rows(number) is None
-
-    def _cycle(self) -> CycleCount | None:
-        """What counts all steps at once, where it can."""
-        cycle = self._steps[-1].cycle
-        found = None if cycle is None else CycleCount(self._run, cycle, self._candidates)
-        return found if found is not None and found.has_room else None
 
     def _expect_many(self) -> None:
         first = _FIRST_COUNT_WINDOW[self._run.graph.context.is_cpu]
