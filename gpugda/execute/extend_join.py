@@ -67,6 +67,7 @@ class ExtendWindows:
     Attributes:
         rows: Rows made by each step until now.
         windows: Tables made by each step until now.
+        made_none: Was all counted without rows?
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class ExtendWindows:
         self._progress = run.report.progress
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
+        self.made_none = False
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """Tables of full embeddings. Each is valid until the next one is asked for.
@@ -110,6 +112,7 @@ class ExtendWindows:
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; rows of the last step are not made."""
         cycle = CycleCount.of(self._run, self._steps[-1].cycle, self._candidates)
+        self.made_none = cycle is not None
         if cycle is not None:
             self.rows[-1] = cycle.count(self._totals)
             yield self.rows[-1]

@@ -30,6 +30,9 @@ def describe_extensions(
     windows: ExtendWindows,
 ) -> None:
     """One line per step: what was done, and how many rows came of it."""
+    if windows.made_none:
+        report.steps.append(f"cycle of {len(steps)} nodes counted: {windows.rows[-1]:,} rows")
+        return
     for number, step in enumerate(steps):
         rows, chunks = windows.rows[number], windows.windows[number]
         way = ", pair by pair" if windows.goes_by_pairs(number) else ""

@@ -124,6 +124,13 @@ def test_sums_that_might_not_fit_are_left_to_the_join(context, counts, monkeypat
     assert not counts
 
 
+def test_the_report_says_so(context):
+    report = StrategyReport()
+    plan, graph = make_plan([Node()] * 4, along(*SQUARE)), a_graph(1, 20)
+    rows = ExtendStrategy(DeviceGraph(context, graph)).count(plan, NO_MASKS, report)
+    assert (report.steps[-1] == f"cycle of 4 nodes counted: {rows} rows") == context.is_cpu
+
+
 def test_in_many_launches(context, monkeypatch):
     monkeypatch.setattr(cycles, "_WORK_PER_LAUNCH", 1)
     plan = make_plan([Node()] * 4, along(*SQUARE, directed=False))
