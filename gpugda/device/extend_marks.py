@@ -30,8 +30,8 @@ class Tasks:
         rows: First row and the one after the last.
         counters: ``uint32[2]``, rows that were appended and tasks that were taken.
         scratch: ``uint32[items * levels * words]``, zero before and after; a level for each link
-            of the step but the last.
-        words: Of each level.
+            of the step but the last. With one link a level keeps what is known of each node.
+        words: Of each level; with one link as many as there are nodes, or none.
         most_work: Neighbours at which an item may look in one launch.
         totals: ``uint64``, at least as long as there are items.
         row_work: Neighbours at which an item looks for one row, at most.

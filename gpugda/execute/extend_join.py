@@ -11,6 +11,7 @@ from gpugda.device.extend import Pairs
 from gpugda.device.extend_lists import ListKernels
 from gpugda.device.join import Product, Table
 from gpugda.device.weigh import WeighKernels
+from gpugda.execute.cycles import CycleCount
 from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_lengths import shortest
 from gpugda.execute.extend_marks import MarkedRows
@@ -66,6 +67,7 @@ class ExtendWindows:
     Attributes:
         rows: Rows made by each step until now.
         windows: Tables made by each step until now.
+        made_none: Was all counted without rows?
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class ExtendWindows:
         self._progress = run.report.progress
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
+        self.made_none = False
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """Tables of full embeddings. Each is valid until the next one is asked for.
@@ -108,6 +111,12 @@ class ExtendWindows:
 
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; rows of the last step are not made."""
+        cycle = CycleCount.of(self._run, self._steps[-1].cycle, self._candidates)
+        self.made_none = cycle is not None
+        if cycle is not None:
+            self.rows[-1] = cycle.count(self._totals)
+            yield self.rows[-1]
+            return
         self._expect_many()
         yield from self._count(0, Table(None, 1, 0))
 

@@ -129,12 +129,24 @@ class MarkedRows:
 
     def _levels(self, number: int) -> int:
         """Of all items together."""
-        return (len(self._steps[number].links) - 1) * self._kernels.item_count
+        return max(1, len(self._steps[number].links) - 1) * self._kernels.item_count
 
     def _words(self, number: int) -> int:
-        """Of a level: a byte per node, and the list of what is marked."""
+        """Of a level: a byte per node, and the list of what is marked; or what is known of each."""
+        if len(self._steps[number].links) == 1:
+            return self._graph.node_count if self._keeps_counts(number) else 0
         first = longest(self._steps[number].device_links[0], self._graph)
         return 8 * self._run.graph.words + min(first, self._graph.node_count)
+
+    def _keeps_counts(self, number: int) -> bool:
+        """Of a step with one link, are counts more than lengths of lists, and is there place?"""
+        step = self._steps[number]
+        is_counted = number == len(self._steps) - 1 or step.kind is ExtendKind.WEIGH
+        is_masked = any(link.mask_slot is not None for link in step.device_links)
+        if not is_counted or not (is_masked or step.candidate_row is not None):
+            return False
+        needed = 4 * self._graph.node_count * self._kernels.item_count
+        return needed < self._free() * _SHARE_FOR_SCRATCH
 
     def _row_work(self, number: int) -> int:
         """Neighbours at which a row makes an item look, at most; a search counts for several."""

@@ -30,9 +30,13 @@ def describe_joined(
     for each in joined.branches:
         describe_joined(report, graph, bound, each.joined)
         report.steps.append(f"a branch, counted by {node_text(bound, each.root)}")
-    for number, step in enumerate(joined.steps):
-        rows, chunks = joined.windows.rows[number], joined.windows.windows[number]
-        way = ", pair by pair" if joined.windows.goes_by_pairs(number) else ""
+    steps, windows = joined.steps, joined.windows
+    if windows.made_none:
+        report.steps.append(f"cycle of {len(steps)} nodes counted: {windows.rows[-1]:,} rows")
+        return
+    for number, step in enumerate(steps):
+        rows, chunks = windows.rows[number], windows.windows[number]
+        way = ", pair by pair" if windows.goes_by_pairs(number) else ""
         line = f"{_what(step, graph, bound)}{way}: {rows:,} rows"
         report.steps.append(line if chunks <= 1 else f"{line} in {chunks:,} chunks")
     if joined.multiplier is not None:

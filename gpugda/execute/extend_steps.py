@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.device.extend import Extension, KeyTest, Link, LinkFlags, Test
 from gpugda.execute.comparisons import Comparison, key_places
+from gpugda.execute.cycles import Cycle, find_cycle
 from gpugda.execute.extend_drafts import Draft, ExtendKind, make_drafts
 from gpugda.execute.extend_tests import VariableTest, is_single, type_ids, variable_tests
 from gpugda.execute.gpsm_steps import Variable
@@ -43,6 +44,7 @@ class ExtendStep:
         most_rows: So many rows come of one pair at most.
         by_rows: Can it go row by row on a CPU?
         compared: The conditions among the tests, for people.
+        cycle: Of the last step, the cycle that all steps together count.
     """
 
     kind: ExtendKind
@@ -59,6 +61,7 @@ class ExtendStep:
     most_rows: int = 1
     by_rows: bool = False
     compared: tuple[str, ...] = ()
+    cycle: Cycle | None = None
 
     @property
     def compares(self) -> bool:
@@ -164,6 +167,9 @@ class _Compiler:
         for draft, needs in zip(drafts, reversed(needed_after), strict=True):
             steps.append(self._compile(draft, columns, needs))
             columns = steps[-1].variables
+        if counting and self._by_rows:
+            cycle = find_cycle(self._bound, self._graph, self._masks, self._rows, order[0])
+            steps[-1] = replace(steps[-1], cycle=cycle)
         return tuple(steps)
 
     def _loops_seen(self) -> frozenset[int]:

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from gpugda.deadline import check_deadline
+from gpugda.execute.certain_tests import without_certain_tests
 from gpugda.execute.constants import Verdict, judge_constants, with_constants
 from gpugda.execute.masks import mask_query
 from gpugda.execute.node_counts import wanted_groups
@@ -54,6 +55,7 @@ def run_on_device(
     masks, rest = mask_query(with_constants(bound, verdict), graph, parameters)
     if strategy.compares and verdict is Verdict.TRUE and rest is bound:
         masks, rest = take_comparisons(bound, graph, parameters, masks)
+    plan = without_certain_tests(plan, masks)
     report.timings["masks"] = time.perf_counter() - started
     check_deadline(deadline)
     if verdict is Verdict.NULL and rest.residuals == bound.constants:

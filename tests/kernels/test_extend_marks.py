@@ -66,7 +66,7 @@ PLAIN = {name: each for name, each in LISTS.items() if name != "one list"}
 
 def check(context, workspace, step, most_work):
     expected = step.expected()
-    kernels, levels = MarkKernels(context), len(step.extension.links) - 1
+    kernels, levels = MarkKernels(context), max(1, len(step.extension.links) - 1)
     words = 8 * step.arrays.filter.words + NODES
     scratch = workspace.upload(
         np.zeros(max(1, words * levels * kernels.item_count), dtype=np.uint32)
@@ -81,7 +81,7 @@ def check(context, workspace, step, most_work):
             kernels.intersect(step.arrays, step.table, tasks, output)
         every = workspace.download(scratch)[: words * levels * kernels.item_count]
         marks = every.reshape(-1, words)[:, : 8 * step.arrays.filter.words]
-        assert not marks.any()
+        assert len(step.extension.links) == 1 or not marks.any()
     assert int(workspace.download(counters)[0]) == expected.total()
     assert int(workspace.download(step.totals).sum()) == expected.total()
     assert appended(workspace, extended, expected) == expected

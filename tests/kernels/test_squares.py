@@ -1,0 +1,114 @@
+"""Squares against Python, which tries all relationships one after the other."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from kernels.kernel_graphs import entries as entries_of
+from kernels.kernel_graphs import pack, random_graph, upload_query
+
+from gpugda.device.query_words import QueryRow
+from gpugda.device.squares import CycleTasks, CycleType, SquareKernels, cycle_words
+
+NODES = 40
+EVEN = (0, 2, 2, 0)
+"""The even place of each link."""
+ALL_DIFFER = list(combinations(range(4), 2))
+
+
+def counted(context, workspace, graph, words, most_work, node_masks=(), relationship_masks=()):
+    arrays, _ = upload_query(
+        context,
+        workspace,
+        graph,
+        [QueryRow(0, (), None, (), ())],
+        relationship_masks=relationship_masks,
+    )
+    kernels = SquareKernels(context)
+    size = kernels.item_words(NODES, has_loops=True) * kernels.item_count
+    scratch = workspace.upload(np.zeros(size, dtype=np.uint32))
+    counters = workspace.upload(np.zeros(1, dtype=np.uint32))
+    totals = workspace.upload(np.zeros(kernels.item_count, dtype=np.uint64))
+    tasks = CycleTasks(counters, scratch, NODES, most_work, totals)
+    matrix = workspace.upload(np.concatenate(node_masks or [np.zeros(1, dtype=np.uint32)]))
+    uploaded = workspace.upload(np.array(words, dtype=np.uint32))
+    while int(workspace.download(counters)[0]) < -(-NODES // kernels.task_nodes(NODES)):
+        kernels.count(arrays, matrix, uploaded, tasks)
+    marks = workspace.download(scratch).reshape(kernels.item_count, -1)[:, :NODES]
+    assert not marks.any()
+    return int(workspace.download(totals).sum(dtype=np.uint64))
+
+
+def expected(graph, directions, types, differ, candidates=None, masks=None):
+    """Directions: (outgoing, incoming) of each link as it is seen from its even place."""
+    total = 0
+
+    def fits(place, node):
+        return candidates is None or candidates[place][node]
+
+    def following(link, node):
+        outgoing, incoming = directions[link]
+        turned = EVEN[link] != link  # it begins at the odd place
+        ways = (incoming, outgoing) if turned else (outgoing, incoming)
+        mask = None if masks is None else masks[link]
+        return entries_of(graph, node, *ways, types[link], mask)
+
+    for a in range(NODES):
+        for b, first in following(0, a):
+            for c, second in following(1, b):
+                for d, third in following(2, c):
+                    for end, fourth in following(3, d):
+                        chosen = (first, second, third, fourth)
+                        total += (
+                            end == a
+                            and all(fits(*each) for each in enumerate((a, b, c, d)))
+                            and all(chosen[one] != chosen[other] for one, other in differ)
+                        )
+    return total
+
+
+def types_of(directions, types):
+    found = []
+    for kind in range(3):
+        allowed = [types[link] is None or kind in types[link] for link in range(4)]
+        starting = sum(1 << link for link in range(4) if allowed[link] and directions[link][0])
+        ending = sum(1 << link for link in range(4) if allowed[link] and directions[link][1])
+        found.append(CycleType(kind, starting, ending))
+    return found
+
+
+OUT, IN, BOTH = (1, 0), (0, 1), (1, 1)
+CASES = {
+    "directed": ([OUT, IN, OUT, IN], [None] * 4, ALL_DIFFER),
+    "undirected": ([BOTH] * 4, [None] * 4, ALL_DIFFER),
+    "two directions": ([OUT, OUT, BOTH, BOTH], [(0, 1), (0,), None, (1, 2)], ALL_DIFFER),
+    "nothing differs": ([BOTH] * 4, [(0,), (0,), (0, 1), (1,)], []),
+    "some differ": ([OUT, BOTH, BOTH, IN], [None] * 4, [(0, 3), (1, 2), (1, 3)]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("most_work", [1, 1 << 30])
+@pytest.mark.parametrize("masked", [False, True])
+def test_squares(context, workspace, name, most_work, masked):
+    if not context.is_cpu:
+        pytest.skip("for CPUs")
+    graph, random = random_graph(NODES), np.random.default_rng(3)
+    directions, types, differ = CASES[name]
+    rows, slots, candidates, masks = [None] * 4, [None] * 4, None, None
+    if masked:
+        rows, slots = [0, 1, 2, 3], [0, 1, 2, 3]
+        candidates = random.random((4, NODES)) < 0.8
+        masks = random.random((4, graph.relationship_count)) < 0.8
+    words = cycle_words(rows, slots, types_of(directions, types), differ, has_loops=True)
+    found = counted(
+        context,
+        workspace,
+        graph,
+        words,
+        most_work,
+        [pack(each) for each in candidates] if masked else (),
+        [pack(each) for each in masks] if masked else (),
+    )
+    wanted = expected(graph, directions, types, differ, candidates, masks)
+    assert found == wanted > 0

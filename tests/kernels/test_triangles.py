@@ -1,0 +1,48 @@
+"""Undirected triangles against Python, which tries all relationships one after the other."""
+
+import numpy as np
+import pytest
+from kernels.kernel_graphs import entries as entries_of
+from kernels.kernel_graphs import random_graph, upload_query
+
+from gpugda.device.query_words import QueryRow
+from gpugda.device.squares import CycleTasks
+from gpugda.device.triangles import TriangleKernels, triangle_words
+
+
+def counted(context, workspace, graph, types, most_work):
+    arrays, _ = upload_query(context, workspace, graph, [QueryRow(0, (), None, (), ())])
+    kernels, nodes = TriangleKernels(context), graph.node_count
+    size = kernels.item_words(nodes, has_loops=True) * kernels.item_count
+    scratch = workspace.upload(np.zeros(size, dtype=np.uint32))
+    counters = workspace.upload(np.zeros(1, dtype=np.uint32))
+    totals = workspace.upload(np.zeros(kernels.item_count, dtype=np.uint64))
+    tasks = CycleTasks(counters, scratch, nodes, most_work, totals)
+    words = workspace.upload(np.array(triangle_words(types, has_loops=True), dtype=np.uint32))
+    while int(workspace.download(counters)[0]) < -(-nodes // kernels.task_nodes(nodes)):
+        kernels.count(arrays, scratch, words, tasks)
+    assert not workspace.download(scratch).any()
+    return int(workspace.download(totals).sum(dtype=np.uint64))
+
+
+def expected(graph, types):
+    around = [entries_of(graph, node, 1, 1, types) for node in range(graph.node_count)]
+    return sum(
+        end == a and len({first, second, third}) == 3
+        for a in range(graph.node_count)
+        for b, first in around[a]
+        for c, second in around[b]
+        for end, third in around[c]
+    )
+
+
+@pytest.mark.parametrize("nodes", [1, 3, 33, 257])
+@pytest.mark.parametrize("types", [(0,), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("most_work", [1, 1 << 30])
+def test_triangles(context, workspace, nodes, types, most_work):
+    if not context.is_cpu:
+        pytest.skip("for CPUs")
+    graph = random_graph(nodes)
+    wanted = expected(graph, types)
+    assert counted(context, workspace, graph, types, most_work) == wanted
+    assert wanted or nodes < 33
