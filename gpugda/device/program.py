@@ -34,7 +34,7 @@ _LOGGER = logging.getLogger("gpugda.device")
 _INCLUDE = re.compile(r'^#include "([a-z_]+\.h)"$', re.MULTILINE)
 # From the disk a file takes 0.03 s to 0.06 s, compiled anew 0.2 s and more.
 _SLOW_BUILD_SECONDS = 0.15
-_ONLY_FOR = {"extend_lists.cl": "lists", "extend_marks.cl": "marks"}
+_ONLY_FOR = {"extend_lists.cl": "lists", "extend_marks.cl": "marks", "small_join.cl": "marks"}
 
 _SCALARS = {"b": None, "I": np.uint32, "Q": np.uint64}
 GRAPH = "b" * 11

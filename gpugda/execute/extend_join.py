@@ -16,6 +16,7 @@ from gpugda.execute.extend_lengths import shortest
 from gpugda.execute.extend_marks import MarkedRows
 from gpugda.execute.extend_memory import rows_within
 from gpugda.execute.extend_rows import LeafCounts
+from gpugda.execute.extend_small import join_at_once, last_table
 from gpugda.execute.launch_size import LaunchSize, first_window
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray
     from gpugda.device.extend import ExtensionKernels
     from gpugda.device.extend_rows import RowKernels
+    from gpugda.device.small_join import SmallJoined
     from gpugda.execute.candidates import Candidates
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.execute.extend_words import StepWords
@@ -85,7 +87,7 @@ class ExtendWindows:
         self._candidates = candidates
         self._grown = [_FIRST_WINDOW] * len(steps)
         self._launches: dict[int, LaunchSize] = {}
-        self._arrays, self._plain = words.arrays, words.plain
+        self._words, self._arrays, self._plain = words, words.arrays, words.plain
         self._counters = run.workspace.allocate(2, np.uint32, "counters")
         self._leaves = LeafCounts(run, row_kernels, steps, candidates, self._arrays)
         self._marked = None
@@ -104,17 +106,26 @@ class ExtendWindows:
         """
         if enough is not None:
             self._grown = [first_window(enough, _FIRST_WINDOW)] * len(self._steps)
-        yield from self._extend(0, Table(None, 1, 0))
+        yield from self._extend_all()
 
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; rows of the last step are not made."""
         self._expect_many()
-        yield from self._count(0, Table(None, 1, 0))
+        joined = self._join_at_once(only_counts=True)
+        if joined is None:
+            yield from self._count(0, Table(None, 1, 0))
+        elif len(joined.rows) == len(self._steps):
+            self.rows[-1] = joined.total
+            yield joined.total
+        else:
+            yield from self._count(len(joined.rows), last_table(self._steps, joined))
+        if joined is not None:
+            self._run.workspace.release(joined.values)
 
     def cores(self) -> Iterator[Table | None]:
         """As `tables` for who looks at all of them and takes none to the host."""
         self._expect_many()
-        yield from self._extend(0, Table(None, 1, 0))
+        yield from self._extend_all()
 
     def goes_by_pairs(self, number: int) -> bool:
         """Does a step look at pairs one by one, though the device is one that prefers rows?"""
@@ -124,6 +135,30 @@ class ExtendWindows:
     def _expect_many(self) -> None:
         first = _FIRST_COUNT_WINDOW[self._run.graph.context.is_cpu]
         self._grown = [min(first, _LARGEST_WINDOW)] * len(self._steps)
+
+    def _extend_all(self) -> Iterator[Table | None]:
+        joined = self._join_at_once(only_counts=False)
+        if joined is None:
+            yield from self._extend(0, Table(None, 1, 0))
+            return
+        table = last_table(self._steps, joined)
+        if table.row_count:
+            yield from self._extend(len(joined.rows), table)
+        self._run.workspace.release(joined.values)
+
+    def _join_at_once(self, *, only_counts: bool) -> SmallJoined | None:
+        """What a CPU can do in one launch, which may be all or the first steps."""
+        if self._marked is None:
+            return None
+        self._run.check_deadline()
+        most = min(_FEW, *map(self._most_at_once, range(len(self._steps))))
+        joined = join_at_once(self._run, self._steps, self._words, most, only_counts=only_counts)
+        if joined is not None:
+            for number, rows in enumerate(joined.rows):
+                self.rows[number] = rows
+                self.windows[number] = 1
+                self._enter(number, 0, 1, 1)
+        return joined
 
     def _extend(self, number: int, table: Table) -> Iterator[Table | None]:
         if number == len(self._steps):

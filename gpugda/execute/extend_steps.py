@@ -37,7 +37,7 @@ class ExtendStep:
         kept: Old columns that the new table begins with.
         tests: In terms of columns.
         node_column: Where the added node goes, or its number of ways.
-        extension: For the kernels, of EXTEND, WEIGH and CLOSE.
+        extension: For the kernels.
         counts_lengths: Does every entry give a row?
         searched_only: Are all links found by one search, no relationship needed?
         most_rows: So many rows come of one pair at most.
@@ -53,7 +53,7 @@ class ExtendStep:
     kept: tuple[int, ...]
     tests: tuple[Test | KeyTest, ...]
     node_column: int | None
-    extension: Extension | None = None
+    extension: Extension
     counts_lengths: bool = False
     searched_only: bool = False
     most_rows: int = 1
@@ -68,12 +68,12 @@ class ExtendStep:
     @property
     def candidate_row(self) -> int | None:
         """Row of the added node in the matrix of candidates; None where all fit."""
-        return None if self.extension is None else self.extension.candidate_row
+        return self.extension.candidate_row
 
     @property
     def device_links(self) -> tuple[Link, ...]:
         """The links as kernels see them."""
-        return () if self.extension is None else self.extension.links
+        return self.extension.links
 
 
 def compile_extensions(
@@ -219,10 +219,12 @@ class _Compiler:
             draft.tests = [each for each in draft.tests if not _is_redundant(each)]
         tests, early = self._columns_of(draft, old)
         node_column = added.get(Variable(True, draft.position))
-        extension = None
         if draft.links:
             extension = self._extension(draft, old, kept, added, tests, early)
-        elif draft.kind is ExtendKind.PRUNE:
+        elif draft.kind is ExtendKind.NODES:
+            row = self._rows[draft.position]
+            extension = Extension(row, node_column, None, kept, (), ())
+        else:
             extension = Extension(None, None, None, kept, tests, ())
         return ExtendStep(
             draft.kind,
