@@ -307,11 +307,12 @@ OTHER_WAYS = {
     },
     "pairs always measured": {
         "extend_join._FEW": 0,
-        "extend_join.ExtendWindows._most_of": lambda *_: None,
+        "extend_pairs.PairSteps._most_of": lambda *_: None,
     },
     "tiny launches": {
         "extend_join._FEW": 0,
         "extend_join.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
+        "extend_pairs.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
         "extend_marks._WORK_PER_LAUNCH": 1,
     },
     "relationships closed one by one": {"extend_drafts.MOST_ROWS_OF_PAIR": 1},
