@@ -83,7 +83,7 @@ class SmallJoin:
             arrays: What steps look into; its place is where `join_step_words` are.
             steps: The same.
             only_counts: The rows of the last step are not made.
-            most_looks: It ends after so many entries.
+            most_looks: It ends before it looks at more entries.
             capacity: Rows for which there is place.
         """
         size = capacity * max(1, *(each.width for each in steps))
