@@ -19,18 +19,8 @@
 kernel void measure_extensions(STEP_PARAMETERS, ulong row_count, global uint *lengths, global uchar *bases) {
     const Step step = STEP_ARGUMENTS;
     FOR_EACH(row, row_count) {
-        uint shortest = NONE, base = 0, relationship;
-        for (uint number = 0; number < step.link_count && shortest > 0; ++number) {
-            uint link = link_at(&step, number), from = old_value(&step, row, words[link]);
-            uint length = step.bound_column == NONE
-                ? entry_count(&step, link, from)
-                : matches(&step, link, from, old_value(&step, row, step.bound_column), EVERY_ONE, &relationship);
-            if (length < shortest) {
-                shortest = length;
-                base = number;
-            }
-        }
-        lengths[row] = shortest;
+        uint base = 0;
+        lengths[row] = shortest_list(&step, row, &base);
         bases[row] = (uchar)base;
     }
 }

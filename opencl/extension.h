@@ -243,6 +243,22 @@ static inline bool is_repeated(
     return false;
 }
 
+/* The entries of a row's link that has the fewest, its base; of a link to a bound column, those that lead there. */
+static inline uint shortest_list(const Step *step, ulong row, uint *base) {
+    uint shortest = NONE, relationship;
+    for (uint number = 0; number < step->link_count && shortest > 0; ++number) {
+        uint link = link_at(step, number), from = old_value(step, row, step->words[link]);
+        uint length = step->bound_column == NONE
+            ? entry_count(step, link, from)
+            : matches(step, link, from, old_value(step, row, step->bound_column), EVERY_ONE, &relationship);
+        if (length < shortest) {
+            shortest = length;
+            *base = number;
+        }
+    }
+    return shortest;
+}
+
 /* ------------------------------------------------------------------ rows */
 static inline uint tested_value(
     const Step *step, ulong row, uint node, const uint *relationships, uint column

@@ -144,11 +144,12 @@ class DataGraph:
 
     def parallel_counts(self) -> tuple[int, ...]:
         """Per type id, the most relationships of the type that have the same start and end."""
+        return self._derived.get("parallel counts", self._parallel_counts)
+
+    def _parallel_counts(self) -> tuple[int, ...]:
         if not any(self.statistics.parallel_types):
             return (1,) * len(self.types)
-        return self._derived.get(
-            "parallel counts", lambda: most_one_way(self.outgoing, len(self.types))
-        )
+        return most_one_way(self.outgoing, len(self.types))
 
     def either_way_counts(self) -> tuple[int, ...]:
         """The same with start and end in either order."""

@@ -37,6 +37,7 @@ _SLOW_BUILD_SECONDS = 0.15
 _ONLY_FOR = {
     "extend_lists.cl": "lists",
     "extend_marks.cl": "marks",
+    "small_join.cl": "marks",
     "squares.cl": "marks",
     "triangles.cl": "marks",
 }

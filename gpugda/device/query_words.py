@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,7 @@ _NODE_WORDS = 8
 _OUTGOING, _INCOMING, _LOOP = 1, 2, 4
 
 
-@dataclass(frozen=True, slots=True)
-class Degree:
+class Degree(NamedTuple):
     """At least so many relationships of these types (None for any) in these directions."""
 
     outgoing: bool
@@ -32,8 +31,7 @@ class Degree:
     at_least: int
 
 
-@dataclass(frozen=True, slots=True)
-class Adjacency:
+class Adjacency(NamedTuple):
     """A query relationship as seen from one of its ends.
 
     Args:
@@ -99,7 +97,7 @@ def write_query(rows: Sequence[QueryRow]) -> QueryWords:
         adjacencies_at = len(words)
         for adjacency in row.adjacencies:
             places[number, adjacency.relationship] = len(words)
-            words.extend(_adjacency(adjacency, types))
+            words += _adjacency(adjacency, types)
         words[number * _NODE_WORDS : (number + 1) * _NODE_WORDS] = [
             labels_at,
             len(row.labels),

@@ -64,11 +64,10 @@ class Draft:
 
     def added(self) -> list[Variable]:
         """Node first, then the relationships that are bound."""
-        nodes = [] if self.kind in (ExtendKind.CLOSE, ExtendKind.PRUNE) else [self.position]
-        return [
-            *(Variable(True, each) for each in nodes),
-            *(Variable(False, each) for each in self.links if each in self.bound),
-        ]
+        added = [Variable(False, each) for each in self.links if each in self.bound]
+        if self.kind not in (ExtendKind.CLOSE, ExtendKind.PRUNE):
+            added.insert(0, Variable(True, self.position))
+        return added
 
 
 def make_drafts(
@@ -228,7 +227,7 @@ def _with_tests(
     tests_of: list[list[VariableTest | Comparison]] = [[] for _ in drafts]
     due: list[VariableTest | Comparison] = [*tests, *with_implied(comparisons, bound_at)]
     for test in due:
-        tests_of[max(bound_at[each] for each in test.variables())].append(test)
+        tests_of[max(map(bound_at.__getitem__, test.variables()))].append(test)
     result: list[Draft] = []
     for draft, now in zip(drafts, tests_of, strict=True):
         result.append(draft)

@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.extend import Pairs
-from gpugda.device.extend_lists import ListKernels
 from gpugda.device.join import Product, Table
 from gpugda.device.weigh import WeighKernels
 from gpugda.execute.cycles import CycleCount
 from gpugda.execute.extend_drafts import ExtendKind
-from gpugda.execute.extend_lengths import shortest
 from gpugda.execute.extend_marks import MarkedRows
 from gpugda.execute.extend_memory import rows_within
+from gpugda.execute.extend_pairs import PairSteps, prefix_sums
 from gpugda.execute.extend_rows import LeafCounts
+from gpugda.execute.extend_small import join_at_once, last_table
 from gpugda.execute.launch_size import LaunchSize, first_window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gpugda.device.buffers import DeviceArray
-    from gpugda.device.extend import ExtensionKernels
+    from gpugda.device.extend import ExtensionKernels, Pairs
     from gpugda.device.extend_rows import RowKernels
+    from gpugda.device.small_join import SmallJoined
     from gpugda.execute.candidates import Candidates
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.execute.extend_words import StepWords
@@ -43,9 +43,6 @@ _SMALLEST_WINDOW = 1 << 12
 _FIRST_WEIGHED = {True: 1 << 14, False: 1 << 20}
 """Rows of the first launch that weighs, on a CPU and on a GPU."""
 _LARGEST_LAST_WINDOW = 1 << 22
-_FEWEST_PAIRS = 1 << 16
-_PAIRS_PER_BYTE = 1 << 10
-"""Where rows begin is kept for so many pairs a byte, at least."""
 
 
 def _after(rows: int) -> int:
@@ -82,18 +79,18 @@ class ExtendWindows:
         self._run = run
         self._kernels = kernels
         context = run.graph.context
-        self._lists = ListKernels(context) if context.tuning.intersection == "lists" else None
         self._steps = steps
         self._candidates = candidates
         self._grown = [_FIRST_WINDOW] * len(steps)
         self._launches: dict[int, LaunchSize] = {}
-        self._arrays, self._plain = words.arrays, words.plain
+        self._words, self._arrays, self._plain = words, words.arrays, words.plain
         self._counters = run.workspace.allocate(2, np.uint32, "counters")
         self._leaves = LeafCounts(run, row_kernels, steps, candidates, self._arrays)
         self._marked = None
         if context.tuning.intersection == "marks":
             self._marked = MarkedRows(run, steps, self._arrays, self._counters)
         self._totals = run.workspace.allocate(kernels.group_count, np.uint64, "totals")
+        self._pairs = PairSteps(run, kernels, steps, self._arrays, self._counters, self._totals)
         self._progress = run.report.progress
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
@@ -107,7 +104,7 @@ class ExtendWindows:
         """
         if enough is not None:
             self._grown = [first_window(enough, _FIRST_WINDOW)] * len(self._steps)
-        yield from self._extend(0, Table(None, 1, 0))
+        yield from self._extend_all()
 
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; rows of the last step are not made."""
@@ -118,12 +115,21 @@ class ExtendWindows:
             yield self.rows[-1]
             return
         self._expect_many()
-        yield from self._count(0, Table(None, 1, 0))
+        joined = self._join_at_once(only_counts=True)
+        if joined is None:
+            yield from self._count(0, Table(None, 1, 0))
+        elif len(joined.rows) == len(self._steps):
+            self.rows[-1] = joined.total
+            yield joined.total
+        else:
+            yield from self._count(len(joined.rows), last_table(self._steps, joined))
+        if joined is not None:
+            self._run.workspace.release(joined.values)
 
     def cores(self) -> Iterator[Table | None]:
         """As `tables` for who looks at all of them and takes none to the host."""
         self._expect_many()
-        yield from self._extend(0, Table(None, 1, 0))
+        yield from self._extend_all()
 
     def goes_by_pairs(self, number: int) -> bool:
         """Does a step look at pairs one by one, though the device is one that prefers rows?"""
@@ -133,6 +139,30 @@ class ExtendWindows:
     def _expect_many(self) -> None:
         first = _FIRST_COUNT_WINDOW[self._run.graph.context.is_cpu]
         self._grown = [min(first, _LARGEST_WINDOW)] * len(self._steps)
+
+    def _extend_all(self) -> Iterator[Table | None]:
+        joined = self._join_at_once(only_counts=False)
+        if joined is None:
+            yield from self._extend(0, Table(None, 1, 0))
+            return
+        table = last_table(self._steps, joined)
+        if table.row_count:
+            yield from self._extend(len(joined.rows), table)
+        self._run.workspace.release(joined.values)
+
+    def _join_at_once(self, *, only_counts: bool) -> SmallJoined | None:
+        """What a CPU can do in one launch, which may be all or the first steps."""
+        if self._marked is None:
+            return None
+        self._run.check_deadline()
+        most = min(_FEW, *map(self._most_at_once, range(len(self._steps))))
+        joined = join_at_once(self._run, self._steps, self._words, most, only_counts=only_counts)
+        if joined is not None:
+            for number, rows in enumerate(joined.rows):
+                self.rows[number] = rows
+                self.windows[number] = 1
+                self._enter(number, 0, 1, 1)
+        return joined
 
     def _extend(self, number: int, table: Table) -> Iterator[Table | None]:
         if number == len(self._steps):
@@ -234,7 +264,7 @@ class ExtendWindows:
     def _valid(self, number: int, table: Table) -> tuple[DeviceArray, int]:
         counts = self._run.workspace.allocate(table.row_count, np.uint32, "counts of rows")
         self._kernels.test(self._arrays[number], table, counts)
-        return self._sums(counts)
+        return prefix_sums(self._run, counts)
 
     def _slices(self, number: int, total: int) -> Iterator[tuple[int, int]]:
         low = 0
@@ -298,14 +328,12 @@ class ExtendWindows:
         if marked is not None and self._few(number, table, marked):
             yield from self._appended_few(number, table, marked)
             return
-        pairs = self._pairs(
-            number, table, min(self._most_at_once(number), self._most_pairs(number))
-        )
+        pairs = self._pairs.measured(number, table, self._most_at_once(number))
         if not self._steps[number].variables:
-            yield Table(None, self._count_pairs(number, table, pairs), 0)
+            yield Table(None, self._pairs.count(number, table, pairs), 0)
         else:
             yield from self._appended_tables(number, table, pairs)
-        self._release(pairs)
+        self._pairs.release(pairs)
 
     def _by_rows(self, number: int) -> MarkedRows | None:
         """What goes row by row, where the step does."""
@@ -354,50 +382,15 @@ class ExtendWindows:
 
         Returns up to which, and how many rows there are now.
         """
-        low, high = window
+        low, _ = window
         marked = self._by_rows(number)
         if marked is not None:
-            first, last = self._whole_rows(pairs, window)
+            first, last = self._pairs.whole_rows(pairs, window)
             end = int(self._run.workspace.download(pairs.sums, last, 1)[0])
             if last > first and end > low:
                 rows = (first, last)
                 return end, marked.append(number, table, rows, extended, self._totals)
-        high = min(high, low + self._most_pairs(number))
-        started = time.perf_counter()
-        arrays = self._arrays[number]
-        lists = self._list_kernels(number)
-        if lists is not None:
-            lists.append(
-                self._run.workspace, arrays, table, pairs, (low, high), extended, self._counters
-            )
-        else:
-            self._kernels.extend(arrays, table, pairs, (low, high), extended, self._counters)
-        filled = int(self._run.workspace.download(self._counters, 0, 1)[0])
-        self._launches[number].took(high - low, time.perf_counter() - started)
-        return high, filled
-
-    def _whole_rows(self, pairs: Pairs, window: tuple[int, int]) -> tuple[int, int]:
-        """The rows all of whose pairs are in a window; none where it begins within a row."""
-        low, high = window
-        rows = pairs.sums.count - 1
-        if low == 0 and high == pairs.total:
-            return 0, rows
-        first = self._place(pairs, low, 0)
-        if int(self._run.workspace.download(pairs.sums, first, 1)[0]) != low:
-            return first, first
-        last = self._place(pairs, high + 1, first) - 1
-        return first, last
-
-    def _place(self, pairs: Pairs, wanted: int, first: int) -> int:
-        """The first place whose sum is at least ``wanted``, else one past the last."""
-        last = pairs.sums.count
-        while first < last:
-            middle = (first + last) // 2
-            if int(self._run.workspace.download(pairs.sums, middle, 1)[0]) < wanted:
-                first = middle + 1
-            else:
-                last = middle
-        return first
+        return self._pairs.append(number, table, pairs, window, extended)
 
     def _count_last(self, number: int, table: Table) -> int:
         step = self._steps[number]
@@ -414,85 +407,7 @@ class ExtendWindows:
             marked = self._by_rows(number)
             if marked is not None:
                 return marked.count(number, table, self._totals)
-        pairs = self._pairs(number, table, self._most_pairs(number))
-        total = self._count_pairs(number, table, pairs)
-        self._release(pairs)
+        pairs = self._pairs.measured(number, table)
+        total = self._pairs.count(number, table, pairs)
+        self._pairs.release(pairs)
         return total
-
-    def _count_pairs(self, number: int, table: Table, pairs: Pairs) -> int:
-        if self._steps[number].counts_lengths or pairs.total == 0:
-            return pairs.total
-        workspace, lists = self._run.workspace, self._list_kernels(number)
-        launched = min(pairs.total, self._most_pairs(number)) if pairs.is_exact else pairs.total
-        groups = self._kernels.group_count if lists is None else lists.group_count(launched)
-        totals = self._totals
-        if groups > totals.count:
-            totals = workspace.allocate(groups, np.uint64, "totals")
-        workspace.fill(totals, 0)
-        low = 0
-        while low < pairs.total:
-            high = min(low + launched, pairs.total)
-            started = time.perf_counter()
-            arrays = self._arrays[number]
-            if lists is not None:
-                lists.count(workspace, arrays, table, pairs, (low, high), totals)
-            else:
-                self._kernels.count(arrays, table, pairs, (low, high), totals)
-            if high < pairs.total:
-                self._run.graph.context.finish()
-                self._run.check_deadline()
-                self._launches[number].took(high - low, time.perf_counter() - started)
-            low = high
-        total = int(workspace.download(totals).sum(dtype=np.uint64))
-        if totals is not self._totals:
-            workspace.release(totals)
-        return total
-
-    def _list_kernels(self, number: int) -> ListKernels | None:
-        """For steps of a GPU that keep what they know of rows in local memory."""
-        return self._lists if self._steps[number].searched_only else None
-
-    def _most_pairs(self, number: int) -> int:
-        """Of a launch: so many, at most, are worked on without asking first how many there are."""
-        if number not in self._launches:
-            tuning = self._run.graph.context.tuning
-            self._launches[number] = LaunchSize(
-                tuning.first_pairs, tuning.most_pairs, tuning.launch_seconds
-            )
-        within = self._run.workspace.available * _PAIRS_PER_BYTE
-        return min(self._launches[number].size, max(_FEWEST_PAIRS, within))
-
-    def _pairs(self, number: int, table: Table, unread: int) -> Pairs:
-        """The pairs of a table's rows; of at most ``unread`` nobody asks how many there are."""
-        workspace = self._run.workspace
-        lengths = workspace.allocate(table.row_count, np.uint32, "lengths of rows")
-        bases = workspace.allocate(table.row_count, np.uint8, "bases of rows")
-        self._kernels.measure(self._arrays[number], table, lengths, bases)
-        most = self._most_of(number, table)
-        if most is not None and most <= unread:
-            sums = self._run.kernels.prefix_sum.run(workspace, lengths, 0, lengths.count)
-            workspace.release(lengths)
-            return Pairs(sums, bases, most, is_exact=False)
-        sums, total = self._sums(lengths)
-        return Pairs(sums, bases, total)
-
-    def _most_of(self, number: int, table: Table) -> int | None:
-        """No more pairs than these, where they need not be counted."""
-        step = self._steps[number]
-        if self._list_kernels(number) is None or step.counts_lengths:
-            return None
-        graph = self._run.graph.graph
-        most = table.row_count * shortest(step.device_links, graph)
-        if number == 1 and self._steps[0].kind is ExtendKind.NODES:
-            # No node comes twice: neither does an entry of a list.
-            most = min(most, graph.relationship_count)
-        return most
-
-    def _release(self, pairs: Pairs) -> None:
-        self._run.workspace.release(pairs.sums, pairs.bases)
-
-    def _sums(self, counts: DeviceArray) -> tuple[DeviceArray, int]:
-        workspace = self._run.workspace
-        sums = self._run.kernels.prefix_sum.run(workspace, counts, 0, counts.count)
-        workspace.release(counts)
-        return sums, int(workspace.download(sums, counts.count, 1)[0])

@@ -9,7 +9,8 @@ from gpugda.device.extend import Extension, KeyTest, Link, LinkFlags, Test
 from gpugda.execute.comparisons import Comparison, key_places
 from gpugda.execute.cycles import Cycle, find_cycle
 from gpugda.execute.extend_drafts import Draft, ExtendKind, make_drafts
-from gpugda.execute.extend_tests import VariableTest, is_single, type_ids, variable_tests
+from gpugda.execute.extend_tests import type_ids, variable_tests
+from gpugda.execute.extend_ways import WITH_NODE, StepWays
 from gpugda.execute.gpsm_steps import Variable
 
 if TYPE_CHECKING:
@@ -17,12 +18,11 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.embeddings import Masks, Wanted
+    from gpugda.execute.extend_tests import VariableTest
+    from gpugda.execute.extend_ways import Ways
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = ["ExtendStep", "compile_extensions"]
-
-_WITH_NODE = (ExtendKind.EXTEND, ExtendKind.WEIGH)
-"""Their position is the query node that they look for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ExtendStep:
         kept: Old columns that the new table begins with.
         tests: In terms of columns.
         node_column: Where the added node goes, or its number of ways.
-        extension: For the kernels, of EXTEND, WEIGH and CLOSE.
+        extension: For the kernels.
         counts_lengths: Does every entry give a row?
         searched_only: Are all links found by one search, no relationship needed?
         most_rows: So many rows come of one pair at most.
@@ -55,7 +55,7 @@ class ExtendStep:
     kept: tuple[int, ...]
     tests: tuple[Test | KeyTest, ...]
     node_column: int | None
-    extension: Extension | None = None
+    extension: Extension
     counts_lengths: bool = False
     searched_only: bool = False
     most_rows: int = 1
@@ -71,12 +71,12 @@ class ExtendStep:
     @property
     def candidate_row(self) -> int | None:
         """Row of the added node in the matrix of candidates; None where all fit."""
-        return None if self.extension is None else self.extension.candidate_row
+        return self.extension.candidate_row
 
     @property
     def device_links(self) -> tuple[Link, ...]:
         """The links as kernels see them."""
-        return () if self.extension is None else self.extension.links
+        return self.extension.links
 
 
 def compile_extensions(
@@ -134,12 +134,7 @@ class _Compiler:
         self._known = {each.position for each in self._wanted | tested if not each.is_node}
         self._key_places = key_places(masks.keys)
         self._slots = {position: slot for slot, position in enumerate(masks.relationships)}
-        self._single = [is_single(each, graph) for each in bound.relationships]
-        self._type_counts = [len(type_ids(each, graph)) for each in bound.relationships]
-        self._at: list[set[int]] = [set() for _ in bound.nodes]
-        for each in bound.relationships:
-            self._at[each.source].add(each.position)
-            self._at[each.target].add(each.position)
+        self._ways = StepWays(bound, graph, masks, self._known, by_rows=by_rows)
 
     def steps(
         self, order: Sequence[int], *, counting: bool, weighed: Collection[int], explored: bool
@@ -156,21 +151,32 @@ class _Compiler:
             loops_seen=self._loops_seen() if explored else frozenset(),
         )
         if self._by_rows:
-            drafts = [self._as_bound(draft, order) for draft in drafts]
+            place = {node: number for number, node in enumerate(order)}
+            for draft in drafts:
+                self._sort_links(draft, place)
+        ways = [self._ways_of(draft) for draft in drafts]
         needed = set(self._wanted)
         needed_after: list[set[Variable]] = []
-        for draft in reversed(drafts):
+        for draft, its_ways in zip(reversed(drafts), reversed(ways), strict=True):
             needed_after.append(set(needed))
-            needed |= self._reads(draft)
+            needed |= self._reads(draft, its_ways)
         steps: list[ExtendStep] = []
         columns: tuple[Variable, ...] = ()
-        for draft, needs in zip(drafts, reversed(needed_after), strict=True):
-            steps.append(self._compile(draft, columns, needs))
+        for draft, its_ways, needs in zip(drafts, ways, reversed(needed_after), strict=True):
+            steps.append(self._compile(draft, its_ways, columns, needs))
             columns = steps[-1].variables
         if counting and self._by_rows:
             cycle = find_cycle(self._bound, self._graph, self._masks, self._rows, order[0])
             steps[-1] = replace(steps[-1], cycle=cycle)
         return tuple(steps)
+
+    def _ways_of(self, draft: Draft) -> Ways:
+        """How it can be done; pair by pair, without tests that follow from others."""
+        ways = self._ways.of(draft)
+        if ways.searched_only or ways.by_rows or not any(map(_is_redundant, draft.tests)):
+            return ways
+        draft.tests = [each for each in draft.tests if not _is_redundant(each)]
+        return self._ways.of(draft)
 
     def _loops_seen(self) -> frozenset[int]:
         """Loops that say no more than that the node is a candidate."""
@@ -178,33 +184,33 @@ class _Compiler:
             each.position
             for each in self._bound.relationships
             if each.source == each.target
-            and self._single[each.position]
+            and self._ways.single[each.position]
             and each.position not in self._slots
             and each.position not in self._known
         )
 
-    def _reads(self, draft: Draft) -> set[Variable]:
+    def _reads(self, draft: Draft, ways: Ways) -> set[Variable]:
         """Variables that must be bound before or by this step."""
-        reads = {each for test in draft.tests for each in test.variables()}
+        reads: set[Variable] = set().union(*(test.variables() for test in draft.tests))
         for position in draft.links:
             each = self._bound.relationships[position]
             reads |= {Variable(True, each.source), Variable(True, each.target)}
-        return reads | set(self._ends(draft))
+        return reads.union(self._ends(draft, ways))
 
-    def _as_bound(self, draft: Draft, order: Sequence[int]) -> Draft:
-        """With its links in the order in which their nodes are bound: the last changes fastest."""
-        place = {node: number for number, node in enumerate(order)}
-        links = sorted(draft.links, key=lambda each: place[self._bound_end(draft, each)])
-        return replace(draft, links=tuple(links))
+    def _sort_links(self, draft: Draft, place: Mapping[int, int]) -> None:
+        """In the order in which their nodes are bound: the last changes fastest."""
+        if len(draft.links) > 1:
+            links = sorted(draft.links, key=lambda each: place[self._bound_end(draft, each)])
+            draft.links = tuple(links)
 
-    def _ends(self, draft: Draft) -> list[Variable]:
+    def _ends(self, draft: Draft, ways: Ways) -> list[Variable]:
         """Both ends of each old relationship that a test of a step row by row compares."""
-        if not self._goes_by_rows(draft):
+        if not ways.by_rows:
             return []
         old = [
             self._bound.relationships[each.position]
             for test in draft.tests
-            if isinstance(test, VariableTest)
+            if not isinstance(test, Comparison)
             for each in (test.left, test.right)
             if not each.is_node and each.position not in draft.links
         ]
@@ -212,7 +218,7 @@ class _Compiler:
 
     # ------------------------------------------------------------------ columns
     def _compile(
-        self, draft: Draft, old: tuple[Variable, ...], needed: set[Variable]
+        self, draft: Draft, ways: Ways, old: tuple[Variable, ...], needed: set[Variable]
     ) -> ExtendStep:
         kept = tuple(number for number, variable in enumerate(old) if variable in needed)
         variables = [old[number] for number in kept]
@@ -221,14 +227,14 @@ class _Compiler:
             if variable in needed:
                 added[variable] = len(variables)
                 variables.append(variable)
-        if not (self._searched_only(draft) or self._goes_by_rows(draft)):
-            draft.tests = [each for each in draft.tests if not _is_redundant(each)]
         tests, early = self._columns_of(draft, old)
         node_column = added.get(Variable(True, draft.position))
-        extension = None
         if draft.links:
-            extension = self._extension(draft, old, kept, added, tests, early)
-        elif draft.kind is ExtendKind.PRUNE:
+            extension = self._extension(draft, ways, old, kept, added, tests, early)
+        elif draft.kind is ExtendKind.NODES:
+            row = self._rows[draft.position]
+            extension = Extension(row, node_column, None, kept, (), ())
+        else:
             extension = Extension(None, None, None, kept, tests, ())
         return ExtendStep(
             draft.kind,
@@ -240,10 +246,10 @@ class _Compiler:
             tests,
             None if draft.kind is ExtendKind.CLOSE else node_column,
             extension,
-            self._counts_lengths(draft),
-            self._searched_only(draft),
+            ways.counts_lengths,
+            ways.searched_only,
             draft.most_rows,
-            self._goes_by_rows(draft),
+            ways.by_rows,
             tuple(each.text for each in draft.tests if isinstance(each, Comparison) and each.text),
         )
 
@@ -252,19 +258,18 @@ class _Compiler:
     ) -> tuple[tuple[Test | KeyTest, ...], int]:
         """The tests, and how many of them, the first ones, know no relationship of the step."""
         place = {variable: number for number, variable in enumerate(old)}
-        if draft.kind in _WITH_NODE:
+        if draft.kind in WITH_NODE:
             place[Variable(True, draft.position)] = len(old)
         for number, position in enumerate(draft.links):
             if position in draft.bound:
                 place[Variable(False, position)] = len(old) + 1 + number
         late = {Variable(False, position) for position in draft.links}
-        is_late = [
-            draft.kind is ExtendKind.CLOSE or not late.isdisjoint(test.variables())
-            for test in draft.tests
-        ]
-        early = [test for test, after in zip(draft.tests, is_late, strict=True) if not after]
-        tests = early + [test for test, after in zip(draft.tests, is_late, strict=True) if after]
-        return tuple(self._test(test, place) for test in tests), len(early)
+        before: list[Test | KeyTest] = []
+        after: list[Test | KeyTest] = []
+        for test in draft.tests:
+            is_late = draft.kind is ExtendKind.CLOSE or test.left in late or test.right in late
+            (after if is_late else before).append(self._test(test, place))
+        return (*before, *after), len(before)
 
     def _test(
         self, test: VariableTest | Comparison, place: Mapping[Variable, int]
@@ -280,6 +285,7 @@ class _Compiler:
     def _extension(
         self,
         draft: Draft,
+        ways: Ways,
         old: tuple[Variable, ...],
         kept: tuple[int, ...],
         added: Mapping[Variable, int],
@@ -292,29 +298,29 @@ class _Compiler:
         for position in draft.links:
             each = self._bound.relationships[position]
             start = self._bound_end(draft, position)
-            links.append(self._link(draft, each, start, column, added))
+            links.append(self._link(draft, ways, each, start, column, added))
         other = self._bound.relationships[draft.position].target if is_close else None
-        fits_all = is_close or self._fits_all(draft)
         return Extension(
-            candidate_row=None if fits_all else self._rows[draft.position],
+            candidate_row=None if is_close or ways.fits_all else self._rows[draft.position],
             node_column=None if is_close else added.get(Variable(True, draft.position)),
             bound_column=None if other is None else column[Variable(True, other)],
             kept=kept,
             tests=tests,
             links=tuple(links),
             early=early,
-            ends=tuple(column[each] for each in self._ends(draft)),
+            ends=tuple(column[each] for each in self._ends(draft, ways)),
         )
 
     def _bound_end(self, draft: Draft, position: int) -> int:
         each = self._bound.relationships[position]
-        if draft.kind in _WITH_NODE and each.source == draft.position:
+        if draft.kind in WITH_NODE and each.source == draft.position:
             return each.target
         return each.source
 
     def _link(
         self,
         draft: Draft,
+        ways: Ways,
         each: BoundRelationship,
         start: int,
         column: Mapping[Variable, int],
@@ -328,14 +334,14 @@ class _Compiler:
         if each.position not in draft.bound:
             flags |= LinkFlags.DISTINCT
         if each.position in draft.multiplies or (
-            (len(draft.links) > 1 or self._goes_by_rows(draft))
+            (len(draft.links) > 1 or ways.by_rows)
             and each.position in draft.bound
-            and not self._single[each.position]
+            and not self._ways.single[each.position]
         ):
             flags |= LinkFlags.SEVERAL
         if len(self._graph.types) <= 1:
             flags |= LinkFlags.SORTED_ROWS
-        if self._type_counts[each.position] == 1:
+        if self._ways.type_counts[each.position] == 1:
             flags |= LinkFlags.PLAIN
         if not each.directed and self._has_loops(each):
             flags |= LinkFlags.LOOPS
@@ -353,79 +359,7 @@ class _Compiler:
     def _has_loops(self, each: BoundRelationship) -> bool:
         return any(self._graph.statistics.loop_counts[kind] for kind in type_ids(each, self._graph))
 
-    # ------------------------------------------------------------------ what needs no look
-    def _fits_all(self, draft: Draft) -> bool:
-        """Need the candidates not be asked, for the step itself sees all that they must have?"""
-        node = self._bound.nodes[draft.position]
-        return (
-            not node.labels
-            and node.position not in self._masks.nodes
-            and self._at[node.position] <= set(draft.links)
-        )
-
-    def _counts_lengths(self, draft: Draft) -> bool:
-        if draft.tests or len(draft.links) != 1 or draft.multiplies:
-            return False
-        if draft.kind is ExtendKind.WEIGH:
-            return False
-        if draft.kind is ExtendKind.CLOSE:
-            return True  # lengths of closing are counted by relationships that fit
-        each = self._bound.relationships[draft.links[0]]
-        return self._fits_all(draft) and each.directed and each.position not in self._slots
-
-    def _searched_only(self, draft: Draft) -> bool:
-        """Can rows be intersected as plain sorted lists?"""
-        if draft.kind not in _WITH_NODE or draft.multiplies:
-            return False
-        relationships = [self._bound.relationships[each] for each in draft.links]
-        return all(
-            each.directed
-            and self._type_counts[each.position] == 1
-            and (len(relationships) == 1 or self._single[each.position])
-            and each.position not in self._slots
-            and each.position not in self._known
-            for each in relationships
-        ) and all(_excludes_nodes(test, draft.position) for test in draft.tests)
-
-    def _goes_by_rows(self, draft: Draft) -> bool:
-        """Do its tests only say which nodes and relationships differ, or compare nodes?"""
-        return (
-            self._by_rows
-            and draft.kind in _WITH_NODE
-            and all(
-                _excludes_nodes(test, draft.position) or _keeps_apart(test, draft.links)
-                for test in draft.tests
-            )
-        )
-
-
-def _keeps_apart(test: VariableTest | Comparison, links: Sequence[int]) -> bool:
-    """Does it only say that one of the relationships that are added differs from another one?"""
-    pair = (test.left, test.right)
-    return (
-        isinstance(test, VariableTest)
-        and not test.equal
-        and test.second is None
-        and not any(each.is_node for each in pair)
-        and any(each.position in links for each in pair)
-    )
-
 
 def _is_redundant(test: VariableTest | Comparison) -> bool:
     """Such a test only cuts lists that are intersected row by row."""
     return isinstance(test, Comparison) and test.is_redundant
-
-
-def _excludes_nodes(test: VariableTest | Comparison, added: int) -> bool:
-    """Does it only say that the added node is not one of the row, or which keys it may have?"""
-    node = Variable(True, added)
-    if isinstance(test, Comparison):
-        return node in test.variables() and all(each.is_node for each in test.variables())
-    pairs = [(test.left, test.right), *([] if test.second is None else [test.second])]
-    with_node = [pair for pair in pairs if node in pair]
-    return (
-        not test.equal
-        and all(each.is_node for each in test.variables())
-        and bool(with_node)
-        and all(pair[0] != pair[1] for pair in with_node)
-    )

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.execute.comparisons import never_same
 from gpugda.execute.gpsm_steps import Variable
 from gpugda.plan.plan import LabelOp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.comparisons import Comparison
-    from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = ["Meetings", "VariableTest", "is_single", "most_parallel", "type_ids", "variable_tests"]
 
 
-@dataclass(frozen=True, slots=True)
-class VariableTest:
-    """Two variables must be equal or differ; with a second pair, not both pairs may be equal."""
+_Pair = tuple[int, int]
+
+
+class VariableTest(NamedTuple):
+    """Two variables must be equal or differ; with a second pair, not both pairs may be equal.
+
+    All are nodes, or all relationships.
+    """
 
     left: Variable
     right: Variable
@@ -32,7 +36,8 @@ class VariableTest:
 
     def variables(self) -> tuple[Variable, ...]:
         """What must be known."""
-        return self.left, self.right, *(self.second or ())
+        pair = self.left, self.right
+        return pair if self.second is None else pair + self.second
 
 
 def type_ids(each: BoundRelationship, graph: DataGraph) -> frozenset[int]:
@@ -48,7 +53,7 @@ def _type_ids(types: tuple[int, ...] | None, count: int) -> frozenset[int]:
 def most_parallel(each: BoundRelationship, graph: DataGraph) -> int:
     """How many relationships, at most, fit between two given nodes."""
     counts = graph.parallel_counts() if each.directed else graph.either_way_counts()
-    return sum(counts[kind] for kind in type_ids(each, graph))
+    return sum(counts) if each.types is None else sum([counts[kind] for kind in each.types])
 
 
 def is_single(each: BoundRelationship, graph: DataGraph) -> bool:
@@ -67,28 +72,34 @@ def variable_tests(
     """
     tests: list[VariableTest] = []
     meetings = Meetings(bound, graph, comparisons)
-    for test in bound.tests:
-        if test.on_nodes or test.equal or test.left == test.right:
-            tests.append(_test(test))
-        elif meetings.near[test.left] >> test.right & 1:
-            a, b = bound.relationships[test.left], bound.relationships[test.right]
-            if meetings.can_meet(a, b):
-                tests.extend(meetings.apart(a, b) or (_test(test),))
+    near, relationships = meetings.near, bound.relationships
+    for on_nodes, left, right, equal in bound.tests:
+        if on_nodes or equal or left == right:
+            tests.append(VariableTest(Variable(on_nodes, left), Variable(on_nodes, right), equal))
+        elif near[left] >> right & 1:
+            a, b = relationships[left], relationships[right]
+            turns = meetings.turns(a, b)
+            if turns and meetings.are_single(a, b):
+                tests.extend(_not_both(*pairs) for pairs in turns)
+            elif turns:
+                tests.append(VariableTest(Variable(False, left), Variable(False, right), False))
     return tests
 
 
-def _test(test: RowTest) -> VariableTest:
-    return VariableTest(
-        Variable(test.on_nodes, test.left), Variable(test.on_nodes, test.right), test.equal
-    )
-
-
-def _not_both(*pairs: tuple[int, int]) -> VariableTest:
+def _not_both(first: _Pair, second: _Pair) -> VariableTest:
     """Not all of these query nodes are pair by pair the same data node."""
-    first, *others = [
-        (Variable(True, left), Variable(True, right)) for left, right in pairs if left != right
-    ] or [(Variable(True, pairs[0][0]), Variable(True, pairs[0][0]))]  # never apart
-    return VariableTest(*first, False, others[0] if others else None)
+    if first[0] == first[1]:
+        first, second = second, first
+    left, right = _node(first[0]), _node(first[1])
+    if second[0] == second[1]:
+        return VariableTest(left, right, False)  # never apart if these are one, too
+    return VariableTest(left, right, False, (_node(second[0]), _node(second[1])))
+
+
+# Two for each of hundreds of tests would take longer to make than to look up.
+@lru_cache(maxsize=256)
+def _node(position: int) -> Variable:
+    return Variable(True, position)
 
 
 # ------------------------------------------------------------------ can they be the same at all?
@@ -108,50 +119,51 @@ class Meetings:
     ) -> None:
         loops = graph.statistics.loop_counts
         self._types = [type_ids(each, graph) for each in bound.relationships]
-        pairs = [(test.left, test.right) for test in bound.tests if _differing_nodes(test)]
-        pairs += [
-            (each.source, each.target)
-            for each, types in zip(bound.relationships, self._types, strict=True)
-            if not any(loops[kind] for kind in types)
-        ]
-        pairs += _differently_labelled(bound, graph)
-        pairs += [(min(each), max(each)) for each in never_same(comparisons)]
         # Of each query node, a bit for each that it must differ from.
-        self._differ = [0] * len(bound.nodes)
-        for left, right in pairs:
-            self._differ[left] |= 1 << right
-            self._differ[right] |= 1 << left
+        self._differ = _differently_labelled(bound, graph)
+        for on_nodes, left, right, equal in bound.tests:
+            if on_nodes and not equal:
+                self._set_apart(left, right)
+        for each, types in zip(bound.relationships, self._types, strict=True):
+            if not any([loops[kind] for kind in types]):
+                self._set_apart(each.source, each.target)
+        for nodes in never_same(comparisons):
+            self._set_apart(min(nodes), max(nodes))
         self._single = [is_single(each, graph) for each in bound.relationships]
-        never = any(left == right for left, right in pairs)
+        never = any(others >> node & 1 for node, others in enumerate(self._differ))
         self.near = [0] * len(bound.relationships) if never else _near(bound, self._differ)
+
+    def _set_apart(self, left: int, right: int) -> None:
+        self._differ[left] |= 1 << right
+        self._differ[right] |= 1 << left
 
     def can_meet(self, a: BoundRelationship, b: BoundRelationship) -> bool:
         """Could these two?"""
-        if not self.near[a.position] >> b.position & 1:
-            return False
-        if self._types[a.position].isdisjoint(self._types[b.position]):
-            return False
-        if self._may_be_same((a.source, b.source), (a.target, b.target)):
-            return True
-        both_directed = a.directed and b.directed
-        return not both_directed and self._may_be_same((a.source, b.target), (a.target, b.source))
+        return bool(self.near[a.position] >> b.position & 1 and self.turns(a, b))
 
-    def apart(self, a: BoundRelationship, b: BoundRelationship) -> list[VariableTest]:
-        """What says by their nodes that they differ; nothing where nodes do not decide that."""
-        if not (self._single[a.position] and self._single[b.position]):
+    def turns(self, a: BoundRelationship, b: BoundRelationship) -> list[tuple[_Pair, _Pair]]:
+        """The pairs of query nodes that then would be the same: one end with one, other with other.
+
+        Either the same way round or, where one is undirected, the other way.
+        """
+        if self._types[a.position].isdisjoint(self._types[b.position]):
             return []
         turns = [((a.source, b.source), (a.target, b.target))]
         if not (a.directed and b.directed):
             turns.append(((a.source, b.target), (a.target, b.source)))
-        return [_not_both(*pairs) for pairs in turns if self._may_be_same(*pairs)]
+        return [pairs for pairs in turns if self._may_be_same(*pairs)]
 
-    def _may_be_same(self, first: tuple[int, int], second: tuple[int, int]) -> bool:
+    def are_single(self, a: BoundRelationship, b: BoundRelationship) -> bool:
+        """Do their nodes decide whether they are the same?"""
+        return self._single[a.position] and self._single[b.position]
+
+    def _may_be_same(self, first: _Pair, second: _Pair) -> bool:
         (a, b), (c, d), differ = first, second, self._differ
         if differ[a] >> b & 1 or differ[c] >> d & 1:
             return False
         if a in second or b in second:
             together = 1 << a | 1 << b | 1 << c | 1 << d
-            return not any(differ[each] & together for each in (a, b, c, d))
+            return not (differ[a] | differ[b] | differ[c] | differ[d]) & together
         return True
 
 
@@ -176,20 +188,21 @@ def _near(bound: BoundQuery, differ: Sequence[int]) -> list[int]:
     ]
 
 
-def _differing_nodes(test: RowTest) -> bool:
-    return test.on_nodes and not test.equal
-
-
-def _differently_labelled(bound: BoundQuery, graph: DataGraph) -> Iterator[tuple[int, int]]:
-    """Pairs of query nodes with one label each, which no data node has both."""
-    labels = {
-        node.position: node.labels[0][1]
-        for node in bound.nodes
-        if len(node.labels) == 1 and node.labels[0][0] is LabelOp.LABEL
-    }
-    apart = {
-        pair for pair in combinations(sorted(set(labels.values())), 2) if graph.labels_apart(*pair)
-    }
-    for (node, label), (other, other_label) in combinations(labels.items(), 2):
-        if (label, other_label) in apart or (other_label, label) in apart:
-            yield node, other
+def _differently_labelled(bound: BoundQuery, graph: DataGraph) -> list[int]:
+    """Of each query node with one label, bits for those whose label no data node has beside it."""
+    nodes_of: dict[int, int] = {}
+    for node in bound.nodes:
+        if len(node.labels) == 1 and node.labels[0][0] is LabelOp.LABEL:
+            label = node.labels[0][1]
+            nodes_of[label] = nodes_of.get(label, 0) | 1 << node.position
+    apart = dict.fromkeys(nodes_of, 0)
+    for label, other in combinations(sorted(nodes_of), 2):
+        if graph.labels_apart(label, other):
+            apart[label] |= nodes_of[other]
+            apart[other] |= nodes_of[label]
+    differ = [0] * len(bound.nodes)
+    for label, nodes in nodes_of.items():
+        for position in range(len(differ)):
+            if nodes >> position & 1:
+                differ[position] = apart[label]
+    return differ

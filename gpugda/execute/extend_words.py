@@ -10,7 +10,9 @@ import numpy as np
 from gpugda.device.extend import StepArrays, extension_words
 from gpugda.device.hub_bitmaps import NO_HUBS
 from gpugda.device.join import step_words
+from gpugda.device.small_join import JoinStep, SmallJoin, join_step_words
 from gpugda.execute.comparisons import join_keys
+from gpugda.execute.extend_drafts import ExtendKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = ["StepWords", "upload_steps"]
 
+_KINDS = {
+    ExtendKind.NODES: SmallJoin.MULTIPLIES,
+    ExtendKind.EXTEND: SmallJoin.EXTENDS,
+    ExtendKind.CLOSE: SmallJoin.EXTENDS,
+    ExtendKind.WEIGH: SmallJoin.WEIGHS,
+    ExtendKind.PRUNE: SmallJoin.PRUNES,
+}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StepWords:
@@ -32,14 +42,16 @@ class StepWords:
 
     Args:
         words: Of all steps.
-        arrays: For the steps that extend, by their number.
-        plain: For the others: the words, and the step's place in them.
+        arrays: By their number.
+        plain: For the steps without links: the words, and the step's place in them.
+        together: What a `SmallJoin` does, and its arrays.
         keys: What comparisons read; None where there are none.
     """
 
     words: DeviceArray
     arrays: Mapping[int, StepArrays]
     plain: Mapping[int, tuple[DeviceArray, int]]
+    together: tuple[tuple[JoinStep, ...], StepArrays]
     keys: DeviceArray | None = None
 
     def uploaded(self) -> list[DeviceArray]:
@@ -54,13 +66,18 @@ def upload_steps(
     keys: Sequence[NDArray[np.uint32]] = (),
 ) -> StepWords:
     """Uploads steps; makes bitmaps of the data graph's long lists if a step will look at them."""
-    extensions = {n: each.extension for n, each in enumerate(steps) if each.extension}
-    words, places = extension_words(list(extensions.values()))
+    words, places = extension_words([each.extension for each in steps])
     plain_places: dict[int, int] = {}
     for number, step in enumerate(steps):
         if not step.links:
             plain_places[number] = len(words)
             words.extend(step_words(step.kept, ()))
+    together = tuple(
+        JoinStep(_KINDS[step.kind], place, _most_rows(step, candidates), len(step.variables))
+        for step, place in zip(steps, places, strict=True)
+    )
+    joined_at = len(words)
+    words.extend(join_step_words(together))
     array = run.workspace.upload(np.array(words, dtype=np.uint32), "steps of the join")
     all_keys = None
     if keys:
@@ -71,15 +88,21 @@ def upload_steps(
             candidates.matrix,
             array,
             place,
-            len(extension.links),
-            _hubs(run, steps[number]),
+            len(step.links),
+            _hubs(run, step),
             all_keys,
-            len(extension.ends),
+            len(step.extension.ends),
         )
-        for (number, extension), place in zip(extensions.items(), places, strict=True)
+        for number, (step, place) in enumerate(zip(steps, places, strict=True))
     }
     plain = {n: (array, place) for n, place in plain_places.items()}
-    return StepWords(array, arrays, plain, all_keys)
+    at_all = StepArrays(candidates.arrays, candidates.matrix, array, joined_at, 0, keys=all_keys)
+    return StepWords(array, arrays, plain, (together, at_all), all_keys)
+
+
+def _most_rows(step: ExtendStep, candidates: Candidates) -> int:
+    is_product = step.kind is ExtendKind.NODES
+    return candidates.count(step.position) if is_product else step.most_rows
 
 
 def _hubs(run: Run, step: ExtendStep) -> HubBitmaps:

@@ -12,7 +12,7 @@ from gpugda.device.query_words import LABEL_STACK, Adjacency, Degree, QueryRow, 
 from gpugda.plan.plan import LabelOp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,6 +51,10 @@ class Encoding:
 
 def levels_of(bound: BoundQuery) -> list[list[int]]:
     """Query nodes by their distance from where their component starts: its most selective node."""
+    around: list[set[int]] = [set() for _ in bound.nodes]
+    for each in bound.relationships:
+        around[each.source].add(each.target)
+        around[each.target].add(each.source)
     levels: list[list[int]] = [[]]
     seen: set[int] = set()
     for start in sorted(bound.nodes, key=lambda node: (node.cardinality, node.position)):
@@ -61,15 +65,20 @@ def levels_of(bound: BoundQuery) -> list[list[int]]:
                 levels.append([])
             levels[level].extend(reached)
             seen.update(reached)
-            reached = sorted(_neighbours(bound, reached) - seen)
+            neighbours: set[int] = set().union(*(around[each] for each in reached))
+            reached = sorted(neighbours - seen)
             level += 1
     return levels
 
 
-def _neighbours(bound: BoundQuery, positions: Iterable[int]) -> set[int]:
-    inside = set(positions)
-    ends = [(each.source, each.target) for each in bound.relationships]
-    return {b for a, b in ends if a in inside} | {a for a, b in ends if b in inside}
+def _relationships_at(bound: BoundQuery) -> list[list[BoundRelationship]]:
+    """Of each query node its relationships, a loop once."""
+    found: list[list[BoundRelationship]] = [[] for _ in bound.nodes]
+    for each in bound.relationships:
+        found[each.source].append(each)
+        if each.target != each.source:
+            found[each.target].append(each)
+    return found
 
 
 def label_ids(bound: BoundQuery) -> set[int]:
@@ -107,16 +116,16 @@ def exploring_looks(bound: BoundQuery) -> float:
 def _reached(bound: BoundQuery) -> list[float]:
     """Per query node how many nodes are marked from the level before, by estimate."""
     reached: dict[int, float] = {}
+    nodes, at = bound.nodes, _relationships_at(bound)
     for position in (position for level in levels_of(bound) for position in level):
-        counts = [bound.nodes[position].cardinality]
-        for each in bound.relationships:
-            if position in (each.source, each.target):
-                other = each.target if each.source == position else each.source
-                if other in reached:
-                    before = max(bound.nodes[other].cardinality, 1.0)
-                    counts.append(reached[other] * each.cardinality / before)
-        reached[position] = min(counts)
-    return [reached[each.position] for each in bound.nodes]
+        least = nodes[position].cardinality
+        for each in at[position]:
+            other = each.target if each.source == position else each.source
+            if other in reached:
+                before = max(nodes[other].cardinality, 1.0)
+                least = min(least, reached[other] * each.cardinality / before)
+        reached[position] = least
+    return [reached[each.position] for each in nodes]
 
 
 def encode_query(
@@ -141,16 +150,20 @@ def encode_query(
     node_masks = _all_node_masks(bound, masks, graph)
     node_slots = {position: slot for slot, position in enumerate(node_masks)}
     relationship_slots = {position: slot for slot, position in enumerate(masks.relationships)}
-    level_of = {position: number for number, level in enumerate(levels) for position in level}
+    at = _relationships_at(bound)
+    degrees = [_degrees(node) for node in bound.nodes]
     query_rows = [
         QueryRow(
-            level=level_of[position],
-            labels=_label_words(bound.nodes[position], slots),
+            level=number,
+            labels=_label_words(bound.nodes[position], degrees[position], slots),
             mask_slot=node_slots.get(position),
-            degrees=tuple(each for each in _degrees(bound.nodes[position]) if each not in slots),
-            adjacencies=_adjacencies(bound, position, rows, relationship_slots),
+            degrees=tuple(each for each in degrees[position] if each not in slots),
+            adjacencies=tuple(
+                _adjacency(each, position, rows, relationship_slots) for each in at[position]
+            ),
         )
-        for position in order
+        for number, level in enumerate(levels)
+        for position in level
     ]
     firsts = np.cumsum([0, *map(len, levels)]).tolist()
     return Encoding(
@@ -169,19 +182,11 @@ def _joined(bitmaps: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32] | None:
 
 def _degrees(node: BoundNode) -> tuple[Degree, ...]:
     return tuple(
-        Degree(need.outgoing, need.incoming, need.types, need.at_least)
-        for need in node.degree_needs
-        if need.at_least > 0
-    )
-
-
-def _adjacencies(
-    bound: BoundQuery, position: int, rows: Mapping[int, int], slots: Mapping[int, int]
-) -> tuple[Adjacency, ...]:
-    return tuple(
-        _adjacency(each, position, rows, slots)
-        for each in bound.relationships
-        if position in (each.source, each.target)
+        [
+            Degree(need.outgoing, need.incoming, need.types, need.at_least)
+            for need in node.degree_needs
+            if need.at_least > 0
+        ]
     )
 
 
@@ -214,7 +219,9 @@ def _bitmap_of(operation: LabelOp, label: int) -> int:
     return ANY_LABEL if operation is LabelOp.ANY else label
 
 
-def _label_words(node: BoundNode, slots: Mapping[int | Degree, int]) -> tuple[tuple[int, int], ...]:
+def _label_words(
+    node: BoundNode, degrees: Sequence[Degree], slots: Mapping[int | Degree, int]
+) -> tuple[tuple[int, int], ...]:
     """Its label program, and the degrees that have bitmaps as if they were labels, too."""
     words: list[tuple[int, int]] = []
     if _depth(node.labels) <= LABEL_STACK:
@@ -222,7 +229,7 @@ def _label_words(node: BoundNode, slots: Mapping[int | Degree, int]) -> tuple[tu
             (operation.value, slots.get(_bitmap_of(operation, label), 0))
             for operation, label in node.labels
         ]
-    for need in _degrees(node):
+    for need in degrees:
         if need in slots:
             both = [(LabelOp.AND.value, 0)] if words else []
             words += [(LabelOp.LABEL.value, slots[need]), *both]

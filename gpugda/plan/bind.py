@@ -120,7 +120,7 @@ def _identities(asked: QueryGraph) -> Iterator[RowTest]:
             yield RowTest(on_nodes=False, left=each.same_as, right=each.position, equal=True)
 
 
-def _distinct_relationships(asked: QueryGraph, types: Sequence[TypeIds]) -> Iterator[RowTest]:
+def _distinct_relationships(asked: QueryGraph, types: Sequence[TypeIds]) -> Sequence[RowTest]:
     numbers: dict[tuple[int, TypeIds], int] = {}
     kinds = [
         numbers.setdefault((each.clause, types[each.position]), len(numbers))
@@ -130,9 +130,18 @@ def _distinct_relationships(asked: QueryGraph, types: Sequence[TypeIds]) -> Iter
         [clause == other and _overlap(ids, other_ids) for other, other_ids in numbers]
         for clause, ids in numbers
     ]
-    for left, right in combinations(range(len(kinds)), 2):
-        if meet[kinds[left]][kinds[right]]:
-            yield _must_differ(left, right)
+    if all(map(all, meet)):
+        return _all_differ(len(kinds))
+    return [
+        _must_differ(left, right)
+        for left, right in combinations(range(len(kinds)), 2)
+        if meet[kinds[left]][kinds[right]]
+    ]
+
+
+@lru_cache(maxsize=64)
+def _all_differ(count: int) -> tuple[RowTest, ...]:
+    return tuple(_must_differ(left, right) for left, right in combinations(range(count), 2))
 
 
 # Hundreds of them would live on with each plan, and Python would look through them for garbage.

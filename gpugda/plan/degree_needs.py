@@ -7,13 +7,12 @@ overlap, and never over clauses, which may use the same relationship again.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from gpugda.plan.plan import DegreeNeed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from gpugda.query.query_graph import QueryRelationship
 
@@ -34,10 +33,11 @@ def degree_needs(
         relationships: Query relationships by position.
         types: Type ids per query relationship, None for any.
     """
-    counts: Counter[tuple[int, int, _Key]] = Counter()
+    counts: dict[tuple[int, int, _Key], int] = {}
     for relationship, ids in zip(relationships, types, strict=True):
         for node, outgoing, incoming in _ends(relationship):
-            counts[node, relationship.clause, (outgoing, incoming, ids)] += 1
+            place = node, relationship.clause, (outgoing, incoming, ids)
+            counts[place] = counts.get(place, 0) + 1
     needs: list[dict[_Key, int]] = [{} for _ in range(node_count)]
     for (node, _, key), count in counts.items():
         needs[node][key] = max(needs[node].get(key, 0), count)
@@ -46,13 +46,10 @@ def degree_needs(
     ]
 
 
-def _ends(relationship: QueryRelationship) -> Iterator[tuple[int, bool, bool]]:
+def _ends(relationship: QueryRelationship) -> tuple[tuple[int, bool, bool], ...]:
     """Nodes at which the relationship counts, with the directions that count."""
     source, target = relationship.source, relationship.target
     if relationship.directed or source == target:
         # A loop starts here and ends here, whichever way it is read.
-        yield source, True, False
-        yield target, False, True
-    else:
-        yield source, True, True
-        yield target, True, True
+        return (source, True, False), (target, False, True)
+    return (source, True, True), (target, True, True)

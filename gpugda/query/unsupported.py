@@ -51,7 +51,9 @@ def check_supported(query: ast.Query) -> None:
         CypherSyntaxError: It is, but a function does not have its one argument.
     """
     clauses = [clause for part in query.parts for clause in part.clauses]
-    nodes = [(clause, list(walk(clause))) for clause in clauses]
+    nodes = [
+        (clause, [node for node in walk(clause) if type(node) not in _NAMES]) for clause in clauses
+    ]
     findings = [*_in_structure(query), *_in_nodes(nodes)]
     if findings:
         construct, span = min(findings, key=lambda finding: finding[1].start)
@@ -73,12 +75,10 @@ def _in_structure(query: ast.Query) -> Iterator[_Finding]:
 
 
 def _in_nodes(nodes: list[tuple[ast.Clause, list[ast.Node]]]) -> Iterator[_Finding]:
-    """Args: ``nodes``, all of each clause, parents first."""
+    """Args: ``nodes``, all of each clause but names, parents first."""
     for clause, below in nodes:
         property_maps = set()
         for node in below:
-            if type(node) in _NAMES:
-                continue
             check = _CHECKS.get(type(node))
             construct = check(node) if check is not None else None
             if construct is not None:

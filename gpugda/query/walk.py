@@ -27,6 +27,8 @@ def walk(root: ast.Node, *, into_queries: bool = True) -> Iterator[ast.Node]:
         node = stack.pop()
         yield node
         below = _BELOW.get(type(node)) or _learn(type(node))
+        if below is _nothing:
+            continue
         children: list[ast.Node] = []
         _collect(below(node), children)
         if children:

@@ -295,6 +295,9 @@ def test_any_query_on_any_graph(context, case, refinement):
 
 
 OTHER_WAYS = {
+    "a launch per step": {"extend_small._MOST_ROWS": 0},
+    "the first steps at once": {"extend_small._MOST_LOOKS": 20},
+    "few rows at once": {"extend_small._MOST_ROWS": 6},
     "measured": {"extend_join._FEW": 0},
     "tiny windows": {
         "extend_join._FEW": 0,
@@ -304,19 +307,25 @@ OTHER_WAYS = {
     },
     "pairs always measured": {
         "extend_join._FEW": 0,
-        "extend_join.ExtendWindows._most_of": lambda *_: None,
+        "extend_pairs.PairSteps._most_of": lambda *_: None,
     },
     "tiny launches": {
         "extend_join._FEW": 0,
         "extend_join.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
+        "extend_pairs.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
         "extend_marks._WORK_PER_LAUNCH": 1,
     },
     "relationships closed one by one": {"extend_drafts.MOST_ROWS_OF_PAIR": 1},
+    "relationships closed launch by launch": {
+        "extend_drafts.MOST_ROWS_OF_PAIR": 1,
+        "extend_small._MOST_ROWS": 0,
+    },
     "one link a step": {"extend_drafts.MOST_LINKS": 1},
     "two links a step": {"extend_drafts.MOST_LINKS": 2, "extend_drafts.MOST_ROWS_OF_PAIR": 2},
     "no rows, only pairs": {
         "extend_rows.MOST_EXCLUDED": -1,
         "extend_marks.MOST_EXCLUDED": -1,
+        "extend_small._MOST_ROWS": 0,
     },
 }
 

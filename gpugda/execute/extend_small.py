@@ -1,0 +1,65 @@
+"""Joins of few rows on a CPU, all of whose steps are done in one launch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.device.join import Table
+from gpugda.device.small_join import SmallJoin
+from gpugda.execute.extend_memory import least_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.device.small_join import SmallJoined
+    from gpugda.execute.extend_steps import ExtendStep
+    from gpugda.execute.extend_words import StepWords
+    from gpugda.execute.gpsm_run import Run
+
+__all__ = ["join_at_once", "last_table"]
+
+_MOST_ROWS = 10_000
+"""Of a step. No power of two: the columns of a row would be in each other's way in the caches."""
+_MOST_LOOKS = 1 << 16
+"""Entries of lists: one work item takes longer for them than the launches of all steps."""
+_MOST_WORDS = 1 << 14
+"""Of a bitmap of candidates, which is gone through for each row that it multiplies."""
+_ARRAYS_AT_LEAST = 4
+"""Times what is needed must be free: it is not worth going near the limit."""
+
+
+def join_at_once(
+    run: Run, steps: Sequence[ExtendStep], words: StepWords, most_rows: int, *, only_counts: bool
+) -> SmallJoined | None:
+    """The rows of the first steps, of all if they are few; None where it is not worth trying.
+
+    Args:
+        run: Of the query.
+        steps: What to do.
+        words: The same on the device.
+        most_rows: No step may make more.
+        only_counts: The rows of the last step are only counted.
+    """
+    joined, arrays = words.together
+    capacity = min(most_rows, _MOST_ROWS)
+    if joined[0].most_rows > capacity or arrays.filter.words > _MOST_WORDS:
+        return None
+    needed = 2 * 4 * capacity * max(each.width for each in joined) + least_bytes(steps)
+    if needed * _ARRAYS_AT_LEAST > run.workspace.available:
+        return None
+    return SmallJoin(run.graph.context).join(
+        run.workspace,
+        arrays,
+        joined,
+        only_counts=only_counts,
+        most_looks=_MOST_LOOKS,
+        capacity=capacity,
+    )
+
+
+def last_table(steps: Sequence[ExtendStep], joined: SmallJoined) -> Table:
+    """The rows of the last complete step."""
+    done = len(joined.rows)
+    width = len(steps[done - 1].variables) if done else 0
+    rows = joined.rows[-1] if done else 1
+    return Table(joined.values, rows, width, joined.capacity) if width else Table(None, rows, 0)
