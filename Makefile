@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+WORKERS ?= 2
 
 .PHONY: demo test check bench clean
 .DEFAULT_GOAL := demo
@@ -16,7 +17,7 @@ demo: $(VENV)/.installed
 	$(BIN)/gpugda demo
 
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS)
 
 check: $(VENV)/.installed
 	$(BIN)/ruff check .

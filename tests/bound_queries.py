@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpugda.data.data_graph import DataGraph
+from gpugda.errors import MemoryLimitError
 from gpugda.execute.embeddings import Embeddings, Masks, StrategyReport, Wanted
 from gpugda.plan.plan import (
     BoundNode,
@@ -234,3 +235,23 @@ def projected(rows: Counter[Any], wanted: Wanted) -> Counter[Any]:
         )
         less[key] += count
     return less
+
+
+# ------------------------------------------------------------------ memory
+def smallest_limit(run, step=64):
+    """A memory limit with which ``run(limit)`` works, where one smaller by ``step`` is refused."""
+    low, high = 0, 4096
+    while not _works(run, high):
+        low, high = high, 2 * high
+    while high - low > step:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _works(run, middle) else (middle, high)
+    return high
+
+
+def _works(run, limit):
+    try:
+        run(limit)
+    except MemoryLimitError:
+        return False
+    return True

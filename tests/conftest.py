@@ -3,12 +3,19 @@
 import os
 from pathlib import Path
 
+import neo4j_account
 import neo4j_servers
 import pytest
 import strategies  # noqa: F401 - registers the hypothesis profiles
+import workers
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = Path(os.environ.get("GPUGDA_SHARED", ROOT.parent / "shared"))
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(neo4j_account)
+    config.pluginmanager.register(workers)
 
 
 def pytest_report_header(config):

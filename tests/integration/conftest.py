@@ -1,20 +1,17 @@
-"""The Neo4j servers of the integration tests, their logs, and the account of which ones were used."""
+"""The Neo4j servers of the integration tests, and their logs."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import neo4j_account
 import neo4j_servers
 import pytest
-from neo4j_servers import LOGS, RunningServer, Server, UnavailableError
+from neo4j_servers import RunningServer, Server, UnavailableError
 
 _OPEN: list[Server] = []
-_USED: dict[str, None] = {}
-_OUTCOMES: Counter[str] = Counter()
 _FIXTURES = {"server", "neo4j_uri", "neo4j_auth", "neo4j_2026", "each_server", "new_server"}
 
 
@@ -24,7 +21,7 @@ def _open(name: str, image: str, **options: Any) -> Server:
     try:
         opened = RunningServer(uri) if uri else neo4j_servers.open_server(name, image, **options)
         _OPEN.append(opened)
-        _USED[f"Neo4j {opened.version} in {opened.backend}"] = None
+        neo4j_account.SERVERS[f"Neo4j {opened.version} in {opened.backend}"] = None
         return opened
     except UnavailableError as error:
         reason = f"no Neo4j server: {error}"
@@ -112,7 +109,7 @@ def _writable(opened: Server) -> Server:
     return opened
 
 
-# ------------------------------------------------------------------ the account
+# ------------------------------------------------------------------ reports
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if _FIXTURES & set(getattr(item, "fixturenames", ())):
@@ -122,21 +119,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     report = yield
-    if item.get_closest_marker("neo4j"):
-        if report.when == "call" or report.outcome != "passed":
-            _OUTCOMES[report.outcome] += 1
-        if report.failed:
-            report.sections += [(f"log of {opened.backend}", opened.log()) for opened in _OPEN]
+    if report.failed and item.get_closest_marker("neo4j"):
+        report.sections += [(f"log of {opened.backend}", opened.log()) for opened in _OPEN]
     return report
-
-
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    if not _OUTCOMES:
-        return
-    terminalreporter.section("Neo4j")
-    for used in _USED:
-        terminalreporter.write_line(used)
-    counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(_OUTCOMES.items()))
-    terminalreporter.write_line(f"tests that need a server: {counts}; logs: {LOGS}")
-    LOGS.mkdir(parents=True, exist_ok=True)
-    (LOGS / "summary.json").write_text(json.dumps({"servers": list(_USED), **_OUTCOMES}))

@@ -146,6 +146,7 @@ def test_a_given_driver_says_the_same_and_stays_open(source, neo4j_uri, neo4j_au
         assert driver.execute_query("RETURN 1").records[0][0] == 1
 
 
+@pytest.mark.timed
 def test_probe_is_quick(source):
     seconds = []
     for _ in range(300):
@@ -244,6 +245,7 @@ def running(source):
     return found
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("text", [ENDLESS, ENDLESS.replace("< 0", ">= 0")])
 def test_interrupt_leaves_nothing_running(own, text):
     def interrupt(*_):
@@ -266,6 +268,7 @@ def test_interrupt_leaves_nothing_running(own, text):
     assert running(own) == []
 
 
+@pytest.mark.timed
 def test_a_generator_that_is_given_up_leaves_nothing_running(own):
     def rows():
         with own._connection.session() as session:

@@ -276,6 +276,7 @@ def test_closing_while_a_query_runs(people):
     assert all("closed" in error for error in errors)
 
 
+@pytest.mark.timed
 def test_a_waiting_query_keeps_its_own_timeout():
     nodes = {"id": list(range(400))}
     ends = [(a, b) for a in range(400) for b in range(0, 400, 2)]

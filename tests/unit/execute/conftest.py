@@ -6,11 +6,20 @@ from gpugda.device.context import DeviceContext, choose_device
 from gpugda.execute.device_strategy import DeviceStrategy
 
 
+@pytest.fixture(scope="session")
+def contexts():
+    """Both, opened when first needed: not per module, as each has to load the kernels."""
+    made = {}
+    yield made
+    for opened in made.values():
+        opened.close()
+
+
 @pytest.fixture(scope="module", params=[True, False], ids=["cpu-split", "gpu-split"])
-def context(request):
-    opened = DeviceContext(choose_device(), like_cpu=request.param)
-    yield opened
-    opened.close()
+def context(request, contexts):
+    if request.param not in contexts:
+        contexts[request.param] = DeviceContext(choose_device(), like_cpu=request.param)
+    return contexts[request.param]
 
 
 @pytest.fixture

@@ -132,6 +132,7 @@ def paths_from_a_node(n):
     return n**3 - 3 * n + 2
 
 
+@pytest.mark.timed
 def test_ten_to_the_eleven_rows_in_256_mebibytes(budgets):
     assert 600 * paths_from_a_node(600) > 10**11
     with gpugda.connect(complete_source(600), memory_limit="256MiB") as accelerator:

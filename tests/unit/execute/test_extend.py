@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 
 import numpy as np
 import pytest
@@ -18,10 +19,11 @@ from bound_queries import (
     make_plan,
     projected,
     rows_of,
+    smallest_limit,
     with_no_rows,
 )
 from graphs import design_graph, make_graph
-from hypothesis import given
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from gpugda.device.context import list_devices
@@ -330,17 +332,19 @@ OTHER_WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", OTHER_WAYS)
+# Each case by all ways: to draw it takes longer than to run it.
 @given(case=cases())
-def test_any_query_by_other_ways(context, way, case):
+def test_any_query_by_other_ways(context, case):
     graph, plan, masks, wanted = case
     expected = all_embeddings(graph, plan, masks)
-    with pytest.MonkeyPatch.context() as patch:
-        for place, value in OTHER_WAYS[way].items():
-            patch.setattr(f"gpugda.execute.{place}", value)
-        strategy = strategy_for(context, graph)
-        assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
-        assert count(strategy, plan, masks) == expected.total()
+    for way, changes in OTHER_WAYS.items():
+        note(way)
+        with pytest.MonkeyPatch.context() as patch:
+            for place, value in changes.items():
+                patch.setattr(f"gpugda.execute.{place}", value)
+            strategy = strategy_for(context, graph)
+            assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+            assert count(strategy, plan, masks) == expected.total()
 
 
 FILTERS = {
@@ -357,19 +361,19 @@ FILTERS = {
 }
 
 
-@pytest.mark.parametrize("way", FILTERS)
-@pytest.mark.parametrize("explores", [False, True])
 @given(case=cases(), refinement=st.sampled_from(["off", "once", "fixpoint"]))
-def test_any_query_by_other_filters(context, way, explores, case, refinement):
+def test_any_query_by_other_filters(context, case, refinement):
     graph, plan, masks, wanted = case
     expected = all_embeddings(graph, plan, masks)
-    with pytest.MonkeyPatch.context() as patch:
-        for place, value in FILTERS[way].items():
-            patch.setattr(f"gpugda.{place}", value)
-        patch.setattr("gpugda.execute.extend.pays_exploring", lambda *_, **_more: explores)
-        strategy = strategy_for(context, graph, refinement=refinement)
-        assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
-        assert count(strategy, plan, masks) == expected.total()
+    for way, explores in product(FILTERS, [False, True]):
+        note(f"{way}, {explores=}")
+        with pytest.MonkeyPatch.context() as patch:
+            for place, value in FILTERS[way].items():
+                patch.setattr(f"gpugda.{place}", value)
+            patch.setattr("gpugda.execute.extend.pays_exploring", lambda *_, **__: explores)  # noqa: B023
+            strategy = strategy_for(context, graph, refinement=refinement)
+            assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+            assert count(strategy, plan, masks) == expected.total()
 
 
 @st.composite
@@ -395,18 +399,19 @@ def cyclic_cases(draw):
     return graph, make_plan(nodes, relationships)
 
 
-@pytest.mark.parametrize("shortest", [1, 3], ids=["bitmaps of all", "bitmaps of some"])
 @given(case=cyclic_cases())
-def test_any_cycles(context, shortest, case):
+def test_any_cycles(context, case):
     graph, plan = case
     expected = all_embeddings(graph, plan)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gpugda.device.hub_bitmaps._SHORTEST", shortest)
-        strategy = strategy_for(context, graph)
-        assert found_by(strategy, plan) == expected
-        assert count(strategy, plan) == expected.total()
-        some = Wanted(frozenset((0, 1)), frozenset())
-        assert found_by(strategy, plan, wanted=some) == projected(expected, some)
+    for shortest in (1, 3):
+        note(f"bitmaps of {'all' if shortest == 1 else 'some'}")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("gpugda.device.hub_bitmaps._SHORTEST", shortest)
+            strategy = strategy_for(context, graph)
+            assert found_by(strategy, plan) == expected
+            assert count(strategy, plan) == expected.total()
+            some = Wanted(frozenset((0, 1)), frozenset())
+            assert found_by(strategy, plan, wanted=some) == projected(expected, some)
 
 
 @st.composite
@@ -484,16 +489,11 @@ def test_any_query_with_hardly_any_memory(context, case):
 
 def tight_strategy(device_graph, plan, masks, wanted=None):
     """One that has hardly more than it needs."""
-    low, high = 0, 1 << 20
-    while high - low > 64:
-        middle = (low + high) // 2
-        try:
-            strategy = ExtendStrategy(device_graph, memory_limit=max(middle, 1))
-            found_by(strategy, plan, masks, wanted)
-            high = middle
-        except MemoryLimitError:
-            low = middle
-    return ExtendStrategy(device_graph, memory_limit=high + 64)
+
+    def run(limit):
+        found_by(ExtendStrategy(device_graph, memory_limit=limit), plan, masks, wanted)
+
+    return ExtendStrategy(device_graph, memory_limit=smallest_limit(run) + 64)
 
 
 # ------------------------------------------------------------------ windows, memory, time

@@ -16,6 +16,7 @@ from bound_queries import (
     found_by,
     make_plan,
     projected,
+    smallest_limit,
     with_no_rows,
 )
 from graphs import design_graph, make_graph
@@ -295,16 +296,11 @@ def test_any_query_with_hardly_any_memory(context, case):
 
 def tight_strategy(device_graph, plan, masks):
     """One that has a few hundred bytes more than its first two stages need."""
-    low, high = 0, 1 << 20
-    while high - low > 64:
-        middle = (low + high) // 2
-        try:
-            strategy = GpsmStrategy(device_graph, memory_limit=max(middle, 1))
-            count(strategy, plan, masks)
-            high = middle
-        except MemoryLimitError:
-            low = middle
-    return GpsmStrategy(device_graph, memory_limit=high + 256)
+
+    def run(limit):
+        count(GpsmStrategy(device_graph, memory_limit=limit), plan, masks)
+
+    return GpsmStrategy(device_graph, memory_limit=smallest_limit(run) + 256)
 
 
 # ------------------------------------------------------------------ windows, memory, time

@@ -20,6 +20,7 @@ from gpugda.loading import load
 
 pytestmark = [
     pytest.mark.device,
+    pytest.mark.timed,
     pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
 ]
 
