@@ -39,7 +39,9 @@ _LOOK_AGAIN: Final = 4
 what is known of it may be from a busier moment."""
 
 _NEAR: Final = 10.0
-"""A database that took so many times as long as the device is not looked at again."""
+_LOOK_AGAIN_FAR: Final = 16
+"""A database that took so many times as long as the device is looked at again after so many runs,
+if it was expected to be the faster one."""
 
 _NEARLY: Final = 0.002
 """A device that took so many seconds more than the database is not looked at again."""
@@ -96,9 +98,12 @@ def is_worth_learning(given: RouteInput) -> bool:
         return False
     if observed.native is not None:
         far = observed.native > min(_CHEAP, _NEAR * observed.device)
-        return not far and _is_time(observed.device_runs)
-    # As expected and not as the first run was: that may have met a cold server, and this is cheap.
-    unseen = replace(observed, planned=True, native_first=None)
+        if not _is_time(observed.device_runs) or (far and observed.device_runs < _LOOK_AGAIN_FAR):
+            return False
+        if not far:
+            return True
+    # As expected and not as it was: that may have met a cold or busy server, and this is cheap.
+    unseen = replace(observed, planned=True, native_first=None, native=None)
     again = native_seconds(replace(given, observed=unseen))
     return again < observed.device and again < _CHEAP and _planning_seconds(given) < _LONG_PLANNING
 

@@ -206,8 +206,15 @@ def test_the_slower_side_is_looked_at_again_now_and_then():
         if is_worth_learning(question(PATH, observed=replace(fast, device_runs=n)))
     ]
     assert asked == [4, 8, 16, 32, 64]
-    slow_there = replace(fast, native=0.02, device_runs=8)
-    assert not is_worth_learning(question(PATH, observed=slow_there))
+    slow_there = replace(fast, native=0.02, device_runs=16)
+    assert not is_worth_learning(question(PATH, observed=slow_there))  # as was expected
+    surprising = replace(slow_there, native=0.4, device=0.01)
+    asked = [
+        n
+        for n in range(70)
+        if is_worth_learning(question(PATH, observed=replace(surprising, device_runs=n)))
+    ]
+    assert asked == [16, 32, 64]
 
 
 def test_a_device_that_is_not_open_yet_must_be_worth_opening():
