@@ -101,9 +101,11 @@ def describe(token: Token) -> str:
 
 
 def _name_kind(piece: str, text: str, start: int) -> str:
-    # Checked character by character: str.isidentifier() alone knows no currency signs.
+    # Checked character by character: str.isidentifier() alone knows no currency signs, and no
+    # invisible characters, which Java takes for a part of the name, but not for its begin.
     for offset, character in enumerate(piece):
-        if not (("a" + character).isidentifier() or unicodedata.category(character) == "Sc"):
+        others = ("Sc", "Cf") if offset else ("Sc",)
+        if not (("a" + character).isidentifier() or unicodedata.category(character) in others):
             place = Span(start + offset, start + offset + 1)
             raise CypherSyntaxError(_cannot_read(character), text, place)
     return "name"

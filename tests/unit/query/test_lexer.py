@@ -81,6 +81,12 @@ def test_unicode_names_and_currency_signs_are_words():
     assert pieces("été 变量 a$b x€") == ["été", "变量", "a$b", "x€"]
 
 
+def test_invisible_characters_are_a_part_of_the_name_but_not_its_begin():
+    assert pieces("n.x\u200b<> n\u200d\ufeffy") == ["n", ".", "x\u200b", "<>", "n\u200d\ufeffy"]
+    with pytest.raises(CypherSyntaxError, match=r"U\+200B"):
+        pieces("RETURN \u200bx")
+
+
 def test_typographic_dashes_are_arrow_lines():
     assert kinds("\u2013\u27e9\u3008") == ["arrow line", "arrow right", "arrow left"]
 
