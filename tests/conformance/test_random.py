@@ -28,9 +28,14 @@ _TINY = {
 # What a small graph is never thought to be worth, by the module that thinks so.
 WAYS: dict[str, dict[str, Any]] = {
     "leaves multiplied, nodes weighed": {
-        "execute.extend_multiply._LEAST_GROWTH": 0,
+        "execute.extend_counting._LEAST_GROWTH": 0,
         "execute.extend_weighed._WORTH_A_THOUGHT": -math.inf,
         "execute.extend_weighed._BENEFIT_OF_DOUBT": math.inf,
+    },
+    "branches counted": {
+        "execute.extend_weighed._WORTH_A_THOUGHT": -math.inf,
+        "execute.extend_branches._WORTH_SPLITTING": -math.inf,
+        "execute.extend_branches._LEAST_GAIN": math.inf,
     },
     "pairs measured": {"execute.extend_join._FEW": 0},
     "tiny windows": {f"execute.extend_join.{name}": size for name, size in _TINY.items()},
