@@ -7,9 +7,10 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gpugda.execute.extend_branches import split_off
+from gpugda.execute.extend_branches import PairTables, split_off
 from gpugda.execute.extend_order import Growth, MostGrowth, node_order
 from gpugda.execute.extend_products import find_product
+from gpugda.execute.extend_tests import is_single
 from gpugda.execute.extend_weighed import (
     choose_weighed,
     join_pairs,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Masks
     from gpugda.execute.extend_products import LeafProduct
-    from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = ["best_product"]
 
@@ -38,12 +39,20 @@ def best_product(
     masks: Masks,
     candidates: Candidates,
     grouped: frozenset[int],
+    *,
+    pairs: bool,
 ) -> LeafProduct | None:
     """What is multiplied; None where joining everything is cheaper.
 
-    ``grouped``: query nodes by which rows are counted.
+    Args:
+        bound: The query.
+        graph: What it is asked of.
+        masks: What predicates leave.
+        candidates: Of the query nodes.
+        grouped: Query nodes by which rows are counted.
+        pairs: May sums be made by pairs of nodes?
     """
-    return _Counting(bound, graph, masks, candidates).best(grouped)
+    return _Counting(bound, graph, masks, candidates).best(grouped, pairs=pairs)
 
 
 class _Counting:
@@ -58,7 +67,7 @@ class _Counting:
         self._growth = cache(Growth(bound, candidates))
         self._most_growth = cache(MostGrowth(bound, candidates, graph))
 
-    def best(self, grouped: frozenset[int]) -> LeafProduct | None:
+    def best(self, grouped: frozenset[int], *, pairs: bool) -> LeafProduct | None:
         """As `best_product`."""
         # Rows that are grouped are made in any case: fewer of them with leaves that have few ways.
         kept = grouped | self._few_ways() if grouped else grouped
@@ -67,7 +76,8 @@ class _Counting:
         if product is None:
             return None
         if weighing:
-            split = split_off(product, self._masks.comparisons, grouped, self._pairs)
+            tables = PairTables(self._candidates.count, self._is_single) if pairs else None
+            split = split_off(product, self._masks.comparisons, grouped, self._pairs, tables)
             product = self._with_weighed(split, makes_rows=bool(grouped))
         if not product.is_worth_it(grouped=bool(grouped)):
             return None
@@ -78,6 +88,9 @@ class _Counting:
         return worth_weighing(self._bound, self._candidates) and worth_a_thought(
             self._pairs(frozenset(range(len(self._bound.nodes))))
         )
+
+    def _is_single(self, each: BoundRelationship) -> bool:
+        return is_single(each, self._graph)
 
     def _pairs(self, nodes: Set[int]) -> float:
         """What joining some query nodes costs."""

@@ -29,7 +29,8 @@ def describe_joined(
     """
     for each in joined.branches:
         describe_joined(report, graph, bound, each.joined)
-        report.steps.append(f"a branch, counted by {node_text(bound, each.root)}")
+        roots = ", ".join(node_text(bound, root) for root in each.roots)
+        report.steps.append(f"a branch, counted by {roots}")
     for number, step in enumerate(joined.steps):
         rows, chunks = joined.windows.rows[number], joined.windows.windows[number]
         way = ", pair by pair" if joined.windows.goes_by_pairs(number) else ""
@@ -41,7 +42,7 @@ def describe_joined(
 
 def _describe_product(report: StrategyReport, bound: BoundQuery, product: LeafProduct) -> None:
     weighed = {node for group in product.weighed for node in group}
-    roots = {each.root for each in product.branches}
+    roots = {root for each in product.branches for root in each.roots}
     for what, nodes in (
         ("leaves", product.leaves),
         ("counted nodes", weighed),
