@@ -13,6 +13,7 @@ Relationships between two roots are joined in the branch and in the rest: at mos
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
     Nodes = int
     """A bit per query node."""
 
-__all__ = ["PairTables", "split_off"]
+__all__ = ["WORTH_PAIRING", "branch_cost", "split_off"]
 
 _WORTH_SPLITTING = 1 << 22
 """Joins of fewer pairs are done before parts of them are."""
-_WORTH_PAIRING = 1 << 26
+WORTH_PAIRING = 1 << 26
 """And these before two roots are found and a table is made for them."""
 _COST_OF_BRANCH = 1 << 20
 """In pairs: launches of steps of its own."""
@@ -46,25 +47,13 @@ _LEAST_GAIN = 0.5
 """Of the cost that is left: estimates are not exact."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairTables:
-    """What decides whether sums can be made by two nodes.
-
-    Args:
-        count: Candidates of a query node.
-        is_single: Does at most one data relationship fit between two given nodes?
-    """
-
-    count: Callable[[int], int]
-    is_single: Callable[[BoundRelationship], bool]
-
-
 def split_off(
     product: LeafProduct,
     comparisons: Iterable[Comparison],
     grouped: Iterable[int],
     cost: Callable[[Set[int]], float],
-    pairs: PairTables | None = None,
+    count: Callable[[int], int],
+    is_single: Callable[[BoundRelationship], bool] | None = None,
 ) -> LeafProduct:
     """The same with the branches that make it cheapest.
 
@@ -73,29 +62,42 @@ def split_off(
         comparisons: Of the query.
         grouped: Query nodes that must be in the rest.
         cost: Pairs and rows of joining some nodes of the core, which are connected.
-        pairs: None where no branch may have two roots.
+        count: Candidates of a query node.
+        is_single: Does at most one data relationship fit between two given nodes? None where no
+            branch may have two roots.
     """
     whole = (1 << len(product.core.nodes)) - 1 & ~_nodes(product.leaves)
     known = cache(lambda nodes: cost(frozenset(_each(nodes))))
-    return _Splits(_Parts(product, comparisons), known, pairs).split(whole, 0, _nodes(grouped))
+    splits = _Splits(_Parts(product, comparisons), known, count, is_single)
+    return splits.split(whole, 0, _nodes(grouped))
+
+
+def branch_cost(roots: Iterable[int], count: Callable[[int], int]) -> float:
+    """In pairs, of a branch beside its join. ``count``: candidates of a query node."""
+    counts = list(map(count, roots))
+    return _COST_OF_BRANCH + (math.prod(counts) / _CELLS_PER_PAIR if len(counts) > 1 else 0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Offer:
-    """What could be a branch: its roots, the nodes beyond them, and pairs of making a table."""
+    """What could be a branch: its roots, and the nodes beyond them."""
 
     roots: Nodes
     beyond: Nodes
-    cost: float = 0.0
 
 
 class _Splits:
     def __init__(
-        self, parts: _Parts, cost: Callable[[Nodes], float], pairs: PairTables | None
+        self,
+        parts: _Parts,
+        cost: Callable[[Nodes], float],
+        count: Callable[[int], int],
+        is_single: Callable[[BoundRelationship], bool] | None,
     ) -> None:
         self._parts = parts
         self._cost = cost
-        self._pairs = pairs
+        self._count = count
+        self._is_single = is_single
 
     def split(self, nodes: Nodes, roots: Nodes, kept: Nodes) -> LeafProduct:
         """A part of the query, the roots of a branch among its nodes, as a product."""
@@ -116,7 +118,7 @@ class _Splits:
         """What leaves the least cost, if this is not above ``most``."""
         best = None
         for each in self._offers(nodes, kept):
-            cost = each.cost + _COST_OF_BRANCH
+            cost = branch_cost(_each(each.roots), self._count)
             for part in (nodes & ~each.beyond, each.beyond | each.roots):
                 if cost > most:
                     break
@@ -127,13 +129,11 @@ class _Splits:
 
     def _offers(self, nodes: Nodes, kept: Nodes) -> Iterator[_Offer]:
         yield from self._parts.hanging(nodes, kept)
-        if self._pairs is None or self._cost(nodes) < _WORTH_PAIRING:
+        if self._is_single is None or self._cost(nodes) < WORTH_PAIRING:
             return
         for a, b in combinations(_each(nodes), 2):
-            cells = self._pairs.count(a) * self._pairs.count(b)
-            if cells <= _MOST_CELLS:
-                for each in self._parts.between(a, b, nodes, kept, self._pairs.is_single):
-                    yield replace(each, cost=cells / _CELLS_PER_PAIR)
+            if self._count(a) * self._count(b) <= _MOST_CELLS:
+                yield from self._parts.between(a, b, nodes, kept, self._is_single)
 
 
 class _Parts:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gpugda.execute.extend_branches import PairTables, split_off
+from gpugda.execute.extend_branches import WORTH_PAIRING, branch_cost, split_off
 from gpugda.execute.extend_order import Growth, MostGrowth, node_order
 from gpugda.execute.extend_products import find_product
 from gpugda.execute.extend_tests import is_single
@@ -31,6 +31,8 @@ __all__ = ["best_product"]
 
 _LEAST_GROWTH = 32
 """Making the rows of a cyclic core takes as much as counting so many times as many."""
+_LEAST_GAIN = 0.25
+"""Of tables by two nodes: estimates of both ways are not exact."""
 
 
 def best_product(
@@ -66,6 +68,7 @@ class _Counting:
         # Asked for again and again.
         self._growth = cache(Growth(bound, candidates))
         self._most_growth = cache(MostGrowth(bound, candidates, graph))
+        self._pairs = cache(self._join_pairs)
 
     def best(self, grouped: frozenset[int], *, pairs: bool) -> LeafProduct | None:
         """As `best_product`."""
@@ -76,13 +79,41 @@ class _Counting:
         if product is None:
             return None
         if weighing:
-            tables = PairTables(self._candidates.count, self._is_single) if pairs else None
-            split = split_off(product, self._masks.comparisons, grouped, self._pairs, tables)
-            product = self._with_weighed(split, makes_rows=bool(grouped))
+            product = self._with_branches(product, grouped, pairs=pairs)
         if not product.is_worth_it(grouped=bool(grouped)):
             return None
         otherwise = grouped or product.weighed or product.branches
         return product if otherwise or self._leaves_pay(product) else None
+
+    def _with_branches(
+        self, whole: LeafProduct, grouped: frozenset[int], *, pairs: bool
+    ) -> LeafProduct:
+        """With branches and weighed nodes; branches of two roots only where without is dear."""
+        known = whole, self._masks.comparisons, grouped, self._pairs, self._candidates.count
+        split = split_off(*known)
+        product = self._with_weighed(split, makes_rows=bool(grouped))
+        if not pairs or (cost := self._cost(product)) < WORTH_PAIRING:
+            return product
+        split = split_off(*known, self._is_single)
+        other = self._with_weighed(split, makes_rows=bool(grouped))
+        return other if self._cost(other) < _LEAST_GAIN * cost else product
+
+    def _cost(self, product: LeafProduct) -> float:
+        """What joining a product and its branches costs."""
+        weighed = frozenset(node for group in product.weighed for node in group)
+        cost = join_pairs(
+            self._bound,
+            self._order(self._core(product)),
+            self._candidates.count,
+            self._most_growth,
+            weighed,
+        )
+        for each in product.branches:
+            cost += self._cost(each.product) + branch_cost(each.roots, self._candidates.count)
+        return cost
+
+    def _core(self, product: LeafProduct) -> frozenset[int]:
+        return frozenset(range(len(self._bound.nodes))) - product.leaves - product.outside
 
     def _is_worth_a_thought(self) -> bool:
         return worth_weighing(self._bound, self._candidates) and worth_a_thought(
@@ -92,7 +123,7 @@ class _Counting:
     def _is_single(self, each: BoundRelationship) -> bool:
         return is_single(each, self._graph)
 
-    def _pairs(self, nodes: Set[int]) -> float:
+    def _join_pairs(self, nodes: Set[int]) -> float:
         """What joining some query nodes costs."""
         return join_pairs(
             self._bound, self._order(nodes), self._candidates.count, self._most_growth
@@ -112,12 +143,11 @@ class _Counting:
         product = replace(product, branches=branches)
         if not product.weighable:
             return product
-        core = frozenset(range(len(self._bound.nodes))) - product.leaves - product.outside
         chosen = choose_weighed(
             self._bound,
             product.weighable,
             product.clash,
-            self._order(core),
+            self._order(self._core(product)),
             self._candidates.count,
             self._most_growth,
             counts_last=not (makes_rows or product.leaves or branches),

@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 
 from gpugda.device.context import DeviceContext, list_devices
 from gpugda.device.device_graph import DeviceGraph
-from gpugda.execute import extend_branches, extend_groups, extend_join, extend_weighed
+from gpugda.execute import (
+    extend_branches,
+    extend_counting,
+    extend_groups,
+    extend_join,
+    extend_weighed,
+)
 from gpugda.execute.comparisons import ABOVE, BELOW, Comparison
 from gpugda.execute.embeddings import Masks, StrategyReport, WantedGroups
 from gpugda.execute.extend import ExtendStrategy
@@ -39,7 +45,9 @@ def always():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extend_weighed, "_WORTH_A_THOUGHT", -math.inf)
         patch.setattr(extend_branches, "_WORTH_SPLITTING", -math.inf)
-        patch.setattr(extend_branches, "_WORTH_PAIRING", -math.inf)
+        patch.setattr(extend_branches, "WORTH_PAIRING", -math.inf)
+        patch.setattr(extend_counting, "WORTH_PAIRING", -math.inf)
+        patch.setattr(extend_counting, "_LEAST_GAIN", math.inf)
         patch.setattr(extend_branches, "_LEAST_GAIN", math.inf)
         yield
 
@@ -222,6 +230,31 @@ def test_branches_of_two_roots(context, only_pairs, name, loops, parallel):
         fits = branches if all(is_single(each, graph) for each in common) else 0
         assert by == [TWO_ROOTS] * fits or not expected
     assert total or "loop" in name
+
+
+NESTED = {
+    "two roots in two": path(0, 2, 3, 4, 1, kind=0)
+    + path(2, 5, 4, kind=1)
+    + path(0, 6, 1, kind=2, directed=False),
+    "one root in two": path(0, 2, 3, 1, kind=0) + cycle(2, 4, kind=1) + path(0, 5, 1, kind=2),
+    "two roots in one": path(1, 2, 3, kind=0)
+    + path(1, 4, 3, kind=1)
+    + path(1, 5, 3, kind=2, directed=False)
+    + cycle(0, 1, kind=1, clause=1),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_branches_of_branches(context, name):
+    plan, total = plan_of(NESTED[name]), 0
+    for seed in range(2, 5):
+        graph = a_graph(seed, nodes=3, relationships=22)
+        expected = all_embeddings(graph, plan).total()
+        counted, by = count(context, graph, plan)
+        assert counted == expected
+        assert len(by) > 1 or not expected
+        total += expected
+    assert total
 
 
 @pytest.fixture
@@ -423,24 +456,75 @@ def test_as_many_ways_of_two_roots_as_can_be_said(only_pairs, like_cpu, stars):
         assert count(context, graph, plan) == (expected, [TWO_ROOTS] * 2)
 
 
-def test_only_what_pays_is_split_off(monkeypatch):
+@pytest.fixture
+def only_what_pays(monkeypatch):
     monkeypatch.setattr(extend_branches, "_WORTH_SPLITTING", 100)
+    monkeypatch.setattr(extend_branches, "WORTH_PAIRING", 200)
     monkeypatch.setattr(extend_branches, "_LEAST_GAIN", 0.5)
     monkeypatch.setattr(extend_branches, "_COST_OF_BRANCH", 10)
-    plan, graph = plan_of(BOW), a_graph(1)
+
+
+def split(relationships, cost, candidates=16, *, is_single=True, grouped=()):
+    plan, graph = plan_of(relationships), a_graph(1)
     product = find_product(plan.bound, graph, NO_MASKS, weighing=True)
+    parts = split_off(product, (), grouped, cost, lambda _: candidates, lambda _: is_single)
+    return tree(parts)
 
-    def split(cost):
-        return [each.roots for each in split_off(product, (), (), cost).branches]
 
-    assert split(lambda nodes: 100 * 10 ** len(nodes)) == [(2,)]
-    assert split(lambda nodes: len(nodes)) == []  # soon done
-    assert split(lambda nodes: 1000 * len(nodes)) == []  # 6,010 instead of 5,000
+def tree(product):
+    return {each.roots: tree(each.product) for each in product.branches}
+
+
+def test_only_what_pays_is_split_off(only_what_pays):
+    assert split(BOW, lambda nodes: 100 * 10 ** len(nodes)) == {(2,): {}}
+    assert split(BOW, lambda nodes: len(nodes)) == {}  # soon done
+    assert split(BOW, lambda nodes: 1000 * len(nodes)) == {}  # 6,010 instead of 5,000
+
+
+def test_only_tables_that_pay_are_made(only_what_pays):
+    """Of two longer paths between two nodes; each part has five nodes, all have eight."""
+    two = path(0, 2, 3, 4, 1, kind=0) + path(0, 5, 6, 7, 1, kind=1)
+
+    def cost(nodes):
+        return 10 ** len(nodes)
+
+    assert split(two, cost) == {(0, 1): {}}
+    assert split(two, lambda nodes: 20 * len(nodes)) == {}  # below what makes one look at pairs
+    assert split(two, lambda nodes: 1000 * len(nodes)) == {}
+    assert split(two, cost, 10**5) == {}  # more cells than there is place for
+    assert split(two, cost, 8000)  # 4 million pairs in place of 10^8
+    assert split(two, cost, 8000, grouped=(3, 6)) == {}
+    joined = [*two, Relationship(0, 1, (2,))]
+    assert split(joined, cost) == {(0, 1): {}}
+    # Both parts would count each of the relationships between the roots.
+    assert (0, 1) not in split(joined, cost, is_single=False)
+
+
+def test_branches_of_branches_are_found(only_what_pays):
+    """Where both hang at two nodes, and where one hangs at one."""
+    ring = path(0, 2, 3, 4, 5, 6, 1, kind=0) + path(0, 7, 8, 9, 10, 11, 1, kind=1)
+
+    def cost(nodes):
+        return 20 ** len(nodes)
+
+    bridged = [*ring, *path(3, 12, 5, kind=2), *path(8, 13, 14, 10, kind=2, clause=1)]
+    assert depth(split(bridged, cost, 4)) > 1
+    assert (3,) in keys(split([*ring, *cycle(3, 12, 13, kind=2)], cost, 4))
+
+
+def depth(found):
+    return 1 + max(map(depth, found.values()), default=-1)
+
+
+def keys(found):
+    return {*found}.union(*map(keys, found.values()))
 
 
 # ------------------------------------------------------------------ anything
 # How many nodes a part adds.
-FORMS = {"pair": 1, "triangle": 2, "path": 2, "leaf": 1, "loop": 0, "bridge": 1, "edge": 0}
+AT_ONE = {"pair": 1, "triangle": 2, "path": 2, "leaf": 1, "loop": 0}
+FORMS = AT_ONE | {"bridge": 1, "long bridge": 2, "edge": 0}
+BETWEEN = ["bridge", "bridge", "bridge", "long bridge", "edge", "leaf", "pair"]
 
 
 @st.composite
@@ -456,21 +540,22 @@ def branched_queries(draw):
     graph = make_graph(
         [(draw(labels), {}) for _ in range(node_count)], [(*row, {}) for row in rows]
     )
-    kinds, size = len(graph.types), 1
-    relationships = []
+    kinds, size = len(graph.types), draw(st.integers(1, 2))
+    has_two_roots, relationships = size == 2, []
     for number in range(draw(st.integers(2, 4))):
-        anchor = draw(st.integers(0, size - 1))
+        anchor = 0 if has_two_roots and draw(st.booleans()) else draw(st.integers(0, size - 1))
         kind = draw(st.sampled_from([(number % kinds,), (number % kinds,), None]))
         clause = draw(st.sampled_from([0, 0, number]))
         directed = draw(st.booleans())
-        form = draw(st.sampled_from([*FORMS, "pair", "bridge", "bridge"]))
+        form = draw(st.sampled_from(BETWEEN if has_two_roots else [*FORMS]))
         new = FORMS[form]
         nodes = [anchor, *range(size, size + new)]
         pairs = list(pairwise(nodes))
         if form in ("pair", "triangle", "loop"):
             pairs.append((nodes[-1], anchor))
-        if form in ("bridge", "edge"):
-            pairs.append((nodes[-1], draw(st.integers(0, size - 1))))
+        if form in ("bridge", "long bridge", "edge"):
+            end = st.integers(0, size - 1)
+            pairs.append((nodes[-1], 1 if has_two_roots and draw(st.booleans()) else draw(end)))
         relationships += [Relationship(a, b, kind, directed, clause) for a, b in pairs]
         size += new
         if len(relationships) >= 5:
