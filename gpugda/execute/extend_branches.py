@@ -39,8 +39,8 @@ WORTH_PAIRING = 1 << 26
 """And these before two roots are found and a table is made for them."""
 _COST_OF_BRANCH = 1 << 20
 """In pairs: launches of steps of its own."""
-_CELLS_PER_PAIR = 16
-"""Of a table, which is zeroed and read once."""
+_PAIRS_PER_CELL = 1.0
+"""Of a table, which is zeroed and read once: about four on two cores, less on a GPU."""
 _MOST_CELLS = 1 << 26
 """Of 12 bytes."""
 _LEAST_GAIN = 0.5
@@ -75,7 +75,7 @@ def split_off(
 def branch_cost(roots: Iterable[int], count: Callable[[int], int]) -> float:
     """In pairs, of a branch beside its join. ``count``: candidates of a query node."""
     counts = list(map(count, roots))
-    return _COST_OF_BRANCH + (math.prod(counts) / _CELLS_PER_PAIR if len(counts) > 1 else 0)
+    return _COST_OF_BRANCH + (_PAIRS_PER_CELL * math.prod(counts) if len(counts) > 1 else 0)
 
 
 @dataclass(frozen=True, slots=True)
