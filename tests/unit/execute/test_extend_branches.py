@@ -394,6 +394,14 @@ def test_without_memory_for_pairs_branches_of_one_root_are_split_off(context):
     assert whole == all_embeddings(small, plan).total() > 0
 
 
+@pytest.mark.parametrize(("name", "value"), [("WORTH_PAIRING", math.inf), ("_LEAST_GAIN", 0)])
+def test_tables_are_not_made_where_joining_is_cheap(context, monkeypatch, name, value):
+    plan, graph = plan_of(THETA), a_graph(1)
+    assert TWO_ROOTS in count(context, graph, plan)[1]
+    monkeypatch.setattr(extend_counting, name, value)
+    assert count(context, graph, plan) == (all_embeddings(graph, plan).total(), [])
+
+
 @pytest.mark.parametrize("relationships", [CHAIN, THETA], ids=["one root", "two roots"])
 def test_a_query_that_comes_again(context, relationships):
     plan, graph = plan_of(relationships), a_graph(2)
