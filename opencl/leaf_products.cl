@@ -41,11 +41,11 @@ kernel void count_ways(
 
 kernel void multiply_leaves(
     GRAPH_PARAMETERS, global const uint *query, global const uint *candidates, uint node_words,
-    global const uint *product, global const uint *ways, uint node_count,
-    global const uint *table, ulong stride, ulong row_count, ulong modulus, global ulong *totals
+    global const uint *product, global const uint *ways, global const ulong *ranks, global const uint *tables,
+    uint node_count, global const uint *table, ulong stride, ulong row_count, ulong modulus, global ulong *totals
 ) {
-    const Core core = {OUTGOING_CSR, INCOMING_CSR, query, candidates, product, ways, table,
-                       node_words, node_count, stride, modulus};
+    const Core core = {OUTGOING_CSR, INCOMING_CSR, query, candidates, product, ways, tables, table,
+                       ranks, node_words, node_count, stride, modulus};
     local ulong scratch[GROUP_SIZE];
     ulong total = 0;
     uint item = get_local_id(0);

@@ -1,8 +1,8 @@
 /* The product of the leaves of one row of the core (see gpugda/execute/extend_products.py): `value_of_row`.
 
    product[0] is the number of factors, product[1] that of weights, product[2] that of branches. Of each weight: the column with a
-   number of ways, and how many like query nodes have it (see weigh.cl). Of each branch: the column of its root, and the first one
-   of two slots of ways, the low words and the high ones. Then words of a factor, then of each of its groups:
+   number of ways, and how many like query nodes have it (see weigh.cl). Of each branch: the low and the high word of the place of
+   its sums among the tables, then its roots as `group_of` reads them. Then words of a factor, then of each of its groups:
 
    0 number of groups (1 or 2)   1 place of the pairs taken from both   2 how many
    group: 0 column of the anchor   1 slot among the ways   2 number of leaves   3 directions
@@ -20,6 +20,8 @@
 
 #define FACTOR_WORDS 3
 #define GROUP_WORDS 8
+#define KEY_WORDS 3
+#define SUM_WORDS 3
 
 #define SATURATING 1
 #define MOST ((ulong)1 << 63)
@@ -30,7 +32,8 @@ typedef struct {
 
 typedef struct {
     Csr outgoing, incoming;
-    global const uint *query, *candidates, *product, *ways, *table;
+    global const uint *query, *candidates, *product, *ways, *tables, *table;
+    global const ulong *ranks;
     uint node_words, node_count;
     ulong stride, modulus;
 } Core;
@@ -42,6 +45,23 @@ static inline bool may_be_leaf(const Core *core, const Group *group, uint node) 
 
 static inline uint node_of(const Core *core, ulong row, uint column) {
     return core->table[column * core->stride + row];
+}
+
+/* The number of a row's group, made of the ranks of its nodes among their candidates.
+
+   keys[0] is the number of grouped query nodes; of each: column, row in the matrix of candidates, number of its candidates.
+   ranks[i]: candidates in the words of the matrix before word i.
+*/
+static uint group_of(const Core *core, global const uint *keys, ulong row) {
+    uint group = 0;
+    for (uint i = 0; i < keys[0]; ++i) {
+        global const uint *key = keys + 1 + KEY_WORDS * i;
+        uint node = node_of(core, row, key[0]);
+        ulong first = (ulong)key[1] * core->node_words, word = first + (node >> 5);
+        uint before = core->candidates[word] & ((1u << (node & 31)) - 1);
+        group = group * key[2] + (uint)(core->ranks[word] - core->ranks[first]) + popcount(before);
+    }
+    return group;
 }
 
 static Group group_at(const Core *core, uint at) {
@@ -148,16 +168,22 @@ static ulong value_of_factor(const Core *core, ulong row, uint factor) {
     return sum;
 }
 
+/* What the rows of a branch add up to, by the nodes that its roots are in this row. */
+static ulong value_of_branch(const Core *core, ulong row, uint branch) {
+    ulong place = core->product[branch] | (ulong)core->product[branch + 1] << 32;
+    global const uint *sum = core->tables + place + (ulong)SUM_WORDS * group_of(core, core->product + branch + 2, row);
+    return sum[2] || sum[1] >> 31 ? MOST : sum[0] | (ulong)sum[1] << 32;
+}
+
 static ulong value_of_row(const Core *core, ulong row) {
     ulong result = 1;
     uint factor = 3;
     for (uint i = 0; i < core->product[1] && result; ++i, factor += 2) {
         result = times(core, result, falling(core, node_of(core, row, core->product[factor]), core->product[factor + 1]));
     }
-    for (uint i = 0; i < core->product[2] && result; ++i, factor += 2) {
-        uint root = node_of(core, row, core->product[factor]);
-        global const uint *low = core->ways + (ulong)core->product[factor + 1] * core->node_count;
-        result = times(core, result, low[root] | (ulong)low[core->node_count + (ulong)root] << 32);
+    for (uint i = 0; i < core->product[2] && result; ++i) {
+        result = times(core, result, value_of_branch(core, row, factor));
+        factor += 3 + KEY_WORDS * core->product[factor + 2];
     }
     for (uint i = 0; i < core->product[0] && result; ++i) {
         result = times(core, result, value_of_factor(core, row, factor));

@@ -20,7 +20,19 @@ if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
     from gpugda.device.join import Table
 
-__all__ = ["Factor", "Leaves", "ProductArrays", "ProductKernels", "product_words"]
+__all__ = [
+    "SUM_WORDS",
+    "BranchSums",
+    "Factor",
+    "GroupKey",
+    "Leaves",
+    "ProductArrays",
+    "ProductKernels",
+    "group_words",
+    "product_words",
+]
+
+SUM_WORDS = 3
 
 _FILE = "leaf_products.cl"
 _FACTOR_WORDS, _GROUP_WORDS = 3, 8
@@ -60,6 +72,29 @@ class Factor:
     taken: tuple[tuple[int, int], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """A query node that is grouped by: its column, its row of the matrix, and its candidates."""
+
+    column: int
+    row: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class BranchSums:
+    """The sums of a branch: the place of the first word among the tables, and the roots."""
+
+    place: int
+    keys: tuple[GroupKey, ...]
+
+
+def group_words(keys: Sequence[GroupKey]) -> NDArray[np.uint32]:
+    """The keys as `group_of` reads them; the last one changes fastest in group numbers."""
+    words = [word for each in keys for word in (each.column, each.row, each.count)]
+    return np.array([len(keys), *words], dtype=np.uint32)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ProductArrays:
     """What rows are multiplied with.
@@ -69,27 +104,37 @@ class ProductArrays:
         matrix: Of candidates.
         product: ``uint32``, see `product_words`.
         ways: ``uint32[slots * nodes]``, per slot and node the relationships that fit.
+        ranks: ``uint64[rows * words + 1]``, prefix sums of the bits of the matrix; anything where
+            nothing is grouped and there is no branch.
+        tables: ``uint32``, the sums of branches, `SUM_WORDS` each; anything where there is none.
     """
 
     filter: FilterArrays
     matrix: DeviceArray
     product: DeviceArray
     ways: DeviceArray
+    ranks: DeviceArray
+    tables: DeviceArray
 
 
 def product_words(
     factors: Sequence[Factor],
     weights: Sequence[tuple[int, int]] = (),
-    branches: Sequence[tuple[int, int]] = (),
+    branches: Sequence[BranchSums] = (),
 ) -> NDArray[np.uint32]:
     """What is multiplied as ``leaf_products.cl`` reads it.
 
     Args:
         factors: Of leaves.
         weights: Column with a number of ways, and how many like query nodes have it.
-        branches: Column of the root, and the first one of its two slots among the ways.
+        branches: Where their sums are.
     """
-    size = 3 + 2 * (len(weights) + len(branches))
+    branch_words = [
+        word
+        for each in branches
+        for word in (each.place & 0xFFFFFFFF, each.place >> 32, *group_words(each.keys).tolist())
+    ]
+    size = 3 + 2 * len(weights) + len(branch_words)
     size += sum(_FACTOR_WORDS + _GROUP_WORDS * len(each.groups) for each in factors)
     pairs: list[int] = []
 
@@ -99,7 +144,8 @@ def product_words(
         return place, len(taken)
 
     words = [len(factors), len(weights), len(branches)]
-    words.extend(word for pair in (*weights, *branches) for word in pair)
+    words.extend(word for pair in weights for word in pair)
+    words.extend(branch_words)
     for factor in factors:
         words.extend((len(factor.groups), *placed(factor.taken)))
         for each in factor.groups:
@@ -123,7 +169,7 @@ class ProductKernels:
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
         self._ways = get_kernel(context, _FILE, "count_ways", f"{GRAPH}bIbIbIIIbQQbQ")
-        self._multiply = get_kernel(context, _FILE, "multiply_leaves", f"{GRAPH}bbIbbIbQQQb")
+        self._multiply = get_kernel(context, _FILE, "multiply_leaves", f"{GRAPH}bbIbbbbIbQQQb")
 
     @property
     def group_count(self) -> int:
@@ -181,6 +227,8 @@ class ProductKernels:
             arrays.filter.words,
             arrays.product,
             arrays.ways,
+            arrays.ranks,
+            arrays.tables,
             arrays.filter.node_count,
             table.values,
             table.column_stride,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.device.leaf_products import SUM_WORDS
 from gpugda.device.program import GRAPH, get_kernel
 from gpugda.types import MOST_WEIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -21,28 +20,11 @@ if TYPE_CHECKING:
     from gpugda.device.join import Table
     from gpugda.device.leaf_products import ProductArrays
 
-__all__ = ["SUM_WORDS", "GroupKernels", "GroupKey", "group_words", "whole_sums"]
-
-SUM_WORDS = 3
+__all__ = ["GroupKernels", "whole_sums"]
 
 _FILE = "row_groups.cl"
-_CORE = f"{GRAPH}bbIbbIbQ"
+_CORE = f"{GRAPH}bbIbbbbIbQ"
 _GROUPS_PER_UNIT = 16
-
-
-@dataclass(frozen=True, slots=True)
-class GroupKey:
-    """A query node that is grouped by: its column, its row of the matrix, and its candidates."""
-
-    column: int
-    row: int
-    count: int
-
-
-def group_words(keys: Sequence[GroupKey]) -> NDArray[np.uint32]:
-    """The keys as ``row_groups.cl`` reads them; the last one changes fastest in group numbers."""
-    words = [word for each in keys for word in (each.column, each.row, each.count)]
-    return np.array([len(keys), *words], dtype=np.uint32)
 
 
 def whole_sums(words: NDArray[np.uint32]) -> NDArray[np.uint64]:
@@ -58,10 +40,10 @@ class GroupKernels:
 
     def __init__(self, context: DeviceContext) -> None:
         self._launched = context.info.compute_units * _GROUPS_PER_UNIT
-        self._sum = get_kernel(context, _FILE, "sum_groups", f"{_CORE}QQbbb")
-        self._mark = get_kernel(context, _FILE, "mark_groups", f"{_CORE}QQbbb")
+        self._sum = get_kernel(context, _FILE, "sum_groups", f"{_CORE}QQbbQ")
+        self._mark = get_kernel(context, _FILE, "mark_groups", f"{_CORE}QQbb")
         self._weigh = get_kernel(context, _FILE, "weigh_rows", f"{_CORE}QQb")
-        self._ways = get_kernel(context, _FILE, "write_ways", "bQQbbQIb")
+        self._largest = get_kernel(context, _FILE, "largest_sum", "bQQb")
 
     def sum(
         self,
@@ -69,15 +51,21 @@ class GroupKernels:
         table: Table,
         rows: tuple[int, int],
         keys: DeviceArray,
-        ranks: DeviceArray,
         sums: DeviceArray,
+        first_word: int = 0,
     ) -> None:
         """Adds each row's product to its group's sum, three words of ``sums`` (`whole_sums`).
 
-        ``rows``: the first one and the one after the last.
+        Args:
+            arrays: What rows are multiplied with.
+            table: The rows.
+            rows: The first one and the one after the last.
+            keys: From `group_words`.
+            sums: ``uint32``.
+            first_word: Of the first group in it.
         """
         self._sum.launch_groups(
-            self._launched, *_core(arrays, table), *_counted(rows), keys, ranks, sums
+            self._launched, *_core(arrays, table), *_counted(rows), keys, sums, first_word
         )
 
     def mark(
@@ -86,12 +74,11 @@ class GroupKernels:
         table: Table,
         rows: tuple[int, int],
         keys: DeviceArray,
-        ranks: DeviceArray,
         marks: DeviceArray,
     ) -> None:
         """Writes 1 for the groups of all these rows whose product is not 0."""
         self._mark.launch_groups(
-            self._launched, *_core(arrays, table), *_counted(rows), keys, ranks, marks
+            self._launched, *_core(arrays, table), *_counted(rows), keys, marks
         )
 
     def weigh(
@@ -100,26 +87,9 @@ class GroupKernels:
         """Writes the products of these rows."""
         self._weigh.launch_groups(self._launched, *_core(arrays, table), *_counted(rows), weights)
 
-    def write_ways(
-        self,
-        nodes: tuple[DeviceArray, int, int],
-        sums: DeviceArray,
-        ways: DeviceArray,
-        slot: int,
-        node_count: int,
-        largest: DeviceArray,
-    ) -> None:
-        """Writes the sums of the groups of one query node where rows are multiplied with them.
-
-        Args:
-            nodes: Its collected candidates, the first one, and how many.
-            sums: Of these, as from `sum`.
-            ways: Of `ProductArrays`; a sum has two slots, that of its low and its high word.
-            slot: The first one of them.
-            node_count: Length of a slot.
-            largest: ``uint32[2]``; no less than the high and the low word of any sum, in the end.
-        """
-        self._ways(nodes[2], *nodes, sums, ways, slot * node_count, node_count, largest)
+    def largest(self, sums: DeviceArray, first_word: int, count: int, most: DeviceArray) -> None:
+        """Raises the two words of ``most`` to the high and the low word of any of these sums."""
+        self._largest(count, sums, first_word, count, most)
 
 
 def _counted(rows: tuple[int, int]) -> tuple[int, int]:
@@ -135,6 +105,8 @@ def _core(arrays: ProductArrays, table: Table) -> tuple[Any, ...]:
         arrays.filter.words,
         arrays.product,
         arrays.ways,
+        arrays.ranks,
+        arrays.tables,
         arrays.filter.node_count,
         table.values,
         table.column_stride,

@@ -23,6 +23,7 @@ from gpugda.execute.extend_kept import KeptQueries, KeptQuery
 from gpugda.execute.extend_memory import check_room, least_bytes, said_how_much
 from gpugda.execute.extend_multiply import LeafMultiplier, has_room
 from gpugda.execute.extend_order import Growth, node_order
+from gpugda.execute.extend_ranks import CandidateRanks
 from gpugda.execute.extend_report import describe_groups, describe_joined
 from gpugda.execute.extend_steps import ExtendStep, compile_extensions
 from gpugda.execute.extend_words import upload_steps
@@ -33,7 +34,7 @@ from gpugda.execute.node_counts import TupleCounts
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from gpugda.device.buffers import Workspace
+    from gpugda.device.buffers import DeviceArray, Workspace
     from gpugda.device.device_graph import DeviceGraph
     from gpugda.device.join import Table
     from gpugda.execute.candidates import Candidates
@@ -159,11 +160,14 @@ class ExtendStrategy(DeviceStrategy):
             product = None
             if counting or grouped is not None:
                 product = self._product(run, query, query.candidates, wanted.nodes)
-            joined = self._joined(run, query, query.candidates, product, wanted, counting=counting)
+            ranks = CandidateRanks(run, query.candidates)
+            joined = self._joined(
+                run, query, query.candidates, ranks, product, wanted, counting=counting
+            )
             rows = None
             if grouped is not None:
                 with run.stage("join"):
-                    rows = self._grouped(run, grouped, query.candidates, joined)
+                    rows = self._grouped(run, grouped, query.candidates, ranks, joined)
         check_room(run.workspace, joined.steps)
         return _Prepared(bound, joined, rows)
 
@@ -172,6 +176,7 @@ class ExtendStrategy(DeviceStrategy):
         run: Run,
         query: KeptQuery,
         candidates: Candidates,
+        ranks: CandidateRanks,
         product: LeafProduct | None,
         wanted: Wanted,
         *,
@@ -193,36 +198,50 @@ class ExtendStrategy(DeviceStrategy):
         windows = ExtendWindows(run, self._extensions, self._rows, steps, words, candidates)
         if product is None:
             return Joined(steps, windows)
-        branches = [self._branch(run, query, candidates, each) for each in product.branches]
         with run.stage("join"):
             columns = steps[-1].variables
-            multiplier = LeafMultiplier(run, self._products, product, candidates, masks, columns)
+            multiplier = LeafMultiplier(
+                run, self._products, product, candidates, masks, columns, ranks
+            )
+        branches = [
+            self._branch(run, query, candidates, ranks, each, multiplier.sums_of_branch(number))
+            for number, each in enumerate(product.branches)
+        ]
         return Joined(steps, windows, multiplier, branches)
 
     def _branch(
-        self, run: Run, query: KeptQuery, candidates: Candidates, branch: Branch
+        self,
+        run: Run,
+        query: KeptQuery,
+        candidates: Candidates,
+        ranks: CandidateRanks,
+        branch: Branch,
+        place: tuple[DeviceArray, int],
     ) -> BranchWays:
-        of_root = Wanted(frozenset((branch.root,)), frozenset())
-        joined = self._joined(run, query, candidates, branch.product, of_root, counting=False)
+        roots = Wanted(frozenset(branch.roots), frozenset())
+        joined = self._joined(run, query, candidates, ranks, branch.product, roots, counting=False)
         check_room(run.workspace, joined.steps)
         with run.stage("join"):
-            by_root = WantedGroups((branch.root,), counted=True, streamed=False)
-            variables = joined.steps[-1].variables
-            sums = GroupSums(run, self._groups, by_root, candidates, variables, joined.arrays)
-        return BranchWays(branch.root, joined, sums)
+            by_roots = WantedGroups(branch.roots, counted=True, streamed=False)
+            variables, arrays = joined.steps[-1].variables, joined.arrays
+            sums = GroupSums(
+                run, self._groups, by_roots, candidates, variables, arrays, ranks, place
+            )
+        return BranchWays(branch.roots, joined, sums)
 
     def _grouped(
         self,
         run: Run,
         wanted: WantedGroups,
         candidates: Candidates,
+        ranks: CandidateRanks,
         joined: Joined,
     ) -> GroupSums | RowWeights | None:
         """What groups or weighs rows; None where they come as they are."""
         least, variables = least_bytes(joined.steps), joined.steps[-1].variables
         arrays = joined.arrays
         if not wanted.streamed and sums_fit(run, wanted, candidates, least):
-            return GroupSums(run, self._groups, wanted, candidates, variables, arrays)
+            return GroupSums(run, self._groups, wanted, candidates, variables, arrays, ranks)
         if arrays is None:
             return None
         return RowWeights(run, self._groups, wanted, candidates, variables, arrays, least)
@@ -230,8 +249,11 @@ class ExtendStrategy(DeviceStrategy):
     def _product(
         self, run: Run, query: KeptQuery, candidates: Candidates, grouped: frozenset[int]
     ) -> LeafProduct | None:
-        found = query.product(self._graph.graph, candidates, grouped)
-        return found if found is not None and has_room(run, found, self._products) else None
+        for pairs in (True, False):
+            found = query.product(self._graph.graph, candidates, grouped, pairs=pairs)
+            if found is not None and has_room(run, found, self._products, candidates):
+                return found
+        return None
 
     def _query(self, run: Run, bound: BoundQuery, masks: Masks, *, counting: bool) -> KeptQuery:
         """The candidates, from the last run of the same query if its predicates left the same."""

@@ -58,25 +58,25 @@ class Joined:
             yield 0 if table is None else self.multiplier.count(table)
 
     def _count_branches(self) -> Iterator[None]:
-        for number, each in enumerate(self.branches):
+        for each in self.branches:
             for table in each.joined.cores():
                 if table is not None:
                     each.sums.add(table)
                 yield
             if self.multiplier is not None:
-                self.multiplier.add_branch(number, each.sums)
+                self.multiplier.add_branch(each.sums)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BranchWays:
-    """The ways of a branch per candidate of its root: its rows, added up there.
+    """The ways of a branch by the nodes that its roots are: its rows, added up there.
 
     Args:
-        root: Query node.
+        roots: Query nodes.
         joined: What makes the rows.
-        sums: By the root.
+        sums: By the roots.
     """
 
-    root: int
+    roots: tuple[int, ...]
     joined: Joined
     sums: GroupSums

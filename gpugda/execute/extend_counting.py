@@ -7,9 +7,10 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gpugda.execute.extend_branches import split_off
+from gpugda.execute.extend_branches import WORTH_PAIRING, branch_cost, split_off
 from gpugda.execute.extend_order import Growth, MostGrowth, node_order
 from gpugda.execute.extend_products import find_product
+from gpugda.execute.extend_tests import is_single
 from gpugda.execute.extend_weighed import (
     choose_weighed,
     join_pairs,
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
     from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Masks
     from gpugda.execute.extend_products import LeafProduct
-    from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = ["best_product"]
 
 _LEAST_GROWTH = 32
 """Making the rows of a cyclic core takes as much as counting so many times as many."""
+_LEAST_GAIN = 0.25
+"""Of tables by two nodes: estimates of both ways are not exact."""
 
 
 def best_product(
@@ -38,12 +41,20 @@ def best_product(
     masks: Masks,
     candidates: Candidates,
     grouped: frozenset[int],
+    *,
+    pairs: bool,
 ) -> LeafProduct | None:
     """What is multiplied; None where joining everything is cheaper.
 
-    ``grouped``: query nodes by which rows are counted.
+    Args:
+        bound: The query.
+        graph: What it is asked of.
+        masks: What predicates leave.
+        candidates: Of the query nodes.
+        grouped: Query nodes by which rows are counted.
+        pairs: May sums be made by pairs of nodes?
     """
-    return _Counting(bound, graph, masks, candidates).best(grouped)
+    return _Counting(bound, graph, masks, candidates).best(grouped, pairs=pairs)
 
 
 class _Counting:
@@ -57,8 +68,9 @@ class _Counting:
         # Asked for again and again.
         self._growth = cache(Growth(bound, candidates))
         self._most_growth = cache(MostGrowth(bound, candidates, graph))
+        self._pairs = cache(self._join_pairs)
 
-    def best(self, grouped: frozenset[int]) -> LeafProduct | None:
+    def best(self, grouped: frozenset[int], *, pairs: bool) -> LeafProduct | None:
         """As `best_product`."""
         # Rows that are grouped are made in any case: fewer of them with leaves that have few ways.
         kept = grouped | self._few_ways() if grouped else grouped
@@ -67,19 +79,51 @@ class _Counting:
         if product is None:
             return None
         if weighing:
-            split = split_off(product, self._masks.comparisons, grouped, self._pairs)
-            product = self._with_weighed(split, makes_rows=bool(grouped))
+            product = self._with_branches(product, grouped, pairs=pairs)
         if not product.is_worth_it(grouped=bool(grouped)):
             return None
         otherwise = grouped or product.weighed or product.branches
         return product if otherwise or self._leaves_pay(product) else None
+
+    def _with_branches(
+        self, whole: LeafProduct, grouped: frozenset[int], *, pairs: bool
+    ) -> LeafProduct:
+        """With branches and weighed nodes; branches of two roots only where without is dear."""
+        known = whole, self._masks.comparisons, grouped, self._pairs, self._candidates.count
+        split = split_off(*known)
+        product = self._with_weighed(split, makes_rows=bool(grouped))
+        if not pairs or (cost := self._cost(product)) < WORTH_PAIRING:
+            return product
+        split = split_off(*known, self._is_single)
+        other = self._with_weighed(split, makes_rows=bool(grouped))
+        return other if self._cost(other) < _LEAST_GAIN * cost else product
+
+    def _cost(self, product: LeafProduct) -> float:
+        """What joining a product and its branches costs."""
+        weighed = frozenset(node for group in product.weighed for node in group)
+        cost = join_pairs(
+            self._bound,
+            self._order(self._core(product)),
+            self._candidates.count,
+            self._most_growth,
+            weighed,
+        )
+        for each in product.branches:
+            cost += self._cost(each.product) + branch_cost(each.roots, self._candidates.count)
+        return cost
+
+    def _core(self, product: LeafProduct) -> frozenset[int]:
+        return frozenset(range(len(self._bound.nodes))) - product.leaves - product.outside
 
     def _is_worth_a_thought(self) -> bool:
         return worth_weighing(self._bound, self._candidates) and worth_a_thought(
             self._pairs(frozenset(range(len(self._bound.nodes))))
         )
 
-    def _pairs(self, nodes: Set[int]) -> float:
+    def _is_single(self, each: BoundRelationship) -> bool:
+        return is_single(each, self._graph)
+
+    def _join_pairs(self, nodes: Set[int]) -> float:
         """What joining some query nodes costs."""
         return join_pairs(
             self._bound, self._order(nodes), self._candidates.count, self._most_growth
@@ -99,12 +143,11 @@ class _Counting:
         product = replace(product, branches=branches)
         if not product.weighable:
             return product
-        core = frozenset(range(len(self._bound.nodes))) - product.leaves - product.outside
         chosen = choose_weighed(
             self._bound,
             product.weighable,
             product.clash,
-            self._order(core),
+            self._order(self._core(product)),
             self._candidates.count,
             self._most_growth,
             counts_last=not (makes_rows or product.leaves or branches),

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.leaf_products import ProductArrays, product_words
-from gpugda.device.row_groups import SUM_WORDS, GroupKey, group_words, whole_sums
+from gpugda.device.leaf_products import SUM_WORDS, ProductArrays, group_words, product_words
+from gpugda.device.row_groups import whole_sums
 from gpugda.execute.embeddings import Embeddings
 from gpugda.execute.gpsm_steps import Variable
 from gpugda.execute.launch_size import LaunchSize
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from gpugda.device.row_groups import GroupKernels
     from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import WantedGroups
+    from gpugda.execute.extend_ranks import CandidateRanks
     from gpugda.execute.gpsm_run import Run
 
 __all__ = ["GroupSums", "RowWeights", "sums_fit"]
@@ -70,13 +72,14 @@ class _Rows:
         self._wanted = wanted
         self.nodes, self.counted = wanted.nodes, wanted.counted
         self._candidates = candidates
-        columns = {variable: number for number, variable in enumerate(variables)}
-        self._columns = {each: columns[Variable(True, each)] for each in wanted.nodes}
+        self._places = {variable: number for number, variable in enumerate(variables)}
+        self._columns = {each: self._places[Variable(True, each)] for each in wanted.nodes}
         self._arrays = self._no_leaves() if product is None else product
 
     def _no_leaves(self) -> ProductArrays:
         words = self._run.workspace.upload(product_words(()), "no leaves")
-        return ProductArrays(self._candidates.arrays, self._candidates.matrix, words, words)
+        matrix = self._candidates.matrix
+        return ProductArrays(self._candidates.arrays, matrix, words, words, words, words)
 
 
 class GroupSums(_Rows):
@@ -89,6 +92,9 @@ class GroupSums(_Rows):
         candidates: Of the query nodes.
         variables: What the columns of the core's tables hold.
         product: Of the leaves; None where there are none.
+        ranks: Of the candidates.
+        place: Where the sums go, all 0 now: an array, and the first word there. None: to one of
+            their own.
     """
 
     def __init__(
@@ -99,33 +105,26 @@ class GroupSums(_Rows):
         candidates: Candidates,
         variables: Sequence[Variable],
         product: ProductArrays | None,
+        ranks: CandidateRanks,
+        place: tuple[DeviceArray, int] | None = None,
     ) -> None:
         super().__init__(run, kernels, wanted, candidates, variables, product)
+        self._arrays = replace(self._arrays, ranks=ranks.array)
         tuning = run.graph.context.tuning
         self._launches = LaunchSize(_FIRST_ROWS, tuning.most_pairs, tuning.launch_seconds)
         self._counts = [candidates.count(each) for each in wanted.nodes]
-        keys = [
-            GroupKey(column, candidates.rows[node], candidates.count(node))
-            for node, column in self._columns.items()
-        ]
-        self._keys = run.workspace.upload(group_words(keys), "what is grouped by")
-        self._ranks = run.kernels.prefix_sum.run(
-            run.workspace, candidates.matrix, 0, candidates.matrix.count, of_bits=True
-        )
-        words = math.prod(self._counts) * (SUM_WORDS if wanted.counted else 1)
-        self._sums = run.workspace.allocate(words, np.uint32, "sums of groups")
-        run.workspace.fill(self._sums, 0)
+        keys = group_words(ranks.keys(wanted.nodes, self._places))
+        self._keys = run.workspace.upload(keys, "what is grouped by")
+        self._sums, self._first_word = place or (self._make_sums(), 0)
 
     def add(self, table: Table) -> None:
         """Adds a table's rows."""
-        launch = self._kernels.sum if self._wanted.counted else self._kernels.mark
         first = 0
         while first < table.row_count:
             last = min(first + self._launches.size, table.row_count)
             self._run.check_deadline()
             started = time.perf_counter()
-            rows = (first, last)
-            launch(self._arrays, table, rows, self._keys, self._ranks, self._sums)
+            self._launch(table, (first, last))
             if last - first >= _WORTH_WAITING:
                 self._run.graph.context.finish()
                 self._launches.took(last - first, time.perf_counter() - started)
@@ -145,20 +144,28 @@ class GroupSums(_Rows):
             weights = weights[groups]
         return Embeddings(len(groups), nodes, {}, weights, distinct=True)
 
-    def write_ways(self, ways: DeviceArray, slot: int) -> int:
-        """Writes the sums of one node's groups where rows are multiplied with them.
-
-        Nothing can be asked afterwards: the sums are freed. Returns what no sum is above.
-        """
-        run = self._run
-        nodes = self._candidates.listed(run, self.nodes[0])
-        largest = run.workspace.allocate(2, np.uint32, "largest sum")
-        run.workspace.fill(largest, 0)
-        node_count = run.graph.graph.node_count
-        self._kernels.write_ways(nodes, self._sums, ways, slot, node_count, largest)
-        high, low = map(int, run.workspace.download(largest))
-        run.workspace.release(largest, self._keys, self._ranks, self._sums)
+    def most(self) -> int:
+        """What no sum is above."""
+        workspace = self._run.workspace
+        most = workspace.allocate(2, np.uint32, "largest sum")
+        workspace.fill(most, 0)
+        self._run.check_deadline()
+        self._kernels.largest(self._sums, self._first_word, math.prod(self._counts), most)
+        high, low = map(int, workspace.download(most))
+        workspace.release(most)
         return (high + 1) << 32 if high else low
+
+    def _make_sums(self) -> DeviceArray:
+        words = math.prod(self._counts) * (SUM_WORDS if self._wanted.counted else 1)
+        sums = self._run.workspace.allocate(words, np.uint32, "sums of groups")
+        self._run.workspace.fill(sums, 0)
+        return sums
+
+    def _launch(self, table: Table, rows: tuple[int, int]) -> None:
+        if self._wanted.counted:
+            self._kernels.sum(self._arrays, table, rows, self._keys, self._sums, self._first_word)
+        else:
+            self._kernels.mark(self._arrays, table, rows, self._keys, self._sums)
 
     def _nodes(self, node: int) -> np.ndarray:
         return self._run.workspace.download(*self._candidates.listed(self._run, node))

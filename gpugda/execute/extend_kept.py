@@ -51,7 +51,7 @@ class KeptQuery:
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
     _nbytes: tuple[int, int] | None = None
     _leaves: LeafProduct | Literal["not looked for"] | None = "not looked for"
-    _products: dict[frozenset[int], LeafProduct | None] = field(default_factory=dict)
+    _products: dict[tuple[frozenset[int], bool], LeafProduct | None] = field(default_factory=dict)
 
     def leaf_product(self, graph: DataGraph) -> LeafProduct | None:
         """Its leaves that could be multiplied where rows are only counted."""
@@ -60,13 +60,18 @@ class KeptQuery:
         return self._leaves
 
     def product(
-        self, graph: DataGraph, candidates: Candidates, grouped: frozenset[int]
+        self, graph: DataGraph, candidates: Candidates, grouped: frozenset[int], *, pairs: bool
     ) -> LeafProduct | None:
-        """What is multiplied where rows are only counted, by some query nodes, if that pays."""
-        if grouped not in self._products:
-            found = best_product(self.bound, graph, self.masks, candidates, grouped)
-            self._products[grouped] = found
-        return self._products[grouped]
+        """What is multiplied where rows are only counted, by some query nodes, if that pays.
+
+        ``pairs``: May sums be made by pairs of nodes?
+        """
+        key = grouped, pairs
+        if key not in self._products:
+            self._products[key] = best_product(
+                self.bound, graph, self.masks, candidates, grouped, pairs=pairs
+            )
+        return self._products[key]
 
     def arrays(self) -> Iterator[DeviceArray]:
         """What it holds on the device."""

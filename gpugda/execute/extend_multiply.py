@@ -5,12 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.leaf_products import Factor, Leaves, ProductArrays, product_words
-from gpugda.device.row_groups import SUM_WORDS
+from gpugda.device.leaf_products import (
+    SUM_WORDS,
+    BranchSums,
+    Factor,
+    Leaves,
+    ProductArrays,
+    product_words,
+)
 from gpugda.execute.extend_tests import type_ids
 from gpugda.execute.extend_weighed import most_ways
 from gpugda.execute.gpsm_steps import Variable
@@ -25,34 +32,39 @@ if TYPE_CHECKING:
     from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Masks
     from gpugda.execute.extend_groups import GroupSums
-    from gpugda.execute.extend_products import LeafFactor, LeafGroup, LeafProduct
+    from gpugda.execute.extend_products import Branch, LeafFactor, LeafGroup, LeafProduct
+    from gpugda.execute.extend_ranks import CandidateRanks
     from gpugda.execute.gpsm_run import Run
 
 __all__ = ["LeafMultiplier", "has_room"]
 
 _SHARE_FOR_WAYS = 0.25
-_SLOTS_OF_BRANCH = 2
-"""Of the low words and the high ones."""
 _WORD = 1 << 64
 _BELOW = 1 << 31
 
 
-def has_room(run: Run, product: LeafProduct, kernels: ProductKernels) -> bool:
-    """Is there memory for a count per node and group or branch, and for the sums?"""
+def has_room(
+    run: Run, product: LeafProduct, kernels: ProductKernels, candidates: Candidates
+) -> bool:
+    """Is there memory for a count per node and group, and for the sums of branches?"""
     needed, longest = 0, 0
     waiting = [product]
     while waiting:
         each = waiting.pop()
-        slots = len(each.groups()) + _SLOTS_OF_BRANCH * len(each.branches)
-        sums = SUM_WORDS * len(each.branches)
-        ways = 4 * run.graph.graph.node_count * slots
-        needed += ways + 4 * run.graph.graph.node_count * sums + 8 * kernels.group_count
-        longest = max(longest, ways)
+        ways = 4 * run.graph.graph.node_count * len(each.groups())
+        tables = 4 * sum(_table_words(branch, candidates) for branch in each.branches)
+        needed += ways + tables + 8 * kernels.group_count
+        longest = max(longest, ways, tables)
         waiting.extend(branch.product for branch in each.branches)
     return (
         longest <= run.graph.context.info.max_allocation_bytes
         and needed <= run.workspace.available * _SHARE_FOR_WAYS
     )
+
+
+def _table_words(branch: Branch, candidates: Candidates) -> int:
+    """Of the sums of a branch."""
+    return SUM_WORDS * math.prod(candidates.count(each) for each in branch.roots)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +83,7 @@ class LeafMultiplier:
         candidates: Of the query nodes.
         masks: What predicates leave.
         variables: What the columns of the core's tables hold.
+        ranks: Of the candidates.
     """
 
     def __init__(
@@ -81,12 +94,14 @@ class LeafMultiplier:
         candidates: Candidates,
         masks: Masks,
         variables: Sequence[Variable],
+        ranks: CandidateRanks,
     ) -> None:
         self._run = run
         self._kernels = kernels
         self.product = product
         self._candidates = candidates
         self._masks = masks
+        self._ranks = ranks
         self._columns = {variable: number for number, variable in enumerate(variables)}
         # Before the join, which takes what memory is left.
         self._made = self._on_device()
@@ -97,15 +112,18 @@ class LeafMultiplier:
         """What rows of the core are multiplied with."""
         return self._made.arrays
 
-    def add_branch(self, number: int, sums: GroupSums) -> None:
-        """Takes the ways of a branch; all must be there before the first row."""
-        slot = len(self.product.groups()) + _SLOTS_OF_BRANCH * number
-        self._most *= sums.write_ways(self._made.arrays.ways, slot)
+    def sums_of_branch(self, number: int) -> tuple[DeviceArray, int]:
+        """Where the sums of a branch must be before the first row: an array, and a word there."""
+        return self._made.arrays.tables, self._first_words()[number]
+
+    def add_branch(self, sums: GroupSums) -> None:
+        """Takes the sums of a branch, which are complete now."""
+        self._most *= sums.most()
 
     def count(self, table: Table) -> int:
         """The number of embeddings whose cores are in a table, however large.
 
-        Nodes that have 2**63 ways or more of a branch count as if it were so many.
+        Sums of a branch that are 2**63 or more count as if it were so many.
         """
         bound = table.row_count * self._most
         total, modulus, number = self._sum(table, self._made, 0), _WORD, 0
@@ -133,21 +151,34 @@ class LeafMultiplier:
             factors.append(self._factor(factor, slot))
             slot += len(factor.groups)
         groups, nodes = [each for factor in factors for each in factor.groups], graph.node_count
-        slots = slot + _SLOTS_OF_BRANCH * len(self.product.branches)
-        ways = workspace.allocate(max(1, slots * nodes), np.uint32, "ways of leaves and branches")
+        ways = workspace.allocate(max(1, slot * nodes), np.uint32, "ways of leaves")
         for group, leaves in zip(self.product.groups(), groups, strict=True):
             self._count_ways(group, leaves, ways)
         weights = [
             (self._columns[Variable(True, each[0])], len(each)) for each in self.product.weighed
         ]
         branches = [
-            (self._columns[Variable(True, each.root)], slot + _SLOTS_OF_BRANCH * number)
-            for number, each in enumerate(self.product.branches)
+            BranchSums(first, self._ranks.keys(each.roots, self._columns))
+            for first, each in zip(self._first_words(), self.product.branches, strict=False)
         ]
         words = workspace.upload(product_words(factors, weights, branches), "what is multiplied")
-        arrays = ProductArrays(self._candidates.arrays, self._candidates.matrix, words, ways)
+        ranks, tables = (self._ranks.array, self._tables()) if branches else (words, words)
+        arrays = ProductArrays(
+            self._candidates.arrays, self._candidates.matrix, words, ways, ranks, tables
+        )
         totals = workspace.allocate(self._kernels.group_count, np.uint64, "totals")
         return _OnDevice(arrays, totals)
+
+    def _tables(self) -> DeviceArray:
+        workspace = self._run.workspace
+        tables = workspace.allocate(self._first_words()[-1], np.uint32, "sums of branches")
+        workspace.fill(tables, 0)
+        return tables
+
+    def _first_words(self) -> list[int]:
+        """Of the sums of each branch, one after the other; then of what would come next."""
+        sizes = (_table_words(each, self._candidates) for each in self.product.branches)
+        return list(accumulate(sizes, initial=0))
 
     def _most_of_core(self) -> int:
         """No row's product is more, but for branches."""

@@ -71,14 +71,14 @@ class LeafFactor:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A part that is counted per data node of its root.
+    """A part that is counted per data node of its root, or per pair of them.
 
     Args:
-        root: Query node of the rest.
-        product: What is joined and what is multiplied; rows hold the root, too.
+        roots: Query nodes of the rest, one or two.
+        product: What is joined and what is multiplied; rows hold the roots, too.
     """
 
-    root: int
+    roots: tuple[int, ...]
     product: LeafProduct
 
 
@@ -118,8 +118,8 @@ class LeafProduct:
     @property
     def columns(self) -> frozenset[int]:
         """Query nodes of which the core's rows hold the data node, or the number of ways."""
-        roots = (each.root for each in self.branches)
-        return self.read.union(roots, (each[0] for each in self.weighed))
+        roots = (each.roots for each in self.branches)
+        return self.read.union(*roots, (each[0] for each in self.weighed))
 
     def is_worth_it(self, *, grouped: bool) -> bool:
         """Is there more than the last step would count anyway? It counts no groups."""

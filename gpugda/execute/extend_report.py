@@ -29,7 +29,8 @@ def describe_joined(
     """
     for each in joined.branches:
         describe_joined(report, graph, bound, each.joined)
-        report.steps.append(f"a branch, counted by {node_text(bound, each.root)}")
+        roots = ", ".join(node_text(bound, root) for root in each.roots)
+        report.steps.append(f"a branch, counted by {roots}")
     steps, windows = joined.steps, joined.windows
     if windows.made_none:
         report.steps.append(f"cycle of {len(steps)} nodes counted: {windows.rows[-1]:,} rows")
@@ -45,7 +46,7 @@ def describe_joined(
 
 def _describe_product(report: StrategyReport, bound: BoundQuery, product: LeafProduct) -> None:
     weighed = {node for group in product.weighed for node in group}
-    roots = {each.root for each in product.branches}
+    roots = {root for each in product.branches for root in each.roots}
     for what, nodes in (
         ("leaves", product.leaves),
         ("counted nodes", weighed),

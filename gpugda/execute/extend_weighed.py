@@ -250,13 +250,14 @@ def join_pairs(
     order: Sequence[int],
     node_count: Callable[[int], int],
     growth: Callable[[int, int], float],
+    weighed: Set[int] = frozenset(),
 ) -> float:
-    """Pairs that are tested, and rows that are made, where nothing is weighed.
+    """Pairs that are tested, and rows that are made, where some of the nodes are weighed.
 
     Args: as of `choose_weighed`.
     """
     choice = _Choice(bound, lambda _a, _b: False, order, node_count, growth)
-    return choice.cost(frozenset(), counts_last=False)
+    return choice.cost(weighed, counts_last=False)
 
 
 class _Choice:

@@ -94,7 +94,7 @@ def products(context, workspace, leaf, factors, row):
         group = leaf.leaves(0, slot, 1, row)
         kernels.count_ways(leaf.filter, leaf.matrix, group, nodes, ways, by_length=False)
     words = workspace.upload(product_words(factors))
-    arrays = ProductArrays(leaf.filter, leaf.matrix, words, ways)
+    arrays = ProductArrays(leaf.filter, leaf.matrix, words, ways, words, words)
     sums = []
     for modulus in (0, 101):
         totals = wrong(workspace, kernels.group_count, np.uint64)

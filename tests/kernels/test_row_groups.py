@@ -7,19 +7,18 @@ from kernels.test_join import upload_table
 
 from gpugda.device.join import Table
 from gpugda.device.leaf_products import (
+    SUM_WORDS,
+    BranchSums,
     Factor,
+    GroupKey,
     Leaves,
     ProductArrays,
+    ProductKernels,
+    group_words,
     product_words,
 )
 from gpugda.device.query_words import Adjacency, QueryRow
-from gpugda.device.row_groups import (
-    SUM_WORDS,
-    GroupKernels,
-    GroupKey,
-    group_words,
-    whole_sums,
-)
+from gpugda.device.row_groups import GroupKernels, whole_sums
 from gpugda.types import MOST_WEIGHT
 
 NODES = 70
@@ -52,11 +51,15 @@ class Rows:
             for each in leaves
         ]
         product = workspace.upload(product_words(factors))
-        self.arrays = ProductArrays(self.filter, self.matrix, product, workspace.upload(self.ways))
+        self.arrays = ProductArrays(
+            self.filter, self.matrix, product, workspace.upload(self.ways), self.ranks, product
+        )
+
+    def group_keys(self, columns):
+        return [GroupKey(each, each, len(self.candidates[each])) for each in columns]
 
     def keys(self, workspace, columns):
-        words = [GroupKey(each, each, len(self.candidates[each])) for each in columns]
-        return workspace.upload(group_words(words))
+        return workspace.upload(group_words(self.group_keys(columns)))
 
     def groups(self, columns):
         """The number of each row's group, and how many groups there are."""
@@ -83,7 +86,7 @@ def sums_of(context, workspace, rows, columns):
     sums = workspace.upload(np.zeros(SUM_WORDS * count, dtype=np.uint32))
     keys = rows.keys(workspace, columns)
     for some in ((0, 1111), (1111, ROWS - 7)):
-        GroupKernels(context).sum(rows.arrays, rows.table, some, keys, rows.ranks, sums)
+        GroupKernels(context).sum(rows.arrays, rows.table, some, keys, sums)
     return groups, workspace.download(sums)
 
 
@@ -129,7 +132,7 @@ def test_a_sum_that_is_too_large_stays_so(context, workspace):
     sums = workspace.upload(full)
     rows.arrays = Rows(context, workspace, np.full(NODES, 0xFFFFFFFF, np.uint32), (9,)).arrays
     keys = rows.keys(workspace, (0,))
-    GroupKernels(context).sum(rows.arrays, rows.table, (0, ROWS - 7), keys, rows.ranks, sums)
+    GroupKernels(context).sum(rows.arrays, rows.table, (0, ROWS - 7), keys, sums)
     assert (whole_sums(workspace.download(sums)) == MOST_WEIGHT).all()
 
 
@@ -140,7 +143,7 @@ def test_marked_groups(context, workspace, leaves):
     groups, count = rows.groups((1,))
     marks = workspace.upload(np.zeros(count, dtype=np.uint32))
     keys = rows.keys(workspace, (1,))
-    GroupKernels(context).mark(rows.arrays, rows.table, (0, ROWS - 7), keys, rows.ranks, marks)
+    GroupKernels(context).mark(rows.arrays, rows.table, (0, ROWS - 7), keys, marks)
     pairs = zip(groups, rows.weights(leaves), strict=True)
     expected = {group for group, weight in pairs if weight}
     assert np.flatnonzero(workspace.download(marks)).tolist() == sorted(expected)
@@ -158,27 +161,86 @@ def test_products_of_rows(context, workspace, leaves):
     assert (found[800:] == found[-1]).all()
 
 
-# ------------------------------------------------------------------ sums as ways
-def test_sums_of_nodes_are_ways_of_rows(context, workspace):
-    """Low and high words, at most 2**63, which rows are then multiplied with."""
-    rows = Rows(context, workspace)
-    nodes = rows.candidates[2]
-    kinds = np.arange(len(nodes)) % 5
-    sums = np.array(
-        [(7, 0, 0), (0xFFFFFFFF, 3, 0), (0, 0, 0), (9, 1 << 31, 0), (5, 5, 1)], dtype=np.uint32
-    )[kinds]
-    values = np.array([7, 0xFFFFFFFF + (3 << 32), 0, MOST_WEIGHT, MOST_WEIGHT], dtype=np.uint64)
-    ways = wrong(workspace, 3 * NODES)
-    largest = workspace.upload(np.zeros(2, dtype=np.uint32))
-    listed = workspace.upload(np.concatenate([[0, 0], nodes]).astype(np.uint32))
-    GroupKernels(context).write_ways(
-        (listed, 2, len(nodes)), workspace.upload(sums.reshape(-1)), ways, 1, NODES, largest
+# ------------------------------------------------------------------ sums of branches
+KINDS = np.array(
+    [(7, 0, 0), (0xFFFFFFFF, 3, 0), (0, 0, 0), (9, 1 << 31, 0), (5, 5, 1), (1, 0x7FFFFFFF, 0)],
+    dtype=np.uint32,
+)
+
+
+def a_table(rows, columns, kinds):
+    """Sums per group, three words each, and their values."""
+    count = rows.groups(columns)[1]
+    words = KINDS[:kinds][np.random.default_rng(9).integers(0, kinds, count)].reshape(-1)
+    return words, whole_sums(words)
+
+
+def with_branches(workspace, rows, branches, tables, leaves=()):
+    product = workspace.upload(product_words(leaves, (), branches))
+    return ProductArrays(
+        rows.filter, rows.matrix, product, rows.arrays.ways, rows.ranks, workspace.upload(tables)
     )
-    assert workspace.download(largest).tolist() == [1 << 31, 0xFFFFFFFF]
-    product = workspace.upload(product_words((), (), [(2, 1)]))
-    arrays = ProductArrays(rows.filter, rows.matrix, product, ways)
+
+
+@pytest.mark.parametrize("columns", [(2,), (0,), (0, 2), (2, 0), (1, 2)])
+def test_rows_are_multiplied_with_the_sums_of_a_branch(context, workspace, columns):
+    """By one root or two; after other words in the table, and 2**63 at most."""
+    rows = Rows(context, workspace, sort=False)
+    words, values = a_table(rows, columns, len(KINDS))
+    branch = BranchSums(5, tuple(rows.group_keys(columns)))
+    tables = np.concatenate([np.full(5, 0xFFFFFFFF, np.uint32), words])
+    arrays = with_branches(workspace, rows, [branch], tables)
     weights = workspace.allocate(rows.table.row_count, np.uint64)
     GroupKernels(context).weigh(arrays, rows.table, (0, rows.table.row_count), weights)
-    places = np.searchsorted(nodes, rows.columns[2][: rows.table.row_count])
-    assert workspace.download(weights).tolist() == values[kinds[places]].tolist()
-    assert (workspace.download(ways)[:NODES] == 0xFFFFFFFF).all()
+    found = workspace.download(weights).tolist()
+    assert found == values[rows.groups(columns)[0]].tolist()
+    assert {0, MOST_WEIGHT} <= {*found}
+
+
+@pytest.mark.parametrize("modulus", [0, 101])
+def test_rows_are_multiplied_with_the_sums_of_two_branches_and_leaves(context, workspace, modulus):
+    rows = Rows(context, workspace, np.arange(NODES, dtype=np.uint32), (2,))
+    first, second = (0, 2), (1,)
+    words, values = a_table(rows, first, 3)
+    more, others = a_table(rows, second, 2)
+    branches = [
+        BranchSums(0, tuple(rows.group_keys(first))),
+        BranchSums(len(words), tuple(rows.group_keys(second))),
+    ]
+    leaves = [Factor((Leaves(2, 0, 2, True, False, None, 0),))]
+    tables = np.concatenate([words, more])
+    arrays = with_branches(workspace, rows, branches, tables, leaves)
+    kernels = ProductKernels(context)
+    totals = wrong(workspace, kernels.group_count, np.uint64)
+    kernels.multiply(arrays, rows.table, modulus, totals)
+    expected = 0
+    for one, other, weight in zip(
+        rows.groups(first)[0], rows.groups(second)[0], rows.weights((2,)), strict=True
+    ):
+        expected += int(values[one]) * int(others[other]) * weight
+    found = sum(workspace.download(totals).tolist())
+    assert found % (modulus or 1 << 64) == expected % (modulus or 1 << 64)
+    assert expected > 1 << 64
+
+
+def test_sums_after_other_words(context, workspace):
+    rows = Rows(context, workspace)
+    groups, count = rows.groups((0, 2))
+    sums = workspace.upload(np.zeros(7 + SUM_WORDS * count, dtype=np.uint32))
+    keys = rows.keys(workspace, (0, 2))
+    GroupKernels(context).sum(rows.arrays, rows.table, (0, ROWS - 7), keys, sums, 7)
+    words = workspace.download(sums)
+    assert not words[:7].any()
+    assert whole_sums(words[7:]).tolist() == np.bincount(groups, minlength=count).tolist()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [([0, 2], (0, 7)), ([0, 1], (3, 0xFFFFFFFF)), ([0, 3], (1 << 31, 7)), ([2, 4], (1 << 31, 0))],
+)
+def test_the_largest_sum(context, workspace, kinds, expected):
+    some = KINDS[np.array(kinds)[np.arange(5000) % 2]].reshape(-1)
+    words = np.concatenate([np.full(3, 0xFFFFFFFF, np.uint32), some])
+    most = workspace.upload(np.zeros(2, dtype=np.uint32))
+    GroupKernels(context).largest(workspace.upload(words), 3, 5000, most)
+    assert tuple(workspace.download(most).tolist()) == expected

@@ -15,12 +15,19 @@ from hypothesis import strategies as st
 
 from gpugda.device.context import DeviceContext, list_devices
 from gpugda.device.device_graph import DeviceGraph
-from gpugda.execute import extend_branches, extend_groups, extend_join, extend_weighed
+from gpugda.execute import (
+    extend_branches,
+    extend_counting,
+    extend_groups,
+    extend_join,
+    extend_weighed,
+)
 from gpugda.execute.comparisons import ABOVE, BELOW, Comparison
 from gpugda.execute.embeddings import Masks, StrategyReport, WantedGroups
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.execute.extend_branches import split_off
 from gpugda.execute.extend_products import find_product
+from gpugda.execute.extend_tests import is_single
 from gpugda.execute.gpsm_steps import Variable
 from gpugda.plan.plan import LabelOp, RowTest
 
@@ -38,6 +45,9 @@ def always():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extend_weighed, "_WORTH_A_THOUGHT", -math.inf)
         patch.setattr(extend_branches, "_WORTH_SPLITTING", -math.inf)
+        patch.setattr(extend_branches, "WORTH_PAIRING", -math.inf)
+        patch.setattr(extend_counting, "WORTH_PAIRING", -math.inf)
+        patch.setattr(extend_counting, "_LEAST_GAIN", math.inf)
         patch.setattr(extend_branches, "_LEAST_GAIN", math.inf)
         yield
 
@@ -70,19 +80,16 @@ def expected_groups(graph, plan, nodes, masks=NO_MASKS):
     return found
 
 
-def a_graph(seed=0, *, loops=True, nodes=4, relationships=30, types="RST"):
+def a_graph(seed=0, *, loops=True, nodes=4, relationships=30, types="RST", parallel=True):
     random = np.random.default_rng(seed)
     ends = random.integers(0, nodes, (2, relationships))
     if not loops:
         ends = ends[:, ends[0] != ends[1]]
     kinds = random.integers(0, len(types), ends.shape[1])
-    return make_graph(
-        [("", {})] * nodes,
-        [
-            (a, types[kind], b, {})
-            for a, b, kind in zip(*ends.tolist(), kinds.tolist(), strict=True)
-        ],
-    )
+    rows = list(zip(*ends.tolist(), kinds.tolist(), strict=True))
+    if not parallel:
+        rows = list({(frozenset(row[:2]), row[2]): row for row in rows}.values())
+    return make_graph([("", {})] * nodes, [(a, types[kind], b, {}) for a, b, kind in rows])
 
 
 def cycle(*nodes, kind, directed=True, clause=0):
@@ -91,6 +98,11 @@ def cycle(*nodes, kind, directed=True, clause=0):
         Relationship(a, b, (kind,), directed, clause)
         for a, b in zip(nodes, (*nodes[1:], nodes[0]), strict=True)
     ]
+
+
+def path(*nodes, kind, directed=True, clause=0):
+    """A query relationship from each node to the next one."""
+    return cycle(*nodes, kind=kind, directed=directed, clause=clause)[:-1]
 
 
 def plan_of(relationships, tests=()):
@@ -150,6 +162,156 @@ def test_branches(context, name, loops):
         assert len(found) in (3 * len(roots), 2 * len(roots))  # one may have no candidates
 
 
+THETA = path(0, 2, 1, kind=0) + path(0, 3, 1, kind=1) + path(0, 4, 1, kind=2)
+EDGE = [Relationship(0, 1, (0,))]
+TWO_ROOTS = "(n0), (n1)"
+# Of each how many branches there are.
+PAIRS = {
+    "three paths between two nodes": (THETA, 2),
+    "a longer one": (
+        path(0, 2, 3, 1, kind=0) + path(0, 4, 1, kind=1) + path(0, 5, 1, kind=2, directed=False),
+        2,
+    ),
+    "two paths that could take the same": (
+        path(0, 2, 1, kind=0) + path(0, 3, 1, kind=0) + path(0, 4, 1, kind=1),
+        1,
+    ),
+    "other clauses": (
+        path(0, 2, 1, kind=0) + path(0, 3, 1, kind=0, clause=1) + path(0, 4, 1, kind=0, clause=2),
+        2,
+    ),
+    "a common relationship": (EDGE + path(0, 2, 1, kind=1) + path(0, 3, 1, kind=2), 1),
+    "one that both could take": (
+        EDGE + path(0, 2, 1, kind=0) + path(0, 3, 1, kind=0, clause=1),
+        1,
+    ),
+    "one that both could take the other way": (
+        EDGE + path(1, 2, 0, kind=0, directed=False) + path(0, 3, 1, kind=2),
+        1,
+    ),
+    "two common relationships": (
+        [*EDGE, Relationship(0, 1, (1,), False), *path(0, 2, 1, kind=1), *path(0, 3, 1, kind=2)],
+        1,
+    ),
+    "a common relationship the same once more": (
+        [*EDGE, Relationship(0, 1, (0,), clause=1), *path(0, 2, 1, kind=1), *path(0, 3, 1, kind=2)],
+        1,
+    ),
+    "leaves that know of both roots": (
+        [
+            *EDGE,
+            *path(0, 2, 1, kind=1),
+            *path(0, 3, 1, kind=2),
+            Relationship(0, 4, (0,)),
+            Relationship(1, 5, (2,), clause=1),
+        ],
+        1,
+    ),
+    "leaves on branches": ([*THETA, Relationship(2, 5, (0,)), Relationship(3, 6, (1,))], 2),
+    "a loop at a root": ([*cycle(0, kind=2, clause=1), *THETA], 0),
+    "a loop on a branch": ([*cycle(2, kind=2, clause=1), *THETA], 2),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("parallel", [True, False], ids=["parallel", "single"])
+@pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
+def test_branches_of_two_roots(context, only_pairs, name, loops, parallel):
+    relationships, branches = PAIRS[name]
+    plan, total = plan_of(relationships), 0
+    common = [each for each in plan.bound.relationships if {each.source, each.target} == {0, 1}]
+    for seed in range(3):
+        size = 36 if parallel else 90
+        graph = a_graph(seed, loops=loops, relationships=size, parallel=parallel)
+        expected = all_embeddings(graph, plan).total()
+        counted, by = count(context, graph, plan)
+        assert counted == expected
+        total += expected
+        fits = branches if all(is_single(each, graph) for each in common) else 0
+        assert by == [TWO_ROOTS] * fits or not expected
+    assert total or "loop" in name
+
+
+NESTED = {
+    "two roots in two": path(0, 2, 3, 4, 1, kind=0)
+    + path(2, 5, 4, kind=1)
+    + path(0, 6, 1, kind=2, directed=False),
+    "one root in two": path(0, 2, 3, 1, kind=0) + cycle(2, 4, kind=1) + path(0, 5, 1, kind=2),
+    "two roots in one": path(1, 2, 3, kind=0)
+    + path(1, 4, 3, kind=1)
+    + path(1, 5, 3, kind=2, directed=False)
+    + cycle(0, 1, kind=1, clause=1),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_branches_of_branches(context, name):
+    plan, total = plan_of(NESTED[name]), 0
+    for seed in range(2, 5):
+        graph = a_graph(seed, nodes=3, relationships=22)
+        expected = all_embeddings(graph, plan).total()
+        counted, by = count(context, graph, plan)
+        assert counted == expected
+        assert len(by) > 1 or not expected
+        total += expected
+    assert total
+
+
+@pytest.fixture
+def only_pairs(monkeypatch):
+    monkeypatch.setattr(extend_branches._Parts, "hanging", lambda *_: iter(()))
+
+
+@pytest.mark.parametrize("nodes", [(0,), (1,), (2,), (0, 1), (1, 4), (2, 3), (2, 3, 4)])
+def test_groups_are_no_branches_of_two_roots(context, only_pairs, nodes):
+    plan, report = plan_of(THETA), StrategyReport()
+    for seed in range(3):
+        graph = a_graph(seed)
+        found = groups(context, graph, plan, nodes, report=report)
+        assert found == expected_groups(graph, plan, nodes)
+    branches = min(2, 3 - len({*nodes} - {0, 1}))
+    assert report.steps.count(BRANCH + TWO_ROOTS) == 3 * branches
+
+
+PAIR_TESTS = {
+    "of the roots": (RowTest(True, 0, 1, False), 2),
+    "the roots are the same": (RowTest(True, 0, 1, True), 2),
+    "of a root and a branch": (RowTest(True, 0, 3, False), 2),
+    "across two branches": (RowTest(True, 2, 3, False), 1),
+    "the same across two branches": (RowTest(True, 2, 3, True), 1),
+    "relationships of a branch": (RowTest(False, 0, 1, True), 2),
+    "relationships across": (RowTest(False, 0, 2, True), 1),
+}
+
+
+@pytest.mark.parametrize("name", PAIR_TESTS)
+def test_what_is_tested_beside_two_roots(context, only_pairs, name):
+    test, branches = PAIR_TESTS[name]
+    plan = plan_of(THETA, [test])
+    for seed in range(3):
+        graph = a_graph(seed)
+        counted, by = count(context, graph, plan)
+        assert counted == all_embeddings(graph, plan).total()
+        assert by == [TWO_ROOTS] * branches
+
+
+@pytest.mark.parametrize(("left", "right"), [(0, 1), (0, 3), (2, 3), (1, 4)])
+@pytest.mark.parametrize("outcomes", [BELOW, ABOVE | BELOW])
+def test_what_is_compared_beside_two_roots(context, only_pairs, left, right, outcomes):
+    plan, variables = plan_of(THETA), (Variable(True, left), Variable(True, right))
+    masks = Masks({}, {}, (Comparison(*variables, outcomes, None, None, 0.5, ""),))
+    for seed in range(2):
+        graph = a_graph(seed)
+        expected = sum(
+            times
+            for (nodes, _), times in all_embeddings(graph, plan).items()
+            if passes(outcomes, nodes[left], nodes[right])
+        )
+        counted, by = count(context, graph, plan, masks)
+        assert counted == expected
+        assert by == [TWO_ROOTS] * (1 if (left, right) == (2, 3) else 2)
+
+
 @pytest.mark.parametrize("nodes", [(0,), (2,), (3,), (0, 4), (1, 2)])
 def test_groups_stay_in_the_rest(context, nodes):
     plan = plan_of(BOW)
@@ -174,7 +336,7 @@ def test_what_is_tested(context, name):
         graph = a_graph(seed)
         counted, by = count(context, graph, plan)
         assert counted == all_embeddings(graph, plan).total()
-        assert bool(by) == splits
+        assert ("(n2)" in by) == splits
 
 
 @pytest.mark.parametrize(("left", "right", "splits"), [(3, 4, True), (2, 3, True), (0, 4, False)])
@@ -191,7 +353,7 @@ def test_what_is_compared(context, left, right, splits):
             )
             counted, by = count(context, graph, plan, masks)
             assert counted == expected
-            assert bool(by) == splits
+            assert ("(n2)" in by) == splits
 
 
 def passes(outcomes, left, right):
@@ -206,7 +368,7 @@ def test_rows_in_many_windows(context, monkeypatch, window):
     monkeypatch.setattr(extend_join, "_LARGEST_WINDOW", window)
     monkeypatch.setattr(extend_join, "_LARGEST_LAST_WINDOW", window)
     monkeypatch.setattr(extend_groups, "_FIRST_ROWS", 2)
-    for relationships in (BOW, CHAIN):
+    for relationships in (BOW, CHAIN, THETA):
         plan, graph = plan_of(relationships), a_graph(1)
         assert count(context, graph, plan)[0] == all_embeddings(graph, plan).total()
 
@@ -217,8 +379,32 @@ def test_without_memory_for_ways_all_is_joined(context, monkeypatch):
     assert count(context, graph, plan) == (all_embeddings(graph, plan).total(), [])
 
 
-def test_a_query_that_comes_again(context):
-    plan, graph = plan_of(CHAIN), a_graph(2)
+def test_without_memory_for_pairs_branches_of_one_root_are_split_off(context):
+    """Of 3,000 candidates each, which take 108 MB, and 36 kB."""
+    ends = np.random.default_rng(2).integers(0, 4, (30, 2)).tolist()
+    rows = [(a, "RST"[place % 3], b, {}) for place, (a, b) in enumerate(ends)]
+    rows += [(each, kind, each, {}) for each in range(4, 3000) for kind in "RST"]
+    graph = make_graph([("", {})] * 3000, rows)
+    plan = plan_of([*path(0, 2, 1, kind=0), *path(0, 3, 1, kind=1), *cycle(1, 4, kind=2)])
+    whole, by = count(context, graph, plan)
+    assert "(n0), (n1)" in by
+    assert count(context, graph, plan, limit=100 << 20) == (whole, ["(n1)"])
+    small = make_graph([("", {})] * 4, rows[:30])
+    # A node with a loop of each type alone has not the two relationships that differ.
+    assert whole == all_embeddings(small, plan).total() > 0
+
+
+@pytest.mark.parametrize(("name", "value"), [("WORTH_PAIRING", math.inf), ("_LEAST_GAIN", 0)])
+def test_tables_are_not_made_where_joining_is_cheap(context, monkeypatch, name, value):
+    plan, graph = plan_of(THETA), a_graph(1)
+    assert TWO_ROOTS in count(context, graph, plan)[1]
+    monkeypatch.setattr(extend_counting, name, value)
+    assert count(context, graph, plan) == (all_embeddings(graph, plan).total(), [])
+
+
+@pytest.mark.parametrize("relationships", [CHAIN, THETA], ids=["one root", "two roots"])
+def test_a_query_that_comes_again(context, relationships):
+    plan, graph = plan_of(relationships), a_graph(2)
     strategy, expected = ExtendStrategy(DeviceGraph(context, graph)), all_embeddings(graph, plan)
     for _ in range(3):
         assert strategy.count(plan, NO_MASKS, StrategyReport()) == expected.total() > 0
@@ -258,25 +444,101 @@ def test_as_many_ways_as_can_be_said(like_cpu):
     assert any(BRANCH in each for each in report.steps)
 
 
-def test_only_what_pays_is_split_off(monkeypatch):
+@pytest.mark.parametrize("like_cpu", [True, False])
+@pytest.mark.parametrize("stars", [3, 5])
+def test_as_many_ways_of_two_roots_as_can_be_said(only_pairs, like_cpu, stars):
+    """Stars of three leaves at the middle of a path, and of five, which have more than 2**63."""
+    leaves = 70_000
+    rows = [row for kind in "RST" for row in ((0, kind, 2, {}), (2, kind, 1, {}))]
+    rows += [(2, "U", 3 + each, {}) for each in range(leaves)]
+    graph = make_graph([("", {})] * (3 + leaves), rows)
+    star = [Relationship(2, 5 + each, (3,)) for each in range(stars)]
+    plan = plan_of([*THETA, *star])
+    context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
+    report, expected = StrategyReport(), math.perm(leaves, stars)
+    assert (expected > 1 << 63) == (stars == 5)
+    found = groups(context, graph, plan, (3,), report=report)
+    assert found == {(2,): min(expected, 1 << 63)}
+    assert report.steps.count(BRANCH + TWO_ROOTS) == 2
+    if stars == 3:
+        assert count(context, graph, plan) == (expected, [TWO_ROOTS] * 2)
+
+
+@pytest.fixture
+def only_what_pays(monkeypatch):
     monkeypatch.setattr(extend_branches, "_WORTH_SPLITTING", 100)
+    monkeypatch.setattr(extend_branches, "WORTH_PAIRING", 200)
     monkeypatch.setattr(extend_branches, "_LEAST_GAIN", 0.5)
     monkeypatch.setattr(extend_branches, "_COST_OF_BRANCH", 10)
-    plan, graph = plan_of(BOW), a_graph(1)
+
+
+def split(relationships, cost, candidates=16, *, is_single=True, grouped=()):
+    plan, graph = plan_of(relationships), a_graph(1)
     product = find_product(plan.bound, graph, NO_MASKS, weighing=True)
+    parts = split_off(product, (), grouped, cost, lambda _: candidates, lambda _: is_single)
+    return tree(parts)
 
-    def split(cost):
-        return [each.root for each in split_off(product, (), (), cost).branches]
 
-    assert split(lambda nodes: 100 * 10 ** len(nodes)) == [2]
-    assert split(lambda nodes: len(nodes)) == []  # soon done
-    assert split(lambda nodes: 1000 * len(nodes)) == []  # 6,010 instead of 5,000
+def tree(product):
+    return {each.roots: tree(each.product) for each in product.branches}
+
+
+def test_only_what_pays_is_split_off(only_what_pays):
+    assert split(BOW, lambda nodes: 100 * 10 ** len(nodes)) == {(2,): {}}
+    assert split(BOW, lambda nodes: len(nodes)) == {}  # soon done
+    assert split(BOW, lambda nodes: 1000 * len(nodes)) == {}  # 6,010 instead of 5,000
+
+
+def test_only_tables_that_pay_are_made(only_what_pays):
+    """Of two longer paths between two nodes; each part has five nodes, all have eight."""
+    two = path(0, 2, 3, 4, 1, kind=0) + path(0, 5, 6, 7, 1, kind=1)
+
+    def cost(nodes):
+        return 10 ** len(nodes)
+
+    assert split(two, cost) == {(0, 1): {}}
+    assert split(two, lambda nodes: 20 * len(nodes)) == {}  # below what makes one look at pairs
+    assert split(two, lambda nodes: 1000 * len(nodes)) == {}
+    assert split(two, cost, 10**5) == {}  # more cells than there is place for
+    assert split(two, cost, 6000)  # 36 million pairs in place of 10^8
+    assert split(two, cost, 8000) == {}
+    assert split(two, cost, 6000, grouped=(3, 6)) == {}
+    joined = [*two, Relationship(0, 1, (2,))]
+    assert split(joined, cost) == {(0, 1): {}}
+    # Both parts would count each of the relationships between the roots.
+    assert (0, 1) not in split(joined, cost, is_single=False)
+
+
+def test_branches_of_branches_are_found(only_what_pays):
+    """Where both hang at two nodes, and where one hangs at one."""
+    ring = path(0, 2, 3, 4, 5, 6, 1, kind=0) + path(0, 7, 8, 9, 10, 11, 1, kind=1)
+
+    def cost(nodes):
+        return 20 ** len(nodes)
+
+    bridged = [*ring, *path(3, 12, 5, kind=2), *path(8, 13, 14, 10, kind=2, clause=1)]
+    assert depth(split(bridged, cost, 4)) > 1
+    assert (3,) in keys(split([*ring, *cycle(3, 12, 13, kind=2)], cost, 4))
+
+
+def depth(found):
+    return 1 + max(map(depth, found.values()), default=-1)
+
+
+def keys(found):
+    return {*found}.union(*map(keys, found.values()))
 
 
 # ------------------------------------------------------------------ anything
+# How many nodes a part adds.
+AT_ONE = {"pair": 1, "triangle": 2, "path": 2, "leaf": 1, "loop": 0}
+FORMS = AT_ONE | {"bridge": 1, "long bridge": 2, "edge": 0}
+BETWEEN = ["bridge", "bridge", "bridge", "long bridge", "edge", "leaf", "pair"]
+
+
 @st.composite
 def branched_queries(draw):
-    """Multigraphs, and query graphs made of small parts that have a node in common."""
+    """Multigraphs, and query graphs made of small parts that have a node or two in common."""
     node_count = draw(st.integers(1, 5))
     place = st.integers(0, node_count - 1)
     names = draw(st.sampled_from(["R", "RS", "RST"]))
@@ -287,19 +549,22 @@ def branched_queries(draw):
     graph = make_graph(
         [(draw(labels), {}) for _ in range(node_count)], [(*row, {}) for row in rows]
     )
-    kinds, size = len(graph.types), 1
-    relationships = []
-    for number in range(draw(st.integers(2, 3))):
-        anchor = draw(st.integers(0, size - 1))
+    kinds, size = len(graph.types), draw(st.integers(1, 2))
+    has_two_roots, relationships = size == 2, []
+    for number in range(draw(st.integers(2, 4))):
+        anchor = 0 if has_two_roots and draw(st.booleans()) else draw(st.integers(0, size - 1))
         kind = draw(st.sampled_from([(number % kinds,), (number % kinds,), None]))
         clause = draw(st.sampled_from([0, 0, number]))
         directed = draw(st.booleans())
-        form = draw(st.sampled_from(["pair", "pair", "triangle", "path", "leaf", "loop"]))
-        new = {"pair": 1, "triangle": 2, "path": 2, "leaf": 1, "loop": 0}[form]
+        form = draw(st.sampled_from(BETWEEN if has_two_roots else [*FORMS]))
+        new = FORMS[form]
         nodes = [anchor, *range(size, size + new)]
         pairs = list(pairwise(nodes))
         if form in ("pair", "triangle", "loop"):
             pairs.append((nodes[-1], anchor))
+        if form in ("bridge", "long bridge", "edge"):
+            end = st.integers(0, size - 1)
+            pairs.append((nodes[-1], 1 if has_two_roots and draw(st.booleans()) else draw(end)))
         relationships += [Relationship(a, b, kind, directed, clause) for a, b in pairs]
         size += new
         if len(relationships) >= 5:
