@@ -32,7 +32,7 @@ from gpugda.execute.gpsm_run import Run
 from gpugda.execute.node_counts import TupleCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from gpugda.device.buffers import DeviceArray, Workspace
     from gpugda.device.device_graph import DeviceGraph
@@ -157,17 +157,29 @@ class ExtendStrategy(DeviceStrategy):
             describe_candidates(run.report, bound, query.candidates, None)
             if query.candidates.explored:
                 run.report.steps.append("candidates with fitting neighbours")
-            product = None
+            candidates, ranks = query.candidates, CandidateRanks(run, query.candidates)
+            product, joined = None, None
+
+            def is_counted() -> bool:
+                nonlocal joined
+                if joined is not None or not counting:
+                    return joined is not None
+                joined = self._joined(run, query, candidates, ranks, None, wanted, counting=True)
+                with run.stage("join"):
+                    if not joined.windows.is_counted_at_once():
+                        joined = None
+                return joined is not None
+
             if counting or grouped is not None:
-                product = self._product(run, query, query.candidates, wanted.nodes)
-            ranks = CandidateRanks(run, query.candidates)
-            joined = self._joined(
-                run, query, query.candidates, ranks, product, wanted, counting=counting
-            )
+                product = self._product(run, query, candidates, wanted.nodes, is_counted)
+            if joined is None:
+                joined = self._joined(
+                    run, query, candidates, ranks, product, wanted, counting=counting
+                )
             rows = None
             if grouped is not None:
                 with run.stage("join"):
-                    rows = self._grouped(run, grouped, query.candidates, ranks, joined)
+                    rows = self._grouped(run, grouped, candidates, ranks, joined)
         check_room(run.workspace, joined.steps)
         return _Prepared(bound, joined, rows)
 
@@ -247,11 +259,18 @@ class ExtendStrategy(DeviceStrategy):
         return RowWeights(run, self._groups, wanted, candidates, variables, arrays, least)
 
     def _product(
-        self, run: Run, query: KeptQuery, candidates: Candidates, grouped: frozenset[int]
+        self,
+        run: Run,
+        query: KeptQuery,
+        candidates: Candidates,
+        grouped: frozenset[int],
+        is_counted: Callable[[], bool],
     ) -> LeafProduct | None:
         for pairs in (True, False):
-            found = query.product(self._graph.graph, candidates, grouped, pairs=pairs)
-            if found is not None and has_room(run, found, self._products, candidates):
+            found = query.product(
+                self._graph.graph, candidates, grouped, pairs=pairs, is_done=is_counted
+            )
+            if found is None or has_room(run, found, self._products, candidates):
                 return found
         return None
 

@@ -19,7 +19,7 @@ from gpugda.execute.extend_weighed import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Set
+    from collections.abc import Callable, Set
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.candidates import Candidates
@@ -31,6 +31,8 @@ __all__ = ["best_product"]
 
 _LEAST_GROWTH = 32
 """Making the rows of a cyclic core takes as much as counting so many times as many."""
+_MOST_TRIED = 1 << 34
+"""Joins that are expected to test more pairs are not small: estimates are not that far out."""
 _LEAST_GAIN = 0.25
 """Of tables by two nodes: estimates of both ways are not exact."""
 
@@ -43,8 +45,9 @@ def best_product(
     grouped: frozenset[int],
     *,
     pairs: bool,
+    is_done: Callable[[], bool],
 ) -> LeafProduct | None:
-    """What is multiplied; None where joining everything is cheaper.
+    """What is multiplied; None where joining everything is cheaper, or done.
 
     Args:
         bound: The query.
@@ -53,8 +56,12 @@ def best_product(
         candidates: Of the query nodes.
         grouped: Query nodes by which rows are counted.
         pairs: May sums be made by pairs of nodes?
+        is_done: Tries to join everything at once, which takes less time than finding a better way.
     """
-    return _Counting(bound, graph, masks, candidates).best(grouped, pairs=pairs)
+    counting = _Counting(bound, graph, masks, candidates)
+    if counting.is_worth_trying() and is_done():
+        return None
+    return counting.best(grouped, pairs=pairs)
 
 
 class _Counting:
@@ -65,10 +72,15 @@ class _Counting:
         self._graph = graph
         self._masks = masks
         self._candidates = candidates
+        self._all = frozenset(range(len(bound.nodes)))
         # Asked for again and again.
         self._growth = cache(Growth(bound, candidates))
         self._most_growth = cache(MostGrowth(bound, candidates, graph))
         self._pairs = cache(self._join_pairs)
+
+    def is_worth_trying(self) -> bool:
+        """May a join be small that is not expected to be?"""
+        return self._is_worth_a_thought() and self._pairs(self._all) < _MOST_TRIED
 
     def best(self, grouped: frozenset[int], *, pairs: bool) -> LeafProduct | None:
         """As `best_product`."""
@@ -117,7 +129,7 @@ class _Counting:
 
     def _is_worth_a_thought(self) -> bool:
         return worth_weighing(self._bound, self._candidates) and worth_a_thought(
-            self._pairs(frozenset(range(len(self._bound.nodes))))
+            self._pairs(self._all)
         )
 
     def _is_single(self, each: BoundRelationship) -> bool:

@@ -95,6 +95,7 @@ class ExtendWindows:
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
         self.made_none = False
+        self._counted: SmallJoined | None = None
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """Tables of full embeddings. Each is valid until the next one is asked for.
@@ -106,8 +107,21 @@ class ExtendWindows:
             self._grown = [first_window(enough, _FIRST_WINDOW)] * len(self._steps)
         yield from self._extend_all()
 
+    def is_counted_at_once(self) -> bool:
+        """Can all be counted in one launch? Then it was, and `counts` tells how many there are."""
+        self._expect_many()
+        joined = self._join_at_once(only_counts=True)
+        if joined is not None and len(joined.rows) == len(self._steps):
+            self._counted = joined
+        elif joined is not None:
+            self._run.workspace.release(joined.values)
+        return self._counted is not None
+
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; rows of the last step are not made."""
+        if self._counted is not None:
+            yield from self._count_rest(self._counted)
+            return
         cycle = CycleCount.of(self._run, self._steps[-1].cycle, self._candidates)
         self.made_none = cycle is not None
         if cycle is not None:
@@ -118,13 +132,17 @@ class ExtendWindows:
         joined = self._join_at_once(only_counts=True)
         if joined is None:
             yield from self._count(0, Table(None, 1, 0))
-        elif len(joined.rows) == len(self._steps):
+        else:
+            yield from self._count_rest(joined)
+
+    def _count_rest(self, joined: SmallJoined) -> Iterator[int]:
+        """What one launch has counted, or what comes of the rows of its last complete step."""
+        if len(joined.rows) == len(self._steps):
             self.rows[-1] = joined.total
             yield joined.total
         else:
             yield from self._count(len(joined.rows), last_table(self._steps, joined))
-        if joined is not None:
-            self._run.workspace.release(joined.values)
+        self._run.workspace.release(joined.values)
 
     def cores(self) -> Iterator[Table | None]:
         """As `tables` for who looks at all of them and takes none to the host."""

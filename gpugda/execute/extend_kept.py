@@ -12,7 +12,7 @@ from gpugda.execute.extend_counting import best_product
 from gpugda.execute.extend_products import find_product
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -60,16 +60,22 @@ class KeptQuery:
         return self._leaves
 
     def product(
-        self, graph: DataGraph, candidates: Candidates, grouped: frozenset[int], *, pairs: bool
+        self,
+        graph: DataGraph,
+        candidates: Candidates,
+        grouped: frozenset[int],
+        *,
+        pairs: bool,
+        is_done: Callable[[], bool],
     ) -> LeafProduct | None:
         """What is multiplied where rows are only counted, by some query nodes, if that pays.
 
-        ``pairs``: May sums be made by pairs of nodes?
+        Args: as of `best_product`.
         """
         key = grouped, pairs
         if key not in self._products:
             self._products[key] = best_product(
-                self.bound, graph, self.masks, candidates, grouped, pairs=pairs
+                self.bound, graph, self.masks, candidates, grouped, pairs=pairs, is_done=is_done
             )
         return self._products[key]
 

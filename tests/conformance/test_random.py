@@ -30,10 +30,12 @@ WAYS: dict[str, dict[str, Any]] = {
     "leaves multiplied, nodes weighed": {
         "execute.extend_counting._LEAST_GROWTH": 0,
         "execute.extend_weighed._WORTH_A_THOUGHT": -math.inf,
+        "execute.extend_counting._MOST_TRIED": -math.inf,
         "execute.extend_weighed._BENEFIT_OF_DOUBT": math.inf,
     },
     "branches counted": {
         "execute.extend_weighed._WORTH_A_THOUGHT": -math.inf,
+        "execute.extend_counting._MOST_TRIED": -math.inf,
         "execute.extend_branches._WORTH_SPLITTING": -math.inf,
         "execute.extend_branches._LEAST_GAIN": math.inf,
     },

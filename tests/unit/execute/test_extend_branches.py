@@ -44,6 +44,7 @@ def always():
     """Split off whether or not it pays."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extend_weighed, "_WORTH_A_THOUGHT", -math.inf)
+        patch.setattr(extend_counting, "_MOST_TRIED", -math.inf)
         patch.setattr(extend_branches, "_WORTH_SPLITTING", -math.inf)
         patch.setattr(extend_branches, "WORTH_PAIRING", -math.inf)
         patch.setattr(extend_counting, "WORTH_PAIRING", -math.inf)

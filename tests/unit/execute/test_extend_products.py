@@ -12,12 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpugda
-from gpugda.device.context import list_devices
+from gpugda.device.context import DeviceContext, list_devices
 from gpugda.device.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, UnsupportedQueryError
 from gpugda.execute import extend_join
 from gpugda.execute.embeddings import Masks, StrategyReport
 from gpugda.execute.extend import ExtendStrategy
+from gpugda.execute.extend_products import find_product
 from gpugda.plan.plan import LabelOp, RowTest
 
 pytestmark = [
@@ -34,6 +35,7 @@ def always():
     """Multiplied whether or not it pays."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gpugda.execute.extend_counting._LEAST_GROWTH", 0)
+        patch.setattr("gpugda.execute.extend_counting._MOST_TRIED", -math.inf)
         yield
 
 
@@ -254,6 +256,28 @@ def test_a_core_without_rows(context):
     assert count(context, graph, plan_of(out((0, 1), (0, 2)))) == (0, "")
     plan = plan_of(out((0, 1), (1, 2), (2, 3)))
     assert count(context, graph, plan)[0] == 0
+
+
+@pytest.mark.parametrize(("like_cpu", "looks"), [(True, 1 << 16), (True, 1), (False, 1 << 16)])
+def test_what_is_small_in_fact_is_not_thought_about(monkeypatch, like_cpu, looks):
+    """Joins that a CPU does in one launch are done before anything is looked for."""
+    asked = []
+
+    def find(*given, **more):
+        asked.append(given)
+        return find_product(*given, **more)
+
+    monkeypatch.setattr("gpugda.execute.extend_counting.find_product", find)
+    monkeypatch.setattr("gpugda.execute.extend_counting._MOST_TRIED", math.inf)
+    monkeypatch.setattr("gpugda.execute.extend_weighed._WORTH_A_THOUGHT", -math.inf)
+    monkeypatch.setattr("gpugda.execute.extend_small._MOST_LOOKS", looks)
+    graph, plan = a_graph(), plan_of(out((0, 1), (0, 2), (2, 3)))
+    context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
+    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    for _ in range(2):
+        counted = strategy.count(plan, NO_MASKS, StrategyReport())
+        assert counted == all_embeddings(graph, plan).total() > 0
+    assert bool(asked) == (not like_cpu or looks == 1)
 
 
 # ------------------------------------------------------------------ anything

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpugda.device.context import DeviceContext, list_devices
 from gpugda.device.device_graph import DeviceGraph
-from gpugda.execute import extend_join, extend_weighed
+from gpugda.execute import extend_counting, extend_join, extend_weighed
 from gpugda.execute.embeddings import Masks, StrategyReport
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.plan.plan import LabelOp, RowTest
@@ -31,6 +31,7 @@ def always():
     """Weighed whether or not it pays."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extend_weighed, "_WORTH_A_THOUGHT", -math.inf)
+        patch.setattr(extend_counting, "_MOST_TRIED", -math.inf)
         patch.setattr(extend_weighed._Choice, "cost", lambda _, weighed, **_more: -sum(weighed))
         yield
 
