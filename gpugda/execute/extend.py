@@ -268,7 +268,12 @@ class ExtendStrategy(DeviceStrategy):
     ) -> LeafProduct | None:
         for pairs in (True, False):
             found = query.product(
-                self._graph.graph, candidates, grouped, pairs=pairs, is_done=is_counted
+                self._graph.graph,
+                candidates,
+                grouped,
+                pairs=pairs,
+                is_cpu=self._context.is_cpu,
+                is_done=is_counted,
             )
             if found is None or has_room(run, found, self._products, candidates):
                 return found

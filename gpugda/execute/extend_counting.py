@@ -45,6 +45,7 @@ def best_product(
     grouped: frozenset[int],
     *,
     pairs: bool,
+    is_cpu: bool,
     is_done: Callable[[], bool],
 ) -> LeafProduct | None:
     """What is multiplied; None where joining everything is cheaper, or done.
@@ -56,18 +57,27 @@ def best_product(
         candidates: Of the query nodes.
         grouped: Query nodes by which rows are counted.
         pairs: May sums be made by pairs of nodes?
-        is_done: Tries to join everything at once, which takes less time than finding a better way.
+        is_cpu: Is the device one?
+        is_done: Tries to join everything at once, which a CPU does in less time than it takes to
+            find a better way.
     """
-    counting = _Counting(bound, graph, masks, candidates)
-    if counting.is_worth_trying() and is_done():
+    counting = _Counting(bound, graph, masks, candidates, is_cpu=is_cpu)
+    if is_cpu and counting.is_worth_trying() and is_done():
         return None
     return counting.best(grouped, pairs=pairs)
 
 
 class _Counting:
     def __init__(
-        self, bound: BoundQuery, graph: DataGraph, masks: Masks, candidates: Candidates
+        self,
+        bound: BoundQuery,
+        graph: DataGraph,
+        masks: Masks,
+        candidates: Candidates,
+        *,
+        is_cpu: bool,
     ) -> None:
+        self._is_cpu = is_cpu
         self._bound = bound
         self._graph = graph
         self._masks = masks
@@ -129,7 +139,7 @@ class _Counting:
 
     def _is_worth_a_thought(self) -> bool:
         return worth_weighing(self._bound, self._candidates) and worth_a_thought(
-            self._pairs(self._all)
+            self._pairs(self._all), is_cpu=self._is_cpu
         )
 
     def _is_single(self, each: BoundRelationship) -> bool:

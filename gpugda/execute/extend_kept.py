@@ -66,6 +66,7 @@ class KeptQuery:
         grouped: frozenset[int],
         *,
         pairs: bool,
+        is_cpu: bool,
         is_done: Callable[[], bool],
     ) -> LeafProduct | None:
         """What is multiplied where rows are only counted, by some query nodes, if that pays.
@@ -75,7 +76,14 @@ class KeptQuery:
         key = grouped, pairs
         if key not in self._products:
             self._products[key] = best_product(
-                self.bound, graph, self.masks, candidates, grouped, pairs=pairs, is_done=is_done
+                self.bound,
+                graph,
+                self.masks,
+                candidates,
+                grouped,
+                pairs=pairs,
+                is_cpu=is_cpu,
+                is_done=is_done,
             )
         return self._products[key]
 
