@@ -13,17 +13,24 @@ class KeptContext(DeviceContext):
         self.finish()
 
 
-@pytest.fixture(scope="package", autouse=True)
-def one_device():
+@pytest.fixture(scope="session")
+def contexts():
+    """At most one, opened when first needed."""
     made = []
+    yield made
+    for context in made:
+        DeviceContext.close(context)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_device(contexts):
+    """For these modules alone: elsewhere an accelerator that is closed closes its device."""
 
     def opened(info):
-        if not made:
-            made.append(KeptContext(info))
-        return made[0]
+        if not contexts:
+            contexts.append(KeptContext(info))
+        return contexts[0]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(device_session, "DeviceContext", opened)
         yield
-    for context in made:
-        DeviceContext.close(context)
