@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gpugda.answer.linker import check_linker
 from gpugda.calibration.device import device_rates
 from gpugda.calibration.kept import default_device_rates, kept_device_rates
 from gpugda.plan.rates import CPU_DEVICE, LOCAL_SERVER
@@ -58,7 +57,6 @@ class DeviceCosts:
         Raises:
             DeviceError: There is no device, or it failed.
         """
-        check_linker(self._session)
         self._rates = device_rates(self._session, again=again)
         return self._rates
 

@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpugda.answer.linker import check_linker
 from gpugda.execute.embeddings import StrategyReport
 from gpugda.execute.gpu import run_on_device
 from gpugda.execute.join_progress import JoinProgress
@@ -61,7 +60,6 @@ def answer_on_device(
         plan = loaded.plan(query, request.strategy)
     with ExitStack() as device:
         with request.stage("open"):
-            check_linker(session)
             runner = device.enter_context(session.strategy(request.strategy, loaded.graph))
         started, device_name = time.perf_counter(), session.device_name
         table = run_on_device(plan, loaded.graph, runner, request.values, report, deadline)

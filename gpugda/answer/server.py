@@ -19,7 +19,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.declined import Declined
-from gpugda.answer.linker import check_linker
 from gpugda.answer.native import answer_natively
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
 from gpugda.answer.projection import leads_outside
@@ -213,7 +212,6 @@ class ServerAnswers:
 
     def _open(self, loaded: LoadedGraph) -> None:
         try:
-            check_linker(self._session)
             self._session.prepare(loaded.graph)
         except GpugdaError as error:
             self._unusable = True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.device_graph import DeviceGraph
+from gpugda.device.linker import check_linker
 from gpugda.errors import ConfigurationError
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.execute.gpsm import GpsmStrategy
@@ -126,7 +127,9 @@ class DeviceSession:
         if self._closed:
             raise ConfigurationError("The accelerator is closed; connect again.")
         if self._context is None:
-            self._context = DeviceContext(choose_device(self._wanted))
+            info = choose_device(self._wanted)
+            check_linker(info)
+            self._context = DeviceContext(info)
         return self._context
 
     def _release_graph(self) -> None:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpugda.answer import linker
+from gpugda.device import linker
 from gpugda.device.devices import list_devices
 from gpugda.errors import DeviceError
 
@@ -32,8 +32,8 @@ def nothing_known(monkeypatch):
     monkeypatch.setattr(linker, "_fine", set())
 
 
-def session(platform="Portable Computing Language"):
-    return SimpleNamespace(info=SimpleNamespace(index=0, name="cpu", platform=platform))
+def device(platform="Portable Computing Language"):
+    return SimpleNamespace(index=0, name="cpu", platform=platform)
 
 
 def test_without_a_linker_nothing_is_built_and_the_process_lives(tmp_path):
@@ -61,7 +61,7 @@ def test_another_process_tries_until_it_can(monkeypatch, builds, asked):
     monkeypatch.setattr(linker, "_builds_apart", lambda number: tried.append(number) or builds)
     for _ in range(2):
         with nullcontext() if builds else pytest.raises(DeviceError, match="no linker"):
-            linker.check_linker(session())
+            linker.check_linker(device())
     assert tried == [0] * asked
 
 
@@ -69,4 +69,4 @@ def test_another_process_tries_until_it_can(monkeypatch, builds, asked):
 def test_others_need_none(monkeypatch, platform, ld):
     monkeypatch.setattr(linker.shutil, "which", lambda name: ld)
     monkeypatch.setattr(linker, "_builds_apart", lambda number: pytest.fail("tried"))
-    linker.check_linker(session(platform) if platform else session())
+    linker.check_linker(device(platform) if platform else device())

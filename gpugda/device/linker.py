@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
-    from gpugda.execute.device_session import DeviceSession
+    from gpugda.device.devices import DeviceInfo
 
 __all__ = ["check_linker"]
 
@@ -29,16 +29,15 @@ _fine: set[int] = set()
 """Devices, by number, that were looked at and found able."""
 
 
-def check_linker(session: DeviceSession) -> None:
-    """Refuses a PoCL that cannot link kernels; opens the device, and builds nothing here.
+def check_linker(info: DeviceInfo) -> None:
+    """Refuses a PoCL that cannot link kernels; opens and builds nothing here.
 
     Where no ``ld`` is found, another process tries: kernels may lie in PoCL's cache, and that
     process may end as it likes.
 
     Raises:
-        DeviceError: Kernels cannot be linked; or there is no device.
+        DeviceError: Kernels cannot be linked.
     """
-    info = session.info
     if info.index in _fine:
         return
     is_pocl = "portable computing language" in info.platform.lower()
