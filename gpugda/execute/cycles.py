@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugda.device.squares import MOST_TYPES, CycleTasks, CycleType, SquareKernels, cycle_words
 from gpugda.device.triangles import MOST_PARALLEL, TriangleKernels, triangle_words
+from gpugda.execute.extend_lengths import most_entries
 from gpugda.execute.extend_tests import most_parallel, type_ids
 
 if TYPE_CHECKING:
@@ -123,19 +124,15 @@ def _links_along(bound: BoundQuery, first: int) -> list[BoundRelationship] | Non
             return None
         links.append(following[0])
         left.remove(following[0])
-        end = _other(following[0], end)
+        end = following[0].other_end(end)
     return links if end == first and len(set(_nodes_along(links, first))) == len(links) else None
 
 
 def _nodes_along(links: Sequence[BoundRelationship], first: int) -> tuple[int, ...]:
     nodes = [first]
     for each in links[:-1]:
-        nodes.append(_other(each, nodes[-1]))
+        nodes.append(each.other_end(nodes[-1]))
     return tuple(nodes)
-
-
-def _other(each: BoundRelationship, end: int) -> int:
-    return each.target if end == each.source else each.source
 
 
 def _only_differ(bound: BoundQuery) -> bool:
@@ -162,19 +159,10 @@ def _type(
 
 def _fits(links: Sequence[BoundRelationship], graph: DataGraph) -> bool:
     """Do marks fit 32 bits, and the sum 63, whatever the masks leave?"""
-    longest = max(_longest(each, graph) for each in links)
+    longest = max(most_entries(graph, each.types, outgoing=True, incoming=True) for each in links)
     parallel = max(most_parallel(each, graph) for each in links)
     most = 2 * graph.relationship_count * longest**2 * parallel
     return longest * parallel < _MOST_MARK and most < _MOST_COUNT
-
-
-def _longest(each: BoundRelationship, graph: DataGraph) -> int:
-    """Entries of any node's rows of these types, in both directions."""
-    return sum(
-        graph.statistics.degrees(kind, outgoing=outgoing).largest
-        for kind in ((None,) if each.types is None else each.types)
-        for outgoing in (True, False)
-    )
 
 
 class CycleCount:

@@ -10,21 +10,28 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.extend import Link
 
-__all__ = ["longest", "shortest"]
+__all__ = ["longest", "most_entries", "shortest"]
 
 
 def longest(link: Link, graph: DataGraph) -> int:
     """No node has more entries along the link."""
-    return sum(
-        _largest(graph, link.types, outgoing=outgoing)
-        for outgoing, is_followed in ((True, link.outgoing), (False, link.incoming))
-        if is_followed
-    )
+    return most_entries(graph, link.types, outgoing=link.outgoing, incoming=link.incoming)
 
 
 def shortest(links: Sequence[Link], graph: DataGraph) -> int:
     """The shortest of some lists is no longer than this, whichever nodes they belong to."""
     return min(longest(link, graph) for link in links)
+
+
+def most_entries(
+    graph: DataGraph, types: tuple[int, ...] | None, *, outgoing: bool, incoming: bool
+) -> int:
+    """No node has more relationships of these types, None for any, in these directions."""
+    return sum(
+        _largest(graph, types, outgoing=is_outgoing)
+        for is_outgoing, is_followed in ((True, outgoing), (False, incoming))
+        if is_followed
+    )
 
 
 def _largest(graph: DataGraph, types: tuple[int, ...] | None, *, outgoing: bool) -> int:

@@ -18,6 +18,7 @@ from gpugda.device.leaf_products import (
     ProductArrays,
     product_words,
 )
+from gpugda.execute.extend_lengths import most_entries
 from gpugda.execute.extend_tests import type_ids
 from gpugda.execute.extend_weighed import most_ways
 from gpugda.execute.gpsm_steps import Variable
@@ -243,12 +244,7 @@ class LeafMultiplier:
 def _largest(product: LeafProduct, group: LeafGroup, graph: DataGraph) -> int:
     """No node has more relationships that fit to a leaf of the group."""
     types = product.core.relationships[group.relationships[0]].types
-    return sum(
-        graph.statistics.degrees(each, outgoing=outgoing).largest
-        for each in ((None,) if types is None else types)
-        for outgoing, wanted in ((True, group.outgoing), (False, group.incoming))
-        if wanted
-    )
+    return most_entries(graph, types, outgoing=group.outgoing, incoming=group.incoming)
 
 
 @cache

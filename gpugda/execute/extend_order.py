@@ -29,7 +29,7 @@ class Growth:
     def __call__(self, position: int, end: int) -> float:
         """Mean number of fitting relationships of a candidate of this end."""
         each = self.bound.relationships[position]
-        other = each.target if end == each.source else each.source
+        other = each.other_end(end)
         return each.cardinality * self._left(other) / max(self.bound.nodes[end].cardinality, 1.0)
 
     def _left(self, position: int) -> float:

@@ -297,7 +297,7 @@ class _Leaves:
         alike: dict[object, list[int]] = {}
         for position, anchor in leaves.items():
             each = self._bound.relationships[position]
-            leaf = self._bound.nodes[_other(each, anchor)]
+            leaf = self._bound.nodes[each.other_end(anchor)]
             mask = self._masks.nodes.get(leaf.position)
             key = (
                 anchor,
@@ -319,7 +319,7 @@ class _Leaves:
     def _group(self, alike: Sequence[int], anchor: int, taken: frozenset[int]) -> LeafGroup:
         first = self._bound.relationships[alike[0]]
         return LeafGroup(
-            tuple(_other(self._bound.relationships[each], anchor) for each in alike),
+            tuple(self._bound.relationships[each].other_end(anchor) for each in alike),
             tuple(alike),
             anchor,
             not first.directed or first.source == anchor,
@@ -399,7 +399,3 @@ class _Leaves:
 def keeps_apart(test: RowTest) -> bool:
     """Does it say that two relationships differ?"""
     return not test.on_nodes and not test.equal and test.left != test.right
-
-
-def _other(each: BoundRelationship, node: int) -> int:
-    return each.target if node == each.source else each.source

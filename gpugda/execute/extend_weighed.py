@@ -15,6 +15,7 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from gpugda.device.extend import MOST_LINKS
+from gpugda.execute.extend_lengths import most_entries
 from gpugda.execute.extend_tests import is_single, most_parallel, type_ids
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class _Weighable:
     def _key(self, node: int) -> object:
         """The same for nodes that look alike."""
         around = self._around[node]
-        anchors = [_other(each, node) for each in around]
+        anchors = [each.other_end(node) for each in around]
         if node in self._tested_nodes or len(set(anchors)) < len(anchors):
             return node
         if not all(is_single(each, self._graph) for each in around):
@@ -176,7 +177,7 @@ class _Weighable:
     def _are_alike(self, nodes: Sequence[int]) -> bool:
         """Do they clash exactly where they are the same data node?"""
         return all(
-            self._clash(a.position, b.position) == (_other(a, one) == _other(b, other))
+            self._clash(a.position, b.position) == (a.other_end(one) == b.other_end(other))
             for one, other in combinations(nodes, 2)
             for a, b in product(self._around[one], self._around[other])
         )
@@ -188,22 +189,19 @@ def most_ways(bound: BoundQuery, graph: DataGraph, node: int) -> int:
     ways = 1
     for each in around:
         ways *= most_parallel(each, graph)
-    shortest = min(_longest_list(each, _other(each, node), graph) for each in around)
+    shortest = min(_longest_list(each, each.other_end(node), graph) for each in around)
     return ways * shortest
 
 
 def _longest_list(each: BoundRelationship, end: int, graph: DataGraph) -> int:
     """Relationships of any data node that fit, seen from one end."""
-    return sum(
-        graph.statistics.degrees(kind, outgoing=outgoing).largest
-        for kind in ((None,) if each.types is None else each.types)
-        for outgoing in (True, False)
-        if not each.directed or outgoing == (each.source == end)
+    starts = each.source == end
+    return most_entries(
+        graph,
+        each.types,
+        outgoing=starts or not each.directed,
+        incoming=not starts or not each.directed,
     )
-
-
-def _other(each: BoundRelationship, node: int) -> int:
-    return each.target if node == each.source else each.source
 
 
 # ------------------------------------------------------------------ which of them
@@ -288,7 +286,7 @@ class _Choice:
         """May it be weighed together with those?"""
         others = {node for each in chosen for node in each}
         mine = set(group)
-        if any(_other(each, node) in others for node in mine for each in self._around[node]):
+        if any(each.other_end(node) in others for node in mine for each in self._around[node]):
             return False
         if any({test.left, test.right} <= others | mine for test in self._node_tests):
             return False
@@ -310,7 +308,7 @@ class _Choice:
         waiting = set(weighed)
         core = [node for node in self._order if node not in weighed]
         for node in core:
-            around = [each for each in self._around[node] if _other(each, node) in reached]
+            around = [each for each in self._around[node] if each.other_end(node) in reached]
             pairs, factor = self._step(node, around)
             is_made = node != core[-1] or not counts_last
             cost += rows * (pairs + (_COST_OF_ROW * factor if is_made else 0.0))
@@ -319,7 +317,7 @@ class _Choice:
             ready = {
                 each
                 for each in waiting
-                if all(_other(link, each) in reached for link in self._around[each])
+                if all(link.other_end(each) in reached for link in self._around[each])
             }
             for each in ready:
                 pairs, factor = self._step(each, self._around[each])
@@ -334,7 +332,7 @@ class _Choice:
         count = max(self._count(node), 1)
         if not around:
             return 0.0, float(count)
-        growths = [self._growth(each.position, _other(each, node)) for each in around]
+        growths = [self._growth(each.position, each.other_end(node)) for each in around]
         factor, exponent = float(count), 1.0
         for growth in sorted(growths):
             # Neighbours of neighbours are neighbours more often than chance would have it.
@@ -350,7 +348,7 @@ class _Choice:
             found = [left.pop()]
             while found:
                 node = found.pop()
-                near = {_other(each, node) for each in self._around[node]} & left
+                near = {each.other_end(node) for each in self._around[node]} & left
                 left -= near
                 found += near
         return parts

@@ -118,7 +118,7 @@ def _variables(
         return (), (Variable(True, step.position),)
     each = bound.relationships[step.position]
     looked_up = ends[step.position]
-    other = each.target if looked_up == each.source else each.source
+    other = each.other_end(looked_up)
     nodes = (Variable(True, looked_up), Variable(True, other))
     relationship = Variable(False, step.position)
     if step.kind is StepKind.RELATIONSHIPS:

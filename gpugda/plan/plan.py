@@ -92,6 +92,10 @@ class BoundRelationship:
     clause: int
     cardinality: float
 
+    def other_end(self, node: int) -> int:
+        """The query node at the other end; the same one for a loop."""
+        return self.target if node == self.source else self.source
+
 
 class RowTest(NamedTuple):
     """Two bound query nodes (or relationships) of one row must be equal, or must differ."""
