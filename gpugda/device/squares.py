@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpugda.device.program import GRAPH, get_kernel
+from gpugda.device.cycle_tasks import CycleKernels
+from gpugda.device.program import GRAPH
 from gpugda.device.query_words import NONE
 
 if TYPE_CHECKING:
@@ -14,15 +15,14 @@ if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray
     from gpugda.device.candidate_filter import FilterArrays
     from gpugda.device.context import DeviceContext
+    from gpugda.device.cycle_tasks import CycleTasks
 
-__all__ = ["MOST_TYPES", "CycleTasks", "CycleType", "SquareKernels", "cycle_words", "task_nodes"]
+__all__ = ["MOST_TYPES", "CycleType", "SquareKernels", "cycle_words"]
 
 MOST_TYPES = 8
 """Relationship types of all four links together, ``MOST_LISTS`` in both directions."""
 
 _FILE = "squares.cl"
-_MOST_TASK_NODES = 64
-_TASKS_PER_ITEM = 64
 _SYMMETRIC, _HAS_LOOPS, _MEET_AT_ODD, _HALVED = 1, 2, 4, 8
 
 
@@ -136,49 +136,15 @@ def _merged(blocks: tuple[int, ...], one: int, other: int) -> tuple[int, ...]:
     return tuple(sorted((*rest, together)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CycleTasks:
-    """Nodes that work items take from a counter, and what they need for it.
-
-    Args:
-        counters: ``uint32``, the first one counts tasks that were taken.
-        scratch: ``uint32[items * item_words(nodes, …)]``, zero before the first launch.
-        nodes: Nodes of the data graph.
-        most_work: Entries at which an item may look in one launch.
-        totals: ``uint64``, at least as long as there are items.
-    """
-
-    counters: DeviceArray
-    scratch: DeviceArray
-    nodes: int
-    most_work: int
-    totals: DeviceArray
-
-
-def task_nodes(nodes: int, items: int) -> int:
-    """Nodes of a task: few, for hubs lie close together in many graphs."""
-    return max(1, min(_MOST_TASK_NODES, nodes // (_TASKS_PER_ITEM * items)))
-
-
-class SquareKernels:
+class SquareKernels(CycleKernels):
     """Counts squares on a CPU."""
 
     def __init__(self, context: DeviceContext) -> None:
-        self._context = context
-        self._count = get_kernel(context, _FILE, "count_squares", f"{GRAPH}bbIbIIIQbbb")
-
-    @property
-    def item_count(self) -> int:
-        """Work items that count."""
-        return self._context.info.compute_units * 2
+        super().__init__(context, _FILE, "count_squares", f"{GRAPH}bbIbIIIQbbb")
 
     def item_words(self, nodes: int, *, has_loops: bool) -> int:
         """Words of scratch that an item needs."""
         return (4 if has_loops else 2) * nodes + 1
-
-    def task_nodes(self, nodes: int) -> int:
-        """Nodes of a task."""
-        return task_nodes(nodes, self.item_count)
 
     def count(
         self, arrays: FilterArrays, candidates: DeviceArray, words: DeviceArray, tasks: CycleTasks

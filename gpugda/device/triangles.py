@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.device.program import GRAPH, get_kernel
-from gpugda.device.squares import CycleType, cycle_words, task_nodes
+from gpugda.device.cycle_tasks import CycleKernels
+from gpugda.device.program import GRAPH
+from gpugda.device.squares import CycleType, cycle_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray
     from gpugda.device.candidate_filter import FilterArrays
     from gpugda.device.context import DeviceContext
-    from gpugda.device.squares import CycleTasks
+    from gpugda.device.cycle_tasks import CycleTasks
 
 __all__ = ["MOST_PARALLEL", "TriangleKernels", "triangle_words"]
 
@@ -30,25 +31,15 @@ def triangle_words(types: Iterable[int], *, has_loops: bool) -> list[int]:
     return cycle_words([None] * 4, [None] * 4, any_way, [], has_loops=has_loops)
 
 
-class TriangleKernels:
+class TriangleKernels(CycleKernels):
     """Counts triangles on a CPU."""
 
     def __init__(self, context: DeviceContext) -> None:
-        self._context = context
-        self._count = get_kernel(context, _FILE, "count_triangles", f"{GRAPH}bIIQbbb")
-
-    @property
-    def item_count(self) -> int:
-        """Work items that count."""
-        return self._context.info.compute_units * 2
+        super().__init__(context, _FILE, "count_triangles", f"{GRAPH}bIIQbbb")
 
     def item_words(self, nodes: int, *, has_loops: bool) -> int:
         """Words of scratch that an item needs."""
         return -(-nodes // 4)
-
-    def task_nodes(self, nodes: int) -> int:
-        """Nodes of a task."""
-        return task_nodes(nodes, self.item_count)
 
     def count(
         self,

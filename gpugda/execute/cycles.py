@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.squares import MOST_TYPES, CycleTasks, CycleType, SquareKernels, cycle_words
+from gpugda.device.cycle_tasks import CycleTasks
+from gpugda.device.squares import MOST_TYPES, CycleType, SquareKernels, cycle_words
 from gpugda.device.triangles import MOST_PARALLEL, TriangleKernels, triangle_words
 from gpugda.execute.extend_lengths import most_entries
 from gpugda.execute.extend_tests import most_parallel, type_ids

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
 from gpugda.device.extend import ExtensionKernels
@@ -16,6 +16,7 @@ from gpugda.execute.candidate_estimates import leaves_nothing, pays_exploring, w
 from gpugda.execute.device_strategy import DeviceStrategy
 from gpugda.execute.embeddings import Wanted, WantedGroups
 from gpugda.execute.extend_branch_ways import BranchWays, Joined
+from gpugda.execute.extend_counting import best_product
 from gpugda.execute.extend_filter import filter_for_extension
 from gpugda.execute.extend_groups import GroupSums, RowWeights, sums_fit
 from gpugda.execute.extend_join import ExtendWindows
@@ -267,14 +268,18 @@ class ExtendStrategy(DeviceStrategy):
         is_counted: Callable[[], bool],
     ) -> LeafProduct | None:
         for pairs in (True, False):
-            found = query.product(
+            find = partial(
+                best_product,
+                query.bound,
                 self._graph.graph,
+                query.masks,
                 candidates,
                 grouped,
                 pairs=pairs,
                 is_cpu=self._context.is_cpu,
                 is_done=is_counted,
             )
+            found = query.product(grouped, pairs=pairs, find=find)
             if found is None or has_room(run, found, self._products, candidates):
                 return found
         return None

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from gpugda.execute.extend_counting import best_product
 from gpugda.execute.extend_products import find_product
 
 if TYPE_CHECKING:
@@ -60,31 +59,18 @@ class KeptQuery:
         return self._leaves
 
     def product(
-        self,
-        graph: DataGraph,
-        candidates: Candidates,
-        grouped: frozenset[int],
-        *,
-        pairs: bool,
-        is_cpu: bool,
-        is_done: Callable[[], bool],
+        self, grouped: frozenset[int], *, pairs: bool, find: Callable[[], LeafProduct | None]
     ) -> LeafProduct | None:
         """What is multiplied where rows are only counted, by some query nodes, if that pays.
 
-        Args: as of `best_product`.
+        Args:
+            grouped: The query nodes.
+            pairs: May sums be made by pairs of nodes?
+            find: Finds out what is not known yet.
         """
         key = grouped, pairs
         if key not in self._products:
-            self._products[key] = best_product(
-                self.bound,
-                graph,
-                self.masks,
-                candidates,
-                grouped,
-                pairs=pairs,
-                is_cpu=is_cpu,
-                is_done=is_done,
-            )
+            self._products[key] = find()
         return self._products[key]
 
     def arrays(self) -> Iterator[DeviceArray]:

@@ -5,8 +5,8 @@ import pytest
 from kernels.kernel_graphs import entries as entries_of
 from kernels.kernel_graphs import random_graph, upload_query
 
+from gpugda.device.cycle_tasks import CycleTasks
 from gpugda.device.query_words import QueryRow
-from gpugda.device.squares import CycleTasks
 from gpugda.device.triangles import TriangleKernels, triangle_words
 
 
