@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from hypothesis import strategies as st
 
 from gpugda.data.data_graph import DataGraph
 from gpugda.errors import MemoryLimitError
@@ -99,6 +100,21 @@ def degree_needs(position: int, relationships: Sequence[Relationship]) -> tuple[
         DegreeNeed(outgoing, incoming, types, count)
         for (outgoing, incoming, types, _), count in needs.items()
     )
+
+
+# ------------------------------------------------------------------ what predicates may leave
+@st.composite
+def some_masks(draw: st.DrawFn, graph: DataGraph, nodes: int, relationships: int) -> Masks:
+    """Often none, at most of one of so many query nodes and of one of so many relationships."""
+    masks = Masks({}, {})
+    for chosen, bits, positions in (
+        (masks.nodes, graph.node_count, nodes),
+        (masks.relationships, graph.relationship_count, relationships),
+    ):
+        if draw(st.integers(0, 3)) == 0:
+            left = np.array([draw(st.integers(1, 2**bits - 1))], dtype=np.uint32)
+            chosen[draw(st.integers(0, positions - 1))] = left
+    return masks
 
 
 # ------------------------------------------------------------------ the obviously right way

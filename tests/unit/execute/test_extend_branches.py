@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, make_plan
+from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, make_plan, some_masks
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
@@ -303,11 +303,7 @@ def test_what_is_compared_beside_two_roots(context, only_pairs, left, right, out
     masks = Masks({}, {}, (Comparison(*variables, outcomes, None, None, 0.5, ""),))
     for seed in range(2):
         graph = a_graph(seed)
-        expected = sum(
-            times
-            for (nodes, _), times in all_embeddings(graph, plan).items()
-            if passes(outcomes, nodes[left], nodes[right])
-        )
+        expected = total_that_passes(graph, plan, outcomes, left, right)
         counted, by = count(context, graph, plan, masks)
         assert counted == expected
         assert by == [TWO_ROOTS] * (1 if (left, right) == (2, 3) else 2)
@@ -347,14 +343,19 @@ def test_what_is_compared(context, left, right, splits):
         masks = Masks({}, {}, (Comparison(*variables, outcomes, None, None, 0.5, ""),))
         for seed in range(2):
             graph = a_graph(seed)
-            expected = sum(
-                times
-                for (nodes, _), times in all_embeddings(graph, plan).items()
-                if passes(outcomes, nodes[left], nodes[right])
-            )
+            expected = total_that_passes(graph, plan, outcomes, left, right)
             counted, by = count(context, graph, plan, masks)
             assert counted == expected
             assert ("(n2)" in by) == splits
+
+
+def total_that_passes(graph, plan, outcomes, left, right):
+    """Embeddings in which two nodes are in one of these orders."""
+    return sum(
+        times
+        for (nodes, _), times in all_embeddings(graph, plan).items()
+        if passes(outcomes, nodes[left], nodes[right])
+    )
 
 
 def passes(outcomes, left, right):
@@ -579,13 +580,7 @@ def branched_queries(draw):
     if draw(st.integers(0, 4)) == 0:
         position = st.integers(0, len(relationships) - 1)
         tests.append(RowTest(False, draw(position), draw(position), draw(st.booleans())))
-    masks = Masks({}, {})
-    if draw(st.integers(0, 3)) == 0:
-        bits = np.array([draw(st.integers(1, 2**node_count - 1))], dtype=np.uint32)
-        masks.nodes[draw(st.integers(0, size - 1))] = bits
-    if draw(st.integers(0, 3)) == 0:
-        bits = np.array([draw(st.integers(1, 2 ** len(rows) - 1))], dtype=np.uint32)
-        masks.relationships[draw(st.integers(0, len(relationships) - 1))] = bits
+    masks = draw(some_masks(graph, size, len(relationships)))
     grouped = tuple(sorted(draw(st.sets(st.integers(0, size - 1), min_size=1, max_size=2))))
     return (
         graph,

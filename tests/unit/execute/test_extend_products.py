@@ -6,7 +6,15 @@ import math
 
 import numpy as np
 import pytest
-from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, found_by, make_plan
+from bound_queries import (
+    NO_MASKS,
+    Node,
+    Relationship,
+    all_embeddings,
+    found_by,
+    make_plan,
+    some_masks,
+)
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
@@ -320,13 +328,7 @@ def trees_and_more(draw):
     if draw(st.integers(0, 5)) == 0:
         position = st.integers(0, len(relationships) - 1)
         tests.append(RowTest(False, draw(position), draw(position), draw(st.booleans())))
-    masks = Masks({}, {})
-    if draw(st.integers(0, 3)) == 0:
-        bits = np.array([draw(st.integers(1, 2**node_count - 1))], dtype=np.uint32)
-        masks.nodes[draw(st.integers(0, size - 1))] = bits
-    if draw(st.integers(0, 3)) == 0:
-        bits = np.array([draw(st.integers(1, 2 ** len(rows) - 1))], dtype=np.uint32)
-        masks.relationships[draw(st.integers(0, len(relationships) - 1))] = bits
+    masks = draw(some_masks(graph, size, len(relationships)))
     plan = make_plan(nodes, relationships, tests, degrees=draw(st.booleans()))
     return graph, plan, masks
 

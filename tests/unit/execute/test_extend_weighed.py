@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, make_plan
+from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, make_plan, some_masks
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from gpugda.device.context import DeviceContext, list_devices
 from gpugda.device.device_graph import DeviceGraph
 from gpugda.execute import extend_counting, extend_join, extend_weighed
-from gpugda.execute.embeddings import Masks, StrategyReport
+from gpugda.execute.embeddings import StrategyReport
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.plan.plan import LabelOp, RowTest
 
@@ -187,13 +187,7 @@ def dense_queries(draw):
     if draw(st.integers(0, 5)) == 0:
         position = st.integers(0, len(relationships) - 1)
         tests.append(RowTest(False, draw(position), draw(position), draw(st.booleans())))
-    masks = Masks({}, {})
-    if draw(st.integers(0, 3)) == 0:
-        bits = np.array([draw(st.integers(1, 2**node_count - 1))], dtype=np.uint32)
-        masks.nodes[draw(st.integers(0, size - 1))] = bits
-    if draw(st.integers(0, 3)) == 0:
-        bits = np.array([draw(st.integers(1, 2 ** len(rows) - 1))], dtype=np.uint32)
-        masks.relationships[draw(st.integers(0, len(relationships) - 1))] = bits
+    masks = draw(some_masks(graph, size, len(relationships)))
     return graph, make_plan(nodes, relationships, tests, degrees=draw(st.booleans())), masks
 
 
