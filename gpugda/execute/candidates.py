@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -16,7 +16,29 @@ if TYPE_CHECKING:
     from gpugda.device.candidate_filter import FilterArrays
     from gpugda.execute.gpsm_run import Run
 
-__all__ = ["Candidates", "CollectedCandidates"]
+__all__ = ["CandidateCounts", "Candidates", "CollectedCandidates", "MostCandidates"]
+
+
+class CandidateCounts(Protocol):
+    """How many candidates query nodes have, which is all that plans of a join ask."""
+
+    def count(self, position: int) -> int:
+        """Number of a query node's candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class MostCandidates:
+    """Of a query that was not filtered.
+
+    Args:
+        counts: Not less than candidates by position of the query node.
+    """
+
+    counts: Sequence[int]
+
+    def count(self, position: int) -> int:
+        """Number of a query node's candidates, at most."""
+        return self.counts[position]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

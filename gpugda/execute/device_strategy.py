@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from gpugda.device.buffers import MemoryBudget, Workspace
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from gpugda.execute.gpsm_steps import Variable
     from gpugda.plan.plan import BoundQuery, Plan
 
-__all__ = ["DeviceStrategy", "PreparedJoin"]
+__all__ = ["DeviceStrategy", "PreparedJoin", "add_up"]
 
 _ROUNDS: dict[str, int | None] = {"off": 0, "once": 1, "fixpoint": None}
 _SHARE_OF_DEVICE = 0.8
@@ -118,8 +119,7 @@ class DeviceStrategy(ABC):
             yield Embeddings(1, {}, {})
         if not self._can_match(plan.bound):
             return
-        with self._graph.use(), self._workspace() as workspace:
-            run = Run(self._kernels, self._graph, workspace, report, deadline)
+        with self._run(report, deadline) as run:
             with run.locked():
                 prepared = self._prepare(run, plan.bound, masks, wanted, counting=False)
             if prepared is not None:
@@ -148,12 +148,16 @@ class DeviceStrategy(ABC):
             return 1
         if not self._can_match(plan.bound):
             return 0
+        return self._count(plan.bound, masks, report, deadline)
+
+    def _count(
+        self, bound: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
+    ) -> int:
         nothing = Wanted(frozenset(), frozenset())
-        with self._graph.use(), self._workspace() as workspace:
-            run = Run(self._kernels, self._graph, workspace, report, deadline)
+        with self._run(report, deadline) as run:
             with run.locked():
-                prepared = self._prepare(run, plan.bound, masks, nothing, counting=True)
-            return 0 if prepared is None else _sum(run, prepared)
+                prepared = self._prepare(run, bound, masks, nothing, counting=True)
+            return 0 if prepared is None else add_up(run, prepared)
 
     def _can_match(self, bound: BoundQuery) -> bool:
         graph = self._graph.graph
@@ -163,6 +167,11 @@ class DeviceStrategy(ABC):
             and graph.node_count > 0
             and (not bound.relationships or graph.relationship_count > 0)
         )
+
+    @contextmanager
+    def _run(self, report: StrategyReport, deadline: float | None) -> Iterator[Run]:
+        with self._graph.use(), self._workspace() as workspace:
+            yield Run(self._kernels, self._graph, workspace, report, deadline)
 
     def _workspace(self) -> Workspace:
         budget = MemoryBudget(self._limit)
@@ -195,7 +204,8 @@ class DeviceStrategy(ABC):
             prepared.describe(run)
 
 
-def _sum(run: Run, prepared: PreparedJoin) -> int:
+def add_up(run: Run, prepared: PreparedJoin) -> int:
+    """The number of full embeddings."""
     total, counts = 0, prepared.counts()
     try:
         while True:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 from gpugda.device.extend import ExtensionKernels
 from gpugda.device.extend_rows import RowKernels
@@ -13,10 +13,10 @@ from gpugda.device.leaf_products import ProductKernels
 from gpugda.device.row_groups import GroupKernels
 from gpugda.device.small_filter import SmallFilter
 from gpugda.execute.candidate_estimates import leaves_nothing, pays_exploring, with_counts
-from gpugda.execute.device_strategy import DeviceStrategy
-from gpugda.execute.embeddings import Wanted, WantedGroups
+from gpugda.execute.device_strategy import DeviceStrategy, add_up
+from gpugda.execute.embeddings import StrategyReport, Wanted, WantedGroups
 from gpugda.execute.extend_branch_ways import BranchWays, Joined
-from gpugda.execute.extend_counting import best_product
+from gpugda.execute.extend_counting import best_way
 from gpugda.execute.extend_filter import filter_for_extension
 from gpugda.execute.extend_groups import GroupSums, RowWeights, sums_fit
 from gpugda.execute.extend_join import ExtendWindows
@@ -24,12 +24,12 @@ from gpugda.execute.extend_kept import KeptQueries, KeptQuery
 from gpugda.execute.extend_memory import check_room, least_bytes, said_how_much
 from gpugda.execute.extend_multiply import LeafMultiplier, has_room
 from gpugda.execute.extend_order import Growth, node_order
+from gpugda.execute.extend_products import LeafProduct
 from gpugda.execute.extend_ranks import CandidateRanks
-from gpugda.execute.extend_report import describe_groups, describe_joined
+from gpugda.execute.extend_report import describe_groups, describe_joined, describe_term
 from gpugda.execute.extend_steps import ExtendStep, compile_extensions
 from gpugda.execute.extend_words import upload_steps
 from gpugda.execute.gpsm_report import describe_candidates
-from gpugda.execute.gpsm_run import Run
 from gpugda.execute.node_counts import TupleCounts
 
 if TYPE_CHECKING:
@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from gpugda.device.device_graph import DeviceGraph
     from gpugda.device.join import Table
     from gpugda.execute.candidates import Candidates
-    from gpugda.execute.embeddings import Embeddings, Masks, StrategyReport
-    from gpugda.execute.extend_products import Branch, LeafProduct
+    from gpugda.execute.embeddings import Embeddings, Masks
+    from gpugda.execute.extend_products import Branch
+    from gpugda.execute.extend_terms import Term
+    from gpugda.execute.gpsm_run import Run
     from gpugda.execute.gpsm_steps import Variable
     from gpugda.plan.plan import BoundQuery, Plan
 
@@ -99,12 +101,9 @@ class ExtendStrategy(DeviceStrategy):
         if not self._can_match(plan.bound):
             return
         columns = Wanted(frozenset(wanted.nodes), frozenset())
-        with self._graph.use(), self._workspace() as workspace:
-            run = Run(self._kernels, self._graph, workspace, report, deadline)
+        with self._run(report, deadline) as run:
             with run.locked():
-                prepared = self._prepare(
-                    run, plan.bound, masks, columns, counting=False, grouped=wanted
-                )
+                prepared = self._ready(run, plan.bound, masks, columns, grouped=wanted)
             if prepared is None:
                 return
             if isinstance(prepared.grouped, GroupSums):
@@ -138,16 +137,64 @@ class ExtendStrategy(DeviceStrategy):
         finally:
             prepared.describe(run)
 
+    def _count(
+        self, bound: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
+    ) -> int:
+        nothing = Wanted(frozenset(), frozenset())
+        with self._run(report, deadline) as run:
+            with run.locked():
+                ready = self._ready(run, bound, masks, nothing, counting=True)
+            if not isinstance(ready, tuple):
+                return 0 if ready is None else add_up(run, ready)
+        total = 0
+        for term in ready:
+            describe_term(report, self._graph.graph, bound, term)
+            part = StrategyReport(report.timings, report.steps, progress=report.progress)
+            total += term.sign * self._count(term.bound, term.masks, part, deadline)
+        return total
+
     def _prepare(
+        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
+    ) -> _Prepared | None:
+        if counting:
+            raise NotImplementedError("numbers of embeddings may be sums of several: see _count")
+        return self._ready(run, bound, masks, wanted)
+
+    @overload
+    def _ready(
         self,
         run: Run,
         bound: BoundQuery,
         masks: Masks,
         wanted: Wanted,
         *,
-        counting: bool,
+        counting: Literal[False] = False,
         grouped: WantedGroups | None = None,
-    ) -> _Prepared | None:
+    ) -> _Prepared | None: ...
+
+    @overload
+    def _ready(
+        self,
+        run: Run,
+        bound: BoundQuery,
+        masks: Masks,
+        wanted: Wanted,
+        *,
+        counting: Literal[True],
+        grouped: None = None,
+    ) -> _Prepared | tuple[Term, ...] | None: ...
+
+    def _ready(
+        self,
+        run: Run,
+        bound: BoundQuery,
+        masks: Masks,
+        wanted: Wanted,
+        *,
+        counting: bool = False,
+        grouped: WantedGroups | None = None,
+    ) -> _Prepared | tuple[Term, ...] | None:
+        """Everything before the join, or queries to be counted and added up instead."""
         with said_how_much(self._limit, self._graph.graph, bound, masks):
             with run.stage("filter"):
                 counts = counting or grouped is not None
@@ -159,7 +206,7 @@ class ExtendStrategy(DeviceStrategy):
             if query.candidates.explored:
                 run.report.steps.append("candidates with fitting neighbours")
             candidates, ranks = query.candidates, CandidateRanks(run, query.candidates)
-            product, joined = None, None
+            found, joined = None, None
 
             def is_counted() -> bool:
                 nonlocal joined
@@ -172,10 +219,12 @@ class ExtendStrategy(DeviceStrategy):
                 return joined is not None
 
             if counting or grouped is not None:
-                product = self._product(run, query, candidates, wanted.nodes, is_counted)
+                found = self._way(run, query, candidates, wanted.nodes, is_counted)
+            if isinstance(found, tuple):
+                return found
             if joined is None:
                 joined = self._joined(
-                    run, query, candidates, ranks, product, wanted, counting=counting
+                    run, query, candidates, ranks, found, wanted, counting=counting
                 )
             rows = None
             if grouped is not None:
@@ -259,17 +308,18 @@ class ExtendStrategy(DeviceStrategy):
             return None
         return RowWeights(run, self._groups, wanted, candidates, variables, arrays, least)
 
-    def _product(
+    def _way(
         self,
         run: Run,
         query: KeptQuery,
         candidates: Candidates,
         grouped: frozenset[int],
         is_counted: Callable[[], bool],
-    ) -> LeafProduct | None:
+    ) -> LeafProduct | tuple[Term, ...] | None:
+        """What is multiplied, or added up, instead of joined."""
         for pairs in (True, False):
             find = partial(
-                best_product,
+                best_way,
                 query.bound,
                 self._graph.graph,
                 query.masks,
@@ -279,8 +329,10 @@ class ExtendStrategy(DeviceStrategy):
                 is_cpu=self._context.is_cpu,
                 is_done=is_counted,
             )
-            found = query.product(grouped, pairs=pairs, find=find)
-            if found is None or has_room(run, found, self._products, candidates):
+            found = query.way(grouped, pairs=pairs, find=find)
+            if not isinstance(found, LeafProduct):
+                return found
+            if has_room(run, found, self._products, candidates):
                 return found
         return None
 

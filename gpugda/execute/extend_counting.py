@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from gpugda.execute.candidates import MostCandidates
+from gpugda.execute.cycles import find_cycle
 from gpugda.execute.extend_branches import WORTH_PAIRING, branch_cost, split_off
 from gpugda.execute.extend_order import Growth, MostGrowth, node_order
 from gpugda.execute.extend_products import find_product
+from gpugda.execute.extend_terms import WORTH_TERMS, find_terms
 from gpugda.execute.extend_tests import is_single
 from gpugda.execute.extend_weighed import (
     choose_weighed,
@@ -19,15 +22,16 @@ from gpugda.execute.extend_weighed import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Set
+    from collections.abc import Callable, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.execute.candidates import Candidates
+    from gpugda.execute.candidates import CandidateCounts, Candidates
     from gpugda.execute.embeddings import Masks
     from gpugda.execute.extend_products import LeafProduct
+    from gpugda.execute.extend_terms import Term
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["best_product"]
+__all__ = ["best_way"]
 
 _LEAST_GROWTH = 32
 """Making the rows of a cyclic core takes as much as counting so many times as many."""
@@ -35,9 +39,12 @@ _MOST_TRIED = 1 << 34
 """Joins that are expected to test more pairs are not small: estimates are not that far out."""
 _LEAST_GAIN = 0.25
 """Of tables by two nodes: estimates of both ways are not exact."""
+_LONGEST_CYCLE = 4
+_MOST_NESTED = 2
+"""Terms of terms are thought of, to know what these cost. They may have terms themselves."""
 
 
-def best_product(
+def best_way(
     bound: BoundQuery,
     graph: DataGraph,
     masks: Masks,
@@ -47,15 +54,15 @@ def best_product(
     pairs: bool,
     is_cpu: bool,
     is_done: Callable[[], bool],
-) -> LeafProduct | None:
-    """What is multiplied; None where joining everything is cheaper, or done.
+) -> LeafProduct | tuple[Term, ...] | None:
+    """What is multiplied, or added up; None where joining everything is cheaper, or done.
 
     Args:
         bound: The query.
         graph: What it is asked of.
         masks: What predicates leave.
         candidates: Of the query nodes.
-        grouped: Query nodes by which rows are counted.
+        grouped: Query nodes by which rows are counted; nothing is added up then.
         pairs: May sums be made by pairs of nodes?
         is_cpu: Is the device one?
         is_done: Tries to join everything at once, which a CPU does in less time than it takes to
@@ -64,7 +71,7 @@ def best_product(
     counting = _Counting(bound, graph, masks, candidates, is_cpu=is_cpu)
     if is_cpu and counting.is_worth_trying() and is_done():
         return None
-    return counting.best(grouped, pairs=pairs)
+    return counting.best_way(grouped, pairs=pairs)[0]
 
 
 class _Counting:
@@ -73,10 +80,12 @@ class _Counting:
         bound: BoundQuery,
         graph: DataGraph,
         masks: Masks,
-        candidates: Candidates,
+        candidates: CandidateCounts,
         *,
         is_cpu: bool,
+        nested: int = 0,
     ) -> None:
+        self._nested = nested
         self._is_cpu = is_cpu
         self._bound = bound
         self._graph = graph
@@ -92,8 +101,48 @@ class _Counting:
         """May a join be small that is not expected to be?"""
         return self._is_worth_a_thought() and self._pairs(self._all) < _MOST_TRIED
 
-    def best(self, grouped: frozenset[int], *, pairs: bool) -> LeafProduct | None:
-        """As `best_product`."""
+    def best_way(
+        self, grouped: frozenset[int], *, pairs: bool
+    ) -> tuple[LeafProduct | tuple[Term, ...] | None, float]:
+        """As `best_way`, and what it costs, in pairs."""
+        product = self.best_product(grouped, pairs=pairs)
+        cost = self._cost_of_count() if product is None else self._cost(product)
+        if grouped or cost < WORTH_TERMS or self._nested == _MOST_NESTED or self._is_cycle():
+            return product, cost
+        counts = [self._candidates.count(node) for node in range(len(self._bound.nodes))]
+        best = partial(self._best_of_other, pairs=pairs)
+        terms, total = find_terms(self._bound, self._graph, self._masks, counts, best, cost)
+        return (terms, total) if terms else (product, cost)
+
+    def _best_of_other(
+        self, bound: BoundQuery, masks: Masks, counts: Sequence[int], *, pairs: bool
+    ) -> tuple[LeafProduct | tuple[Term, ...] | None, float]:
+        other = _Counting(
+            bound,
+            self._graph,
+            masks,
+            MostCandidates(counts),
+            is_cpu=self._is_cpu,
+            nested=self._nested + 1,
+        )
+        return other.best_way(frozenset(), pairs=pairs)
+
+    def _cost_of_count(self) -> float:
+        """What joining everything costs where rows of the last node are not made."""
+        order = self._order(self._all)
+        # A cycle is counted by its paths to the last node but one.
+        order = order[:-1] if self._is_cycle() else order
+        return self._join_cost(order, counts_last=True)
+
+    def _is_cycle(self) -> bool:
+        """Is it one that a CPU counts without rows?"""
+        if not self._is_cpu or len(self._all) > _LONGEST_CYCLE:
+            return False
+        rows = {node: node for node in self._all}
+        return find_cycle(self._bound, self._graph, self._masks, rows, first=0) is not None
+
+    def best_product(self, grouped: frozenset[int], *, pairs: bool) -> LeafProduct | None:
+        """What is multiplied; None where joining everything is cheaper."""
         # Rows that are grouped are made in any case: fewer of them with leaves that have few ways.
         kept = grouped | self._few_ways() if grouped else grouped
         weighing = self._is_worth_a_thought()
@@ -147,8 +196,15 @@ class _Counting:
 
     def _join_pairs(self, nodes: Set[int]) -> float:
         """What joining some query nodes costs."""
+        return self._join_cost(self._order(nodes))
+
+    def _join_cost(self, order: Sequence[int], *, counts_last: bool = False) -> float:
         return join_pairs(
-            self._bound, self._order(nodes), self._candidates.count, self._most_growth
+            self._bound,
+            order,
+            self._candidates.count,
+            self._most_growth,
+            counts_last=counts_last,
         )
 
     def _order(self, nodes: Set[int]) -> list[int]:

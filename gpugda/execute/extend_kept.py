@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from gpugda.execute.embeddings import Masks, Wanted
     from gpugda.execute.extend_products import LeafProduct
     from gpugda.execute.extend_steps import ExtendStep
+    from gpugda.execute.extend_terms import Term
     from gpugda.execute.extend_words import StepWords
     from gpugda.plan.plan import BoundQuery
 
+    Way = LeafProduct | tuple[Term, ...] | None
     StepsKey = tuple[Wanted, frozenset[int], bool]
 
 __all__ = ["KeptQueries", "KeptQuery"]
@@ -50,7 +52,7 @@ class KeptQuery:
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
     _nbytes: tuple[int, int] | None = None
     _leaves: LeafProduct | Literal["not looked for"] | None = "not looked for"
-    _products: dict[tuple[frozenset[int], bool], LeafProduct | None] = field(default_factory=dict)
+    _ways: dict[tuple[frozenset[int], bool], Way] = field(default_factory=dict)
 
     def leaf_product(self, graph: DataGraph) -> LeafProduct | None:
         """Its leaves that could be multiplied where rows are only counted."""
@@ -58,10 +60,8 @@ class KeptQuery:
             self._leaves = find_product(self.bound, graph, self.masks)
         return self._leaves
 
-    def product(
-        self, grouped: frozenset[int], *, pairs: bool, find: Callable[[], LeafProduct | None]
-    ) -> LeafProduct | None:
-        """What is multiplied where rows are only counted, by some query nodes, if that pays.
+    def way(self, grouped: frozenset[int], *, pairs: bool, find: Callable[[], Way]) -> Way:
+        """What is multiplied, or added up, where rows are only counted, by some query nodes.
 
         Args:
             grouped: The query nodes.
@@ -69,9 +69,9 @@ class KeptQuery:
             find: Finds out what is not known yet.
         """
         key = grouped, pairs
-        if key not in self._products:
-            self._products[key] = find()
-        return self._products[key]
+        if key not in self._ways:
+            self._ways[key] = find()
+        return self._ways[key]
 
     def arrays(self) -> Iterator[DeviceArray]:
         """What it holds on the device."""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.execute.candidates import Candidates
+    from gpugda.execute.candidates import CandidateCounts
     from gpugda.execute.comparisons import Comparison
     from gpugda.plan.plan import BoundQuery
 
@@ -24,7 +24,7 @@ class Growth:
     """For `node_order`: the estimate for the whole graph, in proportion to the candidates left."""
 
     bound: BoundQuery
-    candidates: Candidates
+    candidates: CandidateCounts
 
     def __call__(self, position: int, end: int) -> float:
         """Mean number of fitting relationships of a candidate of this end."""
@@ -46,7 +46,7 @@ class MostGrowth:
     """
 
     bound: BoundQuery
-    candidates: Candidates
+    candidates: CandidateCounts
     graph: DataGraph
 
     def __call__(self, position: int, end: int) -> float:

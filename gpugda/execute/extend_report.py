@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from gpugda.execute.extend_groups import RowWeights
     from gpugda.execute.extend_products import LeafProduct
     from gpugda.execute.extend_steps import ExtendStep
+    from gpugda.execute.extend_terms import Term
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["describe_groups", "describe_joined"]
+__all__ = ["describe_groups", "describe_joined", "describe_term"]
 
 
 def describe_joined(
@@ -65,6 +66,19 @@ def describe_groups(
     what = "counted" if grouped.counted else "made distinct"
     where = " on the device" if isinstance(grouped, GroupSums) else ", weighed by their leaves"
     report.steps.append(f"rows {what} by {nodes}{where}")
+
+
+def describe_term(report: StrategyReport, graph: DataGraph, bound: BoundQuery, term: Term) -> None:
+    """One line, before those of its own query: which relationships are, or may be, the same."""
+    texts = [
+        ", ".join(relationship_text(graph, bound, bound.relationships[each]) for each in pair)
+        for pair in term.pairs
+    ]
+    if term.is_loose:
+        report.steps.append(f"counted where these may be the same: {'; '.join(texts)}")
+        return
+    what = "less" if term.sign < 0 else "plus, for loops are subtracted twice,"
+    report.steps.append(f"{what} where these are the same: {'; '.join(texts)}")
 
 
 def _what(step: ExtendStep, graph: DataGraph, bound: BoundQuery) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.execute.candidates import Candidates
+    from gpugda.execute.candidates import CandidateCounts
     from gpugda.execute.embeddings import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
@@ -53,7 +53,7 @@ _FASTER_GPU = 64
 """So many times as many pairs in that time, though pairs may be underestimated a thousandfold."""
 
 
-def worth_weighing(bound: BoundQuery, candidates: Candidates) -> bool:
+def worth_weighing(bound: BoundQuery, candidates: CandidateCounts) -> bool:
     """Could there be so many rows that looking for a way round them pays?"""
     rows = 1
     for each in bound.nodes:
@@ -251,13 +251,15 @@ def join_pairs(
     node_count: Callable[[int], int],
     growth: Callable[[int, int], float],
     weighed: Set[int] = frozenset(),
+    *,
+    counts_last: bool = False,
 ) -> float:
     """Pairs that are tested, and rows that are made, where some of the nodes are weighed.
 
     Args: as of `choose_weighed`.
     """
     choice = _Choice(bound, lambda _a, _b: False, order, node_count, growth)
-    return choice.cost(weighed, counts_last=False)
+    return choice.cost(weighed, counts_last=counts_last)
 
 
 class _Choice:

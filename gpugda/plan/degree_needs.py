@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING
 from gpugda.plan.plan import DegreeNeed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from gpugda.plan.plan import BoundRelationship
     from gpugda.query.query_graph import QueryRelationship
+
+    AnyRelationship = QueryRelationship | BoundRelationship
 
 __all__ = ["degree_needs"]
 
@@ -23,8 +26,9 @@ _Key = tuple[bool, bool, tuple[int, ...] | None]
 
 def degree_needs(
     node_count: int,
-    relationships: Sequence[QueryRelationship],
+    relationships: Sequence[AnyRelationship],
     types: Sequence[tuple[int, ...] | None],
+    differ: Callable[[int, int], bool] | None = None,
 ) -> list[tuple[DegreeNeed, ...]]:
     """Needs per query node.
 
@@ -32,21 +36,26 @@ def degree_needs(
         node_count: Number of query nodes.
         relationships: Query relationships by position.
         types: Type ids per query relationship, None for any.
+        differ: Must two of a clause, the lower position first, be different? By default all must.
     """
-    counts: dict[tuple[int, int, _Key], int] = {}
+    places: dict[tuple[int, int, _Key], list[int]] = {}
     for relationship, ids in zip(relationships, types, strict=True):
         for node, outgoing, incoming in _ends(relationship):
             place = node, relationship.clause, (outgoing, incoming, ids)
-            counts[place] = counts.get(place, 0) + 1
+            different = places.setdefault(place, [])
+            if differ is None or all(differ(each, relationship.position) for each in different):
+                different.append(relationship.position)
     needs: list[dict[_Key, int]] = [{} for _ in range(node_count)]
-    for (node, _, key), count in counts.items():
-        needs[node][key] = max(needs[node].get(key, 0), count)
+    for (node, _, key), different in places.items():
+        needs[node][key] = max(needs[node].get(key, 0), len(different))
     return [
         tuple(DegreeNeed(*key, at_least=count) for key, count in each.items()) for each in needs
     ]
 
 
-def _ends(relationship: QueryRelationship) -> tuple[tuple[int, bool, bool], ...]:
+def _ends(
+    relationship: QueryRelationship | BoundRelationship,
+) -> tuple[tuple[int, bool, bool], ...]:
     """Nodes at which the relationship counts, with the directions that count."""
     source, target = relationship.source, relationship.target
     if relationship.directed or source == target:

@@ -39,6 +39,14 @@ WAYS: dict[str, dict[str, Any]] = {
         "execute.extend_branches._WORTH_SPLITTING": -math.inf,
         "execute.extend_branches._LEAST_GAIN": math.inf,
     },
+    "terms added up": {
+        "execute.extend_weighed._WORTH_A_THOUGHT": -math.inf,
+        "execute.extend_counting._MOST_TRIED": -math.inf,
+        "execute.extend_counting.WORTH_TERMS": -math.inf,
+        "execute.extend_terms._LEAST_GAIN": math.inf,
+        "execute.extend_branches._WORTH_SPLITTING": -math.inf,
+        "execute.extend_branches._LEAST_GAIN": math.inf,
+    },
     "pairs measured": {"execute.extend_join._FEW": 0},
     "tiny windows": {f"execute.extend_join.{name}": size for name, size in _TINY.items()},
     "indexes": {

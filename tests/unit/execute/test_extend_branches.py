@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from itertools import pairwise
 
 import numpy as np
 import pytest
-from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, make_plan, some_masks
+from bound_queries import NO_MASKS, Relationship, all_embeddings
+from branched_queries import a_graph, branched_queries, cycle, path, plan_of
 from graphs import make_graph
 from hypothesis import given
-from hypothesis import strategies as st
 
 from gpugda.device.context import DeviceContext, list_devices
 from gpugda.device.device_graph import DeviceGraph
@@ -29,7 +28,7 @@ from gpugda.execute.extend_branches import split_off
 from gpugda.execute.extend_products import find_product
 from gpugda.execute.extend_tests import is_single
 from gpugda.execute.gpsm_steps import Variable
-from gpugda.plan.plan import LabelOp, RowTest
+from gpugda.plan.plan import RowTest
 
 pytestmark = [
     pytest.mark.device,
@@ -79,36 +78,6 @@ def expected_groups(graph, plan, nodes, masks=NO_MASKS):
     for (chosen, _), times in all_embeddings(graph, plan, masks).items():
         found[tuple(chosen[each] for each in nodes)] += times
     return found
-
-
-def a_graph(seed=0, *, loops=True, nodes=4, relationships=30, types="RST", parallel=True):
-    random = np.random.default_rng(seed)
-    ends = random.integers(0, nodes, (2, relationships))
-    if not loops:
-        ends = ends[:, ends[0] != ends[1]]
-    kinds = random.integers(0, len(types), ends.shape[1])
-    rows = list(zip(*ends.tolist(), kinds.tolist(), strict=True))
-    if not parallel:
-        rows = list({(frozenset(row[:2]), row[2]): row for row in rows}.values())
-    return make_graph([("", {})] * nodes, [(a, types[kind], b, {}) for a, b, kind in rows])
-
-
-def cycle(*nodes, kind, directed=True, clause=0):
-    """A query relationship from each node to the next one, and from the last one to the first."""
-    return [
-        Relationship(a, b, (kind,), directed, clause)
-        for a, b in zip(nodes, (*nodes[1:], nodes[0]), strict=True)
-    ]
-
-
-def path(*nodes, kind, directed=True, clause=0):
-    """A query relationship from each node to the next one."""
-    return cycle(*nodes, kind=kind, directed=directed, clause=clause)[:-1]
-
-
-def plan_of(relationships, tests=()):
-    size = 1 + max(max(each.source, each.target) for each in relationships)
-    return make_plan([Node()] * size, relationships, tests)
 
 
 BOW = cycle(0, 1, 2, kind=0) + cycle(2, 3, 4, kind=1)
@@ -532,64 +501,6 @@ def keys(found):
 
 
 # ------------------------------------------------------------------ anything
-# How many nodes a part adds.
-AT_ONE = {"pair": 1, "triangle": 2, "path": 2, "leaf": 1, "loop": 0}
-FORMS = AT_ONE | {"bridge": 1, "long bridge": 2, "edge": 0}
-BETWEEN = ["bridge", "bridge", "bridge", "long bridge", "edge", "leaf", "pair"]
-
-
-@st.composite
-def branched_queries(draw):
-    """Multigraphs, and query graphs made of small parts that have a node or two in common."""
-    node_count = draw(st.integers(1, 5))
-    place = st.integers(0, node_count - 1)
-    names = draw(st.sampled_from(["R", "RS", "RST"]))
-    labels = st.sampled_from(draw(st.sampled_from([[""], ["A", "B"], ["", "A", "B", "A:B"]])))
-    rows = draw(st.lists(st.tuples(place, st.sampled_from(names), place), min_size=1, max_size=10))
-    if draw(st.booleans()):
-        rows = sorted({row for row in rows if row[0] < row[2]}) or [(0, "R", node_count - 1)]
-    graph = make_graph(
-        [(draw(labels), {}) for _ in range(node_count)], [(*row, {}) for row in rows]
-    )
-    kinds, size = len(graph.types), draw(st.integers(1, 2))
-    has_two_roots, relationships = size == 2, []
-    for number in range(draw(st.integers(2, 4))):
-        anchor = 0 if has_two_roots and draw(st.booleans()) else draw(st.integers(0, size - 1))
-        kind = draw(st.sampled_from([(number % kinds,), (number % kinds,), None]))
-        clause = draw(st.sampled_from([0, 0, number]))
-        directed = draw(st.booleans())
-        form = draw(st.sampled_from(BETWEEN if has_two_roots else [*FORMS]))
-        new = FORMS[form]
-        nodes = [anchor, *range(size, size + new)]
-        pairs = list(pairwise(nodes))
-        if form in ("pair", "triangle", "loop"):
-            pairs.append((nodes[-1], anchor))
-        if form in ("bridge", "long bridge", "edge"):
-            end = st.integers(0, size - 1)
-            pairs.append((nodes[-1], 1 if has_two_roots and draw(st.booleans()) else draw(end)))
-        relationships += [Relationship(a, b, kind, directed, clause) for a, b in pairs]
-        size += new
-        if len(relationships) >= 5:
-            break
-    programs = [(), *(((LabelOp.LABEL, each),) for each in range(len(graph.labels)))]
-    nodes = [Node(draw(st.sampled_from(programs))) for _ in range(size)]
-    tests = []
-    if draw(st.integers(0, 4)) == 0:
-        position = st.integers(0, size - 1)
-        tests.append(RowTest(True, draw(position), draw(position), draw(st.booleans())))
-    if draw(st.integers(0, 4)) == 0:
-        position = st.integers(0, len(relationships) - 1)
-        tests.append(RowTest(False, draw(position), draw(position), draw(st.booleans())))
-    masks = draw(some_masks(graph, size, len(relationships)))
-    grouped = tuple(sorted(draw(st.sets(st.integers(0, size - 1), min_size=1, max_size=2))))
-    return (
-        graph,
-        make_plan(nodes, relationships, tests, degrees=draw(st.booleans())),
-        masks,
-        grouped,
-    )
-
-
 @given(case=branched_queries())
 def test_any_query_on_any_graph(context, case):
     graph, plan, masks, grouped = case
