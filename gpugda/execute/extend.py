@@ -138,19 +138,24 @@ class ExtendStrategy(DeviceStrategy):
             prepared.describe(run)
 
     def _count(
-        self, bound: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
+        self,
+        bound: BoundQuery,
+        masks: Masks,
+        report: StrategyReport,
+        deadline: float | None,
+        known: Term | None = None,
     ) -> int:
         nothing = Wanted(frozenset(), frozenset())
         with self._run(report, deadline) as run:
             with run.locked():
-                ready = self._ready(run, bound, masks, nothing, counting=True)
+                ready = self._ready(run, bound, masks, nothing, counting=True, known=known)
             if not isinstance(ready, tuple):
                 return 0 if ready is None else add_up(run, ready)
         total = 0
         for term in ready:
             describe_term(report, self._graph.graph, bound, term)
             part = StrategyReport(report.timings, report.steps, progress=report.progress)
-            total += term.sign * self._count(term.bound, term.masks, part, deadline)
+            total += term.sign * self._count(term.bound, term.masks, part, deadline, term)
         return total
 
     def _prepare(
@@ -182,6 +187,7 @@ class ExtendStrategy(DeviceStrategy):
         *,
         counting: Literal[True],
         grouped: None = None,
+        known: Term | None,
     ) -> _Prepared | tuple[Term, ...] | None: ...
 
     def _ready(
@@ -193,8 +199,12 @@ class ExtendStrategy(DeviceStrategy):
         *,
         counting: bool = False,
         grouped: WantedGroups | None = None,
+        known: Term | None = None,
     ) -> _Prepared | tuple[Term, ...] | None:
-        """Everything before the join, or queries to be counted and added up instead."""
+        """Everything before the join, or queries to be counted and added up instead.
+
+        ``known``: what this is, for it was thought of before.
+        """
         with said_how_much(self._limit, self._graph.graph, bound, masks):
             with run.stage("filter"):
                 counts = counting or grouped is not None
@@ -219,7 +229,7 @@ class ExtendStrategy(DeviceStrategy):
                 return joined is not None
 
             if counting or grouped is not None:
-                found = self._way(run, query, candidates, wanted.nodes, is_counted)
+                found = self._way(run, query, candidates, wanted.nodes, is_counted, known)
             if isinstance(found, tuple):
                 return found
             if joined is None:
@@ -315,6 +325,7 @@ class ExtendStrategy(DeviceStrategy):
         candidates: Candidates,
         grouped: frozenset[int],
         is_counted: Callable[[], bool],
+        known: Term | None,
     ) -> LeafProduct | tuple[Term, ...] | None:
         """What is multiplied, or added up, instead of joined."""
         for pairs in (True, False):
@@ -328,6 +339,7 @@ class ExtendStrategy(DeviceStrategy):
                 pairs=pairs,
                 is_cpu=self._context.is_cpu,
                 is_done=is_counted,
+                known=known if pairs else None,
             )
             found = query.way(grouped, pairs=pairs, find=find)
             if not isinstance(found, LeafProduct):

@@ -37,7 +37,7 @@ _WORTH_SPLITTING = 1 << 22
 """Joins of fewer pairs are done before parts of them are."""
 WORTH_PAIRING = 1 << 26
 """And these before two roots are found and a table is made for them."""
-_COST_OF_BRANCH = 1 << 20
+_COST_OF_BRANCH = 1 << 18
 """In pairs: launches of steps of its own."""
 _PAIRS_PER_CELL = 1.0
 """Of a table, which is zeroed and read once: about four on two cores, less on a GPU."""

@@ -12,7 +12,7 @@ from gpugda.execute.cycles import find_cycle
 from gpugda.execute.extend_branches import WORTH_PAIRING, branch_cost, split_off
 from gpugda.execute.extend_order import Growth, MostGrowth, node_order
 from gpugda.execute.extend_products import find_product
-from gpugda.execute.extend_terms import WORTH_TERMS, find_terms
+from gpugda.execute.extend_terms import find_terms, worth_terms
 from gpugda.execute.extend_tests import is_single
 from gpugda.execute.extend_weighed import (
     choose_weighed,
@@ -54,6 +54,7 @@ def best_way(
     pairs: bool,
     is_cpu: bool,
     is_done: Callable[[], bool],
+    known: Term | None = None,
 ) -> LeafProduct | tuple[Term, ...] | None:
     """What is multiplied, or added up; None where joining everything is cheaper, or done.
 
@@ -67,7 +68,10 @@ def best_way(
         is_cpu: Is the device one?
         is_done: Tries to join everything at once, which a CPU does in less time than it takes to
             find a better way.
+        known: The term that the query is, of another one.
     """
+    if known is not None:
+        return None if is_cpu and is_done() else known.way
     counting = _Counting(bound, graph, masks, candidates, is_cpu=is_cpu)
     if is_cpu and counting.is_worth_trying() and is_done():
         return None
@@ -107,11 +111,14 @@ class _Counting:
         """As `best_way`, and what it costs, in pairs."""
         product = self.best_product(grouped, pairs=pairs)
         cost = self._cost_of_count() if product is None else self._cost(product)
-        if grouped or cost < WORTH_TERMS or self._nested == _MOST_NESTED or self._is_cycle():
+        is_worth_it = not grouped and worth_terms(cost, is_cpu=self._is_cpu)
+        if not is_worth_it or self._nested == _MOST_NESTED or self._is_cycle():
             return product, cost
         counts = [self._candidates.count(node) for node in range(len(self._bound.nodes))]
         best = partial(self._best_of_other, pairs=pairs)
-        terms, total = find_terms(self._bound, self._graph, self._masks, counts, best, cost)
+        terms, total = find_terms(
+            self._bound, self._graph, self._masks, counts, best, cost, is_cpu=self._is_cpu
+        )
         return (terms, total) if terms else (product, cost)
 
     def _best_of_other(

@@ -11,7 +11,7 @@ here only the tests are left out that are in the way.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.execute.extend_identified import identifications, identify, without_tests_of
@@ -26,17 +26,18 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
 
     Pair = tuple[int, int]
-    Best = Callable[
-        [BoundQuery, Masks, Sequence[int]], tuple[LeafProduct | tuple["Term", ...] | None, float]
-    ]
+    Way = LeafProduct | tuple["Term", ...] | None
+    Best = Callable[[BoundQuery, Masks, Sequence[int]], tuple[Way, float]]
 
-__all__ = ["WORTH_TERMS", "Term", "find_terms"]
+__all__ = ["Term", "find_terms", "worth_terms"]
 
-WORTH_TERMS = 1 << 23
-"""Of joins of fewer pairs no terms are looked for."""
-_COST_OF_TERM = 1 << 18
+_WORTH_TERMS = 1 << 21
+"""Of joins of fewer pairs no terms are looked for, on a CPU."""
+_COST_OF_TERM = 1 << 17
 """In pairs: a query of its own."""
-_LEAST_GAIN = 0.25
+_FASTER_GPU = 64
+"""So many times as many pairs in that time."""
+_LEAST_GAIN = 0.5
 """Of the cost of what there is without: estimates of neither are exact."""
 _MOST_PAIRS = 32
 
@@ -51,6 +52,8 @@ class Term:
         sign: 1 or -1.
         pairs: Relationships of the query it is made of.
         is_loose: May both of each pair be the same? Else they are.
+        way: How it is best counted: what is multiplied, or terms of its own; None where all of it
+            is joined. It was found before its candidates were.
     """
 
     bound: BoundQuery
@@ -58,6 +61,12 @@ class Term:
     sign: int
     pairs: tuple[Pair, ...]
     is_loose: bool
+    way: Way = None
+
+
+def worth_terms(cost: float, *, is_cpu: bool) -> bool:
+    """Does a join of so many pairs take longer than looking for terms?"""
+    return cost >= _WORTH_TERMS * (1 if is_cpu else _FASTER_GPU)
 
 
 def find_terms(
@@ -67,6 +76,8 @@ def find_terms(
     counts: Sequence[int],
     best: Best,
     cost: float,
+    *,
+    is_cpu: bool,
 ) -> tuple[tuple[Term, ...], float]:
     """The terms, if they cost much less than the query as it is, and what they cost.
 
@@ -77,7 +88,9 @@ def find_terms(
         counts: Candidates of each query node.
         best: What is multiplied of another query, and what it then costs in pairs.
         cost: Of the query as it is.
+        is_cpu: Is the device one?
     """
+    cost_of_term = _COST_OF_TERM * (1 if is_cpu else _FASTER_GPU)
     most = _LEAST_GAIN * cost
     if masks.comparisons:
         return (), cost
@@ -91,10 +104,11 @@ def find_terms(
     for loosened in _in_the_way(bound, product, clashes):
         total, terms = 0.0, []
         for term, its_counts in _terms(bound, graph, masks, meetings, loosened, counts):
-            total += _COST_OF_TERM + best(term.bound, term.masks, its_counts)[1]
+            way, its_cost = best(term.bound, term.masks, its_counts)
+            total += cost_of_term + its_cost
             if total > most:
                 break
-            terms.append(term)
+            terms.append(replace(term, way=way))
         else:
             return tuple(terms), total
     return (), cost

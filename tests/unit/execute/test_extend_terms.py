@@ -45,7 +45,7 @@ def always():
         patch.setattr(extend_counting, "_LEAST_GROWTH", 0)
         patch.setattr(extend_branches, "_WORTH_SPLITTING", -math.inf)
         patch.setattr(extend_branches, "_LEAST_GAIN", math.inf)
-        patch.setattr(extend_counting, "WORTH_TERMS", -math.inf)
+        patch.setattr(extend_terms, "_WORTH_TERMS", -math.inf)
         patch.setattr(extend_terms, "_LEAST_GAIN", math.inf)
         yield
 
@@ -225,7 +225,7 @@ def test_what_is_compared_is_joined(context, always):
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (("extend_counting", "WORTH_TERMS"), math.inf),
+        (("extend_terms", "_WORTH_TERMS"), math.inf),
         (("extend_terms", "_LEAST_GAIN"), 0),
         (("extend_terms", "_MOST_PAIRS"), 2),
     ],
