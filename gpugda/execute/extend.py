@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -24,6 +25,7 @@ from gpugda.execute.extend_kept import KeptQueries, KeptQuery
 from gpugda.execute.extend_memory import check_room, least_bytes, said_how_much
 from gpugda.execute.extend_multiply import LeafMultiplier, has_room
 from gpugda.execute.extend_order import Growth, node_order
+from gpugda.execute.extend_parts import Product, Sum
 from gpugda.execute.extend_products import LeafProduct
 from gpugda.execute.extend_ranks import CandidateRanks
 from gpugda.execute.extend_report import describe_groups, describe_joined, describe_term
@@ -40,8 +42,8 @@ if TYPE_CHECKING:
     from gpugda.device.join import Table
     from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Embeddings, Masks
+    from gpugda.execute.extend_parts import Part, Way
     from gpugda.execute.extend_products import Branch
-    from gpugda.execute.extend_terms import Term
     from gpugda.execute.gpsm_run import Run
     from gpugda.execute.gpsm_steps import Variable
     from gpugda.plan.plan import BoundQuery, Plan
@@ -143,20 +145,29 @@ class ExtendStrategy(DeviceStrategy):
         masks: Masks,
         report: StrategyReport,
         deadline: float | None,
-        known: Term | None = None,
+        known: Part | None = None,
     ) -> int:
         nothing = Wanted(frozenset(), frozenset())
         with self._run(report, deadline) as run:
             with run.locked():
                 ready = self._ready(run, bound, masks, nothing, counting=True, known=known)
-            if not isinstance(ready, tuple):
+            if not isinstance(ready, (Product, Sum)):
                 return 0 if ready is None else add_up(run, ready)
+        if isinstance(ready, Product):
+            counts = []
+            for number, factor in enumerate(ready.factors):
+                report.steps.append(f"factor {number + 1} of {len(ready.factors)}")
+                counts.append(self._count_part(factor, report, deadline))
+            return math.prod(counts)
         total = 0
-        for term in ready:
+        for term in ready.terms:
             describe_term(report, self._graph.graph, bound, term)
-            part = StrategyReport(report.timings, report.steps, progress=report.progress)
-            total += term.sign * self._count(term.bound, term.masks, part, deadline, term)
+            total += term.sign * self._count_part(term, report, deadline)
         return total
+
+    def _count_part(self, part: Part, report: StrategyReport, deadline: float | None) -> int:
+        own = StrategyReport(report.timings, report.steps, progress=report.progress)
+        return self._count(part.bound, part.masks, own, deadline, part)
 
     def _prepare(
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
@@ -187,8 +198,8 @@ class ExtendStrategy(DeviceStrategy):
         *,
         counting: Literal[True],
         grouped: None = None,
-        known: Term | None,
-    ) -> _Prepared | tuple[Term, ...] | None: ...
+        known: Part | None,
+    ) -> _Prepared | Product | Sum | None: ...
 
     def _ready(
         self,
@@ -199,8 +210,8 @@ class ExtendStrategy(DeviceStrategy):
         *,
         counting: bool = False,
         grouped: WantedGroups | None = None,
-        known: Term | None = None,
-    ) -> _Prepared | tuple[Term, ...] | None:
+        known: Part | None = None,
+    ) -> _Prepared | Product | Sum | None:
         """Everything before the join, or queries to be counted and added up instead.
 
         ``known``: what this is, for it was thought of before.
@@ -230,7 +241,7 @@ class ExtendStrategy(DeviceStrategy):
 
             if counting or grouped is not None:
                 found = self._way(run, query, candidates, wanted.nodes, is_counted, known)
-            if isinstance(found, tuple):
+            if isinstance(found, (Product, Sum)):
                 return found
             if joined is None:
                 joined = self._joined(
@@ -325,8 +336,8 @@ class ExtendStrategy(DeviceStrategy):
         candidates: Candidates,
         grouped: frozenset[int],
         is_counted: Callable[[], bool],
-        known: Term | None,
-    ) -> LeafProduct | tuple[Term, ...] | None:
+        known: Part | None,
+    ) -> Way:
         """What is multiplied, or added up, instead of joined."""
         for pairs in (True, False):
             find = partial(

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cache, partial
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.execute.candidates import MostCandidates
 from gpugda.execute.cycles import find_cycle
 from gpugda.execute.extend_branches import WORTH_PAIRING, branch_cost, split_off
+from gpugda.execute.extend_components import find_factors
+from gpugda.execute.extend_identified import without_tests_of
 from gpugda.execute.extend_order import Growth, MostGrowth, node_order
-from gpugda.execute.extend_products import find_product
-from gpugda.execute.extend_terms import find_terms, worth_terms
-from gpugda.execute.extend_tests import is_single
+from gpugda.execute.extend_parts import Part, Product, Sum
+from gpugda.execute.extend_products import LeafProduct, find_product
+from gpugda.execute.extend_terms import clashing_pairs, find_terms, pairs_in_the_way
+from gpugda.execute.extend_tests import Meetings, is_single
 from gpugda.execute.extend_weighed import (
     choose_weighed,
     join_pairs,
@@ -22,13 +25,12 @@ from gpugda.execute.extend_weighed import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence, Set
+    from collections.abc import Callable, Iterable, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.candidates import CandidateCounts, Candidates
     from gpugda.execute.embeddings import Masks
-    from gpugda.execute.extend_products import LeafProduct
-    from gpugda.execute.extend_terms import Term
+    from gpugda.execute.extend_parts import Way
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = ["best_way"]
@@ -39,9 +41,16 @@ _MOST_TRIED = 1 << 34
 """Joins that are expected to test more pairs are not small: estimates are not that far out."""
 _LEAST_GAIN = 0.25
 """Of tables by two nodes: estimates of both ways are not exact."""
-_LONGEST_CYCLE = 4
+_WORTH_PARTS = 1 << 21
+"""Joins of fewer pairs are done before several counts that make up the same are found."""
+_COST_OF_PART = 1 << 17
+"""In pairs: a query of its own."""
+_FASTER_GPU = 64
+"""So many times as many pairs in that time."""
+_LEAST_GAIN_OF_PARTS = 0.5
 _MOST_NESTED = 2
 """Terms of terms are thought of, to know what these cost. They may have terms themselves."""
+_LONGEST_CYCLE = 4
 
 
 def best_way(
@@ -54,8 +63,8 @@ def best_way(
     pairs: bool,
     is_cpu: bool,
     is_done: Callable[[], bool],
-    known: Term | None = None,
-) -> LeafProduct | tuple[Term, ...] | None:
+    known: Part | None = None,
+) -> Way:
     """What is multiplied, or added up; None where joining everything is cheaper, or done.
 
     Args:
@@ -68,7 +77,7 @@ def best_way(
         is_cpu: Is the device one?
         is_done: Tries to join everything at once, which a CPU does in less time than it takes to
             find a better way.
-        known: The term that the query is, of another one.
+        known: The part that the query is, of another one.
     """
     if known is not None:
         return None if is_cpu and is_done() else known.way
@@ -76,6 +85,9 @@ def best_way(
     if is_cpu and counting.is_worth_trying() and is_done():
         return None
     return counting.best_way(grouped, pairs=pairs)[0]
+
+
+P = TypeVar("P", bound=Part)
 
 
 class _Counting:
@@ -105,30 +117,62 @@ class _Counting:
         """May a join be small that is not expected to be?"""
         return self._is_worth_a_thought() and self._pairs(self._all) < _MOST_TRIED
 
-    def best_way(
-        self, grouped: frozenset[int], *, pairs: bool
-    ) -> tuple[LeafProduct | tuple[Term, ...] | None, float]:
+    def best_way(self, grouped: frozenset[int], *, pairs: bool) -> tuple[Way, float]:
         """As `best_way`, and what it costs, in pairs."""
         product = self.best_product(grouped, pairs=pairs)
         cost = self._cost_of_count() if product is None else self._cost(product)
-        is_worth_it = not grouped and worth_terms(cost, is_cpu=self._is_cpu)
-        if not is_worth_it or self._nested == _MOST_NESTED or self._is_cycle():
-            return product, cost
-        counts = [self._candidates.count(node) for node in range(len(self._bound.nodes))]
-        best = partial(self._best_of_other, pairs=pairs)
-        terms, total = find_terms(
-            self._bound, self._graph, self._masks, counts, best, cost, is_cpu=self._is_cpu
-        )
-        return (terms, total) if terms else (product, cost)
+        if not grouped and self._may_have_parts(cost):
+            return self._with_parts(product, cost, pairs=pairs)
+        return product, cost
 
-    def _best_of_other(
-        self, bound: BoundQuery, masks: Masks, counts: Sequence[int], *, pairs: bool
-    ) -> tuple[LeafProduct | tuple[Term, ...] | None, float]:
+    def _may_have_parts(self, cost: float) -> bool:
+        least = _WORTH_PARTS * (1 if self._is_cpu else _FASTER_GPU)
+        is_dear = cost >= least and self._nested < _MOST_NESTED
+        return is_dear and not self._masks.comparisons and not self._is_cycle()
+
+    def _with_parts(
+        self, product: LeafProduct | None, cost: float, *, pairs: bool
+    ) -> tuple[Way, float]:
+        """Factors, or terms, if they are cheaper."""
+        bound, graph, masks = self._bound, self._graph, self._masks
+        counts = tuple(self._candidates.count(node) for node in range(len(bound.nodes)))
+        meetings, most = Meetings(bound, graph), _LEAST_GAIN_OF_PARTS * cost
+        if factors := find_factors(bound, masks, counts, meetings):
+            planned, total = self._planned(factors, most, pairs=pairs)
+            return (Product(planned), total) if planned else (product, cost)
+        clashes = clashing_pairs(bound, meetings)
+        if not clashes:
+            return product, cost
+        loose = Part(without_tests_of(bound, clashes), masks, counts)
+        way, least = self._best_of(loose, pairs=pairs)
+        if least > most or not isinstance(way, (LeafProduct, Product)):
+            return product, cost
+        for loosened in pairs_in_the_way(bound, way, clashes):
+            terms = find_terms(bound, graph, masks, counts, meetings, loosened)
+            planned_terms, total = self._planned(terms, most, pairs=pairs)
+            if planned_terms:
+                return Sum(planned_terms), total
+        return product, cost
+
+    def _planned(
+        self, parts: Iterable[P], most: float, *, pairs: bool
+    ) -> tuple[tuple[P, ...], float]:
+        """The parts, with how each is best counted, and what they cost; none if that is more."""
+        planned, total = [], 0.0
+        for each in parts:
+            way, cost = self._best_of(each, pairs=pairs)
+            total += cost + _COST_OF_PART * (1 if self._is_cpu else _FASTER_GPU)
+            if total > most:
+                return (), total
+            planned.append(replace(each, way=way))
+        return tuple(planned), total
+
+    def _best_of(self, part: Part, *, pairs: bool) -> tuple[Way, float]:
         other = _Counting(
-            bound,
+            part.bound,
             self._graph,
-            masks,
-            MostCandidates(counts),
+            part.masks,
+            MostCandidates(part.counts),
             is_cpu=self._is_cpu,
             nested=self._nested + 1,
         )

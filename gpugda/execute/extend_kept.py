@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray
     from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Masks, Wanted
+    from gpugda.execute.extend_parts import Way
     from gpugda.execute.extend_products import LeafProduct
     from gpugda.execute.extend_steps import ExtendStep
-    from gpugda.execute.extend_terms import Term
     from gpugda.execute.extend_words import StepWords
     from gpugda.plan.plan import BoundQuery
 
-    Way = LeafProduct | tuple[Term, ...] | None
     StepsKey = tuple[Wanted, frozenset[int], bool]
 
 __all__ = ["KeptQueries", "KeptQuery"]

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from gpugda.execute.embeddings import StrategyReport
     from gpugda.execute.extend_branch_ways import Joined
     from gpugda.execute.extend_groups import RowWeights
+    from gpugda.execute.extend_parts import Term
     from gpugda.execute.extend_products import LeafProduct
     from gpugda.execute.extend_steps import ExtendStep
-    from gpugda.execute.extend_terms import Term
     from gpugda.plan.plan import BoundQuery
 
 __all__ = ["describe_groups", "describe_joined", "describe_term"]

@@ -42,8 +42,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "terms added up": {
         "execute.extend_weighed._WORTH_A_THOUGHT": -math.inf,
         "execute.extend_counting._MOST_TRIED": -math.inf,
-        "execute.extend_terms._WORTH_TERMS": -math.inf,
-        "execute.extend_terms._LEAST_GAIN": math.inf,
+        "execute.extend_counting._WORTH_PARTS": -math.inf,
+        "execute.extend_counting._LEAST_GAIN_OF_PARTS": math.inf,
         "execute.extend_branches._WORTH_SPLITTING": -math.inf,
         "execute.extend_branches._LEAST_GAIN": math.inf,
     },

@@ -23,11 +23,12 @@ from hypothesis import strategies as st
 from gpugda.device.context import list_devices
 from gpugda.device.device_graph import DeviceGraph
 from gpugda.errors import QueryTimeoutError
-from gpugda.execute import extend_branches, extend_counting, extend_terms, extend_weighed
+from gpugda.execute import extend_branches, extend_counting, extend_weighed
 from gpugda.execute.comparisons import BELOW, Comparison
 from gpugda.execute.embeddings import Masks, StrategyReport
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.execute.extend_identified import identifications, identify, without_tests_of
+from gpugda.execute.extend_join import ExtendWindows
 from gpugda.execute.extend_tests import Meetings
 from gpugda.execute.gpsm_steps import Variable
 from gpugda.plan.plan import LabelOp, RowTest
@@ -45,8 +46,9 @@ def always():
         patch.setattr(extend_counting, "_LEAST_GROWTH", 0)
         patch.setattr(extend_branches, "_WORTH_SPLITTING", -math.inf)
         patch.setattr(extend_branches, "_LEAST_GAIN", math.inf)
-        patch.setattr(extend_terms, "_WORTH_TERMS", -math.inf)
-        patch.setattr(extend_terms, "_LEAST_GAIN", math.inf)
+        patch.setattr(extend_counting, "_WORTH_PARTS", -math.inf)
+        patch.setattr(extend_counting, "_LEAST_GAIN_OF_PARTS", math.inf)
+        patch.setattr(ExtendWindows, "is_counted_at_once", lambda _: False)
         yield
 
 
@@ -159,7 +161,7 @@ def test_what_need_not_differ_needs_no_second_relationship():
 @given(st.data())
 def test_any_two_relationships(data):
     graph, plan, masks, _ = data.draw(branched_queries(alike=True))
-    assume(len(plan.bound.relationships) < 5)
+    assume(len(plan.bound.relationships) <= 5)
     terms = assert_identified_are_the_rest(graph, plan, masks)
     event(f"{min(terms, 3)} terms or more")
 
@@ -225,8 +227,8 @@ def test_what_is_compared_is_joined(context, always):
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (("extend_terms", "_WORTH_TERMS"), math.inf),
-        (("extend_terms", "_LEAST_GAIN"), 0),
+        (("extend_counting", "_WORTH_PARTS"), math.inf),
+        (("extend_counting", "_LEAST_GAIN_OF_PARTS"), 0),
         (("extend_terms", "_MOST_PAIRS"), 2),
     ],
 )

@@ -1,0 +1,77 @@
+"""Parts of a query that nothing connects: each is counted by itself, and the counts multiplied."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpugda.execute.embeddings import Masks
+from gpugda.execute.extend_parts import Factor
+from gpugda.execute.extend_products import keeps_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.execute.extend_tests import Meetings
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["find_factors"]
+
+
+def find_factors(
+    bound: BoundQuery, masks: Masks, counts: Sequence[int], meetings: Meetings
+) -> list[Factor]:
+    """The parts that do not depend on each other; none where all is one part.
+
+    Args:
+        bound: The query.
+        masks: What predicates leave.
+        counts: Candidates of each query node, at most.
+        meetings: Of the query. Relationships that cannot meet differ in any case.
+    """
+    groups = _groups(bound, meetings)
+    if masks.comparisons or len(groups) == 1:
+        return []
+    return [_part(bound, masks, counts, each) for each in groups]
+
+
+def _groups(bound: BoundQuery, meetings: Meetings) -> list[list[int]]:
+    """Query nodes that are connected, or tested together."""
+    links, group = bound.relationships, list(range(len(bound.nodes)))
+    pairs = [(each.source, each.target) for each in links]
+    for test in bound.tests:
+        if test.on_nodes:
+            pairs.append((test.left, test.right))
+        elif not keeps_apart(test) or meetings.can_meet(links[test.left], links[test.right]):
+            pairs.append((links[test.left].source, links[test.right].source))
+    for one, other in pairs:
+        old, new = group[one], group[other]
+        if old != new:
+            group = [new if number == old else number for number in group]
+    numbers = sorted(set(group))
+    return [[node for node, own in enumerate(group) if own == number] for number in numbers]
+
+
+def _part(bound: BoundQuery, masks: Masks, counts: Sequence[int], nodes: Sequence[int]) -> Factor:
+    node_at = {node: place for place, node in enumerate(nodes)}
+    links = [each for each in bound.relationships if each.source in node_at]
+    link_at = {each.position: place for place, each in enumerate(links)}
+    own = replace(
+        bound,
+        nodes=tuple(replace(bound.nodes[node], position=place) for place, node in enumerate(nodes)),
+        relationships=tuple(
+            replace(each, position=place, source=node_at[each.source], target=node_at[each.target])
+            for place, each in enumerate(links)
+        ),
+        tests=tuple(
+            test._replace(left=places[test.left], right=places[test.right])
+            for test in bound.tests
+            for places in (node_at if test.on_nodes else link_at,)
+            if test.left in places and test.right in places
+        ),
+    )
+    left = Masks(
+        {node_at[at]: mask for at, mask in masks.nodes.items() if at in node_at},
+        {link_at[at]: mask for at, mask in masks.relationships.items() if at in link_at},
+    )
+    return Factor(own, left, tuple(counts[node] for node in nodes), relationships=tuple(link_at))
