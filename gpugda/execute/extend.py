@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING, Literal
 
+from gpugda.deadline import check_deadline
 from gpugda.device.extend import ExtensionKernels
 from gpugda.device.extend_rows import RowKernels
 from gpugda.device.leaf_products import ProductKernels
@@ -20,6 +20,7 @@ from gpugda.execute.extend_branch_ways import BranchWays, Joined
 from gpugda.execute.extend_counting import best_way
 from gpugda.execute.extend_filter import filter_for_extension
 from gpugda.execute.extend_groups import GroupSums, RowWeights, sums_fit
+from gpugda.execute.extend_in_parts import CountsInParts
 from gpugda.execute.extend_join import ExtendWindows
 from gpugda.execute.extend_kept import KeptQueries, KeptQuery
 from gpugda.execute.extend_memory import check_room, least_bytes, said_how_much
@@ -28,7 +29,7 @@ from gpugda.execute.extend_order import Growth, node_order
 from gpugda.execute.extend_parts import Product, Sum
 from gpugda.execute.extend_products import LeafProduct
 from gpugda.execute.extend_ranks import CandidateRanks
-from gpugda.execute.extend_report import describe_groups, describe_joined, describe_term
+from gpugda.execute.extend_report import describe_groups, describe_joined, describe_part
 from gpugda.execute.extend_steps import ExtendStep, compile_extensions
 from gpugda.execute.extend_words import upload_steps
 from gpugda.execute.gpsm_report import describe_candidates
@@ -102,26 +103,52 @@ class ExtendStrategy(DeviceStrategy):
         """
         if not self._can_match(plan.bound):
             return
+        yield from self._count_by(plan.bound, masks, wanted, report, deadline)
+
+    def _count_by(
+        self,
+        bound: BoundQuery,
+        masks: Masks,
+        wanted: WantedGroups,
+        report: StrategyReport,
+        deadline: float | None,
+        known: Part | None = None,
+        *,
+        in_parts: bool = True,
+    ) -> Generator[Embeddings]:
         columns = Wanted(frozenset(wanted.nodes), frozenset())
+        in_parts = in_parts and wanted.counted and not wanted.streamed
+        goal = _Goal(grouped=wanted, in_parts=in_parts, known=known)
         with self._run(report, deadline) as run:
             with run.locked():
-                prepared = self._ready(run, plan.bound, masks, columns, grouped=wanted)
-            if prepared is None:
+                ready = self._ready(run, bound, masks, columns, goal)
+            if not isinstance(ready, (Product, Sum)):
+                if ready is not None:
+                    yield from self._groups_of_rows(run, ready, wanted)
                 return
-            if isinstance(prepared.grouped, GroupSums):
-                yield self._summed(run, prepared, prepared.grouped)
+        found = self._in_parts(bound, report, deadline).groups(ready, wanted.nodes)
+        if found is None:
+            yield from self._count_by(bound, masks, wanted, report, deadline, in_parts=False)
+        else:
+            yield found
+
+    def _groups_of_rows(
+        self, run: Run, prepared: _Prepared, wanted: WantedGroups
+    ) -> Generator[Embeddings]:
+        if isinstance(prepared.grouped, GroupSums):
+            yield self._summed(run, prepared, prepared.grouped)
+            return
+        rows = prepared.grouped
+        made = self._chunks(run, prepared) if rows is None else _weighed(run, prepared, rows)
+        with closing(made) as chunks:
+            if wanted.streamed:
+                yield from chunks
                 return
-            rows = prepared.grouped
-            made = self._chunks(run, prepared) if rows is None else _weighed(run, prepared, rows)
-            with closing(made) as chunks:
-                if wanted.streamed:
-                    yield from chunks
-                    return
-                tuples = TupleCounts(wanted.nodes, counted=wanted.counted, check=run.check_deadline)
-                for chunk in chunks:
-                    with run.stage("tail"):
-                        tuples.add(chunk)
-            yield tuples.found()
+            tuples = TupleCounts(wanted.nodes, counted=wanted.counted, check=run.check_deadline)
+            for chunk in chunks:
+                with run.stage("tail"):
+                    tuples.add(chunk)
+        yield tuples.found()
 
     def _summed(self, run: Run, prepared: _Prepared, sums: GroupSums) -> Embeddings:
         tables = prepared.joined.cores()
@@ -148,74 +175,41 @@ class ExtendStrategy(DeviceStrategy):
         known: Part | None = None,
     ) -> int:
         nothing = Wanted(frozenset(), frozenset())
+        goal = _Goal(counting=True, in_parts=True, known=known)
         with self._run(report, deadline) as run:
             with run.locked():
-                ready = self._ready(run, bound, masks, nothing, counting=True, known=known)
+                ready = self._ready(run, bound, masks, nothing, goal)
             if not isinstance(ready, (Product, Sum)):
                 return 0 if ready is None else add_up(run, ready)
-        if isinstance(ready, Product):
-            counts = []
-            for number, factor in enumerate(ready.factors):
-                report.steps.append(f"factor {number + 1} of {len(ready.factors)}")
-                counts.append(self._count_part(factor, report, deadline))
-            return math.prod(counts)
-        total = 0
-        for term in ready.terms:
-            describe_term(report, self._graph.graph, bound, term)
-            total += term.sign * self._count_part(term, report, deadline)
-        return total
+        return self._in_parts(bound, report, deadline).count(ready)
 
-    def _count_part(self, part: Part, report: StrategyReport, deadline: float | None) -> int:
-        own = StrategyReport(report.timings, report.steps, progress=report.progress)
-        return self._count(part.bound, part.masks, own, deadline, part)
+    def _in_parts(
+        self, bound: BoundQuery, report: StrategyReport, deadline: float | None
+    ) -> CountsInParts:
+        def said(part: Part) -> StrategyReport:
+            describe_part(report, self._graph.graph, bound, part)
+            return StrategyReport(report.timings, report.steps, progress=report.progress)
+
+        def count(part: Part) -> int:
+            return self._count(part.bound, part.masks, said(part), deadline, part)
+
+        def groups(part: Part, wanted: WantedGroups) -> Generator[Embeddings]:
+            return self._count_by(part.bound, part.masks, wanted, said(part), deadline, part)
+
+        return CountsInParts(count, groups, partial(check_deadline, deadline))
 
     def _prepare(
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
     ) -> _Prepared | None:
-        if counting:
-            raise NotImplementedError("numbers of embeddings may be sums of several: see _count")
-        return self._ready(run, bound, masks, wanted)
-
-    @overload
-    def _ready(
-        self,
-        run: Run,
-        bound: BoundQuery,
-        masks: Masks,
-        wanted: Wanted,
-        *,
-        counting: Literal[False] = False,
-        grouped: WantedGroups | None = None,
-    ) -> _Prepared | None: ...
-
-    @overload
-    def _ready(
-        self,
-        run: Run,
-        bound: BoundQuery,
-        masks: Masks,
-        wanted: Wanted,
-        *,
-        counting: Literal[True],
-        grouped: None = None,
-        known: Part | None,
-    ) -> _Prepared | Product | Sum | None: ...
+        ready = self._ready(run, bound, masks, wanted, _Goal(counting=counting))
+        assert not isinstance(ready, (Product, Sum))
+        return ready
 
     def _ready(
-        self,
-        run: Run,
-        bound: BoundQuery,
-        masks: Masks,
-        wanted: Wanted,
-        *,
-        counting: bool = False,
-        grouped: WantedGroups | None = None,
-        known: Part | None = None,
+        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, goal: _Goal
     ) -> _Prepared | Product | Sum | None:
-        """Everything before the join, or queries to be counted and added up instead.
-
-        ``known``: what this is, for it was thought of before.
-        """
+        """Everything before the join, or what is to be counted instead."""
+        counting, grouped = goal.counting, goal.grouped
         with said_how_much(self._limit, self._graph.graph, bound, masks):
             with run.stage("filter"):
                 counts = counting or grouped is not None
@@ -240,7 +234,7 @@ class ExtendStrategy(DeviceStrategy):
                 return joined is not None
 
             if counting or grouped is not None:
-                found = self._way(run, query, candidates, wanted.nodes, is_counted, known)
+                found = self._way(run, query, candidates, wanted.nodes, is_counted, goal)
             if isinstance(found, (Product, Sum)):
                 return found
             if joined is None:
@@ -336,7 +330,7 @@ class ExtendStrategy(DeviceStrategy):
         candidates: Candidates,
         grouped: frozenset[int],
         is_counted: Callable[[], bool],
-        known: Part | None,
+        goal: _Goal,
     ) -> Way:
         """What is multiplied, or added up, instead of joined."""
         for pairs in (True, False):
@@ -350,9 +344,10 @@ class ExtendStrategy(DeviceStrategy):
                 pairs=pairs,
                 is_cpu=self._context.is_cpu,
                 is_done=is_counted,
-                known=known if pairs else None,
+                in_parts=goal.in_parts,
+                known=goal.known if pairs else None,
             )
-            found = query.way(grouped, pairs=pairs, find=find)
+            found = query.way((grouped, goal.in_parts, pairs), find)
             if not isinstance(found, LeafProduct):
                 return found
             if has_room(run, found, self._products, candidates):
@@ -424,6 +419,23 @@ class ExtendStrategy(DeviceStrategy):
                 self._compiled.clear()
             self._compiled[key] = known
         return known[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Goal:
+    """What is made of rows.
+
+    Args:
+        counting: Are they only counted?
+        grouped: By what they are grouped.
+        in_parts: May numbers be made of those of parts?
+        known: The part that this is.
+    """
+
+    counting: bool = False
+    grouped: WantedGroups | None = None
+    in_parts: bool = False
+    known: Part | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,20 +19,28 @@ __all__ = ["find_factors"]
 
 
 def find_factors(
-    bound: BoundQuery, masks: Masks, counts: Sequence[int], meetings: Meetings
+    bound: BoundQuery,
+    masks: Masks,
+    counts: Sequence[int],
+    grouped: Sequence[int],
+    meetings: Meetings,
 ) -> list[Factor]:
     """The parts that do not depend on each other; none where all is one part.
+
+    None, too, where query nodes that are grouped by would be in several.
 
     Args:
         bound: The query.
         masks: What predicates leave.
         counts: Candidates of each query node, at most.
+        grouped: Query nodes that are grouped by.
         meetings: Of the query. Relationships that cannot meet differ in any case.
     """
     groups = _groups(bound, meetings)
-    if masks.comparisons or len(groups) == 1:
+    are_apart = sum(not set(grouped).isdisjoint(each) for each in groups) > 1
+    if masks.comparisons or len(groups) == 1 or are_apart:
         return []
-    return [_part(bound, masks, counts, each) for each in groups]
+    return [_part(bound, masks, counts, grouped, each) for each in groups]
 
 
 def _groups(bound: BoundQuery, meetings: Meetings) -> list[list[int]]:
@@ -52,7 +60,13 @@ def _groups(bound: BoundQuery, meetings: Meetings) -> list[list[int]]:
     return [[node for node, own in enumerate(group) if own == number] for number in numbers]
 
 
-def _part(bound: BoundQuery, masks: Masks, counts: Sequence[int], nodes: Sequence[int]) -> Factor:
+def _part(
+    bound: BoundQuery,
+    masks: Masks,
+    counts: Sequence[int],
+    grouped: Sequence[int],
+    nodes: Sequence[int],
+) -> Factor:
     node_at = {node: place for place, node in enumerate(nodes)}
     links = [each for each in bound.relationships if each.source in node_at]
     link_at = {each.position: place for place, each in enumerate(links)}
@@ -74,4 +88,10 @@ def _part(bound: BoundQuery, masks: Masks, counts: Sequence[int], nodes: Sequenc
         {node_at[at]: mask for at, mask in masks.nodes.items() if at in node_at},
         {link_at[at]: mask for at, mask in masks.relationships.items() if at in link_at},
     )
-    return Factor(own, left, tuple(counts[node] for node in nodes), relationships=tuple(link_at))
+    return Factor(
+        own,
+        left,
+        tuple(counts[node] for node in nodes),
+        tuple(node_at[node] for node in grouped if node in node_at),
+        relationships=tuple(link_at),
+    )

@@ -60,6 +60,7 @@ def best_way(
     candidates: Candidates,
     grouped: frozenset[int],
     *,
+    in_parts: bool,
     pairs: bool,
     is_cpu: bool,
     is_done: Callable[[], bool],
@@ -72,7 +73,8 @@ def best_way(
         graph: What it is asked of.
         masks: What predicates leave.
         candidates: Of the query nodes.
-        grouped: Query nodes by which rows are counted; nothing is added up then.
+        grouped: Query nodes by which rows are counted.
+        in_parts: May it be counted in parts?
         pairs: May sums be made by pairs of nodes?
         is_cpu: Is the device one?
         is_done: Tries to join everything at once, which a CPU does in less time than it takes to
@@ -81,7 +83,8 @@ def best_way(
     """
     if known is not None:
         return None if is_cpu and is_done() else known.way
-    counting = _Counting(bound, graph, masks, candidates, is_cpu=is_cpu)
+    nested = 0 if in_parts else _MOST_NESTED
+    counting = _Counting(bound, graph, masks, candidates, is_cpu=is_cpu, nested=nested)
     if is_cpu and counting.is_worth_trying() and is_done():
         return None
     return counting.best_way(grouped, pairs=pairs)[0]
@@ -120,35 +123,40 @@ class _Counting:
     def best_way(self, grouped: frozenset[int], *, pairs: bool) -> tuple[Way, float]:
         """As `best_way`, and what it costs, in pairs."""
         product = self.best_product(grouped, pairs=pairs)
-        cost = self._cost_of_count() if product is None else self._cost(product)
-        if not grouped and self._may_have_parts(cost):
-            return self._with_parts(product, cost, pairs=pairs)
+        if product is not None:
+            cost = self._cost(product)
+        else:
+            cost = self._pairs(self._all) if grouped else self._cost_of_count()
+        if self._may_have_parts(cost):
+            return self._with_parts(product, cost, tuple(sorted(grouped)), pairs=pairs)
         return product, cost
 
     def _may_have_parts(self, cost: float) -> bool:
         least = _WORTH_PARTS * (1 if self._is_cpu else _FASTER_GPU)
         is_dear = cost >= least and self._nested < _MOST_NESTED
-        return is_dear and not self._masks.comparisons and not self._is_cycle()
+        return is_dear and not self._masks.comparisons
 
     def _with_parts(
-        self, product: LeafProduct | None, cost: float, *, pairs: bool
+        self, product: LeafProduct | None, cost: float, grouped: tuple[int, ...], *, pairs: bool
     ) -> tuple[Way, float]:
         """Factors, or terms, if they are cheaper."""
+        if not grouped and self._is_cycle():
+            return product, cost
         bound, graph, masks = self._bound, self._graph, self._masks
         counts = tuple(self._candidates.count(node) for node in range(len(bound.nodes)))
         meetings, most = Meetings(bound, graph), _LEAST_GAIN_OF_PARTS * cost
-        if factors := find_factors(bound, masks, counts, meetings):
+        if factors := find_factors(bound, masks, counts, grouped, meetings):
             planned, total = self._planned(factors, most, pairs=pairs)
             return (Product(planned), total) if planned else (product, cost)
         clashes = clashing_pairs(bound, meetings)
         if not clashes:
             return product, cost
-        loose = Part(without_tests_of(bound, clashes), masks, counts)
+        loose = Part(without_tests_of(bound, clashes), masks, counts, grouped)
         way, least = self._best_of(loose, pairs=pairs)
         if least > most or not isinstance(way, (LeafProduct, Product)):
             return product, cost
         for loosened in pairs_in_the_way(bound, way, clashes):
-            terms = find_terms(bound, graph, masks, counts, meetings, loosened)
+            terms = find_terms(bound, graph, masks, counts, grouped, meetings, loosened)
             planned_terms, total = self._planned(terms, most, pairs=pairs)
             if planned_terms:
                 return Sum(planned_terms), total
@@ -176,7 +184,7 @@ class _Counting:
             is_cpu=self._is_cpu,
             nested=self._nested + 1,
         )
-        return other.best_way(frozenset(), pairs=pairs)
+        return other.best_way(frozenset(part.grouped), pairs=pairs)
 
     def _cost_of_count(self) -> float:
         """What joining everything costs where rows of the last node are not made."""

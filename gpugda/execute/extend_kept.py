@@ -51,7 +51,7 @@ class KeptQuery:
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
     _nbytes: tuple[int, int] | None = None
     _leaves: LeafProduct | Literal["not looked for"] | None = "not looked for"
-    _ways: dict[tuple[frozenset[int], bool], Way] = field(default_factory=dict)
+    _ways: dict[object, Way] = field(default_factory=dict)
 
     def leaf_product(self, graph: DataGraph) -> LeafProduct | None:
         """Its leaves that could be multiplied where rows are only counted."""
@@ -59,18 +59,16 @@ class KeptQuery:
             self._leaves = find_product(self.bound, graph, self.masks)
         return self._leaves
 
-    def way(self, grouped: frozenset[int], *, pairs: bool, find: Callable[[], Way]) -> Way:
-        """What is multiplied, or added up, where rows are only counted, by some query nodes.
+    def way(self, goal: object, find: Callable[[], Way]) -> Way:
+        """How it is best counted.
 
         Args:
-            grouped: The query nodes.
-            pairs: May sums be made by pairs of nodes?
+            goal: What is counted, and what may be done for it.
             find: Finds out what is not known yet.
         """
-        key = grouped, pairs
-        if key not in self._ways:
-            self._ways[key] = find()
-        return self._ways[key]
+        if goal not in self._ways:
+            self._ways[goal] = find()
+        return self._ways[goal]
 
     def arrays(self) -> Iterator[DeviceArray]:
         """What it holds on the device."""

@@ -25,12 +25,15 @@ class Part:
         bound: The query.
         masks: Of its predicates.
         counts: Of each query node, so many candidates at most.
+        grouped: The query nodes that the whole query's are grouped by, in their order, as far as
+            they are in this one.
         way: Found before its candidates were.
     """
 
     bound: BoundQuery
     masks: Masks
     counts: tuple[int, ...]
+    grouped: tuple[int, ...] = ()
     way: Way = None
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_groups import GroupSums
+from gpugda.execute.extend_parts import Term
 from gpugda.execute.gpsm_report import node_text, relationship_text
 
 if TYPE_CHECKING:
@@ -13,12 +14,12 @@ if TYPE_CHECKING:
     from gpugda.execute.embeddings import StrategyReport
     from gpugda.execute.extend_branch_ways import Joined
     from gpugda.execute.extend_groups import RowWeights
-    from gpugda.execute.extend_parts import Term
+    from gpugda.execute.extend_parts import Part
     from gpugda.execute.extend_products import LeafProduct
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["describe_groups", "describe_joined", "describe_term"]
+__all__ = ["describe_groups", "describe_joined", "describe_part"]
 
 
 def describe_joined(
@@ -68,16 +69,19 @@ def describe_groups(
     report.steps.append(f"rows {what} by {nodes}{where}")
 
 
-def describe_term(report: StrategyReport, graph: DataGraph, bound: BoundQuery, term: Term) -> None:
-    """One line, before those of its own query: which relationships are, or may be, the same."""
+def describe_part(report: StrategyReport, graph: DataGraph, bound: BoundQuery, part: Part) -> None:
+    """One line, before those of its own query: what is counted."""
+    if not isinstance(part, Term):
+        report.steps.append("a part that nothing connects with the others, multiplied with these")
+        return
     texts = [
         ", ".join(relationship_text(graph, bound, bound.relationships[each]) for each in pair)
-        for pair in term.pairs
+        for pair in part.pairs
     ]
-    if term.is_loose:
+    if part.is_loose:
         report.steps.append(f"counted where these may be the same: {'; '.join(texts)}")
         return
-    what = "less" if term.sign < 0 else "plus, for loops are subtracted twice,"
+    what = "less" if part.sign < 0 else "plus, for loops are subtracted twice,"
     report.steps.append(f"{what} where these are the same: {'; '.join(texts)}")
 
 

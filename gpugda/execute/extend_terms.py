@@ -73,6 +73,7 @@ def find_terms(
     graph: DataGraph,
     masks: Masks,
     counts: Sequence[int],
+    grouped: Sequence[int],
     meetings: Meetings,
     loosened: Sequence[Pair],
 ) -> Iterator[Term]:
@@ -83,11 +84,12 @@ def find_terms(
         graph: What it is asked of.
         masks: What predicates leave; no comparisons.
         counts: Candidates of each query node, at most.
+        grouped: Query nodes that are grouped by.
         meetings: Of the query.
         loosened: The pairs, of `clashing_pairs`.
     """
     loose, pairs = without_tests_of(bound, loosened), tuple(loosened)
-    yield Term(loose, masks, tuple(counts), pairs=pairs, is_loose=True)
+    yield Term(loose, masks, tuple(counts), tuple(grouped), pairs=pairs, is_loose=True)
     links = bound.relationships
     for place, (one, other) in enumerate(loosened, 1):
         rest = without_tests_of(bound, loosened[:place])
@@ -100,7 +102,8 @@ def find_terms(
                     for each in range(len(merged.bound.nodes))
                 )
                 pairs = ((one, other),)
-                yield Term(merged.bound, merged.masks, own, sign=-sign, pairs=pairs)
+                same = tuple(merged.nodes[node] for node in grouped)
+                yield Term(merged.bound, merged.masks, own, same, sign=-sign, pairs=pairs)
 
 
 class _Part(NamedTuple):

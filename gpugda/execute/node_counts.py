@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
     from gpugda.query.query_graph import Query
 
-__all__ = ["TupleCounts", "wanted_groups"]
+__all__ = ["TupleCounts", "difference", "multiplied", "wanted_groups"]
 
 _PIECE_ROWS = 1 << 20
 """Are sorted without looking at the time."""
@@ -137,6 +137,42 @@ class TupleCounts:
         return tuples.sorted().runs_merged(counted=self._counted)
 
 
+def difference(nodes: tuple[int, ...], more: Embeddings, less: Embeddings) -> Embeddings:
+    """Tuples as `TupleCounts.found` has them, as often as they come in ``more`` than in ``less``.
+
+    Args:
+        nodes: Query nodes.
+        more: No count may be 2**63.
+        less: Likewise; of no tuple may there be more.
+    """
+    assert more.weights is not None
+    assert less.weights is not None
+    sides = (_packed([side.nodes[node] for node in nodes]) for side in (more, less))
+    words = [np.concatenate(each) for each in zip(*sides, strict=True)]
+    # Modulo 2**64, which the differences are far below.
+    tuples = _Tuples(words, np.concatenate([more.weights, np.uint64(0) - less.weights])).sorted()
+    assert tuples.weights is not None
+    first = tuples.firsts()
+    weights = np.add.reduceat(tuples.weights, first) if len(first) else tuples.weights
+    kept = np.flatnonzero(weights)
+    columns = _unpacked([each[first[kept]] for each in tuples.words], len(nodes))
+    return Embeddings(
+        len(kept), dict(zip(nodes, columns, strict=True)), {}, weights[kept], distinct=True
+    )
+
+
+def multiplied(found: Embeddings, times: int) -> Embeddings:
+    """Each tuple so many times as often, `MOST_WEIGHT` times at most."""
+    if not times:
+        nodes = {node: column[:0] for node, column in found.nodes.items()}
+        return Embeddings(0, nodes, {}, np.zeros(0, dtype=np.uint64), distinct=True)
+    assert found.weights is not None
+    most = int(MOST_WEIGHT)
+    fitting = found.weights <= np.uint64((most - 1) // times)
+    weights = np.where(fitting, found.weights * np.uint64(min(times, most)), MOST_WEIGHT)
+    return replace(found, weights=weights)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tuples:
     """Tuples, the first word the most significant one; ``weights`` None for one each."""
@@ -151,6 +187,14 @@ class _Tuples:
     def weights_or_ones(self) -> NDArray[np.uint64]:
         return np.ones(self.row_count, np.uint64) if self.weights is None else self.weights
 
+    def firsts(self) -> NDArray[np.int64]:
+        """Where equal tuples that follow each other begin."""
+        begins = np.ones(self.row_count, dtype=np.bool_)
+        begins[1:] = False
+        for each in self.words:
+            begins[1:] |= each[1:] != each[:-1]
+        return np.flatnonzero(begins)
+
     def sorted(self) -> _Tuples:
         if len(self.words) == 1 and self.weights is None:
             return _Tuples([np.sort(self.words[0])], None)
@@ -163,12 +207,7 @@ class _Tuples:
 
     def runs_merged(self, *, counted: bool) -> _Tuples:
         """One for equal tuples that follow each other."""
-        rows = self.row_count
-        begins = np.ones(rows, dtype=np.bool_)
-        begins[1:] = False
-        for each in self.words:
-            begins[1:] |= each[1:] != each[:-1]
-        first = np.flatnonzero(begins)
+        rows, first = self.row_count, self.firsts()
         if len(first) == rows:
             return self
         weights = None

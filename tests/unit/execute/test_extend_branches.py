@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 
 import numpy as np
 import pytest
 from bound_queries import NO_MASKS, Relationship, all_embeddings
 from branched_queries import a_graph, branched_queries, cycle, path, plan_of
+from counted_groups import expected_groups, groups
 from graphs import make_graph
 from hypothesis import given
 
@@ -22,7 +22,7 @@ from gpugda.execute import (
     extend_weighed,
 )
 from gpugda.execute.comparisons import ABOVE, BELOW, Comparison
-from gpugda.execute.embeddings import Masks, StrategyReport, WantedGroups
+from gpugda.execute.embeddings import Masks, StrategyReport
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.execute.extend_branches import split_off
 from gpugda.execute.extend_products import find_product
@@ -58,26 +58,6 @@ def count(context, graph, plan, masks=NO_MASKS, limit=None):
     strategy = ExtendStrategy(DeviceGraph(context, graph), memory_limit=limit)
     counted = strategy.count(plan, masks, report)
     return counted, [each.removeprefix(BRANCH) for each in report.steps if BRANCH in each]
-
-
-def groups(context, graph, plan, nodes, masks=NO_MASKS, report=None):
-    strategy = ExtendStrategy(DeviceGraph(context, graph))
-    report = report or StrategyReport()
-    wanted, found = WantedGroups(nodes, counted=True, streamed=False), Counter()
-    for chunk in strategy.groups(plan, masks, wanted, report):
-        weights = [1] * chunk.row_count if chunk.weights is None else chunk.weights.tolist()
-        for row, weight in zip(
-            zip(*(chunk.nodes[each].tolist() for each in nodes), strict=True), weights, strict=True
-        ):
-            found[row] += weight
-    return +found
-
-
-def expected_groups(graph, plan, nodes, masks=NO_MASKS):
-    found = Counter()
-    for (chosen, _), times in all_embeddings(graph, plan, masks).items():
-        found[tuple(chosen[each] for each in nodes)] += times
-    return found
 
 
 BOW = cycle(0, 1, 2, kind=0) + cycle(2, 3, 4, kind=1)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, make_plan, some_masks
 from branched_queries import a_graph, cycle, path, plan_of
+from counted_groups import expected_groups, groups
 from graphs import make_graph
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -31,6 +32,9 @@ pytestmark = [
 ]
 
 
+PART = "a part that nothing connects with the others"
+
+
 @pytest.fixture(autouse=True, scope="module")
 def always():
     """Multiply and add up whether or not it pays."""
@@ -44,16 +48,16 @@ def always():
 
 
 def count(context, graph, plan, masks=NO_MASKS):
-    """The count, and how often something was multiplied, and added."""
+    """The count, whether anything was multiplied, and how many terms were added."""
     report = StrategyReport()
     counted = ExtendStrategy(DeviceGraph(context, graph)).count(plan, masks, report)
-    factors = sum(each.startswith("factor 1 of") for each in report.steps)
-    return counted, factors, sum("same" in each for each in report.steps)
+    is_product = any(each.startswith(PART) for each in report.steps)
+    return counted, is_product, sum("same" in each for each in report.steps)
 
 
 def factors_of(plan, graph, masks=NO_MASKS):
     counts = [graph.node_count] * len(plan.bound.nodes)
-    return find_factors(plan.bound, masks, counts, Meetings(plan.bound, graph))
+    return find_factors(plan.bound, masks, counts, (), Meetings(plan.bound, graph))
 
 
 APART = {
@@ -74,7 +78,7 @@ def test_parts_are_multiplied(context, name):
         graph = a_graph(seed, relationships=14)
         assert len(factors_of(plan, graph)) == parts
         expected = all_embeddings(graph, plan).total()
-        assert count(context, graph, plan)[:2] == (expected, 1)
+        assert count(context, graph, plan)[:2] == (expected, True)
 
 
 @pytest.mark.parametrize("directed", [True, False])
@@ -86,7 +90,7 @@ def test_parts_that_may_share_a_relationship_are_added_up(context, directed):
         assert not factors_of(plan, graph)
         counted, factors, terms = count(context, graph, plan)
         assert counted == all_embeddings(graph, plan).total() > 0
-        assert factors >= 1
+        assert factors
         assert terms > 4
 
 
@@ -102,13 +106,13 @@ def test_what_is_tested_connects(context, name):
     plan = plan_of([Relationship(0, 1), Relationship(2, 3, clause=1)], [TESTS[name]])
     graph = a_graph(1, relationships=14)
     assert not factors_of(plan, graph)
-    assert count(context, graph, plan) == (all_embeddings(graph, plan).total(), 0, 0)
+    assert count(context, graph, plan) == (all_embeddings(graph, plan).total(), False, 0)
 
 
 def test_what_is_compared_connects(context):
     plan, graph = make_plan([Node()] * 2), a_graph(1)
     less = Comparison(Variable(True, 0), Variable(True, 1), BELOW, None, None, 0.5, "")
-    assert count(context, graph, plan, Masks({}, {}, (less,))) == (6, 0, 0)
+    assert count(context, graph, plan, Masks({}, {}, (less,))) == (6, False, 0)
 
 
 def test_labels_and_masks_stay_with_their_nodes(context):
@@ -125,10 +129,10 @@ def test_labels_and_masks_stay_with_their_nodes(context):
     first, second = factors_of(plan, graph)
     assert (first.relationships, second.relationships) == ((1,), (0,))
     assert second.bound.nodes[1].labels == label["A"]
-    assert count(context, graph, plan) == (2 * 3, 1, 0)
+    assert count(context, graph, plan) == (2 * 3, True, 0)
     masks = Masks({3: np.array([0b0001], np.uint32)}, {1: np.array([0b00001], np.uint32)})
     expected = all_embeddings(graph, plan, masks).total()
-    assert count(context, graph, plan, masks) == (expected, 1, 0)
+    assert count(context, graph, plan, masks) == (expected, True, 0)
     assert 0 < expected < 6
 
 
@@ -138,12 +142,32 @@ def test_a_factor_that_is_zero(context):
     assert count(context, graph, plan)[0] == 0
 
 
+@pytest.mark.parametrize(("nodes", "is_product"), [((0,), True), ((2, 3), True), ((1, 3), False)])
+def test_groups_of_one_part_are_multiplied(context, nodes, is_product):
+    plan = plan_of([Relationship(0, 1, (0,)), Relationship(2, 3, (1,)), Relationship(4, 5, (2,))])
+    graph, report = a_graph(1, relationships=14), StrategyReport()
+    expected = expected_groups(graph, plan, nodes)
+    assert groups(context, graph, plan, nodes, report=report) == expected
+    assert any(each.startswith(PART) for each in report.steps) == is_product
+
+
+def test_groups_of_parts_are_at_most_as_many_as_can_be_said(context):
+    graph = make_graph([("", {})] * 301, [(0, "R", 1 + each, {}) for each in range(300)])
+    plan = plan_of([Relationship(2 * at, 2 * at + 1, None, True, at) for at in range(10)])
+    found = groups(context, graph, plan, (1,))
+    assert found == {(1 + each,): 1 << 63 for each in range(300)}
+    plan = plan_of([Relationship(2 * at, 2 * at + 1, None, True, at) for at in range(8)])
+    assert groups(context, graph, plan, (1,)) == {(1 + each,): 300**7 for each in range(300)}
+    nothing = plan_of([Relationship(0, 1), Relationship(2, 2, None, True, 1)])
+    assert groups(context, graph, nothing, (1,)) == {}
+
+
 def test_counts_beyond_64_bits(context):
     """Of 10 stars with 300 leaves each, 10 of them at once."""
     graph = make_graph([("", {})] * 301, [(0, "R", 1 + each, {}) for each in range(300)])
     plan = plan_of([Relationship(2 * at, 2 * at + 1, None, True, at) for at in range(10)])
     counted, factors, _ = count(context, graph, plan)
-    assert (counted, factors) == (300**10, 1)
+    assert (counted, factors) == (300**10, True)
     assert counted > 1 << 64
 
 
@@ -176,14 +200,17 @@ def scattered_queries(draw):
     plan = make_plan(
         [Node(draw(st.sampled_from(programs))) for _ in range(size)], relationships, tests
     )
+    grouped = tuple(sorted(draw(st.sets(st.integers(0, size - 1), min_size=1, max_size=2))))
     if not relationships:
-        return graph, plan, NO_MASKS
-    return graph, plan, draw(some_masks(graph, size, len(relationships)))
+        return graph, plan, NO_MASKS, grouped
+    return graph, plan, draw(some_masks(graph, size, len(relationships))), grouped
 
 
 @given(case=scattered_queries())
 def test_any_query_on_any_graph(context, case):
-    graph, plan, masks = case
+    graph, plan, masks, grouped = case
     counted, factors, terms = count(context, graph, plan, masks)
     event(f"multiplied {bool(factors)}, added up {bool(terms)}")
     assert counted == all_embeddings(graph, plan, masks).total()
+    expected = expected_groups(graph, plan, grouped, masks)
+    assert groups(context, graph, plan, grouped, masks) == expected

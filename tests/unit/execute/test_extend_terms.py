@@ -16,6 +16,7 @@ from bound_queries import (
     make_plan,
 )
 from branched_queries import a_graph, branched_queries, cycle, path, plan_of
+from counted_groups import expected_groups, groups
 from graphs import make_graph
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
@@ -23,7 +24,13 @@ from hypothesis import strategies as st
 from gpugda.device.context import list_devices
 from gpugda.device.device_graph import DeviceGraph
 from gpugda.errors import QueryTimeoutError
-from gpugda.execute import extend_branches, extend_counting, extend_weighed
+from gpugda.execute import (
+    extend_branches,
+    extend_counting,
+    extend_in_parts,
+    extend_terms,
+    extend_weighed,
+)
 from gpugda.execute.comparisons import BELOW, Comparison
 from gpugda.execute.embeddings import Masks, StrategyReport
 from gpugda.execute.extend import ExtendStrategy
@@ -49,6 +56,7 @@ def always():
         patch.setattr(extend_counting, "_WORTH_PARTS", -math.inf)
         patch.setattr(extend_counting, "_LEAST_GAIN_OF_PARTS", math.inf)
         patch.setattr(ExtendWindows, "is_counted_at_once", lambda _: False)
+        patch.setattr(extend_terms, "_MOST_PAIRS", 12)
         yield
 
 
@@ -74,8 +82,8 @@ def assert_identified_are_the_rest(graph, plan, masks):
         pair = min(test.left, test.right), max(test.left, test.right)
         one, other = (bound.relationships[each] for each in pair)
         loose, same = without_tests_of(bound, [pair]), 0
-        for groups, sign in identifications(one, other, meetings.turns(one, other)):
-            merged = identify(loose, masks, graph, pair, groups)
+        for nodes, sign in identifications(one, other, meetings.turns(one, other)):
+            merged = identify(loose, masks, graph, pair, nodes)
             if merged is not None:
                 terms += 1
                 same += sign * total(graph, merged.bound, merged.masks, plan)
@@ -200,10 +208,44 @@ def test_sums(context, always, name):
 @pytest.mark.device
 @given(case=branched_queries(alike=True))
 def test_any_query_on_any_graph(context, always, case):
-    graph, plan, masks, _ = case
+    graph, plan, masks, grouped = case
     counted, terms = count(context, graph, plan, masks)
     event("added up" if terms else "not added up")
     assert counted == all_embeddings(graph, plan, masks).total()
+    report = StrategyReport()
+    expected = expected_groups(graph, plan, grouped, masks)
+    assert groups(context, graph, plan, grouped, masks, report) == expected
+    event("groups added up" if any("same" in each for each in report.steps) else "groups joined")
+
+
+@needs_device
+@pytest.mark.device
+@pytest.mark.parametrize("nodes", [(0,), (1,), (2,), (0, 4), (1, 3), (0, 1, 2), (0, 1, 3, 4)])
+@pytest.mark.parametrize("name", ["two triangles at a node", "an undirected path of 4"])
+def test_sums_by_nodes(context, always, name, nodes):
+    plan, all_counted = plan_of(SUMS[name]), 0
+    for seed in range(2):
+        graph, report = a_graph(seed, relationships=16, types="R"), StrategyReport()
+        expected = expected_groups(graph, plan, nodes)
+        assert groups(context, graph, plan, nodes, report=report) == expected
+        all_counted += expected.total()
+        # What is grouped by cannot be beyond a root.
+        is_sum = any("same" in each for each in report.steps)
+        assert is_sum or len(nodes) > 1
+    assert all_counted
+
+
+@needs_device
+@pytest.mark.device
+def test_groups_with_too_many_embeddings_to_subtract_are_joined(context, always, monkeypatch):
+    """What stands for all that is more cannot be subtracted from."""
+    plan, graph = plan_of(SUMS["two triangles at a node"]), a_graph(1, relationships=16, types="R")
+    expected = expected_groups(graph, plan, (0,))
+    monkeypatch.setattr(extend_in_parts, "MOST_WEIGHT", max(expected.values()))
+    report = StrategyReport()
+    assert groups(context, graph, plan, (0,), report=report) == expected
+    assert any("same" in each for each in report.steps)
+    assert any(each.startswith("rows counted by (n0)") for each in report.steps[-2:])
 
 
 # ------------------------------------------------------------------ when

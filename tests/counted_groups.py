@@ -1,0 +1,47 @@
+"""Counts by nodes: what the strategy ``extend`` gives, and what all embeddings say."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from bound_queries import NO_MASKS, all_embeddings
+
+from gpugda.data.data_graph import DataGraph
+from gpugda.device.context import DeviceContext
+from gpugda.device.device_graph import DeviceGraph
+from gpugda.execute.embeddings import Masks, StrategyReport, WantedGroups
+from gpugda.execute.extend import ExtendStrategy
+from gpugda.plan.plan import Plan
+
+
+def groups(
+    context: DeviceContext,
+    graph: DataGraph,
+    plan: Plan,
+    nodes: tuple[int, ...],
+    masks: Masks = NO_MASKS,
+    report: StrategyReport | None = None,
+) -> Counter[Any]:
+    """How often each tuple comes."""
+    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    report = report or StrategyReport()
+    wanted = WantedGroups(nodes, counted=True, streamed=False)
+    found: Counter[Any] = Counter()
+    for chunk in strategy.groups(plan, masks, wanted, report):
+        weights = [1] * chunk.row_count if chunk.weights is None else chunk.weights.tolist()
+        for row, weight in zip(
+            zip(*(chunk.nodes[each].tolist() for each in nodes), strict=True), weights, strict=True
+        ):
+            found[row] += weight
+    return +found
+
+
+def expected_groups(
+    graph: DataGraph, plan: Plan, nodes: tuple[int, ...], masks: Masks = NO_MASKS
+) -> Counter[Any]:
+    """By trying every assignment."""
+    found: Counter[Any] = Counter()
+    for (chosen, _), times in all_embeddings(graph, plan, masks).items():
+        found[tuple(chosen[each] for each in nodes)] += times
+    return found
