@@ -173,15 +173,20 @@ class ExtendStrategy(DeviceStrategy):
         report: StrategyReport,
         deadline: float | None,
         known: Part | None = None,
+        *,
+        in_parts: bool = True,
     ) -> int:
         nothing = Wanted(frozenset(), frozenset())
-        goal = _Goal(counting=True, in_parts=True, known=known)
+        goal = _Goal(counting=True, in_parts=in_parts, known=known)
         with self._run(report, deadline) as run:
             with run.locked():
                 ready = self._ready(run, bound, masks, nothing, goal)
             if not isinstance(ready, (Product, Sum)):
                 return 0 if ready is None else add_up(run, ready)
-        return self._in_parts(bound, report, deadline).count(ready)
+        found = self._in_parts(bound, report, deadline).count(ready)
+        if found is None:
+            return self._count(bound, masks, report, deadline, in_parts=False)
+        return found
 
     def _in_parts(
         self, bound: BoundQuery, report: StrategyReport, deadline: float | None

@@ -36,11 +36,21 @@ class CountsInParts:
     groups_of_part: Callable[[Part, WantedGroups], Iterable[Embeddings]]
     check: Callable[[], None]
 
-    def count(self, way: Product | Sum) -> int:
-        """The number of embeddings."""
+    def count(self, way: Product | Sum) -> int | None:
+        """The number of embeddings.
+
+        None where this cannot be said: a term has 2**63 or more, of which its branches do not
+        know how many, though all terms together may have fewer.
+        """
         if isinstance(way, Product):
             return math.prod(map(self.count_part, way.factors))
-        return sum(term.sign * self.count_part(term) for term in way.terms)
+        total = 0
+        for term in way.terms:
+            found = self.count_part(term)
+            if found >= int(MOST_WEIGHT):
+                return None
+            total += term.sign * found
+        return total
 
     def groups(self, way: Product | Sum, nodes: Nodes) -> Embeddings | None:
         """Each tuple that some query nodes take once, with how often it comes.

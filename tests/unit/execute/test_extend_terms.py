@@ -237,6 +237,21 @@ def test_sums_by_nodes(context, always, name, nodes):
 
 @needs_device
 @pytest.mark.device
+def test_terms_with_too_many_embeddings_to_be_known_are_not_added_up(context, always, monkeypatch):
+    plan, graph = plan_of(SUMS["two triangles at a node"]), a_graph(1, relationships=16, types="R")
+    expected = all_embeddings(graph, plan).total()
+    monkeypatch.setattr(extend_in_parts, "MOST_WEIGHT", expected)
+    report = StrategyReport()
+    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    assert strategy.count(plan, NO_MASKS, report) == expected > 0
+    assert any("same" in each for each in report.steps)
+    assert "same" not in report.steps[-1]
+    again = StrategyReport()
+    assert strategy.count(plan, NO_MASKS, again) == expected
+
+
+@needs_device
+@pytest.mark.device
 def test_groups_with_too_many_embeddings_to_subtract_are_joined(context, always, monkeypatch):
     """What stands for all that is more cannot be subtracted from."""
     plan, graph = plan_of(SUMS["two triangles at a node"]), a_graph(1, relationships=16, types="R")
