@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ExtendStrategy"]
 
-_MOST_COMPILED = 64
+_MOST_COMPILED = 256
 _SHARE_FOR_KEPT = 1 / 16
 """Of the memory beside the graph."""
 

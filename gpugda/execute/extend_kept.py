@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KeptQueries", "KeptQuery"]
 
-_MOST_QUERIES = 32
+_MOST_QUERIES = 128
 
 
 @dataclass(slots=True, eq=False)
