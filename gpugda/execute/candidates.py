@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpugda.device.candidate_filter import FilterArrays
     from gpugda.execute.gpsm_run import Run
 
-__all__ = ["CandidateCounts", "Candidates", "CollectedCandidates", "MostCandidates"]
+__all__ = ["CandidateCounts", "Candidates", "CollectedCandidates", "ExpectedCandidates"]
 
 
 class CandidateCounts(Protocol):
@@ -27,17 +27,17 @@ class CandidateCounts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class MostCandidates:
-    """Of a query that was not filtered.
+class ExpectedCandidates:
+    """Of a query that was not filtered, but made of one that was.
 
     Args:
-        counts: Not less than candidates by position of the query node.
+        counts: By position of the query node.
     """
 
     counts: Sequence[int]
 
     def count(self, position: int) -> int:
-        """Number of a query node's candidates, at most."""
+        """Number of a query node's candidates, about."""
         return self.counts[position]
 
 

@@ -32,7 +32,7 @@ def find_factors(
     Args:
         bound: The query.
         masks: What predicates leave.
-        counts: Candidates of each query node, at most.
+        counts: Candidates of each query node.
         grouped: Query nodes that are grouped by.
         meetings: Of the query. Relationships that cannot meet differ in any case.
     """

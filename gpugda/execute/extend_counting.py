@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
-from gpugda.execute.candidates import MostCandidates
+from gpugda.execute.candidates import ExpectedCandidates
 from gpugda.execute.cycles import find_cycle
 from gpugda.execute.extend_branches import WORTH_PAIRING, branch_cost, split_off
 from gpugda.execute.extend_components import find_factors
@@ -180,7 +180,7 @@ class _Counting:
             part.bound,
             self._graph,
             part.masks,
-            MostCandidates(part.counts),
+            ExpectedCandidates(part.counts),
             is_cpu=self._is_cpu,
             nested=self._nested + 1,
         )

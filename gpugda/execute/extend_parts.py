@@ -24,7 +24,7 @@ class Part:
     Args:
         bound: The query.
         masks: Of its predicates.
-        counts: Of each query node, so many candidates at most.
+        counts: Of each query node, about how many candidates.
         grouped: The query nodes that the whole query's are grouped by, in their order, as far as
             they are in this one.
         way: Found before its candidates were.

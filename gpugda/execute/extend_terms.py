@@ -83,7 +83,7 @@ def find_terms(
         bound: The query.
         graph: What it is asked of.
         masks: What predicates leave; no comparisons.
-        counts: Candidates of each query node, at most.
+        counts: Candidates of each query node.
         grouped: Query nodes that are grouped by.
         meetings: Of the query.
         loosened: The pairs, of `clashing_pairs`.
