@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gpugda.query.ast import Expression
     from gpugda.query.query_graph import Query
 
@@ -163,21 +166,25 @@ class PlanStep:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, in which there is no place for a cached property
 class Plan:
     """How a query will be answered on one data graph.
 
     Args:
         bound: What is to be found.
-        steps: The matching order as estimated; strategies that count candidates first may take
-            another.
+        find_steps: Finds the steps when they are asked for: strategies do without.
         strategy: Name of the strategy.
         warnings: Sentences for the user, such as a cross product of unconnected parts.
         strategy_reason: One sentence: why this strategy; empty where there is nothing to say.
     """
 
     bound: BoundQuery
-    steps: tuple[PlanStep, ...]
+    find_steps: Callable[[BoundQuery], tuple[PlanStep, ...]] = field(repr=False)
     strategy: str
     warnings: tuple[str, ...] = ()
     strategy_reason: str = ""
+
+    @cached_property
+    def steps(self) -> tuple[PlanStep, ...]:
+        """The matching order as estimated; strategies count candidates and may take another."""
+        return self.find_steps(self.bound)
