@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -113,7 +113,8 @@ def _components(bound: BoundQuery, leaves: Collection[int]) -> list[list[int]]:
     group = list(range(len(bound.nodes)))
     for each in bound.relationships:
         old, new = group[each.source], group[each.target]
-        group = [new if number == old else number for number in group]
+        if old != new:
+            group = [new if number == old else number for number in group]
     components = (
         [node for node, number in enumerate(group) if number == wanted and node not in leaves]
         for wanted in dict.fromkeys(group)
@@ -137,15 +138,17 @@ class _Estimate:
         leaves: Collection[int],
     ) -> None:
         self._counts = [node_count(node) for node in range(len(bound.nodes))]
-        # Of each node its neighbours, and how many of them a candidate has in the mean.
-        self._adjacent: list[list[tuple[int, float]]] = [[] for _ in bound.nodes]
+        # Of each node its neighbours, how many of them a candidate has in the mean, and which
+        # share of all.
+        self._adjacent: list[list[tuple[int, float, float]]] = [[] for _ in bound.nodes]
         left_out = set(leaves)
         for each in bound.relationships:
             ends = (each.source, each.target)
             if each.source != each.target and left_out.isdisjoint(ends):
                 for node, other in (ends, ends[::-1]):
-                    self._adjacent[node].append((other, growth(each.position, node)))
-
+                    neighbours = growth(each.position, node)
+                    share = neighbours / (self._counts[other] or 1)
+                    self._adjacent[node].append((other, neighbours, share))
         # Of each node those that it is compared with, and which share of all pairs passes.
         self._compared: list[list[tuple[int, float]]] = [[] for _ in bound.nodes]
         self._has_comparisons = False
@@ -158,24 +161,34 @@ class _Estimate:
             self._compared[right.position].append((left.position, comparison.selectivity))
 
     def best(self, component: list[int]) -> _Ordered:
-        starts = sorted(component, key=lambda node: (self._counts[node], node))
-        return min(
-            (self._from(start, component) for start in starts[:_MOST_STARTS]),
-            key=lambda each: each.cost,
-        )
+        first, *others = sorted(component, key=lambda node: (self._counts[node], node))
+        best = self._from(first, component)
+        for start in others[: _MOST_STARTS - 1]:
+            best = self._from(start, component, best) or best
+        return best
 
-    def _from(self, start: int, component: list[int]) -> _Ordered:
+    @overload
+    def _from(self, start: int, component: list[int]) -> _Ordered: ...
+
+    @overload
+    def _from(self, start: int, component: list[int], best: _Ordered) -> _Ordered | None: ...
+
+    def _from(
+        self, start: int, component: list[int], best: _Ordered | None = None
+    ) -> _Ordered | None:
+        """The order that begins there; None as soon as it is no cheaper than the best one."""
         order, rows = [start], float(self._counts[start])
         cost = rows
         # Rows per row but those that cost much are late, pairs per row, rows per row, node.
         choices: dict[int, tuple[float, float, float, int]] = {}
         reached = {start}
         while len(order) < len(component):
-            for other, growth in self._adjacent[order[-1]]:
+            for other, growth, share in self._adjacent[order[-1]]:
                 if other not in reached:
-                    count = self._counts[other] or 1
-                    _, fewest, factor, _ = choices.get(other, (0.0, growth, float(count), other))
-                    fewest, factor = min(fewest, growth), factor * (growth / count)
+                    known = choices.get(other)
+                    fewest = growth if known is None else min(known[1], growth)
+                    factor = (self._counts[other] or 1.0) if known is None else known[2]
+                    factor *= share
                     # Of equal growth, the node on which more hangs comes first.
                     choices[other] = factor + fewest * 1e-3, fewest, factor, other
             offers: Iterable[tuple[float, float, float, int]] = choices.values()
@@ -183,6 +196,8 @@ class _Estimate:
                 offers = [self._compared_with(each, reached) for each in offers]
             _, pairs, factor, node = min(offers)
             cost += rows * (pairs + factor)
+            if best is not None and not cost < best.cost:
+                return None
             rows *= factor
             order.append(node)
             reached.add(node)
