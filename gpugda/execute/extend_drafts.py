@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from gpugda.device.extend import MOST_LINKS
 from gpugda.execute.comparisons import with_implied
 from gpugda.execute.extend_tests import most_parallel
-from gpugda.execute.gpsm_steps import Variable
+from gpugda.execute.variables import Variable, node_variable, relationship_variable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence, Set
@@ -64,9 +64,9 @@ class Draft:
 
     def added(self) -> list[Variable]:
         """Node first, then the relationships that are bound."""
-        added = [Variable(False, each) for each in self.links if each in self.bound]
+        added = [relationship_variable(each) for each in self.links if each in self.bound]
         if self.kind not in (ExtendKind.CLOSE, ExtendKind.PRUNE):
-            added.insert(0, Variable(True, self.position))
+            added.insert(0, node_variable(self.position))
         return added
 
 

@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.execute.comparisons import never_same
-from gpugda.execute.gpsm_steps import Variable
+from gpugda.execute.variables import Variable, node_variable, relationship_variable
 from gpugda.plan.plan import LabelOp
 
 if TYPE_CHECKING:
@@ -80,9 +80,11 @@ def variable_tests(
             a, b = relationships[left], relationships[right]
             turns = meetings.turns(a, b)
             if turns and meetings.are_single(a, b):
-                tests.extend(_not_both(*pairs) for pairs in turns)
+                for first, second in turns:
+                    tests.append(_not_both(first, second))
             elif turns:
-                tests.append(VariableTest(Variable(False, left), Variable(False, right), False))
+                variables = relationship_variable(left), relationship_variable(right)
+                tests.append(VariableTest(*variables, False))
     return tests
 
 
@@ -90,16 +92,11 @@ def _not_both(first: _Pair, second: _Pair) -> VariableTest:
     """Not all of these query nodes are pair by pair the same data node."""
     if first[0] == first[1]:
         first, second = second, first
-    left, right = _node(first[0]), _node(first[1])
+    left, right = node_variable(first[0]), node_variable(first[1])
     if second[0] == second[1]:
         return VariableTest(left, right, False)  # never apart if these are one, too
-    return VariableTest(left, right, False, (_node(second[0]), _node(second[1])))
-
-
-# Two for each of hundreds of tests would take longer to make than to look up.
-@lru_cache(maxsize=256)
-def _node(position: int) -> Variable:
-    return Variable(True, position)
+    others = node_variable(second[0]), node_variable(second[1])
+    return VariableTest(left, right, False, others)
 
 
 # ------------------------------------------------------------------ can they be the same at all?
@@ -148,10 +145,15 @@ class Meetings:
         """
         if self._types[a.position].isdisjoint(self._types[b.position]):
             return []
-        turns = [((a.source, b.source), (a.target, b.target))]
+        turns = []
+        starts, ends = (a.source, b.source), (a.target, b.target)
+        if self._may_be_same(starts, ends):
+            turns.append((starts, ends))
         if not (a.directed and b.directed):
-            turns.append(((a.source, b.target), (a.target, b.source)))
-        return [pairs for pairs in turns if self._may_be_same(*pairs)]
+            starts, ends = (a.source, b.target), (a.target, b.source)
+            if self._may_be_same(starts, ends):
+                turns.append((starts, ends))
+        return turns
 
     def are_single(self, a: BoundRelationship, b: BoundRelationship) -> bool:
         """Do their nodes decide whether they are the same?"""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpugda.execute.comparisons import Comparison
 from gpugda.execute.extend_drafts import Draft, ExtendKind
 from gpugda.execute.extend_tests import is_single, type_ids
-from gpugda.execute.gpsm_steps import Variable
+from gpugda.execute.variables import Variable, node_variable
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -122,7 +122,7 @@ class StepWays:
 
 def _what_tests_say(draft: Draft) -> tuple[bool, bool]:
     """Do they all speak of the added node? Or else of relationships that differ, too?"""
-    node, links = Variable(True, draft.position), draft.links
+    node, links = node_variable(draft.position), draft.links
     only_nodes = True
     for test in draft.tests:
         if not _excludes_nodes(test, node):
