@@ -76,12 +76,11 @@ def type_ids(types: ast.LabelExpression | None, table: NameTable) -> tuple[int, 
     if types is None:
         return None
     if isinstance(types, ast.LabelName):
-        found = {table.get(types.name)} - {None}
+        only = table.get(types.name)
+        found = () if only is None else (only,)
     else:
-        found = {i for i, name in enumerate(table.names) if _fits(types, name)}
-    return (
-        None if len(found) == len(table) > 0 else tuple(sorted(i for i in found if i is not None))
-    )
+        found = tuple([i for i, name in enumerate(table.names) if _fits(types, name)])
+    return None if len(found) == len(table) > 0 else found
 
 
 def _fits(types: ast.LabelExpression, name: str) -> bool:
