@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpugda.device.hub_bitmaps import NO_HUBS
 from gpugda.device.program import GRAPH, get_kernel
@@ -53,8 +53,7 @@ class LinkFlags:
     LOOPS = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A query relationship between the added node and a node of the row, seen from the latter.
 
     Args:
@@ -76,8 +75,7 @@ class Link:
     flags: int
 
 
-@dataclass(frozen=True, slots=True)
-class Test:
+class Test(NamedTuple):
     """Two values of a row must be equal or differ; with a second pair, not both may be equal.
 
     A value is an old column, the old width for the added node, or the old width + 1 + l for the
@@ -111,8 +109,7 @@ class KeyTest:
     right_place: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Extension:
+class Extension(NamedTuple):
     """One step in terms of columns.
 
     Args:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.device.extend import MOST_LINKS
 from gpugda.execute.comparisons import with_implied
-from gpugda.execute.extend_tests import most_parallel
+from gpugda.execute.extend_tests import all_most_parallel
 from gpugda.execute.variables import Variable, node_variable, relationship_variable
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def make_drafts(
 
 class _Drafts:
     def __init__(self, bound: BoundQuery, graph: DataGraph, loops_seen: Set[int]) -> None:
-        self._parallel = [most_parallel(each, graph) for each in bound.relationships]
+        self._parallel = all_most_parallel(bound.relationships, graph)
         self._at: list[list[BoundRelationship]] = [[] for _ in bound.nodes]
         self._loops: list[list[int]] = [[] for _ in bound.nodes]
         for each in bound.relationships:

@@ -127,10 +127,12 @@ class _Compiler:
         self._tests = variable_tests(bound, graph, masks.comparisons)
         self._wanted = {Variable(True, each) for each in wanted.nodes}
         self._wanted |= {Variable(False, each) for each in wanted.relationships}
-        tests: list[VariableTest | Comparison] = [*self._tests, *masks.comparisons]
-        tested = {each for test in tests for each in test.variables() if not each.is_node}
-        self._known = {each.position for each in self._wanted | tested if not each.is_node}
-        self._key_places = key_places(masks.keys)
+        tested = self._wanted.union(*(each.variables() for each in masks.comparisons))
+        for test in self._tests:
+            if not test.left.is_node:
+                tested.update(test.variables())
+        self._known = {each.position for each in tested if not each.is_node}
+        self._key_places = key_places(masks.keys) if masks.keys else []
         self._slots = {position: slot for slot, position in enumerate(masks.relationships)}
         self._ways = StepWays(bound, graph, masks, self._known, by_rows=by_rows)
         self._has_one_type = len(graph.types) <= 1
@@ -228,7 +230,7 @@ class _Compiler:
         old: tuple[Variable, ...],
         needed: set[Variable],
     ) -> ExtendStep:
-        kept = tuple(number for number, variable in enumerate(old) if variable in needed)
+        kept = tuple([number for number, variable in enumerate(old) if variable in needed])
         variables = [old[number] for number in kept]
         added: dict[Variable, int] = {}
         for variable in draft.added():
@@ -250,7 +252,7 @@ class _Compiler:
             draft.kind,
             draft.position,
             draft.links,
-            tuple(self._bound_end(draft, each) for each in draft.links),
+            tuple([self._bound_end(draft, each) for each in draft.links]),
             tuple(variables),
             kept,
             tests,
@@ -260,7 +262,7 @@ class _Compiler:
             ways.searched_only,
             draft.most_rows,
             ways.by_rows,
-            tuple(each.text for each in draft.tests if isinstance(each, Comparison) and each.text),
+            tuple([e.text for e in draft.tests if isinstance(e, Comparison) and e.text]),
         )
 
     def _places(self, draft: Draft, old: tuple[Variable, ...]) -> dict[Variable, int]:

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from gpugda.execute.comparisons import Comparison
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["Meetings", "VariableTest", "is_single", "most_parallel", "type_ids", "variable_tests"]
+__all__ = [
+    "Meetings",
+    "VariableTest",
+    "all_most_parallel",
+    "is_single",
+    "most_parallel",
+    "type_ids",
+    "variable_tests",
+]
 
 
 _Pair = tuple[int, int]
@@ -54,6 +62,16 @@ def most_parallel(each: BoundRelationship, graph: DataGraph) -> int:
     """How many relationships, at most, fit between two given nodes."""
     counts = graph.parallel_counts() if each.directed else graph.either_way_counts()
     return sum(counts) if each.types is None else sum([counts[kind] for kind in each.types])
+
+
+def all_most_parallel(relationships: Sequence[BoundRelationship], graph: DataGraph) -> list[int]:
+    """The same of each of many; most are alike."""
+    found: dict[tuple[tuple[int, ...] | None, bool], int] = {}
+    for each in relationships:
+        kind = each.types, each.directed
+        if kind not in found:
+            found[kind] = most_parallel(each, graph)
+    return [found[each.types, each.directed] for each in relationships]
 
 
 def is_single(each: BoundRelationship, graph: DataGraph) -> bool:
@@ -126,7 +144,7 @@ class Meetings:
                 self._set_apart(each.source, each.target)
         for nodes in never_same(comparisons):
             self._set_apart(min(nodes), max(nodes))
-        self._single = [is_single(each, graph) for each in bound.relationships]
+        self._single = [most == 1 for most in all_most_parallel(bound.relationships, graph)]
         never = any(others >> node & 1 for node, others in enumerate(self._differ))
         self.near = [0] * len(bound.relationships) if never else _near(bound, self._differ)
 
