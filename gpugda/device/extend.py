@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gpugda.device.hub_bitmaps import NO_HUBS
 from gpugda.device.program import GRAPH, get_kernel
 from gpugda.device.query_words import NONE
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +76,8 @@ class Link(NamedTuple):
     flags: int
 
 
-class Test(NamedTuple):
+@value(frozen=True, slots=True)
+class Test:
     """Two values of a row must be equal or differ; with a second pair, not both may be equal.
 
     A value is an old column, the old width for the added node, or the old width + 1 + l for the

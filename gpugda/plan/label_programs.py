@@ -77,7 +77,7 @@ def type_ids(types: ast.LabelExpression | None, table: NameTable) -> tuple[int, 
         return None
     if isinstance(types, ast.LabelName):
         only = table.get(types.name)
-        found = () if only is None else (only,)
+        found: tuple[int, ...] = () if only is None else (only,)
     else:
         found = tuple([i for i, name in enumerate(table.names) if _fits(types, name)])
     return None if len(found) == len(table) > 0 else found

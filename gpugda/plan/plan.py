@@ -7,6 +7,8 @@ from enum import Enum, StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpugda.types import value
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -40,7 +42,7 @@ class LabelOp(Enum):
     OR = 5
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DegreeNeed:
     """A node needs ``at_least`` relationships of these types in this direction.
 
@@ -57,7 +59,7 @@ class DegreeNeed:
     at_least: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class BoundNode:
     """A query node in terms of one data graph.
 
@@ -78,7 +80,7 @@ class BoundNode:
     cardinality: float
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class BoundRelationship:
     """A query relationship in terms of one data graph.
 
@@ -109,7 +111,7 @@ class RowTest(NamedTuple):
     equal: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class BoundQuery:
     """A query in terms of one data graph.
 
@@ -147,7 +149,7 @@ class StepKind(StrEnum):
     """Bind a query relationship whose both ends are bound."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PlanStep:
     """One step.
 
