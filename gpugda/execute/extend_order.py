@@ -19,25 +19,22 @@ _MOST_STARTS = 6
 """Starts that are tried per component: those with the fewest candidates."""
 
 
-@dataclass(frozen=True, slots=True)
 class Growth:
     """For `node_order`: the estimate for the whole graph, in proportion to the candidates left."""
 
-    bound: BoundQuery
-    candidates: CandidateCounts
+    def __init__(self, bound: BoundQuery, candidates: CandidateCounts) -> None:
+        self._relationships = bound.relationships
+        self._before = [max(each.cardinality, 1.0) for each in bound.nodes]
+        self._left = [
+            min(1.0, candidates.count(node) / before) for node, before in enumerate(self._before)
+        ]
 
     def __call__(self, position: int, end: int) -> float:
         """Mean number of fitting relationships of a candidate of this end."""
-        each = self.bound.relationships[position]
-        other = each.other_end(end)
-        return each.cardinality * self._left(other) / max(self.bound.nodes[end].cardinality, 1.0)
-
-    def _left(self, position: int) -> float:
-        before = max(self.bound.nodes[position].cardinality, 1.0)
-        return min(1.0, self.candidates.count(position) / before)
+        each = self._relationships[position]
+        return each.cardinality * self._left[each.other_end(end)] / self._before[end]
 
 
-@dataclass(frozen=True, slots=True)
 class MostGrowth:
     """What it is where degrees are uneven.
 
@@ -45,27 +42,40 @@ class MostGrowth:
     others were left out for; or nodes that are met along relationships have more than the mean.
     """
 
-    bound: BoundQuery
-    candidates: CandidateCounts
-    graph: DataGraph
+    def __init__(self, bound: BoundQuery, candidates: CandidateCounts, graph: DataGraph) -> None:
+        self._relationships = bound.relationships
+        self._counts = [max(candidates.count(node), 1) for node in range(len(bound.nodes))]
+        self._met = _GrowthOfMet(bound, graph)
 
     def __call__(self, position: int, end: int) -> float:
         """Fitting relationships of a candidate of this end."""
-        each = self.bound.relationships[position]
-        met = _growth_of_met(self.bound, self.graph, position, end)
-        return max(met, each.cardinality / max(self.candidates.count(end), 1))
+        each = self._relationships[position]
+        return max(self._met(position, end), each.cardinality / self._counts[end])
 
 
-def _growth_of_met(bound: BoundQuery, graph: DataGraph, position: int, end: int) -> float:
+class _GrowthOfMet:
     """Fitting relationships of a node that was met along one, by estimates of the plan."""
-    each = bound.relationships[position]
-    skew = max(
-        graph.skew(kind, outgoing=outgoing)
-        for kind in ((None,) if not each.types else each.types)
-        for outgoing in (True, False)
-        if not each.directed or outgoing == (each.source == end)
-    )
-    return skew * each.cardinality / max(bound.nodes[end].cardinality, 1.0)
+
+    def __init__(self, bound: BoundQuery, graph: DataGraph) -> None:
+        self._bound = bound
+        self._graph = graph
+        self._skews: dict[tuple[tuple[int, ...] | None, bool | None], float] = {}
+
+    def __call__(self, position: int, end: int) -> float:
+        each = self._bound.relationships[position]
+        kind = each.types, each.source == end if each.directed else None
+        skew = self._skews.get(kind)
+        if skew is None:
+            skew = self._skews[kind] = self._skew(*kind)
+        return skew * each.cardinality / max(self._bound.nodes[end].cardinality, 1.0)
+
+    def _skew(self, types: tuple[int, ...] | None, outgoing: bool | None) -> float:
+        """Of the lists that are followed; ``outgoing``: None for both ways."""
+        return max(
+            self._graph.skew(kind, outgoing=way)
+            for kind in types or (None,)
+            for way in ((True, False) if outgoing is None else (outgoing,))
+        )
 
 
 def node_order(
@@ -101,10 +111,7 @@ def join_cost(bound: BoundQuery, graph: DataGraph, leaves: Collection[int] = ())
         graph: Says how uneven degrees are.
         leaves: Query nodes with one relationship that are not to be added.
     """
-
-    def growth(position: int, end: int) -> float:
-        return _growth_of_met(bound, graph, position, end)
-
+    growth = _GrowthOfMet(bound, graph)
     estimate = _Estimate(bound, lambda node: bound.nodes[node].cardinality, growth, leaves)
     return sum(estimate.best(component).cost for component in _components(bound, leaves))
 
