@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,8 +100,8 @@ def _checked(run: Run, arrays: FilterArrays, rows: int) -> tuple[DeviceArray, li
 
 
 def _lists(nodes: DeviceArray, counts: list[int]) -> dict[int, tuple[DeviceArray, int]]:
-    firsts = np.cumsum([0, *counts]).tolist()
-    return {row: (nodes, first) for row, first in enumerate(firsts[:-1])}
+    firsts = accumulate(counts, initial=0)
+    return {row: (nodes, first) for row, first in zip(range(len(counts)), firsts, strict=False)}
 
 
 def _candidates(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -190,10 +191,9 @@ def encode_query(
         for number, level in enumerate(levels)
         for position in level
     ]
-    firsts = np.cumsum([0, *map(len, levels)]).tolist()
     return Encoding(
         rows,
-        tuple(firsts),
+        tuple(accumulate(map(len, levels), initial=0)),
         write_query(query_rows),
         _joined(list(node_masks.values())),
         _joined(list(masks.relationships.values())),
