@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gpugda.data.data_graph import DataGraph
 from gpugda.errors import MemoryLimitError
 from gpugda.execute.embeddings import Embeddings, Masks, StrategyReport, Wanted
+from gpugda.plan.matching_order import matching_order
 from gpugda.plan.plan import (
     BoundNode,
     BoundQuery,
@@ -82,7 +83,7 @@ def make_plan(
     )
     query: Any = None
     bound = BoundQuery(query, bound_nodes, bound_relationships, (*distinct, *tests), (), ())
-    return Plan(bound, (), "gpsm")
+    return Plan(bound, matching_order, "gpsm")
 
 
 def with_no_rows(plan: Plan) -> Plan:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpugda.device.hub_bitmaps import NO_HUBS
 from gpugda.device.program import GRAPH, get_kernel
 from gpugda.device.query_words import NONE
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,8 +54,7 @@ class LinkFlags:
     LOOPS = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A query relationship between the added node and a node of the row, seen from the latter.
 
     Args:
@@ -76,7 +76,7 @@ class Link:
     flags: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Test:
     """Two values of a row must be equal or differ; with a second pair, not both may be equal.
 
@@ -111,8 +111,7 @@ class KeyTest:
     right_place: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Extension:
+class Extension(NamedTuple):
     """One step in terms of columns.
 
     Args:

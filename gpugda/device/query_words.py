@@ -53,8 +53,7 @@ class Adjacency(NamedTuple):
     types: tuple[int, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class QueryRow:
+class QueryRow(NamedTuple):
     """A query node, at its row of the matrix of candidates.
 
     Args:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from gpugda.device.extend import MOST_LINKS
 from gpugda.execute.comparisons import with_implied
-from gpugda.execute.extend_tests import most_parallel
-from gpugda.execute.gpsm_steps import Variable
+from gpugda.execute.extend_tests import all_most_parallel
+from gpugda.execute.variables import Variable, node_variable, relationship_variable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence, Set
@@ -64,9 +64,9 @@ class Draft:
 
     def added(self) -> list[Variable]:
         """Node first, then the relationships that are bound."""
-        added = [Variable(False, each) for each in self.links if each in self.bound]
+        added = [relationship_variable(each) for each in self.links if each in self.bound]
         if self.kind not in (ExtendKind.CLOSE, ExtendKind.PRUNE):
-            added.insert(0, Variable(True, self.position))
+            added.insert(0, node_variable(self.position))
         return added
 
 
@@ -105,7 +105,7 @@ def make_drafts(
 
 class _Drafts:
     def __init__(self, bound: BoundQuery, graph: DataGraph, loops_seen: Set[int]) -> None:
-        self._parallel = [most_parallel(each, graph) for each in bound.relationships]
+        self._parallel = all_most_parallel(bound.relationships, graph)
         self._at: list[list[BoundRelationship]] = [[] for _ in bound.nodes]
         self._loops: list[list[int]] = [[] for _ in bound.nodes]
         for each in bound.relationships:

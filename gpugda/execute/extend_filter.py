@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +11,6 @@ from gpugda.device.candidate_filter import Batch
 from gpugda.execute.candidate_estimates import SMALL
 from gpugda.execute.candidates import Candidates
 from gpugda.execute.gpsm_filter import encode_filter, explore_candidates
-from gpugda.execute.gpsm_query import exploring_looks
 
 if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray
@@ -55,7 +55,7 @@ def filter_for_extension(
     """
     explores = explore and bool(bound.relationships)
     arrays, encoding = encode_filter(run, bound, masks, explores=explores)
-    if small is not None and _is_small(run, arrays, encoding, bound, explores=explores):
+    if small is not None and _is_small(run, arrays, encoding, explores=explores):
         outcome = small.filter_all(
             run.workspace,
             arrays,
@@ -78,16 +78,13 @@ def filter_for_extension(
     return _candidates(arrays, encoding, matrix, counts, {}, explored=False)
 
 
-def _is_small(
-    run: Run, arrays: FilterArrays, encoding: Encoding, bound: BoundQuery, *, explores: bool
-) -> bool:
+def _is_small(run: Run, arrays: FilterArrays, encoding: Encoding, *, explores: bool) -> bool:
     words = len(encoding.rows) * arrays.words
     needed = 4 * (2 * words + _MOST_LISTED)
     most = _MOST_EXPLORED_WORDS if explores else _MOST_WORDS
     if words > most or needed * _ARRAYS_AT_LEAST > run.workspace.available:
         return False
-    looks = exploring_looks(bound) if explores else 0.0
-    return encoding.looks + looks <= SMALL
+    return encoding.looks <= SMALL
 
 
 def _checked(run: Run, arrays: FilterArrays, rows: int) -> tuple[DeviceArray, list[int]]:
@@ -103,8 +100,8 @@ def _checked(run: Run, arrays: FilterArrays, rows: int) -> tuple[DeviceArray, li
 
 
 def _lists(nodes: DeviceArray, counts: list[int]) -> dict[int, tuple[DeviceArray, int]]:
-    firsts = np.cumsum([0, *counts]).tolist()
-    return {row: (nodes, first) for row, first in enumerate(firsts[:-1])}
+    firsts = accumulate(counts, initial=0)
+    return {row: (nodes, first) for row, first in zip(range(len(counts)), firsts, strict=False)}
 
 
 def _candidates(

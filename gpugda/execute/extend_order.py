@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -19,25 +19,22 @@ _MOST_STARTS = 6
 """Starts that are tried per component: those with the fewest candidates."""
 
 
-@dataclass(frozen=True, slots=True)
 class Growth:
     """For `node_order`: the estimate for the whole graph, in proportion to the candidates left."""
 
-    bound: BoundQuery
-    candidates: CandidateCounts
+    def __init__(self, bound: BoundQuery, candidates: CandidateCounts) -> None:
+        self._relationships = bound.relationships
+        self._before = [max(each.cardinality, 1.0) for each in bound.nodes]
+        self._left = [
+            min(1.0, candidates.count(node) / before) for node, before in enumerate(self._before)
+        ]
 
     def __call__(self, position: int, end: int) -> float:
         """Mean number of fitting relationships of a candidate of this end."""
-        each = self.bound.relationships[position]
-        other = each.other_end(end)
-        return each.cardinality * self._left(other) / max(self.bound.nodes[end].cardinality, 1.0)
-
-    def _left(self, position: int) -> float:
-        before = max(self.bound.nodes[position].cardinality, 1.0)
-        return min(1.0, self.candidates.count(position) / before)
+        each = self._relationships[position]
+        return each.cardinality * self._left[each.other_end(end)] / self._before[end]
 
 
-@dataclass(frozen=True, slots=True)
 class MostGrowth:
     """What it is where degrees are uneven.
 
@@ -45,27 +42,40 @@ class MostGrowth:
     others were left out for; or nodes that are met along relationships have more than the mean.
     """
 
-    bound: BoundQuery
-    candidates: CandidateCounts
-    graph: DataGraph
+    def __init__(self, bound: BoundQuery, candidates: CandidateCounts, graph: DataGraph) -> None:
+        self._relationships = bound.relationships
+        self._counts = [max(candidates.count(node), 1) for node in range(len(bound.nodes))]
+        self._met = _GrowthOfMet(bound, graph)
 
     def __call__(self, position: int, end: int) -> float:
         """Fitting relationships of a candidate of this end."""
-        each = self.bound.relationships[position]
-        met = _growth_of_met(self.bound, self.graph, position, end)
-        return max(met, each.cardinality / max(self.candidates.count(end), 1))
+        each = self._relationships[position]
+        return max(self._met(position, end), each.cardinality / self._counts[end])
 
 
-def _growth_of_met(bound: BoundQuery, graph: DataGraph, position: int, end: int) -> float:
+class _GrowthOfMet:
     """Fitting relationships of a node that was met along one, by estimates of the plan."""
-    each = bound.relationships[position]
-    skew = max(
-        graph.skew(kind, outgoing=outgoing)
-        for kind in ((None,) if not each.types else each.types)
-        for outgoing in (True, False)
-        if not each.directed or outgoing == (each.source == end)
-    )
-    return skew * each.cardinality / max(bound.nodes[end].cardinality, 1.0)
+
+    def __init__(self, bound: BoundQuery, graph: DataGraph) -> None:
+        self._bound = bound
+        self._graph = graph
+        self._skews: dict[tuple[tuple[int, ...] | None, bool | None], float] = {}
+
+    def __call__(self, position: int, end: int) -> float:
+        each = self._bound.relationships[position]
+        kind = each.types, each.source == end if each.directed else None
+        skew = self._skews.get(kind)
+        if skew is None:
+            skew = self._skews[kind] = self._skew(*kind)
+        return skew * each.cardinality / max(self._bound.nodes[end].cardinality, 1.0)
+
+    def _skew(self, types: tuple[int, ...] | None, outgoing: bool | None) -> float:
+        """Of the lists that are followed; ``outgoing``: None for both ways."""
+        return max(
+            self._graph.skew(kind, outgoing=way)
+            for kind in types or (None,)
+            for way in ((True, False) if outgoing is None else (outgoing,))
+        )
 
 
 def node_order(
@@ -101,10 +111,7 @@ def join_cost(bound: BoundQuery, graph: DataGraph, leaves: Collection[int] = ())
         graph: Says how uneven degrees are.
         leaves: Query nodes with one relationship that are not to be added.
     """
-
-    def growth(position: int, end: int) -> float:
-        return _growth_of_met(bound, graph, position, end)
-
+    growth = _GrowthOfMet(bound, graph)
     estimate = _Estimate(bound, lambda node: bound.nodes[node].cardinality, growth, leaves)
     return sum(estimate.best(component).cost for component in _components(bound, leaves))
 
@@ -113,7 +120,8 @@ def _components(bound: BoundQuery, leaves: Collection[int]) -> list[list[int]]:
     group = list(range(len(bound.nodes)))
     for each in bound.relationships:
         old, new = group[each.source], group[each.target]
-        group = [new if number == old else number for number in group]
+        if old != new:
+            group = [new if number == old else number for number in group]
     components = (
         [node for node, number in enumerate(group) if number == wanted and node not in leaves]
         for wanted in dict.fromkeys(group)
@@ -137,15 +145,17 @@ class _Estimate:
         leaves: Collection[int],
     ) -> None:
         self._counts = [node_count(node) for node in range(len(bound.nodes))]
-        # Of each node its neighbours, and how many of them a candidate has in the mean.
-        self._adjacent: list[list[tuple[int, float]]] = [[] for _ in bound.nodes]
+        # Of each node its neighbours, how many of them a candidate has in the mean, and which
+        # share of all.
+        self._adjacent: list[list[tuple[int, float, float]]] = [[] for _ in bound.nodes]
         left_out = set(leaves)
         for each in bound.relationships:
             ends = (each.source, each.target)
             if each.source != each.target and left_out.isdisjoint(ends):
                 for node, other in (ends, ends[::-1]):
-                    self._adjacent[node].append((other, growth(each.position, node)))
-
+                    neighbours = growth(each.position, node)
+                    share = neighbours / (self._counts[other] or 1)
+                    self._adjacent[node].append((other, neighbours, share))
         # Of each node those that it is compared with, and which share of all pairs passes.
         self._compared: list[list[tuple[int, float]]] = [[] for _ in bound.nodes]
         self._has_comparisons = False
@@ -158,24 +168,34 @@ class _Estimate:
             self._compared[right.position].append((left.position, comparison.selectivity))
 
     def best(self, component: list[int]) -> _Ordered:
-        starts = sorted(component, key=lambda node: (self._counts[node], node))
-        return min(
-            (self._from(start, component) for start in starts[:_MOST_STARTS]),
-            key=lambda each: each.cost,
-        )
+        first, *others = sorted(component, key=lambda node: (self._counts[node], node))
+        best = self._from(first, component)
+        for start in others[: _MOST_STARTS - 1]:
+            best = self._from(start, component, best) or best
+        return best
 
-    def _from(self, start: int, component: list[int]) -> _Ordered:
+    @overload
+    def _from(self, start: int, component: list[int]) -> _Ordered: ...
+
+    @overload
+    def _from(self, start: int, component: list[int], best: _Ordered) -> _Ordered | None: ...
+
+    def _from(
+        self, start: int, component: list[int], best: _Ordered | None = None
+    ) -> _Ordered | None:
+        """The order that begins there; None as soon as it is no cheaper than the best one."""
         order, rows = [start], float(self._counts[start])
         cost = rows
         # Rows per row but those that cost much are late, pairs per row, rows per row, node.
         choices: dict[int, tuple[float, float, float, int]] = {}
         reached = {start}
         while len(order) < len(component):
-            for other, growth in self._adjacent[order[-1]]:
+            for other, growth, share in self._adjacent[order[-1]]:
                 if other not in reached:
-                    count = self._counts[other] or 1
-                    _, fewest, factor, _ = choices.get(other, (0.0, growth, float(count), other))
-                    fewest, factor = min(fewest, growth), factor * (growth / count)
+                    known = choices.get(other)
+                    fewest = growth if known is None else min(known[1], growth)
+                    factor = (self._counts[other] or 1.0) if known is None else known[2]
+                    factor *= share
                     # Of equal growth, the node on which more hangs comes first.
                     choices[other] = factor + fewest * 1e-3, fewest, factor, other
             offers: Iterable[tuple[float, float, float, int]] = choices.values()
@@ -183,6 +203,8 @@ class _Estimate:
                 offers = [self._compared_with(each, reached) for each in offers]
             _, pairs, factor, node = min(offers)
             cost += rows * (pairs + factor)
+            if best is not None and not cost < best.cost:
+                return None
             rows *= factor
             order.append(node)
             reached.add(node)

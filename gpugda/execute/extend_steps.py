@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.device.extend import Extension, KeyTest, Link, LinkFlags, Test
 from gpugda.execute.comparisons import Comparison, key_places
@@ -11,7 +10,7 @@ from gpugda.execute.cycles import Cycle, find_cycle
 from gpugda.execute.extend_drafts import Draft, ExtendKind, make_drafts
 from gpugda.execute.extend_tests import type_ids, variable_tests
 from gpugda.execute.extend_ways import WITH_NODE, StepWays
-from gpugda.execute.gpsm_steps import Variable
+from gpugda.execute.variables import Variable, node_variable, relationship_variable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["ExtendStep", "compile_extensions"]
 
 
-@dataclass(frozen=True, slots=True)
-class ExtendStep:
+class ExtendStep(NamedTuple):
     """One step in terms of columns.
 
     Args:
@@ -129,12 +127,15 @@ class _Compiler:
         self._tests = variable_tests(bound, graph, masks.comparisons)
         self._wanted = {Variable(True, each) for each in wanted.nodes}
         self._wanted |= {Variable(False, each) for each in wanted.relationships}
-        tests: list[VariableTest | Comparison] = [*self._tests, *masks.comparisons]
-        tested = {each for test in tests for each in test.variables() if not each.is_node}
-        self._known = {each.position for each in self._wanted | tested if not each.is_node}
-        self._key_places = key_places(masks.keys)
+        tested = self._wanted.union(*(each.variables() for each in masks.comparisons))
+        for test in self._tests:
+            if not test.left.is_node:
+                tested.update(test.variables())
+        self._known = {each.position for each in tested if not each.is_node}
+        self._key_places = key_places(masks.keys) if masks.keys else []
         self._slots = {position: slot for slot, position in enumerate(masks.relationships)}
         self._ways = StepWays(bound, graph, masks, self._known, by_rows=by_rows)
+        self._has_one_type = len(graph.types) <= 1
 
     def steps(
         self, order: Sequence[int], *, counting: bool, weighed: Collection[int], explored: bool
@@ -155,19 +156,22 @@ class _Compiler:
             for draft in drafts:
                 self._sort_links(draft, place)
         ways = [self._ways_of(draft) for draft in drafts]
+        ends = [self._ends(draft, its) for draft, its in zip(drafts, ways, strict=True)]
         needed = set(self._wanted)
         needed_after: list[set[Variable]] = []
-        for draft, its_ways in zip(reversed(drafts), reversed(ways), strict=True):
+        for draft, its_ends in zip(reversed(drafts), reversed(ends), strict=True):
             needed_after.append(set(needed))
-            needed |= self._reads(draft, its_ways)
+            needed.update(its_ends)
+            self._add_reads(draft, needed)
         steps: list[ExtendStep] = []
         columns: tuple[Variable, ...] = ()
-        for draft, its_ways, needs in zip(drafts, ways, reversed(needed_after), strict=True):
-            steps.append(self._compile(draft, its_ways, columns, needs))
+        all_needs = reversed(needed_after)
+        for draft, its_ways, its_ends, needs in zip(drafts, ways, ends, all_needs, strict=True):
+            steps.append(self._compile(draft, its_ways, its_ends, columns, needs))
             columns = steps[-1].variables
         if counting and self._by_rows:
             cycle = find_cycle(self._bound, self._graph, self._masks, self._rows, order[0])
-            steps[-1] = replace(steps[-1], cycle=cycle)
+            steps[-1] = steps[-1]._replace(cycle=cycle)
         return tuple(steps)
 
     def _ways_of(self, draft: Draft) -> Ways:
@@ -189,13 +193,14 @@ class _Compiler:
             and each.position not in self._known
         )
 
-    def _reads(self, draft: Draft, ways: Ways) -> set[Variable]:
-        """Variables that must be bound before or by this step."""
-        reads: set[Variable] = set().union(*(test.variables() for test in draft.tests))
+    def _add_reads(self, draft: Draft, needed: set[Variable]) -> None:
+        """Adds what must be bound before or by this step for its tests and links."""
+        for test in draft.tests:
+            needed.update(test.variables())
         for position in draft.links:
             each = self._bound.relationships[position]
-            reads |= {Variable(True, each.source), Variable(True, each.target)}
-        return reads.union(self._ends(draft, ways))
+            needed.add(node_variable(each.source))
+            needed.add(node_variable(each.target))
 
     def _sort_links(self, draft: Draft, place: Mapping[int, int]) -> None:
         """In the order in which their nodes are bound: the last changes fastest."""
@@ -210,27 +215,34 @@ class _Compiler:
         old = [
             self._bound.relationships[each.position]
             for test in draft.tests
-            if not isinstance(test, Comparison)
+            if not isinstance(test, Comparison) and not test.left.is_node
             for each in (test.left, test.right)
-            if not each.is_node and each.position not in draft.links
+            if each.position not in draft.links
         ]
-        return [Variable(True, end) for each in old for end in (each.source, each.target)]
+        return [node_variable(end) for each in old for end in (each.source, each.target)]
 
     # ------------------------------------------------------------------ columns
     def _compile(
-        self, draft: Draft, ways: Ways, old: tuple[Variable, ...], needed: set[Variable]
+        self,
+        draft: Draft,
+        ways: Ways,
+        ends: Sequence[Variable],
+        old: tuple[Variable, ...],
+        needed: set[Variable],
     ) -> ExtendStep:
-        kept = tuple(number for number, variable in enumerate(old) if variable in needed)
+        kept = tuple([number for number, variable in enumerate(old) if variable in needed])
         variables = [old[number] for number in kept]
         added: dict[Variable, int] = {}
         for variable in draft.added():
             if variable in needed:
                 added[variable] = len(variables)
                 variables.append(variable)
-        tests, early = self._columns_of(draft, old)
-        node_column = added.get(Variable(True, draft.position))
+        place = self._places(draft, old)
+        tests, early = self._columns_of(draft, place, len(old))
+        node_column = added.get(node_variable(draft.position))
         if draft.links:
-            extension = self._extension(draft, ways, old, kept, added, tests, early)
+            tested = kept, tests, early
+            extension = self._extension(draft, ways, place, added, ends, *tested)
         elif draft.kind is ExtendKind.NODES:
             row = self._rows[draft.position]
             extension = Extension(row, node_column, None, kept, (), ())
@@ -240,7 +252,7 @@ class _Compiler:
             draft.kind,
             draft.position,
             draft.links,
-            tuple(self._bound_end(draft, each) for each in draft.links),
+            tuple([self._bound_end(draft, each) for each in draft.links]),
             tuple(variables),
             kept,
             tests,
@@ -250,25 +262,32 @@ class _Compiler:
             ways.searched_only,
             draft.most_rows,
             ways.by_rows,
-            tuple(each.text for each in draft.tests if isinstance(each, Comparison) and each.text),
+            tuple([e.text for e in draft.tests if isinstance(e, Comparison) and e.text]),
         )
 
-    def _columns_of(
-        self, draft: Draft, old: tuple[Variable, ...]
-    ) -> tuple[tuple[Test | KeyTest, ...], int]:
-        """The tests, and how many of them, the first ones, know no relationship of the step."""
+    def _places(self, draft: Draft, old: tuple[Variable, ...]) -> dict[Variable, int]:
+        """Of each variable that tests and links may name, the column; added ones follow the old."""
         place = {variable: number for number, variable in enumerate(old)}
         if draft.kind in WITH_NODE:
-            place[Variable(True, draft.position)] = len(old)
+            place[node_variable(draft.position)] = len(old)
         for number, position in enumerate(draft.links):
             if position in draft.bound:
-                place[Variable(False, position)] = len(old) + 1 + number
-        late = {Variable(False, position) for position in draft.links}
+                place[relationship_variable(position)] = len(old) + 1 + number
+        return place
+
+    def _columns_of(
+        self, draft: Draft, place: Mapping[Variable, int], width: int
+    ) -> tuple[tuple[Test | KeyTest, ...], int]:
+        """The tests, and how many of them, the first ones, know no relationship of the step.
+
+        ``width``: Number of old columns.
+        """
         before: list[Test | KeyTest] = []
         after: list[Test | KeyTest] = []
-        for test in draft.tests:
-            is_late = draft.kind is ExtendKind.CLOSE or test.left in late or test.right in late
-            (after if is_late else before).append(self._test(test, place))
+        for each in draft.tests:
+            test = self._test(each, place)
+            is_late = draft.kind is ExtendKind.CLOSE or test.left > width or test.right > width
+            (after if is_late else before).append(test)
         return (*before, *after), len(before)
 
     def _test(
@@ -286,29 +305,29 @@ class _Compiler:
         self,
         draft: Draft,
         ways: Ways,
-        old: tuple[Variable, ...],
-        kept: tuple[int, ...],
+        place: Mapping[Variable, int],
         added: Mapping[Variable, int],
+        ends: Sequence[Variable],
+        kept: tuple[int, ...],
         tests: tuple[Test | KeyTest, ...],
         early: int,
     ) -> Extension:
-        column = {variable: number for number, variable in enumerate(old)}
         is_close = draft.kind is ExtendKind.CLOSE
         links = []
         for position in draft.links:
             each = self._bound.relationships[position]
             start = self._bound_end(draft, position)
-            links.append(self._link(draft, ways, each, start, column, added))
+            links.append(self._link(draft, ways, each, start, place, added))
         other = self._bound.relationships[draft.position].target if is_close else None
         return Extension(
             candidate_row=None if is_close or ways.fits_all else self._rows[draft.position],
-            node_column=None if is_close else added.get(Variable(True, draft.position)),
-            bound_column=None if other is None else column[Variable(True, other)],
+            node_column=None if is_close else added.get(node_variable(draft.position)),
+            bound_column=None if other is None else place[node_variable(other)],
             kept=kept,
             tests=tests,
             links=tuple(links),
             early=early,
-            ends=tuple(column[each] for each in self._ends(draft, ways)),
+            ends=tuple([place[each] for each in ends]),
         )
 
     def _bound_end(self, draft: Draft, position: int) -> int:
@@ -323,7 +342,7 @@ class _Compiler:
         ways: Ways,
         each: BoundRelationship,
         start: int,
-        column: Mapping[Variable, int],
+        place: Mapping[Variable, int],
         added: Mapping[Variable, int],
     ) -> Link:
         is_loop = each.source == each.target
@@ -339,20 +358,20 @@ class _Compiler:
             and not self._ways.single[each.position]
         ):
             flags |= LinkFlags.SEVERAL
-        if len(self._graph.types) <= 1:
+        if self._has_one_type:
             flags |= LinkFlags.SORTED_ROWS
         if self._ways.type_counts[each.position] == 1:
             flags |= LinkFlags.PLAIN
         if not each.directed and self._has_loops(each):
             flags |= LinkFlags.LOOPS
         return Link(
-            column=column[Variable(True, start)],
+            column=place[node_variable(start)],
             # A loop of the data graph is in both rows of its node: the outgoing one is enough.
             outgoing=is_loop or starts or not each.directed,
             incoming=not is_loop and (not starts or not each.directed),
             types=each.types,
             mask_slot=self._slots.get(each.position),
-            relationship_column=added.get(Variable(False, each.position)),
+            relationship_column=added.get(relationship_variable(each.position)),
             flags=flags,
         )
 

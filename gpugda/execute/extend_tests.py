@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.execute.comparisons import never_same
-from gpugda.execute.gpsm_steps import Variable
+from gpugda.execute.variables import Variable, node_variable, relationship_variable
 from gpugda.plan.plan import LabelOp
 
 if TYPE_CHECKING:
@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from gpugda.execute.comparisons import Comparison
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["Meetings", "VariableTest", "is_single", "most_parallel", "type_ids", "variable_tests"]
+__all__ = [
+    "Meetings",
+    "VariableTest",
+    "all_most_parallel",
+    "is_single",
+    "most_parallel",
+    "type_ids",
+    "variable_tests",
+]
 
 
 _Pair = tuple[int, int]
@@ -56,6 +64,16 @@ def most_parallel(each: BoundRelationship, graph: DataGraph) -> int:
     return sum(counts) if each.types is None else sum([counts[kind] for kind in each.types])
 
 
+def all_most_parallel(relationships: Sequence[BoundRelationship], graph: DataGraph) -> list[int]:
+    """The same of each of many; most are alike."""
+    found: dict[tuple[tuple[int, ...] | None, bool], int] = {}
+    for each in relationships:
+        kind = each.types, each.directed
+        if kind not in found:
+            found[kind] = most_parallel(each, graph)
+    return [found[each.types, each.directed] for each in relationships]
+
+
 def is_single(each: BoundRelationship, graph: DataGraph) -> bool:
     """Does at most one relationship fit between two given nodes?"""
     return most_parallel(each, graph) == 1
@@ -80,9 +98,11 @@ def variable_tests(
             a, b = relationships[left], relationships[right]
             turns = meetings.turns(a, b)
             if turns and meetings.are_single(a, b):
-                tests.extend(_not_both(*pairs) for pairs in turns)
+                for first, second in turns:
+                    tests.append(_not_both(first, second))
             elif turns:
-                tests.append(VariableTest(Variable(False, left), Variable(False, right), False))
+                variables = relationship_variable(left), relationship_variable(right)
+                tests.append(VariableTest(*variables, False))
     return tests
 
 
@@ -90,16 +110,11 @@ def _not_both(first: _Pair, second: _Pair) -> VariableTest:
     """Not all of these query nodes are pair by pair the same data node."""
     if first[0] == first[1]:
         first, second = second, first
-    left, right = _node(first[0]), _node(first[1])
+    left, right = node_variable(first[0]), node_variable(first[1])
     if second[0] == second[1]:
         return VariableTest(left, right, False)  # never apart if these are one, too
-    return VariableTest(left, right, False, (_node(second[0]), _node(second[1])))
-
-
-# Two for each of hundreds of tests would take longer to make than to look up.
-@lru_cache(maxsize=256)
-def _node(position: int) -> Variable:
-    return Variable(True, position)
+    others = node_variable(second[0]), node_variable(second[1])
+    return VariableTest(left, right, False, others)
 
 
 # ------------------------------------------------------------------ can they be the same at all?
@@ -129,7 +144,7 @@ class Meetings:
                 self._set_apart(each.source, each.target)
         for nodes in never_same(comparisons):
             self._set_apart(min(nodes), max(nodes))
-        self._single = [is_single(each, graph) for each in bound.relationships]
+        self._single = [most == 1 for most in all_most_parallel(bound.relationships, graph)]
         never = any(others >> node & 1 for node, others in enumerate(self._differ))
         self.near = [0] * len(bound.relationships) if never else _near(bound, self._differ)
 
@@ -148,10 +163,15 @@ class Meetings:
         """
         if self._types[a.position].isdisjoint(self._types[b.position]):
             return []
-        turns = [((a.source, b.source), (a.target, b.target))]
+        turns = []
+        starts, ends = (a.source, b.source), (a.target, b.target)
+        if self._may_be_same(starts, ends):
+            turns.append((starts, ends))
         if not (a.directed and b.directed):
-            turns.append(((a.source, b.target), (a.target, b.source)))
-        return [pairs for pairs in turns if self._may_be_same(*pairs)]
+            starts, ends = (a.source, b.target), (a.target, b.source)
+            if self._may_be_same(starts, ends):
+                turns.append((starts, ends))
+        return turns
 
     def are_single(self, a: BoundRelationship, b: BoundRelationship) -> bool:
         """Do their nodes decide whether they are the same?"""

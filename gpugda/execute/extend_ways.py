@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.execute.comparisons import Comparison
 from gpugda.execute.extend_drafts import Draft, ExtendKind
-from gpugda.execute.extend_tests import is_single, type_ids
-from gpugda.execute.gpsm_steps import Variable
+from gpugda.execute.extend_tests import all_most_parallel, type_ids
+from gpugda.execute.variables import Variable, node_variable
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
@@ -66,7 +66,7 @@ class StepWays:
     ) -> None:
         relationships = bound.relationships
         self.type_counts = [len(type_ids(each, graph)) for each in relationships]
-        self.single = [is_single(each, graph) for each in relationships]
+        self.single = [most == 1 for most in all_most_parallel(relationships, graph)]
         self._bound = bound
         self._masks = masks
         self._by_rows = by_rows
@@ -122,7 +122,7 @@ class StepWays:
 
 def _what_tests_say(draft: Draft) -> tuple[bool, bool]:
     """Do they all speak of the added node? Or else of relationships that differ, too?"""
-    node, links = Variable(True, draft.position), draft.links
+    node, links = node_variable(draft.position), draft.links
     only_nodes = True
     for test in draft.tests:
         if not _excludes_nodes(test, node):

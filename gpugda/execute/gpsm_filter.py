@@ -10,7 +10,14 @@ import numpy as np
 
 from gpugda.device.candidate_filter import Batch, FilterArrays
 from gpugda.execute.candidates import CollectedCandidates
-from gpugda.execute.gpsm_query import degree_looks, encode_query, label_ids
+from gpugda.execute.gpsm_query import (
+    degree_looks,
+    encode_query,
+    exploring_looks,
+    label_ids,
+    levels_of,
+    reached_nodes,
+)
 
 if TYPE_CHECKING:
     from gpugda.device.buffers import DeviceArray
@@ -45,9 +52,14 @@ def encode_filter(
     """What kernels look into, uploaded."""
     budget = run.workspace.budget
     run.graph.label_slots(label_ids(bound), budget)
-    looks = degree_looks(bound, explores=explores)
-    label_bits, slots = run.graph.degree_slots(looks, budget)
-    encoding = encode_query(bound, masks, run.graph, slots, looks)
+    levels = levels_of(bound)
+    asked = reached_nodes(bound, levels) if explores else [each.cardinality for each in bound.nodes]
+    degrees = degree_looks(bound, asked)
+    label_bits, slots = run.graph.degree_slots(degrees, budget)
+    looks = sum(count for degree, count in degrees.items() if degree not in slots)
+    if explores:
+        looks += exploring_looks(bound, asked)
+    encoding = encode_query(bound, masks, run.graph, slots, levels, looks)
     arrays = FilterArrays(
         graph=run.graph.csr_arguments(budget, needed=bool(bound.relationships)),
         query=run.workspace.upload(encoding.query.words, "the query graph"),

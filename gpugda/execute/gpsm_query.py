@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,15 @@ if TYPE_CHECKING:
     from gpugda.execute.embeddings import Masks
     from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship
 
-__all__ = ["Encoding", "degree_looks", "encode_query", "exploring_looks", "label_ids", "levels_of"]
+__all__ = [
+    "Encoding",
+    "degree_looks",
+    "encode_query",
+    "exploring_looks",
+    "label_ids",
+    "levels_of",
+    "reached_nodes",
+]
 
 _LOOKS_PER_ENTRY = 3
 """Marked, and looked for from both ends."""
@@ -38,7 +47,8 @@ class Encoding:
         query: Its words.
         node_masks: Bitmaps one after the other, or None.
         relationship_masks: Likewise.
-        looks: How many nodes must be looked at for degrees, by estimate.
+        looks: How many nodes must be looked at for degrees, and nodes and entries for exploring if
+            that is done, by estimate.
     """
 
     rows: Mapping[int, int]
@@ -85,14 +95,18 @@ def label_ids(bound: BoundQuery) -> set[int]:
     """Labels whose bitmaps the device needs."""
     ids: set[int] = set()
     for node in bound.nodes:
-        if _depth(node.labels) <= LABEL_STACK:
+        if _fits_stack(node.labels):
             ids.update(_bitmap_of(operation, label) for operation, label in _reading(node.labels))
     return ids
 
 
-def degree_looks(bound: BoundQuery, *, explores: bool) -> dict[Degree, float]:
-    """How many nodes must be looked at for each degree that is needed, by estimate."""
-    reached = _reached(bound) if explores else [each.cardinality for each in bound.nodes]
+def degree_looks(bound: BoundQuery, reached: Sequence[float]) -> dict[Degree, float]:
+    """How many nodes must be looked at for each degree that is needed, by estimate.
+
+    Args:
+        bound: The query.
+        reached: How many nodes are asked per query node.
+    """
     looks: dict[Degree, float] = {}
     for node in bound.nodes:
         for need in _degrees(node):
@@ -100,9 +114,15 @@ def degree_looks(bound: BoundQuery, *, explores: bool) -> dict[Degree, float]:
     return looks
 
 
-def exploring_looks(bound: BoundQuery) -> float:
-    """How many nodes and entries exploring and refining look at, by estimate."""
-    reached = _reached(bound)
+def exploring_looks(bound: BoundQuery, reached: Sequence[float] | None = None) -> float:
+    """How many nodes and entries exploring and refining look at, by estimate.
+
+    Args:
+        bound: The query.
+        reached: What `reached_nodes` gives, where that is known.
+    """
+    if reached is None:
+        reached = reached_nodes(bound, levels_of(bound))
     shares = [
         count / max(node.cardinality, 1.0) for count, node in zip(reached, bound.nodes, strict=True)
     ]
@@ -113,11 +133,16 @@ def exploring_looks(bound: BoundQuery) -> float:
     return sum(reached) + _LOOKS_PER_ENTRY * sum(entries)
 
 
-def _reached(bound: BoundQuery) -> list[float]:
-    """Per query node how many nodes are marked from the level before, by estimate."""
+def reached_nodes(bound: BoundQuery, levels: Sequence[Sequence[int]]) -> list[float]:
+    """Per query node how many nodes are marked from the level before, by estimate.
+
+    Args:
+        bound: The query.
+        levels: What `levels_of` gives.
+    """
     reached: dict[int, float] = {}
     nodes, at = bound.nodes, _relationships_at(bound)
-    for position in (position for level in levels_of(bound) for position in level):
+    for position in (position for level in levels for position in level):
         least = nodes[position].cardinality
         for each in at[position]:
             other = each.target if each.source == position else each.source
@@ -133,7 +158,8 @@ def encode_query(
     masks: Masks,
     graph: DeviceGraph,
     slots: Mapping[int | Degree, int],
-    looks: Mapping[Degree, float],
+    levels: Sequence[Sequence[int]],
+    looks: float,
 ) -> Encoding:
     """The arrays of a query.
 
@@ -142,9 +168,9 @@ def encode_query(
         masks: What predicates leave.
         graph: Where deep label programs are evaluated.
         slots: Row of each label's bitmap, and of those of some degrees.
-        looks: How many nodes must be looked at for each degree, by estimate.
+        levels: What `levels_of` gives.
+        looks: As `Encoding` has it.
     """
-    levels = levels_of(bound)
     order = [position for level in levels for position in level]
     rows = {position: row for row, position in enumerate(order)}
     node_masks = _all_node_masks(bound, masks, graph)
@@ -165,14 +191,13 @@ def encode_query(
         for number, level in enumerate(levels)
         for position in level
     ]
-    firsts = np.cumsum([0, *map(len, levels)]).tolist()
     return Encoding(
         rows,
-        tuple(firsts),
+        tuple(accumulate(map(len, levels), initial=0)),
         write_query(query_rows),
         _joined(list(node_masks.values())),
         _joined(list(masks.relationships.values())),
-        sum(count for degree, count in looks.items() if degree not in slots),
+        looks,
     )
 
 
@@ -196,17 +221,19 @@ def _adjacency(
     rows: Mapping[int, int],
     slots: Mapping[int, int],
 ) -> Adjacency:
-    is_loop = relationship.source == relationship.target
-    starts_here = relationship.source == position
+    source, target, directed = relationship.source, relationship.target, relationship.directed
+    is_loop, starts_here = source == target, source == position
+    # A loop of the data graph is in both rows of its node: the outgoing one is enough.
+    outgoing = is_loop or starts_here or not directed
+    incoming = not is_loop and (not starts_here or not directed)
     return Adjacency(
-        relationship=relationship.position,
-        other_row=rows[relationship.target if starts_here else relationship.source],
-        # A loop of the data graph is in both rows of its node: the outgoing one is enough.
-        outgoing=is_loop or starts_here or not relationship.directed,
-        incoming=not is_loop and (not starts_here or not relationship.directed),
-        is_loop=is_loop,
-        mask_slot=slots.get(relationship.position),
-        types=relationship.types,
+        relationship.position,
+        rows[target if starts_here else source],
+        outgoing,
+        incoming,
+        is_loop,
+        slots.get(relationship.position),
+        relationship.types,
     )
 
 
@@ -224,7 +251,7 @@ def _label_words(
 ) -> tuple[tuple[int, int], ...]:
     """Its label program, and the degrees that have bitmaps as if they were labels, too."""
     words: list[tuple[int, int]] = []
-    if _depth(node.labels) <= LABEL_STACK:
+    if _fits_stack(node.labels):
         words += [
             (operation.value, slots.get(_bitmap_of(operation, label), 0))
             for operation, label in node.labels
@@ -236,7 +263,10 @@ def _label_words(
     return tuple(words)
 
 
-def _depth(program: _LabelProgram) -> int:
+def _fits_stack(program: _LabelProgram) -> bool:
+    """Does the device evaluate it?"""
+    if len(program) <= LABEL_STACK:
+        return True
     depth = deepest = 0
     for operation, _ in program:
         if operation in (LabelOp.AND, LabelOp.OR):
@@ -244,7 +274,7 @@ def _depth(program: _LabelProgram) -> int:
         elif operation is not LabelOp.NOT:
             depth += 1
         deepest = max(deepest, depth)
-    return deepest
+    return deepest <= LABEL_STACK
 
 
 def _all_node_masks(
@@ -252,7 +282,7 @@ def _all_node_masks(
 ) -> dict[int, NDArray[np.uint32]]:
     node_masks = dict(masks.nodes)
     for node in bound.nodes:
-        if _depth(node.labels) > LABEL_STACK:
+        if not _fits_stack(node.labels):
             bits = _evaluate(node.labels, graph)
             node_masks[node.position] = bits & node_masks.get(node.position, bits)
     return node_masks

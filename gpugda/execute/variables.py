@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Variable"]
+__all__ = ["Variable", "node_variable", "relationship_variable"]
 
 
 class Variable(NamedTuple):
@@ -12,3 +13,16 @@ class Variable(NamedTuple):
 
     is_node: bool
     position: int
+
+
+# Some for each of hundreds of tests would take longer to make than to look up.
+@lru_cache(maxsize=1024)
+def node_variable(position: int) -> Variable:
+    """The variable of a query node."""
+    return Variable(True, position)
+
+
+@lru_cache(maxsize=1024)
+def relationship_variable(position: int) -> Variable:
+    """The variable of a query relationship."""
+    return Variable(False, position)

@@ -7,6 +7,7 @@ overlap, and never over clauses, which may use the same relationship again.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpugda.plan.plan import DegreeNeed
@@ -48,9 +49,13 @@ def degree_needs(
     needs: list[dict[_Key, int]] = [{} for _ in range(node_count)]
     for (node, _, key), different in places.items():
         needs[node][key] = max(needs[node].get(key, 0), len(different))
-    return [
-        tuple(DegreeNeed(*key, at_least=count) for key, count in each.items()) for each in needs
-    ]
+    return [tuple([_need(*key, count) for key, count in each.items()]) for each in needs]
+
+
+# Most queries need the same, and all that is kept of them is looked through for garbage.
+@lru_cache(maxsize=4096)
+def _need(outgoing: bool, incoming: bool, types: tuple[int, ...] | None, count: int) -> DegreeNeed:
+    return DegreeNeed(outgoing, incoming, types, count)
 
 
 def _ends(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpugda.plan.plan import LabelOp
@@ -31,7 +32,7 @@ def label_program(labels: Iterable[ast.LabelExpression], table: NameTable) -> Pr
 def _program(labels: ast.LabelExpression, table: NameTable) -> Program:
     if isinstance(labels, ast.LabelName):
         label_id = table.get(labels.name)
-        return NOTHING if label_id is None else ((LabelOp.LABEL, label_id),)
+        return NOTHING if label_id is None else _has_label(label_id)
     if isinstance(labels, ast.LabelWildcard):
         return ((LabelOp.ANY, 0),) if len(table) else NOTHING
     if isinstance(labels, ast.LabelNot):
@@ -42,6 +43,12 @@ def _program(labels: ast.LabelExpression, table: NameTable) -> Program:
     for operand in labels.operands[1:]:
         program = join(program, _program(operand, table))
     return program
+
+
+# The same for each query node that asks for the label, and kept with its plan.
+@lru_cache(maxsize=1024)
+def _has_label(label_id: int) -> Program:
+    return ((LabelOp.LABEL, label_id),)
 
 
 def _not(operand: Program) -> Program:
@@ -69,12 +76,11 @@ def type_ids(types: ast.LabelExpression | None, table: NameTable) -> tuple[int, 
     if types is None:
         return None
     if isinstance(types, ast.LabelName):
-        found = {table.get(types.name)} - {None}
+        only = table.get(types.name)
+        found: tuple[int, ...] = () if only is None else (only,)
     else:
-        found = {i for i, name in enumerate(table.names) if _fits(types, name)}
-    return (
-        None if len(found) == len(table) > 0 else tuple(sorted(i for i in found if i is not None))
-    )
+        found = tuple([i for i, name in enumerate(table.names) if _fits(types, name)])
+    return None if len(found) == len(table) > 0 else found
 
 
 def _fits(types: ast.LabelExpression, name: str) -> bool:

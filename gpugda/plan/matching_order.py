@@ -37,7 +37,7 @@ def make_plan(
     """
     return Plan(
         bound=bound,
-        steps=matching_order(bound),
+        find_steps=matching_order,
         strategy=strategy,
         warnings=tuple(_warnings(bound)),
         strategy_reason=strategy_reason,

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpugda.types import value
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gpugda.query.ast import Expression
     from gpugda.query.query_graph import Query
 
@@ -37,7 +42,7 @@ class LabelOp(Enum):
     OR = 5
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class DegreeNeed:
     """A node needs ``at_least`` relationships of these types in this direction.
 
@@ -54,7 +59,7 @@ class DegreeNeed:
     at_least: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class BoundNode:
     """A query node in terms of one data graph.
 
@@ -75,7 +80,7 @@ class BoundNode:
     cardinality: float
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class BoundRelationship:
     """A query relationship in terms of one data graph.
 
@@ -106,7 +111,7 @@ class RowTest(NamedTuple):
     equal: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class BoundQuery:
     """A query in terms of one data graph.
 
@@ -144,7 +149,7 @@ class StepKind(StrEnum):
     """Bind a query relationship whose both ends are bound."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PlanStep:
     """One step.
 
@@ -163,21 +168,25 @@ class PlanStep:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, in which there is no place for a cached property
 class Plan:
     """How a query will be answered on one data graph.
 
     Args:
         bound: What is to be found.
-        steps: The matching order as estimated; strategies that count candidates first may take
-            another.
+        find_steps: Finds the steps when they are asked for: strategies do without.
         strategy: Name of the strategy.
         warnings: Sentences for the user, such as a cross product of unconnected parts.
         strategy_reason: One sentence: why this strategy; empty where there is nothing to say.
     """
 
     bound: BoundQuery
-    steps: tuple[PlanStep, ...]
+    find_steps: Callable[[BoundQuery], tuple[PlanStep, ...]] = field(repr=False)
     strategy: str
     warnings: tuple[str, ...] = ()
     strategy_reason: str = ""
+
+    @cached_property
+    def steps(self) -> tuple[PlanStep, ...]:
+        """The matching order as estimated; strategies count candidates and may take another."""
+        return self.find_steps(self.bound)

@@ -56,6 +56,7 @@ class QueryGraphReader:
         self._text = text
         self.kinds: dict[str, Kind] = {}
         self._nodes: dict[str, tuple[int, dict[ast.LabelExpression, None]]] = {}
+        self._label_names: dict[str, ast.LabelName] = {}
         self._relationships: list[QueryRelationship] = []
         self._first_of_name: dict[str, int] = {}
         self._predicates = _Predicates()
@@ -110,9 +111,13 @@ class QueryGraphReader:
         if arrow is not None:
             self._check_relationship_name(arrow)
         name = self._node_name(pattern)
-        position, labels = self._nodes.setdefault(name, (len(self._nodes), {}))
+        found = self._nodes.get(name)
+        if found is None:
+            found = self._nodes[name] = len(self._nodes), {}
+        position, labels = found
         if pattern.labels is not None:
-            labels.update(dict.fromkeys(_label_conjuncts(pattern.labels)))
+            for each in _label_conjuncts(pattern.labels):
+                labels[self._shared(each)] = None
         if arrow is not None and before is not None:
             self._relationship(arrow, before, position)
         if pattern.properties is not None or pattern.where is not None:
@@ -149,13 +154,19 @@ class QueryGraphReader:
                 source=right if incoming else left,
                 target=left if incoming else right,
                 directed=pattern.direction is not ast.Direction.BOTH,
-                types=pattern.types,
+                types=None if pattern.types is None else self._shared(pattern.types),
                 clause=self._clause,
                 same_as=first if first != position else None,
             )
         )
         if pattern.properties is not None or pattern.where is not None:
             self._inline.append((name, pattern))
+
+    def _shared(self, labels: ast.LabelExpression) -> ast.LabelExpression:
+        """One object for one name: Python looks for garbage in all that kept queries hold."""
+        if isinstance(labels, ast.LabelName):
+            return self._label_names.setdefault(labels.name, labels)
+        return labels
 
     def _note_repetition(self, name: str) -> None:
         if any(r.name == name and r.clause == self._clause for r in self._relationships):

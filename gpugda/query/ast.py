@@ -6,15 +6,17 @@ what was written, not what it means: names are not resolved and types are not ch
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
+
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from gpugda.types import Span
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Node:
     """Base of all syntax nodes. ``span`` does not take part in equality: same text, same tree."""
 
@@ -28,28 +30,28 @@ class Expression(Node):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Literal(Expression):
     """A boolean, integer (64 bit), float, string or null; ``-1`` is one too."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Parameter(Expression):
     """``$name``."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Variable(Expression):
     """A name, without its backticks."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Property(Expression):
     """``subject.key``."""
 
@@ -57,14 +59,14 @@ class Property(Expression):
     key: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ListLiteral(Expression):
     """``[a, b]``."""
 
     items: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class MapLiteral(Expression):
     """``{key: value}``, in the order written."""
 
@@ -81,7 +83,7 @@ class UnaryOperator(StrEnum):
     IS_NOT_NULL = "IS NOT NULL"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Unary(Expression):
     """An operator before (or, IS NULL, after) its operand."""
 
@@ -109,7 +111,7 @@ class BinaryOperator(StrEnum):
     POWER = "^"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Binary(Expression):
     """Two operands and the operator between them."""
 
@@ -129,7 +131,7 @@ class ComparisonOperator(StrEnum):
     GREATER_EQUAL = ">="
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Comparison(Expression):
     """``operands[0] operators[0] operands[1] …``: each neighbouring pair must hold."""
 
@@ -137,7 +139,7 @@ class Comparison(Expression):
     operators: tuple[ComparisonOperator, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LabelPredicate(Expression):
     """``subject:Label&Other``, also ``subject IS Label``."""
 
@@ -145,7 +147,7 @@ class LabelPredicate(Expression):
     labels: LabelExpression
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class FunctionCall(Expression):
     """``name(arguments)``; the name as written, namespaces with dots."""
 
@@ -154,19 +156,19 @@ class FunctionCall(Expression):
     distinct: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class CountStar(Expression):
     """``count(*)``."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class PatternExpression(Expression):
     """A pattern where a value stands, as in ``WHERE (a)-->(b)``."""
 
     pattern: Pattern
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class OtherExpression(Expression):
     """A readable expression that nothing here evaluates, by the name a user would call it.
 
@@ -187,26 +189,26 @@ class LabelExpression(Node):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LabelName(LabelExpression):
     """One label or type."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LabelWildcard(LabelExpression):
     """``%``: at least one label; any type."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LabelNot(LabelExpression):
     """``!operand``."""
 
     operand: LabelExpression
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LabelAnd(LabelExpression):
     """``a&b``; ``:a:b`` is one too, with ``colon`` set (Cypher does not let the two mix)."""
 
@@ -214,14 +216,14 @@ class LabelAnd(LabelExpression):
     colon: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LabelOr(LabelExpression):
     """``a|b``."""
 
     operands: tuple[LabelExpression, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class LabelDynamic(LabelExpression):
     """``$(expression)``, ``$any(…)``, ``$all(…)``."""
 
@@ -237,7 +239,7 @@ class Direction(StrEnum):
     BOTH = "-"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class NodePattern(Node):
     """``(variable:labels {properties} WHERE where)``."""
 
@@ -247,7 +249,7 @@ class NodePattern(Node):
     where: Expression | None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Length(Node):
     """``*``, ``*2``, ``*1..3``: bounds as written, None where left open."""
 
@@ -255,7 +257,7 @@ class Length(Node):
     maximum: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class RelationshipPattern(Node):
     """``-[variable:types *length {properties} WHERE where]->``.
 
@@ -271,7 +273,7 @@ class RelationshipPattern(Node):
     quantifier: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class GroupPattern(Node):
     """A parenthesised path, quantified or not: ``((a)-->(b)){2}``."""
 
@@ -283,7 +285,7 @@ class GroupPattern(Node):
 PatternElement = NodePattern | RelationshipPattern | GroupPattern
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Pattern(Node):
     """One path: nodes and relationships in turn, beginning and ending with a node (or a group).
 
@@ -303,7 +305,7 @@ class Clause(Node):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Match(Clause):
     """``[OPTIONAL] MATCH [mode] patterns [hints] [WHERE where]``.
 
@@ -319,7 +321,7 @@ class Match(Clause):
     hints: tuple[Span, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ReturnItem(Node):
     """``expression [AS alias]``; ``name`` is the column's name.
 
@@ -332,7 +334,7 @@ class ReturnItem(Node):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SortItem(Node):
     """``expression [DESC]``."""
 
@@ -340,7 +342,7 @@ class SortItem(Node):
     descending: bool
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Projection(Node):
     """The body that RETURN and WITH share. ``star`` is ``*``, which stands before the items."""
 
@@ -352,14 +354,14 @@ class Projection(Node):
     limit: Expression | None
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Return(Clause):
     """``RETURN projection``."""
 
     projection: Projection
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class OtherClause(Clause):
     """A clause that is read and named, but not answered here.
 
@@ -376,14 +378,14 @@ class OtherClause(Clause):
 
 
 # ------------------------------------------------------------------ the query
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SingleQuery(Node):
     """Clauses in the order written."""
 
     clauses: tuple[Clause, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Query(Node):
     """The whole text.
 

@@ -18,6 +18,7 @@ _CANNOT_END: Final = words("WITH UNWIND USE FILTER LET FOR SKIP OFFSET LIMIT NEX
     "LOAD CSV",
     "ORDER BY",
 }
+_SUBQUERIES: Final = frozenset[type[ast.Node]]((ast.SingleQuery,))
 
 
 def check_order(query: ast.SingleQuery, text: str, *, may_end_anyhow: bool) -> None:
@@ -58,7 +59,7 @@ def check_label_spellings(clause: ast.Clause, text: str, is_labels: Collection[i
     colon: ast.LabelExpression | None = None
     symbol: ast.LabelExpression | None = None
     types = set()
-    for node in walk(clause, into_queries=False):
+    for node in walk(clause, without=_SUBQUERIES):
         if isinstance(node, ast.RelationshipPattern) and isinstance(node.types, ast.LabelOr):
             types.add(id(node.types))  # 'A|B' of a relationship is of both spellings
         if not isinstance(node, ast.LabelExpression):

@@ -19,11 +19,10 @@ __all__ = ["NOT_WORDS", "Token", "describe", "tokenise"]
 
 Token = tuple[str, str, int, int]
 
-_SYMBOLS: Final = tuple(
-    re.findall(
-        r"\S+", "<> <= >= =~ == != += .. :: || ( ) [ ] { } , ; . : | & ! % $ + - * / ^ = < > ?"
-    )
-)
+_PAIRS: Final = ("<>", "<=", ">=", "=~", "==", "!=", "+=", "..", "::", "||")
+_SINGLES: Final = ":<>=.|!+/"
+_ALONE: Final = "()[]{},-;&%$*^?"
+"""Nothing longer begins with these, so they are looked for first: most tokens are of them."""
 
 # What Neo4j reads as arrows beside - < >, so that text from a word processor still works.
 _LINES: Final = "\u00ad\u2010\u2011\u2012\u2013\u2014\u2015\ufe58\ufe63\uff0d"
@@ -36,16 +35,16 @@ _BLANKS: Final = (
 _NO_LETTERS: Final = rf"\x00-#%-/:-@\[-^`{{-\x7f{_BLANKS}{_LINES}{_LEFT_HEADS}{_RIGHT_HEADS}"
 
 _TOKEN: Final = re.compile(
-    rf"""(?P<bracket>[][(){{}},])
+    rf"""(?P<alone>[{re.escape(_ALONE)}])
     |(?P<skip>[{_BLANKS}]++|//[^\n\r]*+|/\*.*?\*/)
     |(?P<word>[^{_NO_LETTERS}$0-9][^{_NO_LETTERS}]*+)
     |(?P<number>(?:[0-9][0-9_]*+)?\.[0-9][0-9_]*+(?:[eE][+-]?[0-9][0-9_]*+)?\w*+
         |[0-9][0-9_]*+[eE][+-]?[0-9][0-9_]*+\w*+
         |[0-9]\w*+)
-    |(?P<open>/\*)
-    |(?P<symbol>{"|".join(re.escape(s) for s in _SYMBOLS)})
-    |(?P<string>'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+")
     |(?P<quoted>`[^`]*+(?:``[^`]*+)*+`)
+    |(?P<open>/\*)
+    |(?P<symbol>{"|".join(map(re.escape, _PAIRS))}|[{re.escape(_SINGLES)}])
+    |(?P<string>'[^'\\]*+(?:\\.[^'\\]*+)*+'|"[^"\\]*+(?:\\.[^"\\]*+)*+")
     |(?P<line>[{_LINES}])|(?P<left>[{_LEFT_HEADS}])|(?P<right>[{_RIGHT_HEADS}])
     |(?P<wrong>.)""",
     re.DOTALL | re.VERBOSE,
@@ -58,7 +57,12 @@ _ESCAPE_OUTSIDE: Final = (
     " (Cypher 5 and 25 differ here)"
 )
 
-NOT_WORDS: Final = frozenset(_SYMBOLS) | {"string", "number", "end", *_ARROWS.values()}
+NOT_WORDS: Final = frozenset((*_PAIRS, *_SINGLES, *_ALONE)) | {
+    "string",
+    "number",
+    "end",
+    *_ARROWS.values(),
+}
 """The kinds of tokens that cannot be a name."""
 
 
@@ -77,11 +81,13 @@ def tokenise(text: str) -> list[Token]:
         end += len(piece)  # each character is part of one match: nothing lies between them
         if group == "skip":
             continue
-        if group == "bracket" or group == "symbol":
+        if group == "alone" or group == "symbol":
             append((piece, piece, start, end))
         elif group == "word":
             kind = piece.upper() if piece.isascii() else _name_kind(piece, text, start)
             append((kind, piece, start, end))
+        elif group == "quoted":
+            append(("quoted", _unquote(piece, text, start, end), start, end))
         else:
             append(_other_token(str(group), piece, text, start, end))
     if "\\u" in text:
@@ -114,8 +120,6 @@ def _name_kind(piece: str, text: str, start: int) -> str:
 def _other_token(group: str, piece: str, text: str, start: int, end: int) -> Token:
     if group == "number" or group == "string":
         return group, piece, start, end
-    if group == "quoted":
-        return "quoted", _unquote(piece, text, start, end), start, end
     if group in _ARROWS:
         return _ARROWS[group], piece, start, end
     if group == "open":

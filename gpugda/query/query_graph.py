@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from gpugda.errors import ConfigurationError
@@ -23,7 +22,7 @@ from gpugda.query.query_parts import (
     is_anonymous,
 )
 from gpugda.query.render import expression_text, name_text
-from gpugda.types import Span
+from gpugda.types import Span, value
 
 __all__ = [
     "AggregateReference",
@@ -45,7 +44,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class QueryGraph:
     """All MATCH clauses of a query as one graph, and the predicates that every row must satisfy.
 
@@ -162,28 +161,28 @@ def _conjunct_text(predicate: Expression) -> str:
 
 
 # ------------------------------------------------------------------ after the match
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class KeyReference(Expression):
     """In an aggregating query: the value of grouping key number ``position``."""
 
     position: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class AggregateReference(Expression):
     """In an aggregating query: the value of aggregate number ``position``."""
 
     position: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class ColumnReference(Expression):
     """In a sort key: the value of the returned column number ``position``."""
 
     position: int
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class OutputColumn:
     """One returned column."""
 
@@ -191,7 +190,7 @@ class OutputColumn:
     expression: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class SortKey:
     """One key of ORDER BY.
 
@@ -212,7 +211,7 @@ class ExpectedType(StrEnum):
     ENTITY = "Node or Relationship"
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class TypedParameter:
     """A parameter at a place of the query that takes only some types."""
 
@@ -220,7 +219,7 @@ class TypedParameter:
     expected: ExpectedType
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Query:
     """An analysed query: names resolved, rules checked.
 

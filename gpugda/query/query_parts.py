@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from gpugda.types import value
 
 if TYPE_CHECKING:
     from gpugda.query.ast import LabelExpression
@@ -35,7 +36,7 @@ def is_anonymous(name: str) -> bool:
     return name.startswith("\0")
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class QueryNode:
     """A node to be found. ``labels`` must all hold.
 
@@ -47,7 +48,7 @@ class QueryNode:
     labels: tuple[LabelExpression, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class QueryRelationship:
     """A relationship to be found between the query nodes at positions ``source`` and ``target``.
 

@@ -34,7 +34,7 @@ _NOT_ARITHMETIC: Final = {
 }
 _SIGNS: Final = (ast.UnaryOperator.MINUS, ast.UnaryOperator.PLUS)
 
-_NAMES: Final = frozenset((ast.Variable, ast.LabelName))
+_NAMES: Final = frozenset[type[ast.Node]]((ast.Variable, ast.LabelName))
 """Most nodes of a tree; there is nothing to find at them."""
 _ELEMENTS: Final = (ast.NodePattern, ast.RelationshipPattern)
 
@@ -51,9 +51,7 @@ def check_supported(query: ast.Query) -> None:
         CypherSyntaxError: It is, but a function does not have its one argument.
     """
     clauses = [clause for part in query.parts for clause in part.clauses]
-    nodes = [
-        (clause, [node for node in walk(clause) if type(node) not in _NAMES]) for clause in clauses
-    ]
+    nodes = [(clause, list(walk(clause, without=_NAMES))) for clause in clauses]
     findings = [*_in_structure(query), *_in_nodes(nodes)]
     if findings:
         construct, span = min(findings, key=lambda finding: finding[1].start)

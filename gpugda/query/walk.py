@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["walk"]
 
 
-def walk(root: ast.Node, *, into_queries: bool = True) -> Iterator[ast.Node]:
+def walk(root: ast.Node, without: frozenset[type[ast.Node]] = frozenset()) -> Iterator[ast.Node]:
     """A node and all below it, parents before children and otherwise in the order written.
 
     Args:
         root: Where to begin.
-        into_queries: Whether to go into the queries of subqueries as well.
+        without: Classes of nodes that are left out, with all below them.
     """
     stack: list[ast.Node] = [root]
     while stack:
@@ -30,21 +30,21 @@ def walk(root: ast.Node, *, into_queries: bool = True) -> Iterator[ast.Node]:
         if below is _nothing:
             continue
         children: list[ast.Node] = []
-        _collect(below(node), children)
+        _collect(below(node), without, children)
         if children:
-            if not into_queries:
-                children = [each for each in children if not isinstance(each, ast.SingleQuery)]
             children.reverse()
             stack += children
 
 
-def _collect(values: tuple[Any, ...], children: list[ast.Node]) -> None:
+def _collect(
+    values: tuple[Any, ...], without: frozenset[type[ast.Node]], children: list[ast.Node]
+) -> None:
     for value in values:
         if value is None:
             continue
         if value.__class__ is tuple:  # also an entry of a map
-            _collect(value, children)
-        elif isinstance(value, ast.Node):
+            _collect(value, without, children)
+        elif isinstance(value, ast.Node) and value.__class__ not in without:
             children.append(value)
 
 

@@ -1,7 +1,5 @@
 """Marks of all links but the last, row by row, against Python."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from kernels.kernel_graphs import wrong
@@ -19,13 +17,12 @@ ROWS = 700
 def by_rows(found):
     """With the flags that steps row by row have: any link may lead to a node several times."""
     links = [
-        replace(
-            each,
-            flags=each.flags | SEVERAL | (LOOPS if each.outgoing and each.incoming else 0),
+        each._replace(
+            flags=each.flags | SEVERAL | (LOOPS if each.outgoing and each.incoming else 0)
         )
         for each in found.links
     ]
-    return replace(found, links=tuple(links))
+    return found._replace(links=tuple(links))
 
 
 def needs_ends(step):

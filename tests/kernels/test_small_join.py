@@ -87,7 +87,7 @@ def test_extending(context, workspace, name):
 def test_weighing(context, workspace, name):
     wanted = weighed(STEPS[name])
     if name in RELATIONSHIP_TESTS:
-        wanted = replace(wanted, tests=wanted.tests[1:])
+        wanted = wanted._replace(tests=wanted.tests[1:])
     joined = Joined(context, workspace, wanted, SmallJoin.WEIGHS)
     expected = [(b, a, ways(joined.step, [a, b])) for a, b in PAIRS]
     _, rows = joined.run()
@@ -126,7 +126,7 @@ def test_closing(context, workspace):
 def test_a_step_without_columns(context, workspace):
     joined = Joined(context, workspace, extension(link(0), candidate_row=None))
     found, _ = joined.run()
-    nothing = replace(joined.step.extension, kept=(), node_column=None)
+    nothing = joined.step.extension._replace(kept=(), node_column=None)
     alone = Joined(context, workspace, nothing)
     alone.steps[2] = replace(alone.steps[2], width=0)
     assert alone.run()[0].rows == found.rows

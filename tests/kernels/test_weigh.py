@@ -1,7 +1,6 @@
 """Rows with their number of ways against Python: what fits is found by looking at everything."""
 
 from collections import Counter
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -19,8 +18,8 @@ RELATIONSHIP_TESTS = {"three lists, a test"}
 
 def weighed(step):
     """The step without columns of relationships."""
-    links = tuple(replace(each, relationship_column=None) for each in step.links)
-    return replace(step, links=links)
+    links = tuple(each._replace(relationship_column=None) for each in step.links)
+    return step._replace(links=links)
 
 
 def ways(step, row):
@@ -42,7 +41,7 @@ def test_rows_with_ways(context, workspace, name, rows):
     mask = np.random.default_rng(5).random(3 * NODES) < 0.5
     wanted = weighed(STEPS[name])
     if name in RELATIONSHIP_TESTS:
-        wanted = replace(wanted, tests=wanted.tests[1:])
+        wanted = wanted._replace(tests=wanted.tests[1:])
     step = Step(context, workspace, wanted, rows, mask)
     expected = Counter(
         {(number, *row): ways(step, row) for number, row in enumerate(step.columns.T.tolist())}

@@ -16,6 +16,6 @@ def test_nodes_come_in_the_order_of_the_text():
 def test_queries_of_subqueries_can_be_left_out():
     text = "MATCH (a) WHERE COUNT { MATCH (b) RETURN b } > 1 RETURN c"
     (part,) = parse(text).parts
-    found = [n for clause in part.clauses for n in walk(clause, into_queries=False)]
+    found = [n for clause in part.clauses for n in walk(clause, frozenset((ast.SingleQuery,)))]
     assert [n.name for n in found if isinstance(n, ast.Variable)] == ["a", "c"]
     assert names(text) == ["a", "b", "b", "c"]
