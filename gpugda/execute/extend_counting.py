@@ -18,6 +18,7 @@ from gpugda.execute.extend_products import LeafProduct, find_product
 from gpugda.execute.extend_terms import clashing_pairs, find_terms, pairs_in_the_way
 from gpugda.execute.extend_tests import Meetings, is_single
 from gpugda.execute.extend_weighed import (
+    FASTER_GPU,
     choose_weighed,
     join_pairs,
     worth_a_thought,
@@ -44,9 +45,7 @@ _LEAST_GAIN = 0.25
 _WORTH_PARTS = 1 << 21
 """Joins of fewer pairs are done before several counts that make up the same are found."""
 _COST_OF_PART = 1 << 17
-"""In pairs: a query of its own."""
-_FASTER_GPU = 64
-"""So many times as many pairs in that time."""
+"""In pairs: a query of its own. Both on a CPU."""
 _LEAST_GAIN_OF_PARTS = 0.5
 _MOST_NESTED = 2
 """Terms of terms are thought of, to know what these cost. They may have terms themselves."""
@@ -132,7 +131,7 @@ class _Counting:
         return product, cost
 
     def _may_have_parts(self, cost: float) -> bool:
-        least = _WORTH_PARTS * (1 if self._is_cpu else _FASTER_GPU)
+        least = _WORTH_PARTS * (1 if self._is_cpu else FASTER_GPU)
         is_dear = cost >= least and self._nested < _MOST_NESTED
         return is_dear and not self._masks.comparisons
 
@@ -169,7 +168,7 @@ class _Counting:
         planned, total = [], 0.0
         for each in parts:
             way, cost = self._best_of(each, pairs=pairs)
-            total += cost + _COST_OF_PART * (1 if self._is_cpu else _FASTER_GPU)
+            total += cost + _COST_OF_PART * (1 if self._is_cpu else FASTER_GPU)
             if total > most:
                 return (), total
             planned.append(replace(each, way=way))

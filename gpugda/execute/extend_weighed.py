@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
 __all__ = [
+    "FASTER_GPU",
     "WeighedNodes",
     "choose_weighed",
     "find_weighable",
@@ -49,7 +50,7 @@ _EACH_FURTHER = 0.5
 """So much less each further relationship to the same node selects."""
 _WORTH_A_THOUGHT = 1 << 14
 """Joins of fewer pairs are done before a better way is found, on a CPU."""
-_FASTER_GPU = 64
+FASTER_GPU = 64
 """So many times as many pairs in that time, though pairs may be underestimated a thousandfold."""
 
 
@@ -65,7 +66,7 @@ def worth_weighing(bound: BoundQuery, candidates: CandidateCounts) -> bool:
 
 def worth_a_thought(pairs: float, *, is_cpu: bool) -> bool:
     """Does a join of so many pairs take longer than finding a better way?"""
-    return pairs >= _WORTH_A_THOUGHT * (1 if is_cpu else _FASTER_GPU)
+    return pairs >= _WORTH_A_THOUGHT * (1 if is_cpu else FASTER_GPU)
 
 
 def find_weighable(
