@@ -17,7 +17,11 @@ from gpugda.bench.tables import THESIS_COLUMNS
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import SilentProgress
 
-pytestmark = pytest.mark.device
+pytestmark = [
+    pytest.mark.device,
+    # Which is said where finding a place for it took a second, as it does on a busy machine.
+    pytest.mark.filterwarnings("ignore:Creating legend with loc:UserWarning"),
+]
 
 
 def options(folder, **changed):
