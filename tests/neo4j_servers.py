@@ -26,6 +26,8 @@ IMAGE_2026 = os.environ.get("GPUGDA_TEST_NEO4J_2026_IMAGE", "neo4j:2026.08.1-com
 VERSIONS = {IMAGE: "5.26.0", IMAGE_2026: "2026.08.1"}
 """What `docker/neo4j-local` is asked for in an image's place."""
 LABEL = "gpugda.tests.pid"
+AUTH = ("neo4j", "a-long-secret")
+"""Of servers with a password."""
 START_SECONDS = 180
 PREPARE_SECONDS = 400
 """The first start of a local server downloads it."""
