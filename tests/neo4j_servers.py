@@ -468,6 +468,8 @@ def _environment(auth: tuple[str, str] | None, settings: Mapping[str, str]) -> d
     return {
         "NEO4J_AUTH": "none" if auth is None else "/".join(auth),
         "NEO4J_dbms_usage__report_enabled": "false",
+        # Servers do not live long enough for code that is compiled better to pay.
+        "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1",
         **names,
     }
 
