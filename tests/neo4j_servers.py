@@ -26,6 +26,8 @@ IMAGE_2026 = os.environ.get("GPUGDA_TEST_NEO4J_2026_IMAGE", "neo4j:2026.08.1-com
 VERSIONS = {IMAGE: "5.26.0", IMAGE_2026: "2026.08.1"}
 """What `docker/neo4j-local` is asked for in an image's place."""
 LABEL = "gpugda.tests.pid"
+AUTH = ("neo4j", "a-long-secret")
+"""Of servers with a password."""
 START_SECONDS = 180
 PREPARE_SECONDS = 400
 """The first start of a local server downloads it."""
@@ -466,6 +468,8 @@ def _environment(auth: tuple[str, str] | None, settings: Mapping[str, str]) -> d
     return {
         "NEO4J_AUTH": "none" if auth is None else "/".join(auth),
         "NEO4J_dbms_usage__report_enabled": "false",
+        # Servers do not live long enough for code that is compiled better to pay.
+        "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1",
         **names,
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ import pytest
 
 SERVER_TESTS = "tests/integration/"
 LOCKS = Path(__file__).resolve().parents[1] / "build" / "test-locks"
+_kept: list[ExitStack] = []
+"""The turn of timed tests that follow each other: else each waited for one of another worker."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -36,11 +38,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[Any]:
     if not hasattr(item.config, "workerinput"):
         return (yield)
-    with _turn(alone=item.get_closest_marker("timed") is not None):
-        return (yield)
+    with _kept.pop() if (kept := bool(_kept)) else ExitStack() as turn:
+        if not kept:
+            turn.enter_context(_turn(alone=_is_timed(item)))
+        result = yield
+        if _is_timed(item) and _is_timed(nextitem):
+            _kept.append(turn.pop_all())
+    return result
+
+
+def _is_timed(item: pytest.Item | None) -> bool:
+    return item is not None and item.get_closest_marker("timed") is not None
 
 
 @contextmanager

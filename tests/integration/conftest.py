@@ -12,7 +12,8 @@ import pytest
 from neo4j_servers import RunningServer, Server, UnavailableError
 
 _OPEN: list[Server] = []
-_FIXTURES = {"server", "neo4j_uri", "neo4j_auth", "neo4j_2026", "each_server", "new_server"}
+_FIXTURES = {"server", "neo4j_uri", "neo4j_auth", "neo4j_2026", "each_server"}
+_FIXTURES |= {"own_server", "new_server"}
 
 
 # ------------------------------------------------------------------ fixtures
@@ -87,9 +88,20 @@ def neo4j_auth(shared_server: Server) -> tuple[str, str] | None:
     return shared_server.auth
 
 
+@pytest.fixture(scope="session")
+def own_server() -> Iterator[Server]:
+    """5.26 with a password, to be stopped and killed: who uses it begins with `start` and `wipe`.
+
+    One for all tests, as to start one takes a processor a quarter of a minute.
+    """
+    opened = _open("own", neo4j_servers.IMAGE, auth=neo4j_servers.AUTH)
+    yield opened
+    _close(opened)
+
+
 @pytest.fixture(scope="module")
 def new_server() -> Iterator[Callable[..., Server]]:
-    """Opens servers of the module's own, to be stopped and killed: `new_server(name, auth=, settings=)`."""
+    """Opens servers of the module's own, with its own settings: `new_server(name, auth=, settings=)`."""
     made: list[Server] = []
 
     def make(name: str, image: str = neo4j_servers.IMAGE, **options: Any) -> Server:

@@ -23,7 +23,6 @@ from gpugda.errors import ConfigurationError, QueryTimeoutError, SourceError
 
 pytestmark = pytest.mark.neo4j
 
-PASSWORD = "secretpass"
 ENDLESS = (
     "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b WITH a, b WHERE a * b < 0 RETURN a"
 )
@@ -317,8 +316,10 @@ def test_a_cut_connection_does_no_harm_to_probes(server):
                 assert own.probe() == before
 
 
-def test_restart_between_probes(new_server):
-    server = new_server("bolt-restart")
+def test_restart_between_probes(own_server):
+    server = own_server
+    server.start()
+    server.wipe()
     with closing(BoltSource(server.uri, auth=server.auth, environment=EMPTY)) as own:
         own.run_native("CREATE (:Kept)", {})
         before = own.probe()
@@ -340,19 +341,20 @@ def test_restart_between_probes(new_server):
         assert own.run_native("MATCH (n:Kept) RETURN count(n) AS c", {}).records[0]["c"] == 1
 
 
-def test_passwords_and_another_database_in_its_place(server, new_server):
-    secret = new_server("bolt-password", auth=("neo4j", PASSWORD))
+def test_passwords_and_another_database_in_its_place(server, own_server):
+    own_server.start()
+    user, password = own_server.auth
     for auth in (("neo4j", "Wrong-Password"), None):
         with pytest.raises(SourceError, match="NEO4J_PASSWORD") as caught:
-            BoltSource(secret.uri, auth=auth, environment=EMPTY)
+            BoltSource(own_server.uri, auth=auth, environment=EMPTY)
         assert "Wrong-Password" not in str(caught.value)
-    variables = {"NEO4J_USERNAME": "neo4j", "NEO4J_PASSWORD": PASSWORD}
-    with relay_to(secret.uri) as relay:
+    variables = {"NEO4J_USERNAME": user, "NEO4J_PASSWORD": password}
+    with relay_to(own_server.uri) as relay:
         uri = f"bolt://127.0.0.1:{relay.port}"
         with closing(BoltSource(uri, environment=variables)) as own:
             assert own.facts.user == "neo4j"
             assert own.facts.sees_everything
-            assert PASSWORD not in repr(own) + repr(own._connection) + str(own.facts)
+            assert password not in repr(own) + repr(own._connection) + str(own.facts)
             before = own.probe()
             assert own.run_native("RETURN 1", {}).version == before
             relay.target = (urlsplit(server.uri).hostname, urlsplit(server.uri).port)

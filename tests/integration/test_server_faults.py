@@ -12,14 +12,13 @@ from contextlib import contextmanager
 
 import neo4j
 import pytest
-from neo4j_servers import free_port
+from neo4j_servers import AUTH, free_port
 from tcp_proxy import TcpProxy
 
 import gpugda
 from gpugda.errors import GpugdaError, QueryTimeoutError, SourceError
 
 pytestmark = pytest.mark.slow
-AUTH = ("neo4j", "a-long-secret")
 NODES, RELATIONSHIPS = 60_000, 180_000
 PAIRS = "MATCH (a:P)-[:R]->(b:P) RETURN count(*)"
 COLLECTS = "UNWIND range(1, 3000000) AS i WITH collect(toString(i)) AS texts RETURN size(texts)"
@@ -30,9 +29,10 @@ ERRORS = (GpugdaError, neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError
 
 
 @pytest.fixture(scope="module")
-def faulty(new_server):
-    """A server of this module's own with a password, and a graph whose export takes a while."""
-    made = new_server("faults", auth=AUTH)
+def faulty(own_server):
+    """A graph whose export takes a while."""
+    made = own_server
+    made.start()
     made.wipe()
     made.run(f"UNWIND range(0, {NODES - 1}) AS i CREATE (:P {{i: i}})")
     made.run(

@@ -28,9 +28,9 @@ def test_a_graph_is_created_as_it_was_given(each_server):
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])
-def test_a_server_of_our_own_comes_back_with_its_data(new_server, end):
-    ours = new_server(f"own-{end}", auth=("neo4j", "long-enough"))
-    ours.load("CREATE (:Kept)")
-    getattr(ours, end)()
-    ours.start()
-    assert ours.run("MATCH (n:Kept) RETURN count(n)")[0][0] == 1
+def test_a_server_of_our_own_comes_back_with_its_data(own_server, end):
+    own_server.start()
+    own_server.load("CREATE (:Kept)")
+    getattr(own_server, end)()
+    own_server.start()
+    assert own_server.run("MATCH (n:Kept) RETURN count(n)")[0][0] == 1

@@ -17,16 +17,25 @@ STEPS = {
 }
 
 
+@pytest.fixture(scope="module")
+def known():
+    """What came of the last step: the same whichever lists are bitmaps."""
+    return {}
+
+
 @pytest.mark.parametrize("shortest", [1, 4, 1000], ids=["all", "some", "no hubs"])
 @pytest.mark.parametrize("rows", [1, 255, 3000])
 @pytest.mark.parametrize("name", STEPS)
-def test_lists(context, workspace, monkeypatch, name, rows, shortest):
+def test_lists(context, workspace, monkeypatch, known, name, rows, shortest):
     if context.is_cpu:
         pytest.skip("for GPUs")
     monkeypatch.setattr("gpugda.device.hub_bitmaps._SHORTEST", shortest)
     step = Step(context, workspace, STEPS[name], rows, graph=simple_graph())
     assert (step.arrays.hubs.bits is None) == (shortest == 1000)
-    expected = step.expected()
+    if (name, rows) not in known:
+        known.clear()
+        known[name, rows] = step.expected()
+    expected = known[name, rows]
     pairs = measured(context, workspace, ExtensionKernels(context), step)
     width, capacity = 3, expected.total() + 5
     extended = Table(wrong(workspace, capacity * width), 0, width, capacity)

@@ -17,7 +17,7 @@ class Setup:
         lanes = Lanes(self.driver, self._open, lambda driver: "neo4j")
         self.gate = Gate(lanes, strict=strict)
         self.accelerated = AcceleratedDriver(self.driver, self.gate)
-        assert self.gate.wait(None, 5)
+        assert self.gate.wait(None, 30)
 
     def _open(self, name):
         return self.devices.setdefault(name, FakeDevice())

@@ -87,7 +87,7 @@ class Setup:
         self.driver, self.reader, self.device = AsyncFakeDriver(), FakeDriver(), FakeDevice()
         lanes = Lanes(self.reader, lambda name: self.device, lambda driver: "neo4j")
         self.gate = Gate(lanes, strict=True)
-        assert self.gate.wait(None, 5)
+        assert self.gate.wait(None, 30)
         self.accelerated = AsyncAcceleratedDriver(self.driver, self.gate, self.reader)
 
     @property

@@ -26,7 +26,7 @@ def test_a_write_goes_to_the_driver_once_and_unchanged(setup):
 
 
 def test_another_database_has_another_device(setup):
-    assert setup.gate.wait("people", 5)
+    assert setup.gate.wait("people", 30)
     setup.accelerated.execute_query(READ, database_="People")
     assert len(setup.devices["people"].calls) == 1
     assert setup.device.calls == []

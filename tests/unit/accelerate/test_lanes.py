@@ -19,14 +19,14 @@ def test_nobody_waits_while_it_is_made():
     go, driver, device = threading.Event(), FakeDriver(), FakeDevice()
 
     def open_slowly(name):
-        assert go.wait(5)
+        assert go.wait(30)
         return device
 
     lanes = Lanes(driver, open_slowly, lambda driver: "neo4j")
     accelerated = AcceleratedDriver(driver, Gate(lanes, strict=True))
     assert accelerated.execute_query(READ) == "server"
     go.set()
-    assert accelerated.gpugda.wait(None, 5)
+    assert accelerated.gpugda.wait(None, 30)
     assert accelerated.execute_query(READ) != "server"
     accelerated.close()
     assert device.closed
@@ -36,7 +36,7 @@ def test_what_is_made_after_closing_is_closed():
     go, device = threading.Event(), FakeDevice()
 
     def open_slowly(name):
-        assert go.wait(5)
+        assert go.wait(30)
         return device
 
     lanes = Lanes(None, open_slowly, lambda driver: "neo4j")
@@ -44,7 +44,7 @@ def test_what_is_made_after_closing_is_closed():
     closing = threading.Thread(target=lanes.close)
     closing.start()
     go.set()
-    closing.join(5)
+    closing.join(30)
     assert device.closed
     assert lanes.get("neo4j") == "the driver is closed"
     assert lanes.get("other") == "the driver is closed"
@@ -61,9 +61,9 @@ def test_a_failure_is_tried_again(monkeypatch):
         return outcome
 
     later = Later(make, lambda value: None, "test", "waiting")
-    assert later.wait(5) is None
+    assert later.wait(30) is None
     assert later.reason == "no connection"
-    assert later.wait(5) == "made"
+    assert later.wait(30) == "made"
 
 
 def test_a_failure_for_good_is_not_tried_again():
@@ -74,8 +74,8 @@ def test_a_failure_for_good_is_not_tried_again():
         raise NeverError("a cluster")
 
     later = Later(make, lambda value: None, "test", "waiting")
-    later.wait(5)
-    later.wait(5)
+    later.wait(30)
+    later.wait(30)
     assert (later.get(), later.reason, len(calls)) == (None, "a cluster", 1)
 
 

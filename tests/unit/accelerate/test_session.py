@@ -56,7 +56,7 @@ def test_the_planner_hears_of_what_went_to_the_server(setup, session):
 
 
 def test_another_database(setup):
-    assert setup.gate.wait("people", 5)
+    assert setup.gate.wait("people", 30)
     with setup.accelerated.session(database="people") as session:
         session.run(READ)
     assert len(setup.devices["people"].calls) == 1

@@ -4,6 +4,7 @@ from itertools import islice
 
 import pytest
 from fake_bolt import FakeBolt, out_of_memory
+from gpugda_adapters import bolt_reading
 from gpugda_adapters.bolt_pages import IdRange, Pace, ranges
 from gpugda_adapters.bolt_reading import PageReader, Question
 from neo4j.exceptions import ClientError, Neo4jError, ServiceUnavailable, SessionExpired
@@ -142,7 +143,8 @@ def test_an_error_of_the_decoder_passes():
         )
 
 
-def test_the_pace_is_told():
+def test_the_pace_is_told(monkeypatch):
+    monkeypatch.setattr(bolt_reading, "monotonic", lambda: 0.0)  # each page is quick
     pace = Pace(10, largest=20)
     list(reader_of(FakeBolt(), 1).answers(PAGES, [IdRange(0, 9)], pace))
     assert pace.width == 20

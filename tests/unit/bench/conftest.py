@@ -6,7 +6,7 @@ from graphs import make_graph
 import gpugda
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def ring():
     """Six nodes in a ring, each joined twice to the next, some also across."""
     nodes = [(("A", "B") if i % 2 else "A", {"name": f"n{i}", "size": i}) for i in range(6)]
@@ -16,7 +16,7 @@ def ring():
     return make_graph(nodes, relationships)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def ring_source(ring):
     """The same graph as a source."""
     names = [ring.node_labels(node) for node in range(ring.node_count)]

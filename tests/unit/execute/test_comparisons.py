@@ -252,9 +252,9 @@ class TestOnTheDevice:
     @pytest.mark.parametrize("kind", ["-->", "--"])
     def test_triangles_are_found_once(self, context, kind, condition):
         random = np.random.default_rng(3)
-        ends = random.integers(0, 60, (2, 900))
+        ends = random.integers(0, 40, (2, 400))
         graph = make_graph(
-            [("", {"x": int(each)}) for each in random.permutation(60)],
+            [("", {"x": int(each)}) for each in random.permutation(40)],
             [(int(a), "R", int(b), {}) for a, b in zip(*ends, strict=True)],
         )
         pattern = f"(a){kind}(b){kind}(c), (a){kind}(c)"

@@ -190,13 +190,13 @@ def test_refreshing_in_the_background(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
     released = threading.Event()
-    server.during_read = lambda: released.wait(5)
+    server.during_read = lambda: released.wait(30)
     assert keeper.refresh_soon()
     assert keeper.busy
     assert "still being read" in keeper.admit().reason
     assert not keeper.refresh_soon()
     released.set()
-    assert keeper.wait(5)
+    assert keeper.wait(30)
     assert keeper.admit().loaded is not None
     assert ("read", True) in server.calls  # gently: nobody waits for it
 
@@ -210,7 +210,7 @@ def test_why_there_is_no_snapshot(make, caplog):
     server.during_read = lost
     keeper = make(server)
     keeper.refresh_soon()
-    keeper.wait(5)
+    keeper.wait(30)
     assert "the connection was cut" in keeper.admit().reason
     assert "the connection was cut" in caplog.text
 
@@ -219,7 +219,7 @@ def test_closing_ends_a_refresh(make):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
     keeper.refresh()
-    keeper.wait(5)
+    keeper.wait(30)
     server.commit()
     keeper._rest_until = 0.0
     entered = threading.Event()
@@ -230,19 +230,32 @@ def test_closing_ends_a_refresh(make):
 
     server.during_read = slow
     assert keeper.refresh_soon()
-    entered.wait(5)
+    entered.wait(30)
     keeper.close()
     assert not keeper.busy
     assert keeper.loaded.version.transaction == 10
 
 
-def test_steady_writes_do_not_make_refreshing_the_only_work(make):
+def test_steady_writes_do_not_make_refreshing_the_only_work(make, monkeypatch):
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
-    server.during_read = lambda: (time.sleep(0.05), server.commit())
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+
+    def written_to():
+        nonlocal now
+        now += 1
+        server.commit()
+
+    server.during_read = written_to
     assert keeper.refresh_soon()
-    keeper.wait(5)
+    assert keeper.wait(30)
+    now += 0.9
     assert not keeper.refresh_soon()  # it rests at least as long as the attempt took
+    assert not keeper.busy
+    now += 3
+    assert keeper.refresh_soon()
+    assert keeper.wait(30)
 
 
 def test_a_server_without_bookmarks_cannot_be_strict(make):
@@ -264,13 +277,13 @@ def test_what_is_to_be_kept_waits_for_what_is_under_way(make):
     server, shelf = FakeServer(NODES, RELATIONSHIPS), Shelf()
     keeper = make(server, shelf=shelf)
     loaded = keeper.refresh()
-    keeper.wait(5)
+    keeper.wait(30)
     assert shelf.kept == [loaded]
     released = threading.Event()
-    assert keeper.in_background(lambda: released.wait(5))
+    assert keeper.in_background(lambda: released.wait(30))
     keeper.keep(loaded)
     released.set()
-    assert keeper.wait(5)
+    assert keeper.wait(30)
     assert shelf.kept == [loaded, loaded]
 
 

@@ -33,7 +33,7 @@ def make(tmp_path, monkeypatch):
 def test_the_next_process_reads_from_disk(make):
     first = make(FakeServer(NODES, RELATIONSHIPS))
     first.refresh()
-    assert first.wait(5)
+    assert first.wait(30)
     server = FakeServer(NODES, RELATIONSHIPS)
     keeper = make(server)
     loaded = keeper.refresh()
@@ -46,7 +46,7 @@ def test_the_next_process_reads_from_disk(make):
 def test_another_state_or_user_reads_the_database(make):
     first = make(FakeServer(NODES, RELATIONSHIPS))
     first.refresh()
-    first.wait(5)
+    assert first.wait(30)
     changed = FakeServer(NODES, RELATIONSHIPS)
     changed.commit()
     someone_else = FakeServer(NODES, RELATIONSHIPS, facts(user="eve"))
@@ -58,7 +58,7 @@ def test_another_state_or_user_reads_the_database(make):
 def test_a_damaged_entry_is_dropped_and_read_again(make, tmp_path, caplog):
     first = make(FakeServer(NODES, RELATIONSHIPS))
     first.refresh()
-    first.wait(5)
+    assert first.wait(30)
     for file in (tmp_path / "cache").rglob("arrays-*.arrow"):
         file.write_bytes(b"nothing")
     server = FakeServer(NODES, RELATIONSHIPS)
@@ -70,13 +70,13 @@ def test_a_damaged_entry_is_dropped_and_read_again(make, tmp_path, caplog):
 def test_what_came_from_disk_is_kept_again_with_more_properties(make, monkeypatch):
     first = make(FakeServer(NODES, RELATIONSHIPS))
     first.refresh()
-    assert first.wait(5)
+    assert first.wait(30)
     monkeypatch.setattr(shelf_module, "_WORTH_SECONDS", 1000.0)  # it was worth it, and so still is
     second = make(FakeServer(NODES, RELATIONSHIPS))
     loaded = second.refresh()
     loaded.graph.add_properties({"x": column_from_values([1, 2])}, ["x", "y"], of_nodes=True)
     second.keep(loaded)
-    assert second.wait(5)
+    assert second.wait(30)
     found = make(FakeServer(NODES, RELATIONSHIPS)).refresh().graph.node_properties
     assert to_values(found["x"]) == [1, 2]
     assert "y" not in found
@@ -86,7 +86,7 @@ def test_what_was_read_fast_is_not_kept(make, monkeypatch):
     monkeypatch.setattr(shelf_module, "_WORTH_SECONDS", 1000.0)
     first = make(FakeServer(NODES, RELATIONSHIPS))
     first.refresh()
-    assert first.wait(5)
+    assert first.wait(30)
     server = FakeServer(NODES, RELATIONSHIPS)
     make(server).refresh()
     assert server.count("read") == 1

@@ -40,14 +40,14 @@ def nested(shape, depth):
 
 @pytest.mark.parametrize("shape", NESTED)
 def test_deep_nesting_is_refused_quickly_and_with_a_reason(shape):
-    begun = time.perf_counter()
+    begun = time.thread_time()
     with pytest.raises(CypherSyntaxError):
         parse(nested(shape, 5000))
     # Reading twice at each level would take 2^depth steps, not seconds.
     for depth in (20, MAXIMUM_NESTING - 2):
         with contextlib.suppress(CypherSyntaxError):
             parse(nested(shape, depth))
-    assert time.perf_counter() - begun < 5
+    assert time.thread_time() - begun < 5
 
 
 @pytest.mark.parametrize("shape", [s for s in NESTED if "without an end" not in s])
@@ -123,7 +123,7 @@ def test_twelve_relationships_take_at_most_two_milliseconds():
     text = twelve_relationships()
     seconds = []
     for _ in range(100):
-        begun = time.perf_counter()
+        begun = time.thread_time()
         check_supported(parse(text))
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(time.thread_time() - begun)
     assert min(seconds) < 0.002

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import gc
 import subprocess
 import sys
@@ -181,14 +182,24 @@ READERS = {
 @pytest.mark.parametrize("begin", [0, 2])
 def test_every_way_of_reading_finds_the_same_rows(result_of_columns, count, read, begin):
     """In one array and in pieces, from the start and after some rows."""
-    rows = [(i, f"text {i % 7}", None if i % 3 else -i) for i in range(count)]
-    names = ("i", "s", "n")
+    rows = rows_up_to(count)
     for cuts in ((), (1,), (FIRST_BLOCK_ROWS, FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS + 5)):
-        columns = {name: pieced([row[at] for row in rows], cuts) for at, name in enumerate(names)}
+        columns = pieces_of_rows(count, cuts)
         result = result_of_columns(**columns)
         taken = list(map(tuple, result.fetch(begin)))
         assert taken + read(result) == rows
         assert result.peek() is None
+
+
+@functools.cache
+def rows_up_to(count):
+    return [(i, f"text {i % 7}", None if i % 3 else -i) for i in range(count)]
+
+
+@functools.cache
+def pieces_of_rows(count, cuts):
+    rows = rows_up_to(count)
+    return {name: pieced([row[at] for row in rows], cuts) for at, name in enumerate("isn")}
 
 
 def pieced(values, cuts):
