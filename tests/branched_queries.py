@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
 from bound_queries import Node, Relationship, make_plan, some_masks
 from graphs import make_graph
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from gpugda.data.data_graph import DataGraph
@@ -58,6 +60,8 @@ def plan_of(relationships: Sequence[Relationship], tests: Sequence[RowTest] = ()
 # How many nodes a part adds.
 AT_ONE = {"pair": 1, "triangle": 2, "path": 2, "leaf": 1, "loop": 0}
 FORMS = AT_ONE | {"bridge": 1, "long bridge": 2, "edge": 0}
+MOST_WAYS = 5_000
+"""They are tried in Python, some for each of a test's many examples."""
 BETWEEN = ["bridge", "bridge", "bridge", "long bridge", "edge", "leaf", "pair"]
 
 
@@ -100,6 +104,7 @@ def branched_queries(draw: st.DrawFn, alike: bool = False) -> Any:
         size += new
         if len(relationships) >= 5:
             break
+    assume(_ways(graph, relationships) <= MOST_WAYS)
     programs = [(), *(((LabelOp.LABEL, each),) for each in range(len(graph.labels)))]
     nodes = [Node(draw(st.sampled_from(programs))) for _ in range(size)]
     tests = []
@@ -117,3 +122,19 @@ def branched_queries(draw: st.DrawFn, alike: bool = False) -> Any:
         masks,
         grouped,
     )
+
+
+def _ways(graph: DataGraph, relationships: Sequence[Relationship]) -> float:
+    """How many embeddings there are where relationships need not differ, and nodes have no labels.
+
+    As many as all embeddings that are tried.
+    """
+    ends = graph.start_nodes(), graph.outgoing.neighbours
+    matrices = []
+    for each in relationships:
+        fits = np.isin(graph.relationship_types(), range(99) if each.types is None else each.types)
+        between = np.zeros((graph.node_count, graph.node_count))
+        np.add.at(between, tuple(side[fits] for side in ends), 1)
+        matrices.append(between if each.directed else between + between.T)
+    pairs = ",".join(ascii_letters[r.source] + ascii_letters[r.target] for r in relationships)
+    return float(np.einsum(f"{pairs}->", *matrices, optimize=True))
