@@ -79,9 +79,11 @@ class ExtendStrategy(DeviceStrategy):
 
     def _workspace(self) -> Workspace:
         workspace = super()._workspace()
-        if self._kept.nbytes > workspace.budget.remaining:
+        kept = self._kept.nbytes
+        if kept > workspace.budget.remaining:
             self._kept.drop()
-        workspace.count(self._kept.nbytes, "queries that came before")
+            kept = 0
+        workspace.count(kept, "queries that came before")
         workspace.give_way = lambda: workspace.uncount(self._kept.drop())
         return workspace
 
