@@ -118,6 +118,17 @@ def some_masks(draw: st.DrawFn, graph: DataGraph, nodes: int, relationships: int
     return masks
 
 
+@st.composite
+def some_tests(draw: st.DrawFn, nodes: int, relationships: int) -> list[RowTest]:
+    """Now and then one of two of so many query nodes, and one of two of so many relationships."""
+    tests = []
+    for on_nodes, count in ((True, nodes), (False, relationships)):
+        if count and draw(st.integers(0, 3)) == 0:
+            position = st.integers(0, count - 1)
+            tests.append(RowTest(on_nodes, draw(position), draw(position), draw(st.booleans())))
+    return tests
+
+
 # ------------------------------------------------------------------ the obviously right way
 def all_embeddings(graph: DataGraph, plan: Plan, masks: Masks = NO_MASKS) -> Counter[Any]:
     """(node indexes, relationship indexes) by position, and how often each occurs."""

@@ -8,7 +8,7 @@ from string import ascii_letters
 from typing import Any
 
 import numpy as np
-from bound_queries import Node, Relationship, make_plan, some_masks
+from bound_queries import Node, Relationship, make_plan, some_masks, some_tests
 from graphs import make_graph
 from hypothesis import assume
 from hypothesis import strategies as st
@@ -107,13 +107,7 @@ def branched_queries(draw: st.DrawFn, alike: bool = False) -> Any:
     assume(_ways(graph, relationships) <= MOST_WAYS)
     programs = [(), *(((LabelOp.LABEL, each),) for each in range(len(graph.labels)))]
     nodes = [Node(draw(st.sampled_from(programs))) for _ in range(size)]
-    tests = []
-    if draw(st.integers(0, 4)) == 0:
-        position = st.integers(0, size - 1)
-        tests.append(RowTest(True, draw(position), draw(position), draw(st.booleans())))
-    if draw(st.integers(0, 4)) == 0:
-        position = st.integers(0, len(relationships) - 1)
-        tests.append(RowTest(False, draw(position), draw(position), draw(st.booleans())))
+    tests = draw(some_tests(size, len(relationships)))
     masks = draw(some_masks(graph, size, len(relationships)))
     grouped = tuple(sorted(draw(st.sets(st.integers(0, size - 1), min_size=1, max_size=2))))
     return (

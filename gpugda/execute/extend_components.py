@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpugda.execute.embeddings import Masks
+from gpugda.execute.extend_order import connected
 from gpugda.execute.extend_parts import Factor
 from gpugda.execute.extend_products import keeps_apart
 
@@ -45,19 +46,14 @@ def find_factors(
 
 def _groups(bound: BoundQuery, meetings: Meetings) -> list[list[int]]:
     """Query nodes that are connected, or tested together."""
-    links, group = bound.relationships, list(range(len(bound.nodes)))
+    links = bound.relationships
     pairs = [(each.source, each.target) for each in links]
     for test in bound.tests:
         if test.on_nodes:
             pairs.append((test.left, test.right))
         elif not keeps_apart(test) or meetings.can_meet(links[test.left], links[test.right]):
             pairs.append((links[test.left].source, links[test.right].source))
-    for one, other in pairs:
-        old, new = group[one], group[other]
-        if old != new:
-            group = [new if number == old else number for number in group]
-    numbers = sorted(set(group))
-    return [[node for node, own in enumerate(group) if own == number] for number in numbers]
+    return connected(len(bound.nodes), pairs)
 
 
 def _part(

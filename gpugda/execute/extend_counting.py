@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.execute.candidates import ExpectedCandidates
@@ -18,15 +18,15 @@ from gpugda.execute.extend_products import LeafProduct, find_product
 from gpugda.execute.extend_terms import clashing_pairs, find_terms, pairs_in_the_way
 from gpugda.execute.extend_tests import Meetings, is_single
 from gpugda.execute.extend_weighed import (
-    FASTER_GPU,
     choose_weighed,
+    in_that_time,
     join_pairs,
     worth_a_thought,
     worth_weighing,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence, Set
+    from collections.abc import Callable, Iterable, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.candidates import CandidateCounts, Candidates
@@ -113,6 +113,7 @@ class _Counting:
         # Asked for again and again.
         self._growth = cache(Growth(bound, candidates))
         self._most_growth = cache(MostGrowth(bound, candidates, graph))
+        self._order = cache(self._node_order)
         self._pairs = cache(self._join_pairs)
 
     def is_worth_trying(self) -> bool:
@@ -131,15 +132,15 @@ class _Counting:
         return product, cost
 
     def _may_have_parts(self, cost: float) -> bool:
-        least = _WORTH_PARTS * (1 if self._is_cpu else FASTER_GPU)
-        is_dear = cost >= least and self._nested < _MOST_NESTED
+        is_dear = cost >= in_that_time(_WORTH_PARTS, is_cpu=self._is_cpu)
+        is_dear = is_dear and self._nested < _MOST_NESTED
         return is_dear and not self._masks.comparisons
 
     def _with_parts(
         self, product: LeafProduct | None, cost: float, grouped: tuple[int, ...], *, pairs: bool
     ) -> tuple[Way, float]:
         """Factors, or terms, if they are cheaper."""
-        if not grouped and self._is_cycle():
+        if not grouped and self._is_cycle:
             return product, cost
         bound, graph, masks = self._bound, self._graph, self._masks
         counts = tuple(self._candidates.count(node) for node in range(len(bound.nodes)))
@@ -168,7 +169,7 @@ class _Counting:
         planned, total = [], 0.0
         for each in parts:
             way, cost = self._best_of(each, pairs=pairs)
-            total += cost + _COST_OF_PART * (1 if self._is_cpu else FASTER_GPU)
+            total += cost + in_that_time(_COST_OF_PART, is_cpu=self._is_cpu)
             if total > most:
                 return (), total
             planned.append(replace(each, way=way))
@@ -189,9 +190,10 @@ class _Counting:
         """What joining everything costs where rows of the last node are not made."""
         order = self._order(self._all)
         # A cycle is counted by its paths to the last node but one.
-        order = order[:-1] if self._is_cycle() else order
+        order = order[:-1] if self._is_cycle else order
         return self._join_cost(order, counts_last=True)
 
+    @cached_property
     def _is_cycle(self) -> bool:
         """Is it one that a CPU counts without rows?"""
         if not self._is_cpu or len(self._all) > _LONGEST_CYCLE:
@@ -252,7 +254,7 @@ class _Counting:
     def _is_single(self, each: BoundRelationship) -> bool:
         return is_single(each, self._graph)
 
-    def _join_pairs(self, nodes: Set[int]) -> float:
+    def _join_pairs(self, nodes: frozenset[int]) -> float:
         """What joining some query nodes costs."""
         return self._join_cost(self._order(nodes))
 
@@ -265,7 +267,7 @@ class _Counting:
             counts_last=counts_last,
         )
 
-    def _order(self, nodes: Set[int]) -> list[int]:
+    def _node_order(self, nodes: frozenset[int]) -> list[int]:
         others = frozenset(range(len(self._bound.nodes))) - nodes
         comparisons = self._masks.comparisons
         return node_order(self._bound, self._candidates.count, self._growth, others, comparisons)

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.execute.embeddings import Masks
+from gpugda.execute.extend_order import connected
 from gpugda.plan.cardinality import relationship_cardinality
 from gpugda.plan.degree_needs import degree_needs
 from gpugda.plan.plan import LabelOp
@@ -90,6 +91,7 @@ def identify(
     graph: DataGraph,
     pair: Pair,
     groups: Sequence[Sequence[int]],
+    untested: Collection[Pair] = (),
 ) -> Merged | None:
     """The query where two relationships are one, and so are the nodes of each group.
 
@@ -102,6 +104,7 @@ def identify(
         graph: What it is asked of.
         pair: The relationships; the first one stays.
         groups: The nodes.
+        untested: Pairs of relationships, each rising, that may be the same besides.
     """
     first = {node: min(group) for group in groups for node in group}
     nodes_left = [node for node in range(len(bound.nodes)) if first.get(node, node) == node]
@@ -110,7 +113,7 @@ def identify(
     one, other = pair
     links = [each - (each > other) for each in range(len(bound.relationships))]
     links[other] = links[one]
-    tests = _tests(bound.tests, nodes, links, pair)
+    tests = _tests(bound.tests, nodes, links, {pair, *untested})
     types = _common_types(bound.relationships[one].types, bound.relationships[other].types)
     if tests is None or types == ():
         return None
@@ -145,12 +148,9 @@ def identify(
     return Merged(_with_needs(made), left, tuple(nodes))
 
 
-def _groups(pairs: Iterable[Pair]) -> tuple[tuple[int, ...], ...]:
-    groups: list[set[int]] = []
-    for pair in pairs:
-        joined = set(pair).union(*(each for each in groups if not each.isdisjoint(pair)))
-        groups = [each for each in groups if each.isdisjoint(joined)] + [joined]
-    return tuple(sorted(tuple(sorted(each)) for each in groups if len(each) > 1))
+def _groups(pairs: Sequence[Pair]) -> tuple[tuple[int, ...], ...]:
+    count = 1 + max(map(max, pairs))
+    return tuple(tuple(each) for each in connected(count, pairs) if len(each) > 1)
 
 
 def _pair(test: RowTest) -> Pair | None:
@@ -161,12 +161,15 @@ def _pair(test: RowTest) -> Pair | None:
 
 
 def _tests(
-    tests: Iterable[RowTest], nodes: Sequence[int], links: Sequence[int], pair: Pair
+    tests: Iterable[RowTest],
+    nodes: Sequence[int],
+    links: Sequence[int],
+    untested: Collection[Pair],
 ) -> tuple[RowTest, ...] | None:
     """The tests of what is left; None where one fails."""
     found: dict[RowTest, None] = {}
     for each in tests:
-        if _pair(each) == pair:
+        if _pair(each) in untested:
             continue
         places = nodes if each.on_nodes else links
         left, right = sorted((places[each.left], places[each.right]))

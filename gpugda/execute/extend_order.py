@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpugda.execute.comparisons import Comparison
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Growth", "MostGrowth", "join_cost", "node_order"]
+__all__ = ["Growth", "MostGrowth", "connected", "join_cost", "node_order"]
 
 _MOST_STARTS = 6
 """Starts that are tried per component: those with the fewest candidates."""
@@ -117,16 +117,23 @@ def join_cost(bound: BoundQuery, graph: DataGraph, leaves: Collection[int] = ())
 
 
 def _components(bound: BoundQuery, leaves: Collection[int]) -> list[list[int]]:
-    group = list(range(len(bound.nodes)))
-    for each in bound.relationships:
-        old, new = group[each.source], group[each.target]
+    pairs = ((each.source, each.target) for each in bound.relationships)
+    components = connected(len(bound.nodes), pairs)
+    left = ([node for node in each if node not in leaves] for each in components)
+    return [each for each in left if each]
+
+
+def connected(count: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """The numbers 0 … count-1, rising, those together that pairs connect."""
+    group = list(range(count))
+    for one, other in pairs:
+        old, new = group[one], group[other]
         if old != new:
             group = [new if number == old else number for number in group]
-    components = (
-        [node for node, number in enumerate(group) if number == wanted and node not in leaves]
-        for wanted in dict.fromkeys(group)
-    )
-    return [each for each in components if each]
+    members: dict[int, list[int]] = {}
+    for each, number in enumerate(group):
+        members.setdefault(number, []).append(each)
+    return list(members.values())
 
 
 @dataclass(frozen=True, slots=True)

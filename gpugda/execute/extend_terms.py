@@ -92,10 +92,9 @@ def find_terms(
     yield Term(loose, masks, tuple(counts), tuple(grouped), pairs=pairs, is_loose=True)
     links = bound.relationships
     for place, (one, other) in enumerate(loosened, 1):
-        rest = without_tests_of(bound, loosened[:place])
         turns = meetings.turns(links[one], links[other])
         for groups, sign in identifications(links[one], links[other], turns):
-            merged = identify(rest, masks, graph, (one, other), groups)
+            merged = identify(bound, masks, graph, (one, other), groups, loosened[:place])
             if merged is not None:
                 own = tuple(
                     min(counts[node] for node, now in enumerate(merged.nodes) if now == each)

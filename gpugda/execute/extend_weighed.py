@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
 __all__ = [
-    "FASTER_GPU",
     "WeighedNodes",
     "choose_weighed",
     "find_weighable",
+    "in_that_time",
     "join_pairs",
     "most_ways",
     "without_tests",
@@ -50,7 +50,7 @@ _EACH_FURTHER = 0.5
 """So much less each further relationship to the same node selects."""
 _WORTH_A_THOUGHT = 1 << 14
 """Joins of fewer pairs are done before a better way is found, on a CPU."""
-FASTER_GPU = 64
+_FASTER_GPU = 64
 """So many times as many pairs in that time, though pairs may be underestimated a thousandfold."""
 
 
@@ -66,7 +66,12 @@ def worth_weighing(bound: BoundQuery, candidates: CandidateCounts) -> bool:
 
 def worth_a_thought(pairs: float, *, is_cpu: bool) -> bool:
     """Does a join of so many pairs take longer than finding a better way?"""
-    return pairs >= _WORTH_A_THOUGHT * (1 if is_cpu else FASTER_GPU)
+    return pairs >= in_that_time(_WORTH_A_THOUGHT, is_cpu=is_cpu)
+
+
+def in_that_time(pairs: float, *, is_cpu: bool) -> float:
+    """As many as a device joins while a CPU joins so many."""
+    return pairs * (1 if is_cpu else _FASTER_GPU)
 
 
 def find_weighable(

@@ -7,7 +7,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, make_plan, some_masks
+from bound_queries import (
+    NO_MASKS,
+    Node,
+    Relationship,
+    all_embeddings,
+    make_plan,
+    some_masks,
+    some_tests,
+)
 from branched_queries import a_graph, cycle, path, plan_of
 from counted_groups import expected_groups, groups
 from graphs import make_graph
@@ -193,10 +201,7 @@ def scattered_queries(draw):
         relationships += [Relationship(a, b, kind, directed, clause) for a, b in pairwise(own)]
         size += new
     programs = [(), (), *(((LabelOp.LABEL, each),) for each in range(len(graph.labels)))]
-    tests = []
-    if draw(st.integers(0, 3)) == 0:
-        at = st.integers(0, size - 1)
-        tests.append(RowTest(True, draw(at), draw(at), draw(st.booleans())))
+    tests = draw(some_tests(size, len(relationships)))
     plan = make_plan(
         [Node(draw(st.sampled_from(programs))) for _ in range(size)], relationships, tests
     )

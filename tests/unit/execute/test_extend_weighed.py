@@ -6,7 +6,15 @@ import math
 
 import numpy as np
 import pytest
-from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, make_plan, some_masks
+from bound_queries import (
+    NO_MASKS,
+    Node,
+    Relationship,
+    all_embeddings,
+    make_plan,
+    some_masks,
+    some_tests,
+)
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,7 +24,7 @@ from gpugda.device.device_graph import DeviceGraph
 from gpugda.execute import extend_counting, extend_join, extend_weighed
 from gpugda.execute.embeddings import StrategyReport
 from gpugda.execute.extend import ExtendStrategy
-from gpugda.plan.plan import LabelOp, RowTest
+from gpugda.plan.plan import LabelOp
 
 pytestmark = [
     pytest.mark.device,
@@ -180,13 +188,7 @@ def dense_queries(draw):
     if draw(st.booleans()):
         programs = [()]
     nodes = [Node(draw(st.sampled_from(programs))) for _ in range(size)]
-    tests = []
-    if draw(st.integers(0, 3)) == 0:
-        position = st.integers(0, size - 1)
-        tests.append(RowTest(True, draw(position), draw(position), draw(st.booleans())))
-    if draw(st.integers(0, 5)) == 0:
-        position = st.integers(0, len(relationships) - 1)
-        tests.append(RowTest(False, draw(position), draw(position), draw(st.booleans())))
+    tests = draw(some_tests(size, len(relationships)))
     masks = draw(some_masks(graph, size, len(relationships)))
     return graph, make_plan(nodes, relationships, tests, degrees=draw(st.booleans())), masks
 
