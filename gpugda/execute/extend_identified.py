@@ -6,11 +6,12 @@ Both are queries of their own: in the second, the relationships are one, and so 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.execute.embeddings import Masks
 from gpugda.execute.extend_order import connected
+from gpugda.execute.extend_tests import is_single
 from gpugda.plan.cardinality import relationship_cardinality
 from gpugda.plan.degree_needs import degree_needs
 from gpugda.plan.plan import LabelOp
@@ -95,7 +96,9 @@ def identify(
 ) -> Merged | None:
     """The query where two relationships are one, and so are the nodes of each group.
 
-    None where that has no rows: a test fails, types have nothing in common, or there are no loops.
+    Others that then lie between the same nodes, where only one data relationship fits, are one,
+    too: twice the same would only be estimated as if it left fewer rows than once. None where there
+    are no rows: a test fails, types have nothing in common, or there are no loops.
 
     Args:
         bound: The query, without tests that compare anything but node and node, or relationship
@@ -126,8 +129,8 @@ def identify(
     for each in bound.relationships:
         if each.position == other:
             continue
-        same = bound.relationships[other] if each.position == one else None
-        if same is not None:
+        if each.position == one:
+            same = bound.relationships[other]
             predicates = tuple(dict.fromkeys((*each.predicates, *same.predicates)))
             # Of an undirected one and a directed one, this tells which way round it lies.
             way = same if each.directed < same.directed else each
@@ -145,7 +148,30 @@ def identify(
         merged_links.append(link)
     made = replace(bound, nodes=tuple(merged_nodes), relationships=tuple(merged_links), tests=tests)
     left = Masks(_masks(masks.nodes, nodes), _masks(masks.relationships, links))
-    return Merged(_with_needs(made), left, tuple(nodes))
+    again = _same_anyway(made, graph)
+    if again is None:
+        return Merged(_with_needs(made), left, tuple(nodes))
+    if any(_pair(each) == again for each in made.tests):
+        return None
+    merged = identify(made, left, graph, again, ())
+    return merged and merged._replace(nodes=tuple(nodes))
+
+
+def _same_anyway(bound: BoundQuery, graph: DataGraph) -> Pair | None:
+    """Two relationships between the same nodes where only one data relationship fits."""
+    for one, other in combinations(bound.relationships, 2):
+        ends = other.source, other.target
+        if ends == (one.source, one.target):
+            directed = one.directed and other.directed
+        elif ends == (one.target, one.source) and not (one.directed and other.directed):
+            directed = False
+        else:
+            continue
+        types = None if one.types is None or other.types is None else (*one.types, *other.types)
+        kinds = types and tuple(dict.fromkeys(types))
+        if is_single(replace(one, types=kinds, directed=directed), graph):
+            return one.position, other.position
+    return None
 
 
 def _groups(pairs: Sequence[Pair]) -> tuple[tuple[int, ...], ...]:

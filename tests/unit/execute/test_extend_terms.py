@@ -132,6 +132,39 @@ def test_relationships_without_a_type_in_common_are_never_one():
     assert not Meetings(bound, graph).turns(*bound.relationships)
 
 
+@pytest.mark.parametrize(
+    ("turns", "types", "relationships"),
+    [
+        ([(0, 1), (1, 2), (0, 3), (3, 2)], "RR", 2),
+        ([(0, 1), (1, 2), (0, 3), (2, 3)], "RR", 3),
+        ([(0, 1), (1, 2), (0, 3), (3, 2)], "RS", 3),
+    ],
+)
+def test_others_between_the_same_nodes_are_one_where_only_one_fits(turns, types, relationships):
+    links = [
+        Relationship(*ends, (0 if kind == "R" else 1,))
+        for ends, kind in zip(turns, types[0] * 2 + "R" + types[1], strict=True)
+    ]
+    masks = Masks({}, {1: graph_mask(~(1 << 3)), 3: graph_mask(~(1 << 5))})
+    for seed in range(8):
+        graph = a_graph(seed, relationships=20, types="RS", parallel=False)
+        plan = plan_of(links)
+        bound = without_tests_of(plan.bound, [(0, 2), (1, 3)])
+        merged = identify(bound, masks, graph, (0, 2), [(1, 3)])
+        assert len(merged.bound.relationships) == relationships
+        every = all_embeddings(graph, replace(plan, bound=bound), masks)
+        same = sum(links[0] == links[2] for _, links in every.elements())
+        assert total(graph, merged.bound, merged.masks, plan) == same
+
+
+def test_others_between_the_same_nodes_that_must_differ_leave_nothing():
+    links = [Relationship(0, 1, (0,)), Relationship(1, 2, (0,))]
+    bound = plan_of([*links, Relationship(0, 3, (0,)), Relationship(3, 2, (0,))]).bound
+    single, parallel = a_graph(2, types="R", parallel=False), a_graph(2, types="R")
+    assert identify(bound, NO_MASKS, single, (0, 2), [(1, 3)]) is None
+    assert identify(bound, NO_MASKS, parallel, (0, 2), [(1, 3)]) is not None
+
+
 def test_a_test_that_fails_leaves_nothing():
     graph = a_graph(1)
     plan = plan_of([Relationship(0, 1), Relationship(2, 3)], [RowTest(True, 0, 2, False)])
@@ -154,7 +187,7 @@ def test_nodes_that_are_one_have_the_labels_and_masks_of_all(context):
 
 
 def graph_mask(bits):
-    return np.array([bits], dtype=np.uint32)
+    return np.array([bits & 0xFFFFFFFF], dtype=np.uint32)
 
 
 def test_what_need_not_differ_needs_no_second_relationship():
