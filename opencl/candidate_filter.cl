@@ -8,6 +8,7 @@
        collect_candidates   one item per word of a batch: writes the node indexes of its bits, rising, row after row
        explore_candidates   one item per collected candidate: takes it away, or (on a CPU) marks its neighbours
        mark_neighbours      on a GPU: the same, marks neighbours of those that are left
+       explore_bits         on a GPU: both, one item per bit of a batch, for few candidates without hubs: nothing is collected
 
    Exploration reads `candidates` and takes away in `kept`, a copy, so that the result hangs on no order of work items.
 */
@@ -19,15 +20,16 @@
 kernel void check_candidates(
     GRAPH_PARAMETERS, global const uint *query, global const uint *label_bits,
     global const uint *node_masks, global const uint *marks,
-    uint first_row, uint row_count, uint words, uint node_count, global uint *candidates
+    uint first_row, uint row_count, uint words, uint node_count, global uint *candidates, global uint *kept
 ) {
     const Csr outgoing = OUTGOING_CSR, incoming = INCOMING_CSR;
     FOR_EACH(i, (ulong)row_count * words) {
         uint row = first_row + (uint)(i / words), word = (uint)(i % words);
         ulong place = (ulong)row * words + word;
         uint bits = marks && query[row * NODE_WORDS + LEVEL] > 0 ? marks[place] : NONE;
-        candidates[place] = checked_bits(query, row, label_bits, node_masks, words, node_count, &outgoing, &incoming,
-                                         word, bits);
+        bits = checked_bits(query, row, label_bits, node_masks, words, node_count, &outgoing, &incoming, word, bits);
+        candidates[place] = bits;
+        if (kept) kept[place] = bits;
     }
 }
 
@@ -83,30 +85,42 @@ static inline global const uint *bits_of(
     global const uint *nodes, global const ulong *ranks, uint first_row, uint row_count, uint words, \
     uint settled, uint known, global const uint *candidates, volatile global uint *kept, volatile global uint *marks
 
+#define EXPLORED_GRAPH \
+    const Csr outgoing = OUTGOING_CSR, incoming = INCOMING_CSR; \
+    const Neighbourhood around = {query, relationship_masks, mask_words, words}
+
+#define EXPLORE_NODE(row, node) \
+    explore_node(&around, &outgoing, &incoming, incoming_relationship_indexes, row, node, settled, known, candidates, kept, marks)
+
+/* What one item does with a candidate. */
+static inline void explore_node(
+    const Neighbourhood *around, const Csr *outgoing, const Csr *incoming, global const uint *incoming_relationship_indexes,
+    uint row, uint node, uint settled, uint known, global const uint *candidates, volatile global uint *kept,
+    volatile global uint *marks
+) {
+    global const uint *query = around->query;
+    uint words = around->words, begin = query[row * NODE_WORDS + ADJACENCIES_AT];
+    uint end = begin + query[row * NODE_WORDS + ADJACENCY_COUNT] * ADJACENCY_WORDS;
+    bool stays = true;
+    for (uint at = begin; at < end && stays; at += ADJACENCY_WORDS) {
+        stays = find_neighbour(around, outgoing, incoming, incoming_relationship_indexes, at, node, BITS_OF(at), NONE) == FOUND;
+    }
+    if (!stays) {
+        atomic_and(&kept[(ulong)row * words + (node >> 5)], ~(1u << (node & 31)));
+        return;
+    }
+    for (uint at = begin; at < end; at += ADJACENCY_WORDS) {
+        uint other = query[at + 1];
+        if (query[other * NODE_WORDS + LEVEL] <= known) continue;
+        mark_runs(around, outgoing, incoming, incoming_relationship_indexes, at, node, marks + (ulong)other * words);
+    }
+}
+
 /* Rows up to level `known` have candidates. Those below level `settled` have been explored: theirs are read from `kept`. */
 #ifdef ON_CPU
 kernel void explore_candidates(EXPLORE_PARAMETERS) {
-    const Csr outgoing = OUTGOING_CSR, incoming = INCOMING_CSR;
-    const Neighbourhood around = {query, relationship_masks, mask_words, words};
-    FOR_EACH(i, ranks[(ulong)row_count * words]) {
-        uint node = nodes[i], row = row_of(i, ranks, first_row, words);
-        uint begin = query[row * NODE_WORDS + ADJACENCIES_AT];
-        uint end = begin + query[row * NODE_WORDS + ADJACENCY_COUNT] * ADJACENCY_WORDS;
-        bool stays = true;
-        for (uint at = begin; at < end && stays; at += ADJACENCY_WORDS) {
-            stays = find_neighbour(&around, &outgoing, &incoming, incoming_relationship_indexes, at, node,
-                                   BITS_OF(at), NONE) == FOUND;
-        }
-        if (!stays) {
-            atomic_and(&kept[(ulong)row * words + (node >> 5)], ~(1u << (node & 31)));
-            continue;
-        }
-        for (uint at = begin; at < end; at += ADJACENCY_WORDS) {
-            uint other = query[at + 1];
-            if (query[other * NODE_WORDS + LEVEL] <= known) continue;
-            mark_runs(&around, &outgoing, &incoming, incoming_relationship_indexes, at, node, marks + (ulong)other * words);
-        }
-    }
+    EXPLORED_GRAPH;
+    FOR_EACH(i, ranks[(ulong)row_count * words]) EXPLORE_NODE(row_of(i, ranks, first_row, words), nodes[i]);
 }
 #else
 /* A group takes GROUP candidates. What an item does not decide by a few entries goes to a list of runs, whose entries all items
@@ -259,6 +273,14 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void mark_neighbours(E
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+kernel void explore_bits(EXPLORE_PARAMETERS) {
+    EXPLORED_GRAPH;
+    FOR_EACH(i, (ulong)row_count * words * 32) {
+        uint row = first_row + (uint)(i / (words * 32)), node = (uint)(i % (words * 32));
+        if (is_candidate(candidates + (ulong)row * words, node)) EXPLORE_NODE(row, node);
     }
 }
 #endif

@@ -1,19 +1,28 @@
-/* All steps of a join by one work item, for a CPU and few rows: launches and waiting would take longer than it (see extension.h).
+/* All steps of a join of few rows, without the host in between: waiting for counts would take longer than the rows (see
+   extension.h).
 
-   Two tables are written in turns, so the rows of the last complete step are there when it gives up: before a step that would look
-   at more than `most_looks` entries with those before it, or where a row could be more rows than there is place for. The host goes
-   on from there.
+   Two tables are written in turns, so the rows of the last complete step are there where a step is given up: one that would look
+   at more than `most_looks` entries with those before it, or that has more rows than there is place for. The host goes on there.
+
+       join_rows     on a CPU: all steps by one work item
+       join_pairs    on a GPU: step `number`, which extends or weighs; groups take BLOCK rows, items pairs of these
+       join_others   on a GPU: step `number`, which multiplies or tests
+
+   On a GPU each step is a launch of its own, none of which is waited for: how many rows there are it reads from `outcome`.
 
    steps, from words[steps_at] on:   what it does, place of its words, most rows of a pair (or its candidates), width of its rows
-   outcome   [0] complete steps [1] [2] rows of the last step where it only counts, low and high, then rows of each step
+   outcome   [0] complete steps [1] [2] rows of the last step where it only counts, low and high [3] looks, then rows of each step;
+             on a GPU it comes with all steps as complete, and the first one that gives up lowers that
 */
 #include "work_split.h"
 #include "search.h"
 #include "csr.h"
 #include "query_graph.h"
 #include "extension.h"
+#ifdef ON_CPU
 #include "row_ranges.h"
 #include "whole_rows.h"
+#endif
 
 #define JOIN_STEP_WORDS 4
 #define MULTIPLIES 0
@@ -23,8 +32,15 @@
 
 #define STEPS_DONE 0
 #define TOTAL_AT 1
-#define ROWS_AT 3
+#define LOOKS_AT 3
+#define ROWS_AT 4
 
+#define JOIN_PARAMETERS \
+    GRAPH_PARAMETERS, global const uint *words, uint steps_at, uint step_count, uint only_counts, \
+    global const uint *masks, uint mask_words, global const uint *candidates, uint node_words, global const uint *keys, \
+    ulong most_looks, uint capacity, global uint *even, global uint *odd, volatile global uint *outcome
+
+#ifdef ON_CPU
 /* How many entries, bits or rows a step looks at; found without looking at them, and no further than to `most`. */
 static ulong looks_of(const Step *step, uint kind, ulong row_count, uint node_words, uint candidates, ulong most) {
     if (kind == PRUNES) return row_count;
@@ -81,11 +97,7 @@ static bool join_step(
     return true;
 }
 
-kernel void join_rows(
-    GRAPH_PARAMETERS, global const uint *words, uint steps_at, uint step_count, uint only_counts,
-    global const uint *masks, uint mask_words, global const uint *candidates, uint node_words, global const uint *keys,
-    ulong most_looks, uint capacity, global uint *even, global uint *odd, volatile global uint *outcome
-) {
+kernel void join_rows(JOIN_PARAMETERS) {
     Found found;
     ulong total = 0, looks = 0, row_count = 1, stride = capacity;
     uint width = 0, done = 0;
@@ -108,4 +120,165 @@ kernel void join_rows(
     outcome[STEPS_DONE] = done;
     outcome[TOTAL_AT] = (uint)total;
     outcome[TOTAL_AT + 1] = (uint)(total >> 32);
+    outcome[LOOKS_AT] = (uint)min(looks, (ulong)EVERY_ONE);
 }
+#else
+#define BLOCK 32
+#define MOST_ITEMS 256
+
+/* The rows that a launch makes of those of the step before. A step after one that was given up has none. */
+typedef struct {
+    uint kind, most_rows, number, capacity;
+    ulong row_count;
+    global uint *extended; /* null where rows are only counted */
+    volatile global uint *rows, *outcome;
+} Made;
+
+#define JOIN_STEP \
+    global const uint *join_words = words + steps_at + number * JOIN_STEP_WORDS; \
+    const uint at = join_words[1], width = number ? join_words[3 - JOIN_STEP_WORDS] : 0; \
+    const ulong stride = capacity; \
+    global const uint *table = number & 1 ? odd : even; \
+    const Step step = STEP_ARGUMENTS; \
+    const Made made = {join_words[0], join_words[2], number, capacity, \
+        outcome[STEPS_DONE] < number ? 0 : number ? outcome[ROWS_AT + number - 1] : 1, \
+        only_counts && number + 1 == step_count ? (global uint *)0 : number & 1 ? even : odd, outcome + ROWS_AT + number, outcome}
+
+static inline void give_up(const Made *made) {
+    atomic_min(made->outcome + STEPS_DONE, made->number);
+}
+
+/* Place for some rows; false where there is none. */
+static inline bool take_places(const Made *made, ulong count, uint *place) {
+    *place = atomic_add(made->rows, (uint)count);
+    if (*place + count <= made->capacity) return true;
+    give_up(made);
+    return false;
+}
+
+static inline void add_to_total(const Made *made, ulong count) {
+    if (count == 0) return;
+    uint low = (uint)count, before = atomic_add(made->outcome + TOTAL_AT, low);
+    atomic_add(made->outcome + TOTAL_AT + 1, (uint)(count >> 32) + ((uint)(before + low) < before));
+}
+
+static inline void take_row(const Step *step, const Made *made, ulong row, uint node, ulong *counted) {
+    const uint unread[MOST_LINKS] = {0};
+    uint place;
+    if (!made->extended) ++*counted;
+    else if (take_places(made, 1, &place)) write_row(step, row, node, unread, made->extended, made->capacity, place);
+}
+
+/* The rows of one pair. */
+static inline void take_pair(
+    const Step *step, const Made *made, ulong row, uint node, const uint *counts, ulong product, ulong weight, uint *relationships
+) {
+    uint place;
+    if (!take_places(made, weight, &place)) return;
+    for (ulong which = 0; which < product; ++which) {
+        if (product > 1) {
+            take_combination(step, row, node, counts, which, relationships);
+            if (!passes_late(step, row, node, relationships)) continue;
+        }
+        write_row(step, row, node, relationships, made->extended, made->capacity, place++);
+    }
+}
+
+typedef struct {
+    ulong sums[BLOCK + 1];
+    uint lengths[BLOCK], ways[BLOCK], goes_on;
+    uchar bases[BLOCK];
+} Block;
+
+/* How many pairs the rows before the one at a place have. */
+static inline ulong pairs_before(local const Block *block, uint place) {
+    ulong sum = 0;
+    for (uint i = 0; i < place; ++i) sum += block->lengths[i];
+    return sum;
+}
+
+/* Are a block's pairs to be looked at? */
+static inline uint is_within(const Step *step, const Made *made, local const Block *block, ulong most_looks) {
+    uint looks = (uint)min(BLOCK + block->sums[BLOCK] * step->link_count, most_looks + 1);
+    volatile global uint *outcome = made->outcome;
+    bool goes_on = outcome[STEPS_DONE] > made->number && atomic_add(outcome + LOOKS_AT, looks) + (ulong)looks <= most_looks;
+    if (!goes_on) give_up(made);
+    return goes_on;
+}
+
+/* An item's share of the pairs of a block whose first row is `first`; gives how many rows were only counted. */
+static inline ulong join_block(const Step *step, const Made *made, local Block *block, ulong first) {
+    ulong counted = 0, last = block->goes_on ? block->sums[BLOCK] : 0;
+    for (ulong pair = get_local_id(0); pair < last; pair += get_local_size(0)) {
+        uint own = 0, node = 0, counts[MOST_LINKS], relationships[MOST_LINKS];
+        for (uint reach = BLOCK / 2; reach > 0; reach /= 2) own += block->sums[own + reach] <= pair ? reach : 0;
+        ulong row = first + own;
+        ulong product = nth_combinations(
+            step, row, block->bases[own], (uint)(pair - block->sums[own]), &node, counts, relationships);
+        ulong weight = passing(step, row, node, counts, product, relationships);
+        if (weight == 0) continue;
+        if (made->kind == WEIGHS) atomic_add(&block->ways[own], (uint)weight);
+        else if (!made->extended) counted += weight;
+        else take_pair(step, made, row, node, counts, product, weight, relationships);
+    }
+    return counted;
+}
+
+kernel void join_pairs(JOIN_PARAMETERS, uint number) {
+    local Block block;
+    local ulong totals[MOST_ITEMS];
+    JOIN_STEP;
+    uint item = get_local_id(0), size = get_local_size(0);
+    ulong counted = 0;
+    for (ulong first = (ulong)get_group_id(0) * BLOCK; first < made.row_count; first += (ulong)get_num_groups(0) * BLOCK) {
+        ulong row = first + item;
+        if (item < BLOCK) {
+            uint base = 0;
+            block.lengths[item] = row < made.row_count ? shortest_list(&step, row, &base) : 0;
+            block.bases[item] = (uchar)base;
+            block.ways[item] = 0;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item <= BLOCK) block.sums[item] = pairs_before(&block, item);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item == 0) block.goes_on = is_within(&step, &made, &block, most_looks);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        counted += join_block(&step, &made, &block, first);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < BLOCK && block.ways[item]) take_row(&step, &made, row, block.ways[item], &counted);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    /* A tree in local memory: 64 bit atomics are an extension that not every device has. */
+    totals[item] = counted;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint reach = size / 2; reach > 0; reach /= 2) {
+        if (item < reach) totals[item] += totals[item + reach];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (item == 0) add_to_total(&made, totals[0]);
+}
+
+kernel void join_others(JOIN_PARAMETERS, uint number) {
+    JOIN_STEP;
+    ulong counted = 0, items = made.row_count;
+    if (made.kind == MULTIPLIES) {
+        items *= node_words;
+        /* Every item finds the same. */
+        if (items / 16 + made.row_count * made.most_rows > most_looks) {
+            give_up(&made);
+            return;
+        }
+    }
+    FOR_EACH(i, items) {
+        if (made.kind == PRUNES) {
+            if (passes_tests(&step, i, NONE, 0)) take_row(&step, &made, i, NONE, &counted);
+            continue;
+        }
+        uint word = (uint)(i % node_words);
+        for (uint left = step.row_bits[word]; left; left &= left - 1) {
+            take_row(&step, &made, i / node_words, word * 32 + 31 - clz(left & -left), &counted);
+        }
+    }
+    add_to_total(&made, counted);
+}
+#endif

@@ -15,6 +15,7 @@ __all__ = ["Batch", "CandidateFilter", "FilterArrays"]
 
 _FILE = "candidate_filter.cl"
 _WORDS_PER_PIECE = 1 << 14
+_EXPLORE_PARAMETERS = f"{GRAPH}bbIbbIIIIIbbb"
 _EXPLORING = ("explore_candidates",)
 _EXPLORING_BALANCED = ("explore_candidates", "mark_neighbours")
 
@@ -56,18 +57,31 @@ class CandidateFilter:
     """Checks, collects and explores candidates."""
 
     def __init__(self, context: DeviceContext) -> None:
-        self._check = get_kernel(context, _FILE, "check_candidates", f"{GRAPH}bbbbIIIIb")
+        self._check = get_kernel(context, _FILE, "check_candidates", f"{GRAPH}bbbbIIIIbb")
         self._count = get_kernel(context, _FILE, "count_candidates", "bIIb")
         self._collect = get_kernel(context, _FILE, "collect_candidates", "bbIIIbb")
         self._explore = [
-            get_kernel(context, _FILE, name, f"{GRAPH}bbIbbIIIIIbbb")
+            get_kernel(context, _FILE, name, _EXPLORE_PARAMETERS)
             for name in (_EXPLORING if context.is_cpu else _EXPLORING_BALANCED)
         ]
+        self._explore_bits = (
+            None
+            if context.is_cpu
+            else get_kernel(context, _FILE, "explore_bits", _EXPLORE_PARAMETERS)
+        )
 
     def check_candidates(
-        self, arrays: FilterArrays, batch: Batch, marks: DeviceArray | None, candidates: DeviceArray
+        self,
+        arrays: FilterArrays,
+        batch: Batch,
+        marks: DeviceArray | None,
+        candidates: DeviceArray,
+        kept: DeviceArray | None = None,
     ) -> None:
-        """Writes a batch's rows of ``candidates`` from labels, masks, degrees and ``marks``."""
+        """Writes a batch's rows of ``candidates`` from labels, masks, degrees and ``marks``.
+
+        Those of ``kept`` become the same.
+        """
         self._check(
             batch.count * arrays.words,
             *arrays.graph,
@@ -80,6 +94,7 @@ class CandidateFilter:
             arrays.words,
             arrays.node_count,
             candidates,
+            kept,
         )
 
     def count_candidates(
@@ -145,21 +160,46 @@ class CandidateFilter:
             kept: The matrix in which bits are taken away.
             marks: The matrix in which neighbours are marked; None where all levels are known.
         """
+        given = _explored(arrays, batch, (nodes, ranks), (settled, known), candidates, kept, marks)
         for kernel in self._explore if marks is not None else self._explore[:1]:
-            kernel(
-                nodes.count,
-                *arrays.graph,
-                arrays.query,
-                arrays.relationship_masks,
-                arrays.relationship_words,
-                nodes,
-                ranks,
-                batch.first,
-                batch.count,
-                arrays.words,
-                settled,
-                known,
-                candidates,
-                kept,
-                marks,
-            )
+            kernel(nodes.count, *given)
+
+    def explore_bits(
+        self,
+        arrays: FilterArrays,
+        batch: Batch,
+        settled: int,
+        known: int,
+        candidates: DeviceArray,
+        kept: DeviceArray,
+        marks: DeviceArray | None,
+    ) -> None:
+        """As `explore_candidates`, on a GPU, of candidates that are few and not collected."""
+        assert self._explore_bits is not None
+        given = _explored(arrays, batch, (None, None), (settled, known), candidates, kept, marks)
+        self._explore_bits(batch.count * arrays.words * 32, *given)
+
+
+def _explored(
+    arrays: FilterArrays,
+    batch: Batch,
+    collected: tuple[DeviceArray | None, DeviceArray | None],
+    levels: tuple[int, int],
+    candidates: DeviceArray,
+    kept: DeviceArray,
+    marks: DeviceArray | None,
+) -> tuple[Any, ...]:
+    return (
+        *arrays.graph,
+        arrays.query,
+        arrays.relationship_masks,
+        arrays.relationship_words,
+        *collected,
+        batch.first,
+        batch.count,
+        arrays.words,
+        *levels,
+        candidates,
+        kept,
+        marks,
+    )

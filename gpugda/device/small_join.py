@@ -1,8 +1,9 @@
-"""All steps of a join in one launch, on a CPU; launcher of ``small_join.cl``."""
+"""All steps of a join of few rows without waiting; launcher of ``small_join.cl``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from gpugda.device.extend import StepArrays
 
 __all__ = ["JoinStep", "SmallJoin", "SmallJoined", "join_step_words"]
+
+_FILE = "small_join.cl"
+_ROWS_AT = 4
+"""Of the outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ def join_step_words(steps: Sequence[JoinStep]) -> list[int]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmallJoined:
-    """How far one launch came.
+    """How far it came.
 
     Args:
         rows: Of each complete step.
@@ -58,13 +63,33 @@ class SmallJoined:
     capacity: int
 
 
+_PARAMETERS = f"{GRAPH}bIIIbIbIbQIbbb"
+
+
 class SmallJoin:
-    """Makes the rows of all steps by one work item, unless they are too many."""
+    """Makes the rows of all steps, unless they are too many.
+
+    On a CPU one work item makes them in one launch; on a GPU there is a launch per step, and one
+    blocking read after the last.
+    """
 
     MULTIPLIES, EXTENDS, WEIGHS, PRUNES = range(4)
 
     def __init__(self, context: DeviceContext) -> None:
-        self._join = get_kernel(context, "small_join.cl", "join_rows", f"{GRAPH}bIIIbIbIbQIbbb")
+        self._context = context
+        if context.is_cpu:
+            self._join = get_kernel(context, _FILE, "join_rows", _PARAMETERS)
+        else:
+            pairs, others = (
+                get_kernel(context, _FILE, name, f"{_PARAMETERS}I")
+                for name in ("join_pairs", "join_others")
+            )
+            self._by_kind = {
+                self.MULTIPLIES: others,
+                self.EXTENDS: pairs,
+                self.WEIGHS: pairs,
+                self.PRUNES: others,
+            }
 
     def join(
         self,
@@ -83,14 +108,15 @@ class SmallJoin:
             arrays: What steps look into; its place is where `join_step_words` are.
             steps: The same.
             only_counts: The rows of the last step are not made.
-            most_looks: It ends before it looks at more entries.
+            most_looks: It ends before it looks at more entries, give or take those of a group.
             capacity: Rows for which there is place.
         """
         size = capacity * max(1, *(each.width for each in steps))
         tables = [workspace.allocate(size, np.uint32, "partial embeddings") for _ in range(2)]
-        outcome = workspace.allocate(3 + len(steps), np.uint32, "counts of rows")
-        self._join.launch_groups(
-            1,
+        none_yet = np.zeros(_ROWS_AT + len(steps), np.uint32)
+        none_yet[0] = len(steps)
+        outcome = workspace.upload(none_yet, "counts of rows")
+        arguments = (
             *arrays.filter.graph,
             arrays.words,
             arrays.place,
@@ -106,7 +132,14 @@ class SmallJoin:
             *tables,
             outcome,
         )
-        done, low, high, *rows = workspace.download(outcome).tolist()
+        if self._context.is_cpu:
+            self._join.launch_groups(1, *arguments)
+        else:
+            groups = self._context.info.compute_units
+            numbers = range(len(steps))
+            for kernel, some in groupby(numbers, lambda number: self._by_kind[steps[number].kind]):
+                kernel.launch_each(groups, some, *arguments)
+        done, low, high, _, *rows = workspace.download(outcome).tolist()
         last, other = tables if done % 2 == 0 else tables[::-1]
         workspace.release(outcome, other)
         return SmallJoined(rows[:done], high << 32 | low, last, capacity)

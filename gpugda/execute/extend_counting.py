@@ -76,15 +76,14 @@ def best_way(
         in_parts: May it be counted in parts?
         pairs: May sums be made by pairs of nodes?
         is_cpu: Is the device one?
-        is_done: Tries to join everything at once, which a CPU does in less time than it takes to
-            find a better way.
+        is_done: Tries to join everything at once, in less time than it takes to find a better way.
         known: The part that the query is, of another one.
     """
     if known is not None:
-        return None if is_cpu and is_done() else known.way
+        return None if is_done() else known.way
     nested = 0 if in_parts else _MOST_NESTED
     counting = _Counting(bound, graph, masks, candidates, is_cpu=is_cpu, nested=nested)
-    if is_cpu and counting.is_worth_trying() and is_done():
+    if counting.is_worth_trying() and is_done():
         return None
     return counting.best_way(grouped, pairs=pairs)[0]
 

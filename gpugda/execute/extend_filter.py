@@ -1,8 +1,8 @@
-"""Candidates for the strategy ``extend``: in one launch where there is little to do on a CPU."""
+"""Candidates for the strategy ``extend``: without waiting in between where they are few."""
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +30,9 @@ _MOST_EXPLORED_WORDS = 1 << 20
 _MOST_LOOKS = 1 << 17
 """After twice as many entries as are thought to be worth it, one work item gives up."""
 _MOST_LISTED = 1 << 16
+_LONGEST_ALONE = 1 << 10
+"""Entries of a node that one work item of a GPU goes through."""
+_MOST_ROUNDS = 4
 _ARRAYS_AT_LEAST = 4
 """Times what one work item needs must be free: it is not worth going near the limit."""
 
@@ -72,6 +75,9 @@ def filter_for_extension(
             )
         # Neighbours are more than was thought, so that looking at them does not pay.
         explores = False
+    if small is None and explores and _has_few_bits(run, arrays, encoding, rounds):
+        matrix, counts = _explored_bits(run, arrays, encoding, rounds or 0)
+        return _candidates(arrays, encoding, matrix, counts, {}, explored=True)
     if explores:
         return explore_candidates(run, arrays, encoding, rounds)
     matrix, counts = _checked(run, arrays, len(bound.nodes))
@@ -87,16 +93,62 @@ def _is_small(run: Run, arrays: FilterArrays, encoding: Encoding, *, explores: b
     return encoding.looks <= SMALL
 
 
+def _has_few_bits(run: Run, arrays: FilterArrays, encoding: Encoding, rounds: int | None) -> bool:
+    """Shall a GPU explore bit by bit?"""
+    if (
+        rounds is None
+        or rounds > _MOST_ROUNDS
+        or not _is_small(run, arrays, encoding, explores=True)
+    ):
+        return False
+    statistics = run.graph.graph.statistics
+    return all(
+        statistics.degrees(None, outgoing=outgoing).largest <= _LONGEST_ALONE
+        for outgoing in (True, False)
+    )
+
+
+def _explored_bits(
+    run: Run, arrays: FilterArrays, encoding: Encoding, rounds: int
+) -> tuple[DeviceArray, list[int]]:
+    """As `explore_candidates`, but it waits only for the counts at the end."""
+    run.check_deadline()
+    workspace, kernels, levels = run.workspace, run.kernels.candidate_filter, encoding.levels
+    size = levels[-1] * arrays.words
+    read, kept = (workspace.allocate(size, np.uint32, "candidates") for _ in range(2))
+    marks = None
+    if len(levels) > 2:
+        marks = workspace.allocate(size, np.uint32, "marks")
+        workspace.fill(marks, 0)
+    for level, (first, last) in enumerate(pairwise(levels)):
+        batch = Batch(first, last - first)
+        kernels.check_candidates(arrays, batch, marks, read, kept)
+        kernels.explore_bits(arrays, batch, level, level, read, kept, marks)
+    everything, deepest = Batch(0, levels[-1]), len(levels) - 2
+    for _ in range(rounds):
+        read, kept = kept, read
+        workspace.copy(read, kept, 0)
+        kernels.explore_bits(arrays, everything, 0, deepest, read, kept, None)
+    workspace.release(read, marks)
+    return kept, _counted(run, arrays, levels[-1], kept)
+
+
 def _checked(run: Run, arrays: FilterArrays, rows: int) -> tuple[DeviceArray, list[int]]:
     run.check_deadline()
     workspace, kernels = run.workspace, run.kernels.candidate_filter
     matrix = workspace.allocate(rows * arrays.words, np.uint32, "candidates")
-    counts = workspace.upload(np.zeros(rows, dtype=np.uint32), "counts of candidates")
     kernels.check_candidates(arrays, Batch(0, rows), None, matrix)
-    kernels.count_candidates(arrays, rows, matrix, counts)
-    found = workspace.download(counts).tolist()
+    return matrix, _counted(run, arrays, rows, matrix)
+
+
+def _counted(run: Run, arrays: FilterArrays, rows: int, matrix: DeviceArray) -> list[int]:
+    workspace = run.workspace
+    counts = workspace.allocate(rows, np.uint32, "counts of candidates")
+    workspace.fill(counts, 0)
+    run.kernels.candidate_filter.count_candidates(arrays, rows, matrix, counts)
+    found: list[int] = workspace.download(counts).tolist()
     workspace.release(counts)
-    return matrix, found
+    return found
 
 
 def _lists(nodes: DeviceArray, counts: list[int]) -> dict[int, tuple[DeviceArray, int]]:

@@ -108,7 +108,7 @@ class ExtendWindows:
         yield from self._extend_all()
 
     def is_counted_at_once(self) -> bool:
-        """Can all be counted in one launch? Then it was, and `counts` tells how many there are."""
+        """Can all be counted without waiting? Then it was, and `counts` tells how many."""
         self._expect_many()
         joined = self._join_at_once(only_counts=True)
         if joined is not None and len(joined.rows) == len(self._steps):
@@ -136,7 +136,7 @@ class ExtendWindows:
             yield from self._count_rest(joined)
 
     def _count_rest(self, joined: SmallJoined) -> Iterator[int]:
-        """What one launch has counted, or what comes of the rows of its last complete step."""
+        """What was counted at once, or what comes of the rows of the last complete step."""
         if len(joined.rows) == len(self._steps):
             self.rows[-1] = joined.total
             yield joined.total
@@ -169,9 +169,7 @@ class ExtendWindows:
         self._run.workspace.release(joined.values)
 
     def _join_at_once(self, *, only_counts: bool) -> SmallJoined | None:
-        """What a CPU can do in one launch, which may be all or the first steps."""
-        if self._marked is None:
-            return None
+        """What can be done without waiting in between, which may be all or the first steps."""
         self._run.check_deadline()
         most = min(_FEW, *map(self._most_at_once, range(len(self._steps))))
         joined = join_at_once(self._run, self._steps, self._words, most, only_counts=only_counts)

@@ -1,4 +1,4 @@
-"""Joins of few rows on a CPU, all of whose steps are done in one launch."""
+"""Joins of few rows, all of whose steps are done without waiting in between."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["join_at_once", "last_table"]
 
-_MOST_ROWS = 10_000
-"""Of a step. No power of two: the columns of a row would be in each other's way in the caches."""
-_MOST_LOOKS = 1 << 16
-"""Entries of lists: one work item takes longer for them than the launches of all steps."""
+_MOST_ROWS = {True: 10_000, False: 20_000}
+"""Of a step, on a CPU and on a GPU. No powers of two: the columns of a row would be in each other's
+way in the caches."""
+_MOST_LOOKS = {True: 1 << 16, False: 1 << 20}
+"""Entries of lists: one work item takes longer for them than the launches of all steps do, and on a
+GPU they take longer than waiting does."""
 _MOST_WORDS = 1 << 14
 """Of a bitmap of candidates, which is gone through for each row that it multiplies."""
 _ARRAYS_AT_LEAST = 4
@@ -41,7 +43,10 @@ def join_at_once(
         only_counts: The rows of the last step are only counted.
     """
     joined, arrays = words.together
-    capacity = min(most_rows, _MOST_ROWS)
+    is_cpu = run.graph.context.is_cpu
+    capacity = min(most_rows, _MOST_ROWS[is_cpu])
+    if len(joined) == 1 and not is_cpu:
+        return None
     if joined[0].most_rows > capacity or arrays.filter.words > _MOST_WORDS:
         return None
     needed = 2 * 4 * capacity * max(each.width for each in joined) + least_bytes(steps)
@@ -52,7 +57,7 @@ def join_at_once(
         arrays,
         joined,
         only_counts=only_counts,
-        most_looks=_MOST_LOOKS,
+        most_looks=_MOST_LOOKS[is_cpu],
         capacity=capacity,
     )
 

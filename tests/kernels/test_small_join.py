@@ -1,4 +1,4 @@
-"""Several steps in one launch against Python, complete or given up."""
+"""Several steps without waiting against Python, complete or given up."""
 
 from collections import Counter
 from dataclasses import replace
@@ -62,12 +62,6 @@ class Joined:
         rows = found.rows[-1] if found.rows else 0
         values = self.workspace.download(found.values)[: width * capacity]
         return found, values.reshape(width, capacity)[:, :rows].T.tolist()
-
-
-@pytest.fixture(autouse=True)
-def on_cpu(context):
-    if not context.is_cpu:
-        pytest.skip("for CPUs")
 
 
 @pytest.mark.parametrize("name", STEPS)
