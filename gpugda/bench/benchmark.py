@@ -17,6 +17,7 @@ from gpugda.bench.load_graph import create_indexes, drop_indexes, load_into
 from gpugda.bench.machine import describe_machine
 from gpugda.bench.measuring import Measured, Pace, measure
 from gpugda.bench.report import Background, report_text
+from gpugda.bench.second_look import measured_again
 from gpugda.bench.statistics import figures_of
 from gpugda.bench.tables import write_queries, write_runs
 from gpugda.bench.workload import Workload, make_workload
@@ -93,14 +94,14 @@ def run_benchmark(source: object, options: BenchOptions, progress: Progress) -> 
     native = _is_server(source)
     with opened(progress=progress) as accelerator:
         properties_seconds = _read_properties(accelerator, workload.property_keys)
-        measured = measure(accelerator, workload.cases, _pace(options, native=native), progress)
+        pace = _pace(options, native=native)
+        measured = measure(accelerator, workload.cases, pace, progress)
+        again = measured_again(accelerator, workload.cases, measured, pace, progress)
         machine = describe_machine(accelerator.status())
     found: list[Ablation] = []
     if options.ablations and measured.finished:
         found = _ablations(opened, graph, workload, options, progress, native=native)
-    findings = find(
-        workload.cases, measured, "native" if native else "reference", figures_of(export).mean
-    )
+    findings = find(workload.cases, measured, pace.baseline, figures_of(export).mean, again)
     background = Background(
         _graph_facts(graph, options),
         machine,

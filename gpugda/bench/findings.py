@@ -20,6 +20,7 @@ __all__ = [
     "Findings",
     "GroupFindings",
     "Promise",
+    "broken_promises",
     "case_times",
     "find",
     "regret",
@@ -101,6 +102,7 @@ class Promise:
         phase: New or repeated text.
         cases: Cases with a time of both.
         broken: Names of those where auto took more than 1.1 times the baseline + 2 ms.
+        again: Those of them where it did so when they were measured a second time, too.
         worst: The largest auto ÷ baseline.
         auto_regret: Time of auto ÷ time of the best engine of each query.
         rule_regrets: By rule: time of the engine it would choose ÷ time of the best.
@@ -111,6 +113,7 @@ class Promise:
     phase: str
     cases: int
     broken: tuple[str, ...]
+    again: tuple[str, ...]
     worst: float
     auto_regret: float
     rule_regrets: Mapping[str, float]
@@ -161,8 +164,23 @@ def case_times(cases: Sequence[Case], runs: Iterable[Run]) -> list[CaseTimes]:
     ]
 
 
+def broken_promises(
+    cases: Sequence[Case], runs: Iterable[Run], baseline: str
+) -> dict[str, tuple[str, ...]]:
+    """By phase, names of the cases where auto took longer than it may."""
+    found: dict[str, tuple[str, ...]] = defaultdict(tuple)
+    for each in case_times(cases, runs):
+        if each.ratio("auto", baseline) is not None and _is_broken(each, baseline):
+            found[each.phase] += (each.case.name,)
+    return found
+
+
 def find(
-    cases: Sequence[Case], measured: Measured, baseline: str, export_seconds: float
+    cases: Sequence[Case],
+    measured: Measured,
+    baseline: str,
+    export_seconds: float,
+    again: Measured | None = None,
 ) -> Findings:
     """All findings of what was measured.
 
@@ -171,6 +189,7 @@ def find(
         measured: What was measured.
         baseline: The engine that is compared against.
         export_seconds: What it takes to read the graph before the device can answer.
+        again: What was measured a second time, of those that broke a promise.
     """
     times = case_times(cases, measured.runs)
     sizes, densities = defaultdict(list), defaultdict(list)
@@ -178,13 +197,17 @@ def find(
         sizes[each.case.density, each.case.node_count, each.phase].append(each)
         densities[each.case.density, 0, each.phase].append(each)
     phases = dict.fromkeys(each.phase for each in times)
+    late = broken_promises(cases, measured.runs, baseline)
+    late_again = broken_promises(cases, again.runs if again else (), baseline)
     return Findings(
         baseline,
         tuple(times),
         tuple(_group(*key, found, baseline) for key, found in sorted(sizes.items())),
         tuple(_group(*key, found, baseline) for key, found in sorted(densities.items())),
         tuple(
-            _promise(phase, times, measured, baseline, export_seconds)
+            _promise(
+                phase, times, measured, baseline, export_seconds, late[phase], late_again[phase]
+            )
             for phase in phases
             if baseline == "native"
         ),
@@ -231,6 +254,8 @@ def _promise(
     measured: Measured,
     baseline: str,
     export_seconds: float,
+    late: tuple[str, ...],
+    late_again: tuple[str, ...],
 ) -> Promise:
     both = [
         each for each in times if each.phase == phase and each.ratio("auto", baseline) is not None
@@ -243,7 +268,8 @@ def _promise(
     return Promise(
         phase,
         len(both),
-        tuple(each.case.name for each in both if _is_broken(each, baseline)),
+        late,
+        tuple(name for name in late if name in late_again),
         max((each.ratio("auto", baseline) or 0.0 for each in both), default=0.0),
         regret(both, baseline, dict.fromkeys((each.case.name for each in both), "auto")),
         {rule: regret(both, baseline, choices) for rule, choices in sorted(chosen.items())},

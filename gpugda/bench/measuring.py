@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,6 +25,10 @@ logger = logging.getLogger(__name__)
 
 NEW, REPEATED = "new", "repeated"
 _BLOCK = 20  # cases: fewer texts than any cache of plans keeps, ours and Neo4j's
+
+
+def _new_mark() -> str:
+    return f"x{token_hex(4)}"
 
 
 class Engines(Protocol):
@@ -65,7 +69,12 @@ class Pace:
     warm_up: int
     clear_caches: bool
     seed: int
-    mark: str = field(default_factory=lambda: f"x{token_hex(4)}")
+    mark: str = field(default_factory=_new_mark)
+
+    def again(self) -> Pace:
+        """For a second look at some cases: other texts, as many new ones as of the repeated one."""
+        often = max(self.new_texts, self.repetitions)
+        return replace(self, new_texts=often, warm_up=0, mark=_new_mark())
 
 
 @dataclass(frozen=True, slots=True)

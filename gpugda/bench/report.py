@@ -162,6 +162,7 @@ def _promises(findings: Findings) -> str:
         "text",
         "queries",
         f"auto > {FACTOR:g} native + {SLACK_SECONDS * 1e3:g} ms",
+        "again",
         "worst auto ÷ native",
         "regret of auto",
         "of the rules",
@@ -173,6 +174,7 @@ def _promises(findings: Findings) -> str:
             each.phase,
             each.cases,
             f"{each.share:.1%} ({len(each.broken)})",
+            len(each.again),
             _number(each.worst),
             f"{each.auto_regret:.3f}",
             ", ".join(f"{rule} {value:.3f}" for rule, value in each.rule_regrets.items()),
@@ -192,7 +194,11 @@ def _broken(promise: Promise) -> str:
     names = ", ".join(promise.broken[:_SHOWN])
     more = len(promise.broken) - _SHOWN
     rest = f", and {more} more" if more > 0 else ""
-    return f"\nSlower than allowed, {promise.phase} text: {names}{rest}"
+    again = ", ".join(promise.again[:_SHOWN]) or "none"
+    return (
+        f"\nSlower than allowed, {promise.phase} text: {names}{rest}. "
+        f"Again, when these were measured a second time: {again}."
+    )
 
 
 def _groups(findings: Findings) -> list[str]:

@@ -280,7 +280,8 @@ def _tell(outcome: Outcome) -> None:
     for promise in outcome.findings.promises:
         sys.stdout.write(
             f"auto    {promise.phase:<9} text: {len(promise.broken)} of {promise.cases} slower "
-            f"than allowed, regret {promise.auto_regret:.3f}\n"
+            f"than allowed, {len(promise.again)} of these again when measured a second time, "
+            f"regret {promise.auto_regret:.3f}\n"
         )
     sys.stdout.write(f"report: {outcome.folder / 'report.md'}{os.linesep}")
     if outcome.wrong:

@@ -62,30 +62,23 @@ class Kernel:
             group_size = self._context.group_size
             wanted = -(-items // self._context.tuning.work_per_item)
             wanted = -(-wanted // group_size) * group_size
-            self._launch(min(wanted, self._context.most_items), arguments)
+            self._launch(min(wanted, self._context.most_items), _buffers(arguments))
 
     def launch_groups(self, groups: int, *arguments: Any) -> None:
         """Launches exactly so many work groups."""
-        self._launch(groups * self._context.group_size, arguments)
+        self._launch(groups * self._context.group_size, _buffers(arguments))
 
     def launch_each(self, groups: int, numbers: Iterable[int], *arguments: Any) -> None:
         """Launches so many work groups once per number, which comes after the arguments."""
-        context, size = self._context, (groups * self._context.group_size,)
-        context.check()
-        try:
-            self._kernel.set_args(*_buffers(arguments), 0)
-            for number in numbers:
-                # Setting one argument takes a fraction of the time of setting all.
-                self._kernel.set_arg(len(arguments), np.uint32(number))
-                cl.enqueue_nd_range_kernel(context.queue, self._kernel, size, (context.group_size,))
-        except cl.Error as error:
-            raise device_failure(error, f"launching {self.name}", context.info.name) from error
+        buffers, size = _buffers(arguments), groups * self._context.group_size
+        for number in numbers:
+            self._launch(size, [*buffers, number])
 
-    def _launch(self, size: int, arguments: tuple[Any, ...]) -> None:
+    def _launch(self, size: int, arguments: list[Any]) -> None:
         context = self._context
         context.check()
         try:
-            self._kernel.set_args(*_buffers(arguments))
+            self._kernel.set_args(*arguments)
             cl.enqueue_nd_range_kernel(context.queue, self._kernel, (size,), (context.group_size,))
         except cl.Error as error:
             raise device_failure(error, f"launching {self.name}", context.info.name) from error

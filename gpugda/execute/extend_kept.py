@@ -128,10 +128,9 @@ class KeptQueries:
         """Keeps a query, and drops old ones until all together take at most so much."""
         with self._lock:
             self._queries.append(query)
-            while self._queries and (
-                self.nbytes > most_bytes or len(self._queries) > _MOST_QUERIES
-            ):
-                self._queries.pop(0)
+            kept = self.nbytes
+            while self._queries and (kept > most_bytes or len(self._queries) > _MOST_QUERIES):
+                kept -= self._queries.pop(0).nbytes
 
     def drop(self, but: KeptQuery | None = None) -> int:
         """Drops all, perhaps but one; the bytes that this gives."""

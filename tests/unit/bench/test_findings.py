@@ -21,9 +21,9 @@ def runs_of(name, **seconds):
     ]
 
 
-def findings(cases, runs, export=1.0, verdicts=None):
+def findings(cases, runs, export=1.0, verdicts=None, again=()):
     measured = Measured(runs=list(runs), verdicts=verdicts or {})
-    return find(cases, measured, "native", export)
+    return find(cases, measured, "native", export, Measured(runs=list(again)) if again else None)
 
 
 def test_medians_and_ratios():
@@ -64,6 +64,25 @@ def test_promise_and_break_even():
     assert promise.auto_regret == pytest.approx(0.0331 / 0.03)
     # A query takes 55 ms natively and 35 ms on the device: 0.2 / 0.02.
     assert promise.break_even == pytest.approx(10, abs=1)
+
+
+def test_late_again():
+    cases = [a_case(name) for name in "abc"]
+    runs = [
+        *runs_of("a", native=[0.1], gpu=[0.2], auto=[0.2]),
+        *runs_of("b", native=[0.1], gpu=[0.2], auto=[0.2]),
+        *runs_of("c", native=[0.1], gpu=[0.1], auto=[0.1]),
+    ]
+    (promise,) = findings(cases, runs).promises
+    assert (promise.broken, promise.again) == (("a", "b"), ())
+    again = [
+        *runs_of("a", native=[0.1], gpu=[0.1], auto=[0.1]),
+        *runs_of("b", native=[0.1], gpu=[0.1], auto=[0.3]),
+        *runs_of("c", native=[0.1], gpu=[0.1], auto=[0.3]),
+    ]
+    (promise,) = findings(cases, runs, again=again).promises
+    assert (promise.broken, promise.again) == (("a", "b"), ("b",))
+    assert promise.worst == pytest.approx(2), "the second time only tells which are late again"
 
 
 def test_regret_of_the_rules():

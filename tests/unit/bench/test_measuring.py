@@ -8,6 +8,7 @@ import pytest
 from gpugda.bench.cases import Case
 from gpugda.bench.findings import case_times, find
 from gpugda.bench.measuring import NEW, REPEATED, Pace, measure
+from gpugda.bench.second_look import measured_again
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.ports import SilentProgress
 
@@ -168,3 +169,59 @@ def test_verdicts_of_both_rules():
     found = measured(FakeEngines())
     expected = {"cost": "gpu", "density": "native"}
     assert found.verdicts == {(NEW, "q"): expected, (REPEATED, "q"): expected}
+
+
+class SlowAuto(FakeEngines):
+    """Takes 0.1 s on a clock of its own; `auto` a second more where a case is late."""
+
+    def __init__(self, monkeypatch):
+        super().__init__(self.answered)
+        self.late, self.wrong, self.seconds = {"q"}, set(), 0.0
+        clock = SimpleNamespace(perf_counter=lambda: self.seconds)
+        monkeypatch.setattr("gpugda.bench.measuring.time", clock)
+
+    def answered(self, text, engine):
+        name = text[-1]
+        self.seconds += 1.1 if engine == "auto" and name in self.late else 0.1
+        return [[8 if engine == "gpu" and name in self.wrong else 7]]
+
+
+@pytest.mark.parametrize("late_again", [False, True])
+def test_what_was_late_is_measured_again(monkeypatch, late_again):
+    """Only that, with texts that nobody has seen."""
+    engines = SlowAuto(monkeypatch)
+    cases = [
+        Case(name, "dense", 2, 2, "count", ("MATCH (n", f") RETURN count(*) AS {name}"))
+        for name in "pq"
+    ]
+    found = measured(engines, cases)
+    first = {text for text, _ in engines.asked}
+    engines.asked.clear()
+    engines.late = {"p", "q"} if late_again else set()
+    again = measured_again(engines, cases, found, PACE, SilentProgress())
+    asked = {text for text, _ in engines.asked}
+    assert asked
+    assert {text[-1] for text in asked} == {"q"}
+    assert first.isdisjoint(asked)
+    assert len([run for run in again.runs if run.phase == NEW]) == 3 * PACE.repetitions
+    promises = find(cases, found, "native", 1.0, again).promises
+    assert [each.broken for each in promises] == [("q",), ("q",)]
+    assert {each.again for each in promises} == {("q",) if late_again else ()}
+    assert not found.mismatches
+
+
+def test_a_wrong_answer_the_second_time_counts(monkeypatch):
+    engines = SlowAuto(monkeypatch)
+    case = Case("q", "dense", 2, 2, "count", ("MATCH (n", ") RETURN count(*) AS q"))
+    found = measured(engines, [case])
+    engines.wrong = {"q"}
+    measured_again(engines, [case], found, PACE, SilentProgress())
+    assert [each.engine for each in found.mismatches] == ["gpu"] * len(found.mismatches) != []
+
+
+def test_nothing_is_measured_again_where_nothing_was_late():
+    engines = FakeEngines()
+    found = measured(engines)
+    engines.asked.clear()
+    assert measured_again(engines, [a_case()], found, PACE, SilentProgress()) is None
+    assert not engines.asked
