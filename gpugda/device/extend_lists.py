@@ -22,7 +22,7 @@ __all__ = ["ListKernels"]
 _FILE = "extend_lists.cl"
 _PIECE = 8192
 """Pairs that a work group takes at once; as in the kernels."""
-_GROUPS_PER_UNIT = 64
+_GROUPS_PER_UNIT = 128
 """Far more than run at a time: those that end early leave their place to others."""
 _BYTES_OF_LIST = 8 * 256
 """Where the other lists of a block of rows lie, per link besides the base."""

@@ -164,20 +164,35 @@ def check_exploring(context, workspace, graph, adjacencies, share):
     chosen = random.random((3, nodes)) < np.array([[0.5], [share], [share]])
     arrays, _ = upload_query(context, workspace, graph, rows, relationship_masks=[pack(mask)])
     candidates = workspace.upload(np.concatenate([pack(each) for each in chosen]))
-    kept = workspace.upload(np.concatenate([pack(each) for each in chosen]))
-    marks = workspace.upload(np.zeros(3 * arrays.words, dtype=np.uint32))
-    ranks = PrefixSum(context).run(workspace, candidates, 0, arrays.words, of_bits=True)
-    collected = workspace.upload(np.flatnonzero(chosen[0]).astype(np.uint32))
-    CandidateFilter(context).explore_candidates(
-        arrays, Batch(0, 1), 0, 0, collected, ranks, candidates, kept, marks
-    )
     stay, marked = _explored(graph, adjacencies, chosen, mask)
-    found = workspace.download(kept).reshape(3, arrays.words)
-    np.testing.assert_array_equal(found[0], pack(stay))
-    np.testing.assert_array_equal(found[1:], [pack(each) for each in chosen[1:]])
-    found = workspace.download(marks).reshape(3, arrays.words)
-    np.testing.assert_array_equal(found[2], pack(marked))
-    assert not found[:2].any()
+    for explore in ways_to_explore(context, workspace):
+        kept = workspace.upload(np.concatenate([pack(each) for each in chosen]))
+        marks = workspace.upload(np.zeros(3 * arrays.words, dtype=np.uint32))
+        explore(arrays, Batch(0, 1), 0, 0, chosen[0], candidates, kept, marks)
+        found = workspace.download(kept).reshape(3, arrays.words)
+        np.testing.assert_array_equal(found[0], pack(stay))
+        np.testing.assert_array_equal(found[1:], [pack(each) for each in chosen[1:]])
+        found = workspace.download(marks).reshape(3, arrays.words)
+        np.testing.assert_array_equal(found[2], pack(marked))
+        assert not found[:2].any()
+
+
+def ways_to_explore(context, workspace):
+    """With collected candidates; on a GPU bit by bit, too."""
+    kernels = CandidateFilter(context)
+
+    def collected(arrays, batch, settled, known, chosen, candidates, kept, marks):
+        first = batch.first * arrays.words
+        ranks = PrefixSum(context).run(workspace, candidates, first, arrays.words, of_bits=True)
+        nodes = workspace.upload(np.flatnonzero(chosen).astype(np.uint32))
+        kernels.explore_candidates(
+            arrays, batch, settled, known, nodes, ranks, candidates, kept, marks
+        )
+
+    def bits(arrays, batch, settled, known, _, *matrices):
+        kernels.explore_bits(arrays, batch, settled, known, *matrices)
+
+    return [collected] if context.is_cpu else [collected, bits]
 
 
 def _explored(graph, adjacencies, chosen, mask):
@@ -205,13 +220,24 @@ def test_explored_rows_are_read_from_the_copy(context, workspace):
     graph = random_graph(33)
     rows = [row(), row(level=1, adjacencies=[Adjacency(0, 0, True, True, False, None, None)])]
     arrays, _ = upload_query(context, workspace, graph, rows)
-    full = pack(np.ones(33, bool))
-    candidates = workspace.upload(np.concatenate([full, full]))
-    kept = workspace.upload(np.concatenate([np.zeros_like(full), full]))
-    ranks = PrefixSum(context).run(workspace, candidates, arrays.words, arrays.words, of_bits=True)
-    nodes = workspace.upload(np.arange(33, dtype=np.uint32))
-    explore = CandidateFilter(context).explore_candidates
-    explore(arrays, Batch(1, 1), 0, 1, nodes, ranks, candidates, kept, None)
-    assert workspace.download(kept)[arrays.words :].any()
-    explore(arrays, Batch(1, 1), 1, 1, nodes, ranks, candidates, kept, None)
-    assert not workspace.download(kept).any()
+    every = np.ones(33, bool)
+    candidates = workspace.upload(np.concatenate([pack(every), pack(every)]))
+    for explore in ways_to_explore(context, workspace):
+        kept = workspace.upload(np.concatenate([pack(~every), pack(every)]))
+        explore(arrays, Batch(1, 1), 0, 1, every, candidates, kept, None)
+        assert workspace.download(kept)[arrays.words :].any()
+        explore(arrays, Batch(1, 1), 1, 1, every, candidates, kept, None)
+        assert not workspace.download(kept).any()
+
+
+def test_checked_rows_are_written_to_the_copy(context, workspace):
+    graph = random_graph(33)
+    chosen = np.random.default_rng(3).random(33) < 0.5
+    rows = [row(), row(mask=0)]
+    arrays, _ = upload_query(context, workspace, graph, rows, node_masks=[pack(chosen)])
+    candidates, kept = (wrong(workspace, 2 * arrays.words) for _ in range(2))
+    CandidateFilter(context).check_candidates(arrays, Batch(1, 1), None, candidates, kept)
+    for each in (candidates, kept):
+        found = workspace.download(each).reshape(2, arrays.words)
+        assert (found[0] == 0xFFFFFFFF).all()
+        np.testing.assert_array_equal(found[1], pack(chosen))
