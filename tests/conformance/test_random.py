@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
+from forced_ways import BRANCHES, LEAVES, PARTS, WEIGHED
 from hypothesis import event, given
 from hypothesis import strategies as st
 from strategies import QueryCase, assert_same_answer, multigraphs, query_texts
@@ -25,28 +25,17 @@ _TINY = {
     "_FIRST_WEIGHED": {True: 2, False: 3},
     "_FEW": 0,
 }
+
+
+def _of_execute(way: dict[str, Any]) -> dict[str, Any]:
+    return {f"execute.{place}": value for place, value in way.items()}
+
+
 # What a small graph is never thought to be worth, by the module that thinks so.
 WAYS: dict[str, dict[str, Any]] = {
-    "leaves multiplied, nodes weighed": {
-        "execute.extend_counting._LEAST_GROWTH": 0,
-        "execute.extend_weighed._WORTH_A_THOUGHT": -math.inf,
-        "execute.extend_counting._MOST_TRIED": -math.inf,
-        "execute.extend_weighed._BENEFIT_OF_DOUBT": math.inf,
-    },
-    "branches counted": {
-        "execute.extend_weighed._WORTH_A_THOUGHT": -math.inf,
-        "execute.extend_counting._MOST_TRIED": -math.inf,
-        "execute.extend_branches._WORTH_SPLITTING": -math.inf,
-        "execute.extend_branches._LEAST_GAIN": math.inf,
-    },
-    "terms added up": {
-        "execute.extend_weighed._WORTH_A_THOUGHT": -math.inf,
-        "execute.extend_counting._MOST_TRIED": -math.inf,
-        "execute.extend_counting._WORTH_PARTS": -math.inf,
-        "execute.extend_counting._LEAST_GAIN_OF_PARTS": math.inf,
-        "execute.extend_branches._WORTH_SPLITTING": -math.inf,
-        "execute.extend_branches._LEAST_GAIN": math.inf,
-    },
+    "leaves multiplied, nodes weighed": _of_execute(LEAVES | WEIGHED),
+    "branches counted": _of_execute(BRANCHES),
+    "terms added up": _of_execute(BRANCHES | PARTS),
     "pairs measured": {"execute.extend_join._FEW": 0},
     "tiny windows": {f"execute.extend_join.{name}": size for name, size in _TINY.items()},
     "indexes": {

@@ -9,6 +9,7 @@ import pytest
 from bound_queries import NO_MASKS, Relationship, all_embeddings
 from branched_queries import a_graph, branched_queries, cycle, path, plan_of
 from counted_groups import expected_groups, groups
+from forced_ways import PAIRED_BRANCHES, force
 from graphs import make_graph
 from hypothesis import given
 
@@ -19,7 +20,6 @@ from gpugda.execute import (
     extend_counting,
     extend_groups,
     extend_join,
-    extend_weighed,
 )
 from gpugda.execute.comparisons import ABOVE, BELOW, Comparison
 from gpugda.execute.embeddings import Masks, StrategyReport
@@ -42,13 +42,7 @@ BRANCH = "a branch, counted by "
 def always():
     """Split off whether or not it pays."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(extend_weighed, "_WORTH_A_THOUGHT", -math.inf)
-        patch.setattr(extend_counting, "_MOST_TRIED", -math.inf)
-        patch.setattr(extend_branches, "_WORTH_SPLITTING", -math.inf)
-        patch.setattr(extend_branches, "WORTH_PAIRING", -math.inf)
-        patch.setattr(extend_counting, "WORTH_PAIRING", -math.inf)
-        patch.setattr(extend_counting, "_LEAST_GAIN", math.inf)
-        patch.setattr(extend_branches, "_LEAST_GAIN", math.inf)
+        force(patch, PAIRED_BRANCHES)
         yield
 
 

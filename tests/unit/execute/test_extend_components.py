@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 import numpy as np
@@ -18,18 +17,17 @@ from bound_queries import (
 )
 from branched_queries import a_graph, cycle, path, plan_of
 from counted_groups import expected_groups, groups
+from forced_ways import NOTHING_AT_ONCE, PARTS, force
 from graphs import make_graph
 from hypothesis import event, given
 from hypothesis import strategies as st
 
 from gpugda.device.context import list_devices
 from gpugda.device.device_graph import DeviceGraph
-from gpugda.execute import extend_counting, extend_weighed
 from gpugda.execute.comparisons import BELOW, Comparison
 from gpugda.execute.embeddings import Masks, StrategyReport
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.execute.extend_components import find_factors
-from gpugda.execute.extend_join import ExtendWindows
 from gpugda.execute.extend_tests import Meetings
 from gpugda.execute.gpsm_steps import Variable
 from gpugda.plan.plan import LabelOp, RowTest
@@ -47,11 +45,7 @@ PART = "a part that nothing connects with the others"
 def always():
     """Multiply and add up whether or not it pays."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(extend_weighed, "_WORTH_A_THOUGHT", -math.inf)
-        patch.setattr(extend_counting, "_MOST_TRIED", -math.inf)
-        patch.setattr(extend_counting, "_WORTH_PARTS", -math.inf)
-        patch.setattr(extend_counting, "_LEAST_GAIN_OF_PARTS", math.inf)
-        patch.setattr(ExtendWindows, "is_counted_at_once", lambda _: False)
+        force(patch, PARTS, NOTHING_AT_ONCE)
         yield
 
 

@@ -15,6 +15,7 @@ from bound_queries import (
     make_plan,
     some_masks,
 )
+from forced_ways import LEAVES, force
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,8 +43,7 @@ MULTIPLIED = "leaves multiplied: "
 def always():
     """Multiplied whether or not it pays."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gpugda.execute.extend_counting._LEAST_GROWTH", 0)
-        patch.setattr("gpugda.execute.extend_counting._MOST_TRIED", -math.inf)
+        force(patch, LEAVES)
         yield
 
 

@@ -17,6 +17,7 @@ from bound_queries import (
 )
 from branched_queries import a_graph, branched_queries, cycle, path, plan_of
 from counted_groups import expected_groups, groups
+from forced_ways import BRANCHES, LEAVES, NOTHING_AT_ONCE, PARTS, WEIGHED, force
 from graphs import make_graph
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
@@ -25,17 +26,13 @@ from gpugda.device.context import list_devices
 from gpugda.device.device_graph import DeviceGraph
 from gpugda.errors import QueryTimeoutError
 from gpugda.execute import (
-    extend_branches,
-    extend_counting,
     extend_in_parts,
     extend_terms,
-    extend_weighed,
 )
 from gpugda.execute.comparisons import BELOW, Comparison
 from gpugda.execute.embeddings import Masks, StrategyReport
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.execute.extend_identified import identifications, identify, without_tests_of
-from gpugda.execute.extend_join import ExtendWindows
 from gpugda.execute.extend_tests import Meetings
 from gpugda.execute.gpsm_steps import Variable
 from gpugda.plan.plan import LabelOp, RowTest
@@ -47,15 +44,7 @@ needs_device = pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 def always():
     """Add up whether or not it pays, terms of terms, too."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(extend_weighed, "_WORTH_A_THOUGHT", -math.inf)
-        patch.setattr(extend_weighed, "_BENEFIT_OF_DOUBT", math.inf)
-        patch.setattr(extend_counting, "_MOST_TRIED", -math.inf)
-        patch.setattr(extend_counting, "_LEAST_GROWTH", 0)
-        patch.setattr(extend_branches, "_WORTH_SPLITTING", -math.inf)
-        patch.setattr(extend_branches, "_LEAST_GAIN", math.inf)
-        patch.setattr(extend_counting, "_WORTH_PARTS", -math.inf)
-        patch.setattr(extend_counting, "_LEAST_GAIN_OF_PARTS", math.inf)
-        patch.setattr(ExtendWindows, "is_counted_at_once", lambda _: False)
+        force(patch, LEAVES, WEIGHED, BRANCHES, PARTS, NOTHING_AT_ONCE)
         patch.setattr(extend_terms, "_MOST_PAIRS", 12)
         yield
 

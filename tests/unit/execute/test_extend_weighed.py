@@ -15,13 +15,14 @@ from bound_queries import (
     some_masks,
     some_tests,
 )
+from forced_ways import THOUGHT, force
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.device.context import DeviceContext, list_devices
 from gpugda.device.device_graph import DeviceGraph
-from gpugda.execute import extend_counting, extend_join, extend_weighed
+from gpugda.execute import extend_join, extend_weighed
 from gpugda.execute.embeddings import StrategyReport
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.plan.plan import LabelOp
@@ -38,8 +39,7 @@ WEIGHED = "counted nodes multiplied: "
 def always():
     """Weighed whether or not it pays."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(extend_weighed, "_WORTH_A_THOUGHT", -math.inf)
-        patch.setattr(extend_counting, "_MOST_TRIED", -math.inf)
+        force(patch, THOUGHT)
         patch.setattr(extend_weighed._Choice, "cost", lambda _, weighed, **_more: -sum(weighed))
         yield
 

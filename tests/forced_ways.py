@@ -1,0 +1,42 @@
+"""Thresholds below which a query is not worth a way of counting: by way, those that always take it.
+
+Places are those of `gpugda.execute`. Small graphs would else only ever be joined.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+THOUGHT: dict[str, Any] = {
+    "extend_weighed._WORTH_A_THOUGHT": -math.inf,
+    "extend_counting._MOST_TRIED": -math.inf,
+}
+LEAVES: dict[str, Any] = {
+    "extend_counting._LEAST_GROWTH": 0,
+    "extend_counting._MOST_TRIED": -math.inf,
+}
+WEIGHED: dict[str, Any] = THOUGHT | {"extend_weighed._BENEFIT_OF_DOUBT": math.inf}
+BRANCHES: dict[str, Any] = THOUGHT | {
+    "extend_branches._WORTH_SPLITTING": -math.inf,
+    "extend_branches._LEAST_GAIN": math.inf,
+}
+PAIRED_BRANCHES: dict[str, Any] = BRANCHES | {
+    "extend_branches.WORTH_PAIRING": -math.inf,
+    "extend_counting.WORTH_PAIRING": -math.inf,
+    "extend_counting._LEAST_GAIN": math.inf,
+}
+PARTS: dict[str, Any] = THOUGHT | {
+    "extend_counting._WORTH_PARTS": -math.inf,
+    "extend_counting._LEAST_GAIN_OF_PARTS": math.inf,
+}
+NOTHING_AT_ONCE: dict[str, Any] = {"extend_join.ExtendWindows.is_counted_at_once": lambda _: False}
+
+
+def force(patch: pytest.MonkeyPatch, *ways: dict[str, Any]) -> None:
+    """Takes these ways until the patch is undone."""
+    for way in ways:
+        for place, value in way.items():
+            patch.setattr(f"gpugda.execute.{place}", value)
