@@ -32,7 +32,8 @@ class Growth:
     def __call__(self, position: int, end: int) -> float:
         """Mean number of fitting relationships of a candidate of this end."""
         each = self._relationships[position]
-        return each.cardinality * self._left[each.other_end(end)] / self._before[end]
+        other = each.target if end == each.source else each.source
+        return each.cardinality * self._left[other] / self._before[end]
 
 
 class MostGrowth:

@@ -176,17 +176,15 @@ def encode_query(
     node_masks = _all_node_masks(bound, masks, graph)
     node_slots = {position: slot for slot, position in enumerate(node_masks)}
     relationship_slots = {position: slot for slot, position in enumerate(masks.relationships)}
-    at = _relationships_at(bound)
+    adjacencies = _adjacencies(bound, rows, relationship_slots)
     degrees = [_degrees(node) for node in bound.nodes]
     query_rows = [
         QueryRow(
             level=number,
             labels=_label_words(bound.nodes[position], degrees[position], slots),
             mask_slot=node_slots.get(position),
-            degrees=tuple(each for each in degrees[position] if each not in slots),
-            adjacencies=tuple(
-                _adjacency(each, position, rows, relationship_slots) for each in at[position]
-            ),
+            degrees=tuple([each for each in degrees[position] if each not in slots]),
+            adjacencies=tuple(adjacencies[position]),
         )
         for number, level in enumerate(levels)
         for position in level
@@ -215,26 +213,25 @@ def _degrees(node: BoundNode) -> tuple[Degree, ...]:
     )
 
 
-def _adjacency(
-    relationship: BoundRelationship,
-    position: int,
-    rows: Mapping[int, int],
-    slots: Mapping[int, int],
-) -> Adjacency:
-    source, target, directed = relationship.source, relationship.target, relationship.directed
-    is_loop, starts_here = source == target, source == position
-    # A loop of the data graph is in both rows of its node: the outgoing one is enough.
-    outgoing = is_loop or starts_here or not directed
-    incoming = not is_loop and (not starts_here or not directed)
-    return Adjacency(
-        relationship.position,
-        rows[target if starts_here else source],
-        outgoing,
-        incoming,
-        is_loop,
-        slots.get(relationship.position),
-        relationship.types,
-    )
+def _adjacencies(
+    bound: BoundQuery, rows: Mapping[int, int], slots: Mapping[int, int]
+) -> list[list[Adjacency]]:
+    """Of each query node its relationships as seen from there, a loop once."""
+    found: list[list[Adjacency]] = [[] for _ in bound.nodes]
+    for each in bound.relationships:
+        position, types, slot = each.position, each.types, slots.get(each.position)
+        source, target, both_ways = each.source, each.target, not each.directed
+        is_loop = source == target
+        # A loop of the data graph is in both rows of its node: the outgoing one is enough.
+        incoming = both_ways and not is_loop
+        found[source].append(
+            Adjacency(position, rows[target], True, incoming, is_loop, slot, types)
+        )
+        if not is_loop:
+            found[target].append(
+                Adjacency(position, rows[source], both_ways, True, False, slot, types)
+            )
+    return found
 
 
 # ------------------------------------------------------------------ labels

@@ -150,9 +150,8 @@ def node_cardinality(
     """Nodes that satisfy a label program and predicates."""
     count = statistics.node_count
     share = label_share(program, statistics)
-    return (
-        count * share * prod(selectivity(p, statistics.distinct_counts, count) for p in predicates)
-    )
+    kept = [selectivity(each, statistics.distinct_counts, count) for each in predicates]
+    return count * share * prod(kept)
 
 
 # ------------------------------------------------------------------ relationships
@@ -169,11 +168,10 @@ def relationship_cardinality(
 
     Undirected ones count once for each direction that fits.
     """
-    start, end = _best_label(source, statistics), _best_label(target, statistics)
     if source.position == target.position:
-        count = _loops(types, statistics)
-        between = count * _share_left(source, None, statistics)
+        between = _loops(types, statistics) * _share_left(source, None, statistics)
     else:
+        start, end = _best_label(source, statistics), _best_label(target, statistics)
         between = _between(start, types, end, statistics)
         if not directed:
             between += _between(end, types, start, statistics)
@@ -190,13 +188,13 @@ def _between(
 ) -> float:
     if types is None:
         return statistics.relationships_between(start, None, end)
-    return sum(statistics.relationships_between(start, each, end) for each in types)
+    return sum([statistics.relationships_between(start, each, end) for each in types])
 
 
 def _loops(types: tuple[int, ...] | None, statistics: GraphStatistics) -> float:
     if types is None:
         return statistics.loop_count
-    return sum(statistics.loop_counts[each] for each in types)
+    return sum([statistics.loop_counts[each] for each in types])
 
 
 def _best_label(node: BoundNode, statistics: GraphStatistics) -> int | None:

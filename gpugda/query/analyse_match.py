@@ -108,9 +108,13 @@ class QueryGraphReader:
         self, pattern: ast.NodePattern, arrow: ast.RelationshipPattern | None, before: int | None
     ) -> int:
         # The relationship stands first in the text: a name of both kinds is wrong at the node.
-        if arrow is not None:
-            self._check_relationship_name(arrow)
-        name = self._node_name(pattern)
+        if arrow is not None and arrow.variable is not None:
+            self._check_kind(arrow.variable, Kind.RELATIONSHIP)
+        if pattern.variable is None:
+            name = anonymous_node_name(len(self._nodes))
+        else:
+            name = pattern.variable.name
+            self._check_kind(pattern.variable, Kind.NODE)
         found = self._nodes.get(name)
         if found is None:
             found = self._nodes[name] = len(self._nodes), {}
@@ -124,20 +128,9 @@ class QueryGraphReader:
             self._inline.append((name, pattern))
         return position
 
-    def _node_name(self, pattern: ast.NodePattern) -> str:
-        variable = pattern.variable
-        if variable is None:
-            return anonymous_node_name(len(self._nodes))
-        if self.kinds.setdefault(variable.name, Kind.NODE) is not Kind.NODE:
-            self._fail_kind(variable, Kind.NODE)
-        return variable.name
-
-    def _check_relationship_name(self, pattern: ast.RelationshipPattern) -> None:
-        variable = pattern.variable
-        if variable is None:
-            return
-        if self.kinds.setdefault(variable.name, Kind.RELATIONSHIP) is not Kind.RELATIONSHIP:
-            self._fail_kind(variable, Kind.RELATIONSHIP)
+    def _check_kind(self, variable: ast.Variable, kind: Kind) -> None:
+        if self.kinds.setdefault(variable.name, kind) is not kind:
+            self._fail_kind(variable, kind)
 
     def _relationship(self, pattern: ast.RelationshipPattern, left: int, right: int) -> None:
         position = len(self._relationships)

@@ -121,7 +121,7 @@ def _name_kind(piece: str, text: str, start: int) -> str:
 
 
 def _other_token(piece: str, text: str, start: int, end: int) -> Token | None:
-    """The token of a piece that is no symbol, plain word or quoted name; of a comment there is none."""
+    """The token of a piece that is no symbol, plain word or quoted name; None of a comment."""
     match = _TOKEN.match(text, start)
     group = "wrong" if match is None else match.lastgroup
     if group == "skip":
