@@ -194,6 +194,8 @@ class _Estimate:
         """The order that begins there; None as soon as it is no cheaper than the best one."""
         order, rows = [start], float(self._counts[start])
         cost = rows
+        if best is not None and not cost < best.cost:
+            return None
         # Rows per row but those that cost much are late, pairs per row, rows per row, node.
         choices: dict[int, tuple[float, float, float, int]] = {}
         reached = {start}

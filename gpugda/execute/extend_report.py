@@ -93,7 +93,7 @@ def _what(step: ExtendStep, graph: DataGraph, bound: BoundQuery) -> str:
     if step.kind is ExtendKind.NODES:
         return f"{step.kind} {node_text(bound, step.position)}"
     along = ", ".join(
-        relationship_text(graph, bound, bound.relationships[each]) for each in step.links
+        [relationship_text(graph, bound, bound.relationships[each]) for each in step.links]
     )
     if step.kind is ExtendKind.CLOSE:
         return f"close {along}{tests}"

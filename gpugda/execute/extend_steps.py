@@ -11,6 +11,7 @@ from gpugda.execute.extend_drafts import Draft, ExtendKind, make_drafts
 from gpugda.execute.extend_tests import type_ids, variable_tests
 from gpugda.execute.extend_ways import WITH_NODE, StepWays
 from gpugda.execute.variables import Variable, node_variable, relationship_variable
+from gpugda.garbage import collection_paused
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -77,6 +78,7 @@ class ExtendStep(NamedTuple):
         return self.extension.links
 
 
+@collection_paused()
 def compile_extensions(
     bound: BoundQuery,
     graph: DataGraph,

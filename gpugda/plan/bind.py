@@ -6,6 +6,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from gpugda.garbage import collection_paused
 from gpugda.plan.cardinality import node_cardinality, relationship_cardinality
 from gpugda.plan.degree_needs import degree_needs
 from gpugda.plan.label_programs import NOTHING, label_names, label_program, type_ids
@@ -27,6 +28,7 @@ __all__ = ["bind"]
 TypeIds = tuple[int, ...] | None
 
 
+@collection_paused()
 def bind(query: Query, graph: DataGraph) -> BoundQuery:
     """Binds a query to a data graph.
 
