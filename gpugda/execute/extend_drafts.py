@@ -40,6 +40,9 @@ class ExtendKind(StrEnum):
     """Only test rows."""
 
 
+_WITHOUT_NODE = (ExtendKind.CLOSE, ExtendKind.PRUNE)
+
+
 @dataclass(slots=True)
 class Draft:
     """One step.
@@ -65,7 +68,7 @@ class Draft:
     def added(self) -> list[Variable]:
         """Node first, then the relationships that are bound."""
         bound = [relationship_variable(each) for each in self.links if each in self.bound]
-        if self.kind is ExtendKind.CLOSE or self.kind is ExtendKind.PRUNE:
+        if self.kind in _WITHOUT_NODE:
             return bound
         return [node_variable(self.position), *bound]
 

@@ -302,6 +302,7 @@ class _Compiler:
         """
         before: list[Test | KeyTest] = []
         after: list[Test | KeyTest] = []
+        closes = draft.kind is ExtendKind.CLOSE
         for each in draft.tests:
             if isinstance(each, Comparison):
                 test: Test | KeyTest = self._key_test(each, place)
@@ -309,7 +310,7 @@ class _Compiler:
                 left, right, equal, others = each
                 second = None if others is None else (place[others[0]], place[others[1]])
                 test = Test(place[left], place[right], equal, second)
-            is_late = draft.kind is ExtendKind.CLOSE or test.left > width or test.right > width
+            is_late = closes or test.left > width or test.right > width
             (after if is_late else before).append(test)
         return (*before, *after), len(before)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,8 @@ __all__ = [
 
 _LOOKS_PER_ENTRY = 3
 """Marked, and looked for from both ends."""
+_ANY = LabelOp.ANY
+_READING = (LabelOp.LABEL, LabelOp.ANY)
 _LabelProgram = tuple[tuple[LabelOp, int], ...]
 
 
@@ -67,15 +70,17 @@ def levels_of(bound: BoundQuery) -> list[list[int]]:
         around[each.target].add(each.source)
     levels: list[list[int]] = [[]]
     seen: set[int] = set()
-    for start in sorted(bound.nodes, key=lambda node: (node.cardinality, node.position)):
+    for start in sorted(bound.nodes, key=attrgetter("cardinality")):
+        if start.position in seen:
+            continue
         level = 0
-        reached = [] if start.position in seen else [start.position]
+        reached = [start.position]
         while reached:
             if level == len(levels):
                 levels.append([])
             levels[level].extend(reached)
             seen.update(reached)
-            neighbours: set[int] = set().union(*(around[each] for each in reached))
+            neighbours: set[int] = set().union(*[around[each] for each in reached])
             reached = sorted(neighbours - seen)
             level += 1
     return levels
@@ -126,10 +131,10 @@ def exploring_looks(bound: BoundQuery, reached: Sequence[float] | None = None) -
     shares = [
         count / max(node.cardinality, 1.0) for count, node in zip(reached, bound.nodes, strict=True)
     ]
-    entries = (
+    entries = [
         each.cardinality * min(shares[each.source], shares[each.target], 1.0)
         for each in bound.relationships
-    )
+    ]
     return sum(reached) + _LOOKS_PER_ENTRY * sum(entries)
 
 
@@ -236,11 +241,11 @@ def _adjacencies(
 
 # ------------------------------------------------------------------ labels
 def _reading(program: _LabelProgram) -> list[tuple[LabelOp, int]]:
-    return [each for each in program if each[0] in (LabelOp.LABEL, LabelOp.ANY)]
+    return [each for each in program if each[0] in _READING]
 
 
 def _bitmap_of(operation: LabelOp, label: int) -> int:
-    return ANY_LABEL if operation is LabelOp.ANY else label
+    return ANY_LABEL if operation is _ANY else label
 
 
 def _label_words(

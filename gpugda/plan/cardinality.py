@@ -27,6 +27,7 @@ __all__ = [
     "selectivity",
 ]
 
+_LABEL = LabelOp.LABEL  # looked up once: that takes longer than what is done with it
 DEFAULT = 0.5
 """Share kept by a predicate of which nothing is known."""
 EQUALITY = 0.1
@@ -129,7 +130,7 @@ def label_share(program: Program, statistics: GraphStatistics) -> float:
         return 1.0
     stack: list[float] = []
     for operation, label in program:
-        if operation is LabelOp.LABEL:
+        if operation is _LABEL:
             stack.append(statistics.label_counts[label] / statistics.node_count)
         elif operation is LabelOp.ANY:
             stack.append(min(1.0, sum(statistics.label_counts) / statistics.node_count))
@@ -201,7 +202,7 @@ def _best_label(node: BoundNode, statistics: GraphStatistics) -> int | None:
     """The rarest label that each candidate certainly has, if there is one."""
     if len(node.labels) == 1:
         operation, label = node.labels[0]
-        return label if operation is LabelOp.LABEL else None
+        return label if operation is _LABEL else None
     if any(operation in (LabelOp.OR, LabelOp.NOT) for operation, _ in node.labels):
         return None
     labels = [label for operation, label in node.labels if operation is LabelOp.LABEL]

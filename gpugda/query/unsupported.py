@@ -70,7 +70,8 @@ def _to_look_at(clause: ast.Clause) -> Iterator[ast.Node]:
         return
     yield clause
     for pattern in clause.patterns:
-        yield pattern
+        if pattern.selector is not None or pattern.variable is not None:
+            yield pattern
         for element in pattern.elements:
             if not _is_plain(element):
                 yield from walk(element, without=_NAMES)
