@@ -288,9 +288,9 @@ class _Compiler:
         place = dict(zip(old, range(len(old)), strict=True))
         if draft.kind in WITH_NODE:
             place[node_variable(draft.position)] = len(old)
-        for number, position in enumerate(draft.links):
+        for number, position in enumerate(draft.links, len(old) + 1):
             if position in draft.bound:
-                place[relationship_variable(position)] = len(old) + 1 + number
+                place[relationship_variable(position)] = number
         return place
 
     def _columns_of(

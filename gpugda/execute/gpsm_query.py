@@ -147,13 +147,13 @@ def reached_nodes(bound: BoundQuery, levels: Sequence[Sequence[int]]) -> list[fl
     """
     reached: dict[int, float] = {}
     nodes, at = bound.nodes, _relationships_at(bound)
-    for position in (position for level in levels for position in level):
+    before = [max(node.cardinality, 1.0) for node in nodes]
+    for position in [position for level in levels for position in level]:
         least = nodes[position].cardinality
         for each in at[position]:
             other = each.target if each.source == position else each.source
             if other in reached:
-                before = max(nodes[other].cardinality, 1.0)
-                least = min(least, reached[other] * each.cardinality / before)
+                least = min(least, reached[other] * each.cardinality / before[other])
         reached[position] = least
     return [reached[each.position] for each in nodes]
 

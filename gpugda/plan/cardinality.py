@@ -6,7 +6,7 @@ All are expectations from the data graph's statistics, with conditions taken as 
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.plan.plan import LabelOp
 from gpugda.query import ast
@@ -19,11 +19,14 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundNode, BoundRelationship
 
 __all__ = [
+    "End",
+    "cardinality_between",
     "closing_rate",
     "extension_rate",
     "label_share",
     "node_cardinality",
     "relationship_cardinality",
+    "relationship_end",
     "selectivity",
 ]
 
@@ -156,6 +159,26 @@ def node_cardinality(
 
 
 # ------------------------------------------------------------------ relationships
+class End(NamedTuple):
+    """A query node as an end of its relationships.
+
+    Args:
+        node: The node.
+        label: The rarest that each candidate certainly has, None where there is none.
+        share: Of the nodes with this label, those that are candidates.
+    """
+
+    node: BoundNode
+    label: int | None
+    share: float
+
+
+def relationship_end(node: BoundNode, statistics: GraphStatistics) -> End:
+    """What `cardinality_between` has to know of a query node, found once for all it has."""
+    label = _best_label(node, statistics)
+    return End(node, label, _share_left(node, label, statistics))
+
+
 def relationship_cardinality(
     source: BoundNode,
     target: BoundNode,
@@ -169,14 +192,27 @@ def relationship_cardinality(
 
     Undirected ones count once for each direction that fits.
     """
-    if source.position == target.position:
-        between = _loops(types, statistics) * _share_left(source, None, statistics)
+    ends = relationship_end(source, statistics), relationship_end(target, statistics)
+    return cardinality_between(*ends, types, predicates, statistics, directed=directed)
+
+
+def cardinality_between(
+    source: End,
+    target: End,
+    types: tuple[int, ...] | None,
+    predicates: Sequence[ast.Expression],
+    statistics: GraphStatistics,
+    *,
+    directed: bool,
+) -> float:
+    """As `relationship_cardinality`."""
+    if source.node.position == target.node.position:
+        between = _loops(types, statistics) * _share_left(source.node, None, statistics)
     else:
-        start, end = _best_label(source, statistics), _best_label(target, statistics)
-        between = _between(start, types, end, statistics)
+        between = _between(source.label, types, target.label, statistics)
         if not directed:
-            between += _between(end, types, start, statistics)
-        between *= _share_left(source, start, statistics) * _share_left(target, end, statistics)
+            between += _between(target.label, types, source.label, statistics)
+        between *= source.share * target.share
     if not predicates:
         return between
     total = statistics.relationship_count
