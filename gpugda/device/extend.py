@@ -41,6 +41,7 @@ STEP_PARAMETERS = f"{GRAPH}bIbIbIbQIb"
 _MOST_TILES = 32
 _CPU_PIECE = 4096
 _COMPARES = 8
+_NO_PAIR = (NONE, NONE)
 
 
 class LinkFlags:
@@ -154,27 +155,27 @@ def extension_words(steps: Sequence[Extension]) -> tuple[list[int], list[int]]:
         words.extend(map(_word, (step.candidate_row, step.node_column, step.bound_column)))
         words.extend(step.kept)
         for test in step.tests:
-            words.extend(_test_words(test))
+            if isinstance(test, KeyTest):
+                words += _key_test_words(test)
+            else:
+                words += (test.left, test.right, test.equal, *(test.second or _NO_PAIR))
         for link in step.links:
-            words.extend((link.column, link.outgoing | link.incoming << 1))
-            words.extend((0, NONE) if link.types is None else (types[link.types], len(link.types)))
-            words.extend((_word(link.mask_slot), _word(link.relationship_column), link.flags))
+            words += (link.column, link.outgoing | link.incoming << 1)
+            words += (0, NONE) if link.types is None else (types[link.types], len(link.types))
+            words += (_word(link.mask_slot), _word(link.relationship_column), link.flags)
     return words, places
 
 
-def _test_words(test: Test | KeyTest) -> tuple[int, ...]:
-    if isinstance(test, KeyTest):
-        places = (_word(test.left_place), _word(test.right_place))
-        return test.left, test.right, test.outcomes | _COMPARES, *places
-    return test.left, test.right, int(test.equal), *(test.second or (NONE, NONE))
+def _key_test_words(test: KeyTest) -> tuple[int, ...]:
+    places = (_word(test.left_place), _word(test.right_place))
+    return test.left, test.right, test.outcomes | _COMPARES, *places
 
 
 def _word(value: int | None) -> int:
     return NONE if value is None else value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StepArrays:
+class StepArrays(NamedTuple):
     """What a step looks into.
 
     Args:

@@ -82,21 +82,27 @@ class QueryWords:
 def write_query(rows: Sequence[QueryRow]) -> QueryWords:
     """The words of a query graph."""
     words = [0] * (_NODE_WORDS * len(rows))
-    types: dict[tuple[int, ...], int] = {}
+    # Of each list of types that is asked for, its place and its length.
+    types: dict[tuple[int, ...] | None, tuple[int, int]] = {None: (0, NONE)}
     places: dict[tuple[int, int], int] = {}
     for asked in _type_lists(rows):
-        types[asked] = len(words)
-        words.extend(asked)
+        if asked is not None:
+            types[asked] = len(words), len(asked)
+            words += asked
     for number, row in enumerate(rows):
         labels_at = len(words)
-        words.extend(word for pair in row.labels for word in pair)
+        for pair in row.labels:
+            words += pair
         degrees_at = len(words)
         for degree in row.degrees:
-            words.extend((_directions(degree), degree.at_least, *_types(degree.types, types)))
+            directions = degree.outgoing * _OUTGOING | degree.incoming * _INCOMING
+            words += (directions, degree.at_least, *types[degree.types])
         adjacencies_at = len(words)
-        for adjacency in row.adjacencies:
-            places[number, adjacency.relationship] = len(words)
-            words += _adjacency(adjacency, types)
+        for each in row.adjacencies:
+            places[number, each.relationship] = len(words)
+            directions = each.outgoing * _OUTGOING | each.incoming * _INCOMING
+            slot = NONE if each.mask_slot is None else each.mask_slot
+            words += (directions | each.is_loop * _LOOP, each.other_row, slot, *types[each.types])
         words[number * _NODE_WORDS : (number + 1) * _NODE_WORDS] = [
             labels_at,
             len(row.labels),
@@ -110,24 +116,6 @@ def write_query(rows: Sequence[QueryRow]) -> QueryWords:
     return QueryWords(np.array(words, dtype=np.uint32), places)
 
 
-def _type_lists(rows: Sequence[QueryRow]) -> set[tuple[int, ...]]:
-    asked = [degree.types for row in rows for degree in row.degrees]
-    asked += [adjacency.types for row in rows for adjacency in row.adjacencies]
-    return {types for types in asked if types is not None}
-
-
-def _adjacency(adjacency: Adjacency, places: Mapping[tuple[int, ...], int]) -> tuple[int, ...]:
-    return (
-        _directions(adjacency) | (_LOOP if adjacency.is_loop else 0),
-        adjacency.other_row,
-        NONE if adjacency.mask_slot is None else adjacency.mask_slot,
-        *_types(adjacency.types, places),
-    )
-
-
-def _directions(each: Degree | Adjacency) -> int:
-    return (_OUTGOING if each.outgoing else 0) | (_INCOMING if each.incoming else 0)
-
-
-def _types(types: tuple[int, ...] | None, places: Mapping[tuple[int, ...], int]) -> tuple[int, int]:
-    return (0, NONE) if types is None else (places[types], len(types))
+def _type_lists(rows: Sequence[QueryRow]) -> set[tuple[int, ...] | None]:
+    asked = {degree.types for row in rows for degree in row.degrees}
+    return asked | {each.types for row in rows for each in row.adjacencies}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.comparisons import Comparison
     from gpugda.execute.extend_tests import VariableTest
-    from gpugda.plan.plan import BoundQuery, BoundRelationship
+    from gpugda.plan.plan import BoundQuery
 
 __all__ = ["MOST_ROWS_OF_PAIR", "Draft", "ExtendKind", "make_drafts"]
 
@@ -38,6 +38,9 @@ class ExtendKind(StrEnum):
     """Count the ways of a query node instead of adding it; rows that have none go."""
     PRUNE = "prune"
     """Only test rows."""
+
+
+_WITHOUT_NODE = (ExtendKind.CLOSE, ExtendKind.PRUNE)
 
 
 @dataclass(slots=True)
@@ -64,10 +67,10 @@ class Draft:
 
     def added(self) -> list[Variable]:
         """Node first, then the relationships that are bound."""
-        added = [relationship_variable(each) for each in self.links if each in self.bound]
-        if self.kind not in (ExtendKind.CLOSE, ExtendKind.PRUNE):
-            added.insert(0, node_variable(self.position))
-        return added
+        bound = [relationship_variable(each) for each in self.links if each in self.bound]
+        if self.kind in _WITHOUT_NODE:
+            return bound
+        return [node_variable(self.position), *bound]
 
 
 def make_drafts(
@@ -106,12 +109,13 @@ def make_drafts(
 class _Drafts:
     def __init__(self, bound: BoundQuery, graph: DataGraph, loops_seen: Set[int]) -> None:
         self._parallel = all_most_parallel(bound.relationships, graph)
-        self._at: list[list[BoundRelationship]] = [[] for _ in bound.nodes]
+        # Of each node its relationships, and what is at their other ends.
+        self._at: list[list[tuple[int, int]]] = [[] for _ in bound.nodes]
         self._loops: list[list[int]] = [[] for _ in bound.nodes]
         for each in bound.relationships:
             if each.source != each.target:
-                self._at[each.source].append(each)
-                self._at[each.target].append(each)
+                self._at[each.source].append((each.position, each.target))
+                self._at[each.target].append((each.position, each.source))
             elif each.position not in loops_seen:
                 self._loops[each.source].append(each.position)
 
@@ -125,7 +129,7 @@ class _Drafts:
         return drafts
 
     def _weighing(self, node: int, reached: Mapping[int, int]) -> Draft:
-        links = tuple(each.position for each in self._links(node, reached))
+        links = tuple(self._links(node, reached))
         return Draft(ExtendKind.WEIGH, node, links, frozenset(links))
 
     def _node_drafts(self, node: int, reached: Mapping[int, int]) -> list[Draft]:
@@ -133,44 +137,37 @@ class _Drafts:
         if not links:
             drafts = [Draft(ExtendKind.NODES, node)]
         elif len(links) == 1:
-            only = (links[0].position,)
-            drafts = [Draft(ExtendKind.EXTEND, node, only, frozenset(only))]
+            drafts = [Draft(ExtendKind.EXTEND, node, tuple(links), frozenset(links))]
         else:
-            followed = tuple(each.position for each in links[:MOST_LINKS])
-            bound, rows = self._bound_at_once(links[:MOST_LINKS])
+            followed = tuple(links[:MOST_LINKS])
+            bound, rows = self._bound_at_once(followed)
             drafts = [Draft(ExtendKind.EXTEND, node, followed, bound, most_rows=rows)]
-        left = [each.position for each in links if each.position not in drafts[0].bound]
+        left = [each for each in links if each not in drafts[0].bound]
         drafts += [
             Draft(ExtendKind.CLOSE, each, (each,), frozenset((each,)))
             for each in (*left, *self._loops[node])
         ]
         return drafts
 
-    def _bound_at_once(self, links: Sequence[BoundRelationship]) -> tuple[frozenset[int], int]:
+    def _bound_at_once(self, links: Sequence[int]) -> tuple[frozenset[int], int]:
         """The relationships that one step binds: so many rows may come of one pair at most."""
         bound: list[int] = []
         rows = 1
         for each in links:
-            parallel = self._parallel[each.position]
+            parallel = self._parallel[each]
             if rows * parallel <= MOST_ROWS_OF_PAIR:
-                bound.append(each.position)
+                bound.append(each)
                 rows *= parallel
         return frozenset(bound), rows
 
-    def _links(self, node: int, reached: Mapping[int, int]) -> list[BoundRelationship]:
+    def _links(self, node: int, reached: Mapping[int, int]) -> list[int]:
         """To nodes that are there; first those that one search finds, as their nodes were bound."""
         links = [
-            each
-            for each in self._at[node]
-            if (each.target if each.source == node else each.source) in reached
+            (self._parallel[each], reached[other], each)
+            for each, other in self._at[node]
+            if other in reached
         ]
-        return sorted(
-            links,
-            key=lambda each: (
-                self._parallel[each.position],
-                reached[each.source if each.target == node else each.target],
-            ),
-        )
+        return [each for _, _, each in sorted(links)]
 
 
 class _Weighed:
@@ -225,9 +222,13 @@ def _with_tests(
     """Each test goes where the last of its variables is bound."""
     bound_at = {each: number for number, draft in enumerate(drafts) for each in draft.added()}
     tests_of: list[list[VariableTest | Comparison]] = [[] for _ in drafts]
-    due: list[VariableTest | Comparison] = [*tests, *with_implied(comparisons, bound_at)]
-    for test in due:
-        tests_of[max(map(bound_at.__getitem__, test.variables()))].append(test)
+    for test in tests:
+        last = max(bound_at[test.left], bound_at[test.right])
+        if test.second is not None:
+            last = max(last, bound_at[test.second[0]], bound_at[test.second[1]])
+        tests_of[last].append(test)
+    for each in with_implied(comparisons, bound_at) if comparisons else ():
+        tests_of[max(bound_at[each.left], bound_at[each.right])].append(each)
     result: list[Draft] = []
     for draft, now in zip(drafts, tests_of, strict=True):
         result.append(draft)

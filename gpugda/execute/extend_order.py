@@ -32,7 +32,8 @@ class Growth:
     def __call__(self, position: int, end: int) -> float:
         """Mean number of fitting relationships of a candidate of this end."""
         each = self._relationships[position]
-        return each.cardinality * self._left[each.other_end(end)] / self._before[end]
+        other = each.target if end == each.source else each.source
+        return each.cardinality * self._left[other] / self._before[end]
 
 
 class MostGrowth:
@@ -125,15 +126,14 @@ def _components(bound: BoundQuery, leaves: Collection[int]) -> list[list[int]]:
 
 def connected(count: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
     """The numbers 0 … count-1, rising, those together that pairs connect."""
-    group = list(range(count))
+    members = [[number] for number in range(count)]  # of the part that each number is in
     for one, other in pairs:
-        old, new = group[one], group[other]
-        if old != new:
-            group = [new if number == old else number for number in group]
-    members: dict[int, list[int]] = {}
-    for each, number in enumerate(group):
-        members.setdefault(number, []).append(each)
-    return list(members.values())
+        part, joined = members[one], members[other]
+        if part is not joined:
+            part += joined
+            for number in joined:
+                members[number] = part
+    return [sorted(part) for part in {id(each): each for each in members}.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,15 +157,17 @@ class _Estimate:
         self._adjacent: list[list[tuple[int, float, float]]] = [[] for _ in bound.nodes]
         left_out = set(leaves)
         for each in bound.relationships:
-            ends = (each.source, each.target)
-            if each.source != each.target and left_out.isdisjoint(ends):
-                for node, other in (ends, ends[::-1]):
-                    neighbours = growth(each.position, node)
-                    share = neighbours / (self._counts[other] or 1)
-                    self._adjacent[node].append((other, neighbours, share))
+            source, target = each.source, each.target
+            if source != target and source not in left_out and target not in left_out:
+                self._add(source, target, growth(each.position, source))
+                self._add(target, source, growth(each.position, target))
         # Of each node those that it is compared with, and which share of all pairs passes.
         self._compared: list[list[tuple[int, float]]] = [[] for _ in bound.nodes]
         self._has_comparisons = False
+
+    def _add(self, node: int, other: int, neighbours: float) -> None:
+        share = neighbours / (self._counts[other] or 1)
+        self._adjacent[node].append((other, neighbours, share))
 
     def compare(self, comparison: Comparison) -> None:
         left, right = comparison.left, comparison.right
@@ -193,6 +195,8 @@ class _Estimate:
         """The order that begins there; None as soon as it is no cheaper than the best one."""
         order, rows = [start], float(self._counts[start])
         cost = rows
+        if best is not None and not cost < best.cost:
+            return None
         # Rows per row but those that cost much are late, pairs per row, rows per row, node.
         choices: dict[int, tuple[float, float, float, int]] = {}
         reached = {start}
@@ -200,8 +204,12 @@ class _Estimate:
             for other, growth, share in self._adjacent[order[-1]]:
                 if other not in reached:
                     known = choices.get(other)
-                    fewest = growth if known is None else min(known[1], growth)
-                    factor = (self._counts[other] or 1.0) if known is None else known[2]
+                    if known is None:
+                        fewest, factor = growth, self._counts[other] or 1.0
+                    else:
+                        _, fewest, factor, _ = known
+                        if growth < fewest:
+                            fewest = growth
                     factor *= share
                     # Of equal growth, the node on which more hangs comes first.
                     choices[other] = factor + fewest * 1e-3, fewest, factor, other

@@ -188,17 +188,19 @@ def find_product(
 
 def _all_leaves(bound: BoundQuery, masks: Masks, grouped: Collection[int]) -> dict[int, int]:
     """The anchor of each leaf by its relationship, what is tested in another way left out."""
-    tested = {
-        Variable(test.on_nodes, each)
-        for test in bound.tests
-        if not keeps_apart(test)
-        for each in (test.left, test.right)
-    }
-    tested |= {each for test in masks.comparisons for each in test.variables()}
     degrees = [0] * len(bound.nodes)
     for each in bound.relationships:
         degrees[each.source] += 1
         degrees[each.target] += 1
+    if 1 not in degrees:
+        return {}
+    tested = {
+        Variable(on_nodes, each)
+        for on_nodes, left, right, equal in bound.tests
+        if on_nodes or equal or left == right
+        for each in (left, right)
+    }
+    tested |= {each for test in masks.comparisons for each in test.variables()}
     leaves: dict[int, int] = {}
     for each in bound.relationships:
         # Of two nodes that have only each other, one is the anchor.
@@ -217,10 +219,10 @@ class _Leaves:
         self._masks = masks
         # Of each query relationship, a bit for each that it must differ from.
         self._apart = [0] * len(bound.relationships)
-        for test in bound.tests:
-            if keeps_apart(test):
-                self._apart[test.left] |= 1 << test.right
-                self._apart[test.right] |= 1 << test.left
+        for on_nodes, left, right, equal in bound.tests:
+            if not (on_nodes or equal or left == right):
+                self._apart[left] |= 1 << right
+                self._apart[right] |= 1 << left
         self._meetings = Meetings(bound, graph, masks.comparisons)
         self._clashes: dict[int, int] = {}
 

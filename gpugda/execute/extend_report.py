@@ -88,12 +88,11 @@ def describe_part(report: StrategyReport, graph: DataGraph, bound: BoundQuery, p
 def _what(step: ExtendStep, graph: DataGraph, bound: BoundQuery) -> str:
     tests = f" with {len(step.tests)} tests" if step.tests else ""
     tests += f" ({', '.join(step.compared)})" if step.compared else ""
-    if step.kind is ExtendKind.PRUNE:
-        return f"prune{tests}"
-    if step.kind is ExtendKind.NODES:
-        return f"{step.kind} {node_text(bound, step.position)}"
+    if not step.links:
+        is_prune = step.kind is ExtendKind.PRUNE
+        return f"prune{tests}" if is_prune else f"{step.kind} {node_text(bound, step.position)}"
     along = ", ".join(
-        relationship_text(graph, bound, bound.relationships[each]) for each in step.links
+        [relationship_text(graph, bound, bound.relationships[each]) for each in step.links]
     )
     if step.kind is ExtendKind.CLOSE:
         return f"close {along}{tests}"

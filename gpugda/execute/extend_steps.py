@@ -11,6 +11,7 @@ from gpugda.execute.extend_drafts import Draft, ExtendKind, make_drafts
 from gpugda.execute.extend_tests import type_ids, variable_tests
 from gpugda.execute.extend_ways import WITH_NODE, StepWays
 from gpugda.execute.variables import Variable, node_variable, relationship_variable
+from gpugda.garbage import collection_paused
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -77,6 +78,7 @@ class ExtendStep(NamedTuple):
         return self.extension.links
 
 
+@collection_paused()
 def compile_extensions(
     bound: BoundQuery,
     graph: DataGraph,
@@ -157,17 +159,13 @@ class _Compiler:
                 self._sort_links(draft, place)
         ways = [self._ways_of(draft) for draft in drafts]
         ends = [self._ends(draft, its) for draft, its in zip(drafts, ways, strict=True)]
-        needed = set(self._wanted)
-        needed_after: list[set[Variable]] = []
-        for draft, its_ends in zip(reversed(drafts), reversed(ends), strict=True):
-            needed_after.append(set(needed))
-            needed.update(its_ends)
-            self._add_reads(draft, needed)
+        last_reads = self._last_reads(drafts, ends)
         steps: list[ExtendStep] = []
         columns: tuple[Variable, ...] = ()
-        all_needs = reversed(needed_after)
-        for draft, its_ways, its_ends, needs in zip(drafts, ways, ends, all_needs, strict=True):
-            steps.append(self._compile(draft, its_ways, its_ends, columns, needs))
+        for number, draft in enumerate(drafts):
+            kept = [each for each in columns if last_reads[each] > number]
+            new = [each for each in draft.added() if last_reads.get(each, 0) > number]
+            steps.append(self._compile(draft, ways[number], ends[number], columns, kept, new))
             columns = steps[-1].variables
         if counting and self._by_rows:
             cycle = find_cycle(self._bound, self._graph, self._masks, self._rows, order[0])
@@ -193,14 +191,22 @@ class _Compiler:
             and each.position not in self._known
         )
 
-    def _add_reads(self, draft: Draft, needed: set[Variable]) -> None:
-        """Adds what must be bound before or by this step for its tests and links."""
-        for test in draft.tests:
-            needed.update(test.variables())
-        for position in draft.links:
-            each = self._bound.relationships[position]
-            needed.add(node_variable(each.source))
-            needed.add(node_variable(each.target))
+    def _last_reads(
+        self, drafts: Sequence[Draft], ends: Sequence[Sequence[Variable]]
+    ) -> dict[Variable, int]:
+        """The last step whose tests or links read a variable; one more where it is wanted."""
+        last_reads: dict[Variable, int] = {}
+        for number, draft in enumerate(drafts):
+            last_reads.update(dict.fromkeys(ends[number], number))
+            for test in draft.tests:
+                for variable in test.variables():
+                    last_reads[variable] = number
+            for position in draft.links:
+                each = self._bound.relationships[position]
+                last_reads[node_variable(each.source)] = number
+                last_reads[node_variable(each.target)] = number
+        last_reads.update(dict.fromkeys(self._wanted, len(drafts)))
+        return last_reads
 
     def _sort_links(self, draft: Draft, place: Mapping[int, int]) -> None:
         """In the order in which their nodes are bound: the last changes fastest."""
@@ -228,35 +234,47 @@ class _Compiler:
         ways: Ways,
         ends: Sequence[Variable],
         old: tuple[Variable, ...],
-        needed: set[Variable],
+        kept: Sequence[Variable],
+        new: Sequence[Variable],
     ) -> ExtendStep:
-        kept = tuple([number for number, variable in enumerate(old) if variable in needed])
-        variables = [old[number] for number in kept]
-        added: dict[Variable, int] = {}
-        for variable in draft.added():
-            if variable in needed:
-                added[variable] = len(variables)
-                variables.append(variable)
         place = self._places(draft, old)
+        kept_columns = tuple([place[each] for each in kept])
+        added = {each: number for number, each in enumerate(new, len(kept))}
         tests, early = self._columns_of(draft, place, len(old))
         node_column = added.get(node_variable(draft.position))
+        bound_ends = tuple([self._bound_end(draft, each) for each in draft.links])
         if draft.links:
-            tested = kept, tests, early
-            extension = self._extension(draft, ways, place, added, ends, *tested)
+            links = tuple(
+                [
+                    self._link(draft, ways, each, start, place, added)
+                    for each, start in zip(draft.links, bound_ends, strict=True)
+                ]
+            )
+            is_close = draft.kind is ExtendKind.CLOSE
+            extension = Extension(
+                candidate_row=None if is_close or ways.fits_all else self._rows[draft.position],
+                node_column=node_column,
+                bound_column=place[self._target(draft.position)] if is_close else None,
+                kept=kept_columns,
+                tests=tests,
+                links=links,
+                early=early,
+                ends=tuple([place[each] for each in ends]),
+            )
         elif draft.kind is ExtendKind.NODES:
             row = self._rows[draft.position]
-            extension = Extension(row, node_column, None, kept, (), ())
+            extension = Extension(row, node_column, None, kept_columns, (), ())
         else:
-            extension = Extension(None, None, None, kept, tests, ())
+            extension = Extension(None, None, None, kept_columns, tests, ())
         return ExtendStep(
             draft.kind,
             draft.position,
             draft.links,
-            tuple([self._bound_end(draft, each) for each in draft.links]),
-            tuple(variables),
-            kept,
+            bound_ends,
+            (*kept, *new),
+            kept_columns,
             tests,
-            None if draft.kind is ExtendKind.CLOSE else node_column,
+            node_column,
             extension,
             ways.counts_lengths,
             ways.searched_only,
@@ -267,12 +285,12 @@ class _Compiler:
 
     def _places(self, draft: Draft, old: tuple[Variable, ...]) -> dict[Variable, int]:
         """Of each variable that tests and links may name, the column; added ones follow the old."""
-        place = {variable: number for number, variable in enumerate(old)}
+        place = dict(zip(old, range(len(old)), strict=True))
         if draft.kind in WITH_NODE:
             place[node_variable(draft.position)] = len(old)
-        for number, position in enumerate(draft.links):
+        for number, position in enumerate(draft.links, len(old) + 1):
             if position in draft.bound:
-                place[relationship_variable(position)] = len(old) + 1 + number
+                place[relationship_variable(position)] = number
         return place
 
     def _columns_of(
@@ -284,51 +302,25 @@ class _Compiler:
         """
         before: list[Test | KeyTest] = []
         after: list[Test | KeyTest] = []
+        closes = draft.kind is ExtendKind.CLOSE
         for each in draft.tests:
-            test = self._test(each, place)
-            is_late = draft.kind is ExtendKind.CLOSE or test.left > width or test.right > width
+            if isinstance(each, Comparison):
+                test: Test | KeyTest = self._key_test(each, place)
+            else:
+                left, right, equal, others = each
+                second = None if others is None else (place[others[0]], place[others[1]])
+                test = Test(place[left], place[right], equal, second)
+            is_late = closes or test.left > width or test.right > width
             (after if is_late else before).append(test)
         return (*before, *after), len(before)
 
-    def _test(
-        self, test: VariableTest | Comparison, place: Mapping[Variable, int]
-    ) -> Test | KeyTest:
-        left, right = place[test.left], place[test.right]
-        if isinstance(test, Comparison):
-            slots = (test.left_keys, test.right_keys)
-            places = [None if slot is None else self._key_places[slot] for slot in slots]
-            return KeyTest(left, right, test.outcomes, *places)
-        second = None if test.second is None else (place[test.second[0]], place[test.second[1]])
-        return Test(left, right, test.equal, second)
+    def _key_test(self, test: Comparison, place: Mapping[Variable, int]) -> KeyTest:
+        slots = (test.left_keys, test.right_keys)
+        places = [None if slot is None else self._key_places[slot] for slot in slots]
+        return KeyTest(place[test.left], place[test.right], test.outcomes, *places)
 
-    def _extension(
-        self,
-        draft: Draft,
-        ways: Ways,
-        place: Mapping[Variable, int],
-        added: Mapping[Variable, int],
-        ends: Sequence[Variable],
-        kept: tuple[int, ...],
-        tests: tuple[Test | KeyTest, ...],
-        early: int,
-    ) -> Extension:
-        is_close = draft.kind is ExtendKind.CLOSE
-        links = []
-        for position in draft.links:
-            each = self._bound.relationships[position]
-            start = self._bound_end(draft, position)
-            links.append(self._link(draft, ways, each, start, place, added))
-        other = self._bound.relationships[draft.position].target if is_close else None
-        return Extension(
-            candidate_row=None if is_close or ways.fits_all else self._rows[draft.position],
-            node_column=None if is_close else added.get(node_variable(draft.position)),
-            bound_column=None if other is None else place[node_variable(other)],
-            kept=kept,
-            tests=tests,
-            links=tuple(links),
-            early=early,
-            ends=tuple([place[each] for each in ends]),
-        )
+    def _target(self, position: int) -> Variable:
+        return node_variable(self._bound.relationships[position].target)
 
     def _bound_end(self, draft: Draft, position: int) -> int:
         each = self._bound.relationships[position]
@@ -340,27 +332,28 @@ class _Compiler:
         self,
         draft: Draft,
         ways: Ways,
-        each: BoundRelationship,
+        position: int,
         start: int,
         place: Mapping[Variable, int],
         added: Mapping[Variable, int],
     ) -> Link:
+        each = self._bound.relationships[position]
         is_loop = each.source == each.target
         starts = each.source == start
         flags = 0
-        if each.position in self._slots or each.position in self._known:
+        if position in self._slots or position in self._known:
             flags |= LinkFlags.NEEDS_RELATIONSHIP
-        if each.position not in draft.bound:
+        if position not in draft.bound:
             flags |= LinkFlags.DISTINCT
-        if each.position in draft.multiplies or (
+        if position in draft.multiplies or (
             (len(draft.links) > 1 or ways.by_rows)
-            and each.position in draft.bound
-            and not self._ways.single[each.position]
+            and position in draft.bound
+            and not self._ways.single[position]
         ):
             flags |= LinkFlags.SEVERAL
         if self._has_one_type:
             flags |= LinkFlags.SORTED_ROWS
-        if self._ways.type_counts[each.position] == 1:
+        if self._ways.type_counts[position] == 1:
             flags |= LinkFlags.PLAIN
         if not each.directed and self._has_loops(each):
             flags |= LinkFlags.LOOPS
@@ -370,8 +363,8 @@ class _Compiler:
             outgoing=is_loop or starts or not each.directed,
             incoming=not is_loop and (not starts or not each.directed),
             types=each.types,
-            mask_slot=self._slots.get(each.position),
-            relationship_column=added.get(relationship_variable(each.position)),
+            mask_slot=self._slots.get(position),
+            relationship_column=added.get(relationship_variable(position)),
             flags=flags,
         )
 

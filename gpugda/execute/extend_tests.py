@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import combinations
+from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.execute.comparisons import never_same
@@ -21,6 +22,7 @@ __all__ = [
     "Meetings",
     "VariableTest",
     "all_most_parallel",
+    "all_type_ids",
     "is_single",
     "most_parallel",
     "type_ids",
@@ -46,6 +48,14 @@ class VariableTest(NamedTuple):
         """What must be known."""
         pair = self.left, self.right
         return pair if self.second is None else pair + self.second
+
+
+def all_type_ids(
+    relationships: Sequence[BoundRelationship], graph: DataGraph
+) -> list[frozenset[int]]:
+    """Types that each of many query relationships allows."""
+    count = len(graph.types)
+    return [_type_ids(each.types, count) for each in relationships]
 
 
 def type_ids(each: BoundRelationship, graph: DataGraph) -> frozenset[int]:
@@ -133,14 +143,15 @@ class Meetings:
         self, bound: BoundQuery, graph: DataGraph, comparisons: Sequence[Comparison] = ()
     ) -> None:
         loops = graph.statistics.loop_counts
-        self._types = [type_ids(each, graph) for each in bound.relationships]
+        self._types = all_type_ids(bound.relationships, graph)
         # Of each query node, a bit for each that it must differ from.
         self._differ = _differently_labelled(bound, graph)
-        for on_nodes, left, right, equal in bound.tests:
-            if on_nodes and not equal:
-                self._set_apart(left, right)
+        for test in [each for each in bound.tests if each[0]]:  # most are of relationships
+            if not test.equal:
+                self._set_apart(test.left, test.right)
+        loopless = {types for types in set(self._types) if not any([loops[kind] for kind in types])}
         for each, types in zip(bound.relationships, self._types, strict=True):
-            if not any([loops[kind] for kind in types]):
+            if types in loopless:
                 self._set_apart(each.source, each.target)
         for nodes in never_same(comparisons):
             self._set_apart(min(nodes), max(nodes))
@@ -195,34 +206,34 @@ def _near(bound: BoundQuery, differ: Sequence[int]) -> list[int]:
         starting[each.source] |= 1 << each.position
         ending[each.target] |= 1 << each.position
         undirected |= 0 if each.directed else 1 << each.position
-    starts, ends = [0] * len(differ), [0] * len(differ)
-    for node, others in enumerate(differ):
-        for other in range(len(differ)):
-            if not others >> other & 1:
-                starts[node] |= starting[other]
-                ends[node] |= ending[other]
+    # Nodes with the same label differ from the same others.
+    starts: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    for others in set(differ):
+        alike = [node for node in range(len(differ)) if not others >> node & 1]
+        starts[others] = reduce(or_, [starting[node] for node in alike], 0)
+        ends[others] = reduce(or_, [ending[node] for node in alike], 0)
     return [
-        (starts[each.source] & ends[each.target])
-        | (ends[each.source] & starts[each.target] & (undirected if each.directed else -1))
+        (starts[one] & ends[other])
+        | (ends[one] & starts[other] & (undirected if each.directed else -1))
         for each in bound.relationships
+        for one, other in ((differ[each.source], differ[each.target]),)
     ]
 
 
 def _differently_labelled(bound: BoundQuery, graph: DataGraph) -> list[int]:
     """Of each query node with one label, bits for those whose label no data node has beside it."""
+    labels = [
+        node.labels[0][1] if len(node.labels) == 1 and node.labels[0][0] is LabelOp.LABEL else None
+        for node in bound.nodes
+    ]
     nodes_of: dict[int, int] = {}
-    for node in bound.nodes:
-        if len(node.labels) == 1 and node.labels[0][0] is LabelOp.LABEL:
-            label = node.labels[0][1]
-            nodes_of[label] = nodes_of.get(label, 0) | 1 << node.position
+    for position, label in enumerate(labels):
+        if label is not None:
+            nodes_of[label] = nodes_of.get(label, 0) | 1 << position
     apart = dict.fromkeys(nodes_of, 0)
-    for label, other in combinations(sorted(nodes_of), 2):
-        if graph.labels_apart(label, other):
-            apart[label] |= nodes_of[other]
-            apart[other] |= nodes_of[label]
-    differ = [0] * len(bound.nodes)
-    for label, nodes in nodes_of.items():
-        for position in range(len(differ)):
-            if nodes >> position & 1:
-                differ[position] = apart[label]
-    return differ
+    for one, other in combinations(sorted(nodes_of), 2):
+        if graph.labels_apart(one, other):
+            apart[one] |= nodes_of[other]
+            apart[other] |= nodes_of[one]
+    return [0 if label is None else apart[label] for label in labels]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.execute.comparisons import Comparison
 from gpugda.execute.extend_drafts import Draft, ExtendKind
-from gpugda.execute.extend_tests import all_most_parallel, type_ids
+from gpugda.execute.extend_tests import all_most_parallel, all_type_ids
 from gpugda.execute.variables import Variable, node_variable
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class StepWays:
         by_rows: bool,
     ) -> None:
         relationships = bound.relationships
-        self.type_counts = [len(type_ids(each, graph)) for each in relationships]
+        self.type_counts = [len(types) for types in all_type_ids(relationships, graph)]
         self.single = [most == 1 for most in all_most_parallel(relationships, graph)]
         self._bound = bound
         self._masks = masks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import accumulate
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,8 @@ __all__ = [
 
 _LOOKS_PER_ENTRY = 3
 """Marked, and looked for from both ends."""
+_ANY = LabelOp.ANY
+_READING = (LabelOp.LABEL, LabelOp.ANY)
 _LabelProgram = tuple[tuple[LabelOp, int], ...]
 
 
@@ -67,15 +70,17 @@ def levels_of(bound: BoundQuery) -> list[list[int]]:
         around[each.target].add(each.source)
     levels: list[list[int]] = [[]]
     seen: set[int] = set()
-    for start in sorted(bound.nodes, key=lambda node: (node.cardinality, node.position)):
+    for start in sorted(bound.nodes, key=attrgetter("cardinality")):
+        if start.position in seen:
+            continue
         level = 0
-        reached = [] if start.position in seen else [start.position]
+        reached = [start.position]
         while reached:
             if level == len(levels):
                 levels.append([])
             levels[level].extend(reached)
             seen.update(reached)
-            neighbours: set[int] = set().union(*(around[each] for each in reached))
+            neighbours: set[int] = set().union(*[around[each] for each in reached])
             reached = sorted(neighbours - seen)
             level += 1
     return levels
@@ -126,10 +131,10 @@ def exploring_looks(bound: BoundQuery, reached: Sequence[float] | None = None) -
     shares = [
         count / max(node.cardinality, 1.0) for count, node in zip(reached, bound.nodes, strict=True)
     ]
-    entries = (
+    entries = [
         each.cardinality * min(shares[each.source], shares[each.target], 1.0)
         for each in bound.relationships
-    )
+    ]
     return sum(reached) + _LOOKS_PER_ENTRY * sum(entries)
 
 
@@ -142,13 +147,13 @@ def reached_nodes(bound: BoundQuery, levels: Sequence[Sequence[int]]) -> list[fl
     """
     reached: dict[int, float] = {}
     nodes, at = bound.nodes, _relationships_at(bound)
-    for position in (position for level in levels for position in level):
+    before = [max(node.cardinality, 1.0) for node in nodes]
+    for position in [position for level in levels for position in level]:
         least = nodes[position].cardinality
         for each in at[position]:
             other = each.target if each.source == position else each.source
             if other in reached:
-                before = max(nodes[other].cardinality, 1.0)
-                least = min(least, reached[other] * each.cardinality / before)
+                least = min(least, reached[other] * each.cardinality / before[other])
         reached[position] = least
     return [reached[each.position] for each in nodes]
 
@@ -176,17 +181,15 @@ def encode_query(
     node_masks = _all_node_masks(bound, masks, graph)
     node_slots = {position: slot for slot, position in enumerate(node_masks)}
     relationship_slots = {position: slot for slot, position in enumerate(masks.relationships)}
-    at = _relationships_at(bound)
+    adjacencies = _adjacencies(bound, rows, relationship_slots)
     degrees = [_degrees(node) for node in bound.nodes]
     query_rows = [
         QueryRow(
             level=number,
             labels=_label_words(bound.nodes[position], degrees[position], slots),
             mask_slot=node_slots.get(position),
-            degrees=tuple(each for each in degrees[position] if each not in slots),
-            adjacencies=tuple(
-                _adjacency(each, position, rows, relationship_slots) for each in at[position]
-            ),
+            degrees=tuple([each for each in degrees[position] if each not in slots]),
+            adjacencies=tuple(adjacencies[position]),
         )
         for number, level in enumerate(levels)
         for position in level
@@ -215,35 +218,34 @@ def _degrees(node: BoundNode) -> tuple[Degree, ...]:
     )
 
 
-def _adjacency(
-    relationship: BoundRelationship,
-    position: int,
-    rows: Mapping[int, int],
-    slots: Mapping[int, int],
-) -> Adjacency:
-    source, target, directed = relationship.source, relationship.target, relationship.directed
-    is_loop, starts_here = source == target, source == position
-    # A loop of the data graph is in both rows of its node: the outgoing one is enough.
-    outgoing = is_loop or starts_here or not directed
-    incoming = not is_loop and (not starts_here or not directed)
-    return Adjacency(
-        relationship.position,
-        rows[target if starts_here else source],
-        outgoing,
-        incoming,
-        is_loop,
-        slots.get(relationship.position),
-        relationship.types,
-    )
+def _adjacencies(
+    bound: BoundQuery, rows: Mapping[int, int], slots: Mapping[int, int]
+) -> list[list[Adjacency]]:
+    """Of each query node its relationships as seen from there, a loop once."""
+    found: list[list[Adjacency]] = [[] for _ in bound.nodes]
+    for each in bound.relationships:
+        position, types, slot = each.position, each.types, slots.get(each.position)
+        source, target, both_ways = each.source, each.target, not each.directed
+        is_loop = source == target
+        # A loop of the data graph is in both rows of its node: the outgoing one is enough.
+        incoming = both_ways and not is_loop
+        found[source].append(
+            Adjacency(position, rows[target], True, incoming, is_loop, slot, types)
+        )
+        if not is_loop:
+            found[target].append(
+                Adjacency(position, rows[source], both_ways, True, False, slot, types)
+            )
+    return found
 
 
 # ------------------------------------------------------------------ labels
 def _reading(program: _LabelProgram) -> list[tuple[LabelOp, int]]:
-    return [each for each in program if each[0] in (LabelOp.LABEL, LabelOp.ANY)]
+    return [each for each in program if each[0] in _READING]
 
 
 def _bitmap_of(operation: LabelOp, label: int) -> int:
-    return ANY_LABEL if operation is LabelOp.ANY else label
+    return ANY_LABEL if operation is _ANY else label
 
 
 def _label_words(

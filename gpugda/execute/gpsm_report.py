@@ -65,7 +65,7 @@ def relationship_text(graph: DataGraph, bound: BoundQuery, each: BoundRelationsh
     """A query relationship as Cypher writes it."""
     types = ""
     if each.types is not None:
-        types = ":" + "|".join(graph.types.names[number] for number in each.types)
+        types = ":" + "|".join([graph.types.names[number] for number in each.types])
     inside = f"[{_name(each.name)}{types}]"
     arrow = f"-{inside}->" if each.directed else f"-{inside}-"
     return f"{node_text(bound, each.source)}{arrow}{node_text(bound, each.target)}"

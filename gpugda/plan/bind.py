@@ -6,7 +6,8 @@ from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from gpugda.plan.cardinality import node_cardinality, relationship_cardinality
+from gpugda.garbage import collection_paused
+from gpugda.plan.cardinality import cardinality_between, node_cardinality, relationship_end
 from gpugda.plan.degree_needs import degree_needs
 from gpugda.plan.label_programs import NOTHING, label_names, label_program, type_ids
 from gpugda.plan.merge_nodes import merge_nodes
@@ -27,6 +28,7 @@ __all__ = ["bind"]
 TypeIds = tuple[int, ...] | None
 
 
+@collection_paused()
 def bind(query: Query, graph: DataGraph) -> BoundQuery:
     """Binds a query to a data graph.
 
@@ -77,10 +79,11 @@ def _bound_relationships(
     nodes: Sequence[BoundNode],
     graph: DataGraph,
 ) -> Iterator[BoundRelationship]:
+    ends = [relationship_end(node, graph.statistics) for node in nodes]
     for each in asked.relationships:
         predicates = tuple(split.of_one.get(each.name, ()))
         ids = types[each.position]
-        source, target = nodes[each.source], nodes[each.target]
+        source, target = ends[each.source], ends[each.target]
         yield BoundRelationship(
             position=each.position,
             name=each.name,
@@ -90,7 +93,7 @@ def _bound_relationships(
             types=ids,
             predicates=predicates,
             clause=each.clause,
-            cardinality=relationship_cardinality(
+            cardinality=cardinality_between(
                 source, target, ids, predicates, graph.statistics, directed=each.directed
             ),
         )

@@ -6,7 +6,7 @@ All are expectations from the data graph's statistics, with conditions taken as 
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.plan.plan import LabelOp
 from gpugda.query import ast
@@ -19,14 +19,18 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundNode, BoundRelationship
 
 __all__ = [
+    "End",
+    "cardinality_between",
     "closing_rate",
     "extension_rate",
     "label_share",
     "node_cardinality",
     "relationship_cardinality",
+    "relationship_end",
     "selectivity",
 ]
 
+_LABEL = LabelOp.LABEL  # looked up once: that takes longer than what is done with it
 DEFAULT = 0.5
 """Share kept by a predicate of which nothing is known."""
 EQUALITY = 0.1
@@ -129,7 +133,7 @@ def label_share(program: Program, statistics: GraphStatistics) -> float:
         return 1.0
     stack: list[float] = []
     for operation, label in program:
-        if operation is LabelOp.LABEL:
+        if operation is _LABEL:
             stack.append(statistics.label_counts[label] / statistics.node_count)
         elif operation is LabelOp.ANY:
             stack.append(min(1.0, sum(statistics.label_counts) / statistics.node_count))
@@ -150,12 +154,31 @@ def node_cardinality(
     """Nodes that satisfy a label program and predicates."""
     count = statistics.node_count
     share = label_share(program, statistics)
-    return (
-        count * share * prod(selectivity(p, statistics.distinct_counts, count) for p in predicates)
-    )
+    kept = [selectivity(each, statistics.distinct_counts, count) for each in predicates]
+    return count * share * prod(kept)
 
 
 # ------------------------------------------------------------------ relationships
+class End(NamedTuple):
+    """A query node as an end of its relationships.
+
+    Args:
+        node: The node.
+        label: The rarest that each candidate certainly has, None where there is none.
+        share: Of the nodes with this label, those that are candidates.
+    """
+
+    node: BoundNode
+    label: int | None
+    share: float
+
+
+def relationship_end(node: BoundNode, statistics: GraphStatistics) -> End:
+    """What `cardinality_between` has to know of a query node, found once for all it has."""
+    label = _best_label(node, statistics)
+    return End(node, label, _share_left(node, label, statistics))
+
+
 def relationship_cardinality(
     source: BoundNode,
     target: BoundNode,
@@ -169,15 +192,27 @@ def relationship_cardinality(
 
     Undirected ones count once for each direction that fits.
     """
-    start, end = _best_label(source, statistics), _best_label(target, statistics)
-    if source.position == target.position:
-        count = _loops(types, statistics)
-        between = count * _share_left(source, None, statistics)
+    ends = relationship_end(source, statistics), relationship_end(target, statistics)
+    return cardinality_between(*ends, types, predicates, statistics, directed=directed)
+
+
+def cardinality_between(
+    source: End,
+    target: End,
+    types: tuple[int, ...] | None,
+    predicates: Sequence[ast.Expression],
+    statistics: GraphStatistics,
+    *,
+    directed: bool,
+) -> float:
+    """As `relationship_cardinality`."""
+    if source.node.position == target.node.position:
+        between = _loops(types, statistics) * _share_left(source.node, None, statistics)
     else:
-        between = _between(start, types, end, statistics)
+        between = _between(source.label, types, target.label, statistics)
         if not directed:
-            between += _between(end, types, start, statistics)
-        between *= _share_left(source, start, statistics) * _share_left(target, end, statistics)
+            between += _between(target.label, types, source.label, statistics)
+        between *= source.share * target.share
     if not predicates:
         return between
     total = statistics.relationship_count
@@ -190,20 +225,20 @@ def _between(
 ) -> float:
     if types is None:
         return statistics.relationships_between(start, None, end)
-    return sum(statistics.relationships_between(start, each, end) for each in types)
+    return sum([statistics.relationships_between(start, each, end) for each in types])
 
 
 def _loops(types: tuple[int, ...] | None, statistics: GraphStatistics) -> float:
     if types is None:
         return statistics.loop_count
-    return sum(statistics.loop_counts[each] for each in types)
+    return sum([statistics.loop_counts[each] for each in types])
 
 
 def _best_label(node: BoundNode, statistics: GraphStatistics) -> int | None:
     """The rarest label that each candidate certainly has, if there is one."""
     if len(node.labels) == 1:
         operation, label = node.labels[0]
-        return label if operation is LabelOp.LABEL else None
+        return label if operation is _LABEL else None
     if any(operation in (LabelOp.OR, LabelOp.NOT) for operation, _ in node.labels):
         return None
     labels = [label for operation, label in node.labels if operation is LabelOp.LABEL]

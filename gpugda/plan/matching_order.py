@@ -167,10 +167,9 @@ def _components(bound: BoundQuery) -> list[list[int]]:
 
     for each in bound.relationships:
         parent[root(each.source)] = root(each.target)
-    for test in bound.tests:
-        if test.equal:
-            left, right = (_node_of(bound, test, side) for side in (test.left, test.right))
-            parent[root(left)] = root(right)
+    for test in [each for each in bound.tests if each.equal]:  # most say what must differ
+        left, right = (_node_of(bound, test, side) for side in (test.left, test.right))
+        parent[root(left)] = root(right)
     parts: dict[int, list[int]] = {}
     for node in range(len(bound.nodes)):
         parts.setdefault(root(node), []).append(node)

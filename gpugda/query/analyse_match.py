@@ -13,7 +13,7 @@ What Neo4j 5.26 does, and this:
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from gpugda.types import Span
 
 __all__ = ["QueryGraphReader"]
+
+# To look up a member of an enumeration takes longer than all else that is done with it.
+_NODE: Final = Kind.NODE
+_RELATIONSHIP: Final = Kind.RELATIONSHIP
+_INCOMING: Final = ast.Direction.INCOMING
+_BOTH: Final = ast.Direction.BOTH
 
 
 @dataclass(slots=True)
@@ -101,16 +107,19 @@ class QueryGraphReader:
             if isinstance(element, ast.RelationshipPattern):
                 arrow = element
             elif isinstance(element, ast.NodePattern):
-                node = self._node(element, arrow, before)
-                before, arrow = node, None
+                before, arrow = self._node(element, arrow, before), None
 
     def _node(
         self, pattern: ast.NodePattern, arrow: ast.RelationshipPattern | None, before: int | None
     ) -> int:
         # The relationship stands first in the text: a name of both kinds is wrong at the node.
-        if arrow is not None:
-            self._check_relationship_name(arrow)
-        name = self._node_name(pattern)
+        if arrow is not None and arrow.variable is not None:
+            self._check_kind(arrow.variable, _RELATIONSHIP)
+        if pattern.variable is None:
+            name = anonymous_node_name(len(self._nodes))
+        else:
+            name = pattern.variable.name
+            self._check_kind(pattern.variable, _NODE)
         found = self._nodes.get(name)
         if found is None:
             found = self._nodes[name] = len(self._nodes), {}
@@ -124,25 +133,13 @@ class QueryGraphReader:
             self._inline.append((name, pattern))
         return position
 
-    def _node_name(self, pattern: ast.NodePattern) -> str:
-        variable = pattern.variable
-        if variable is None:
-            return anonymous_node_name(len(self._nodes))
-        if self.kinds.setdefault(variable.name, Kind.NODE) is not Kind.NODE:
-            self._fail_kind(variable, Kind.NODE)
-        return variable.name
-
-    def _check_relationship_name(self, pattern: ast.RelationshipPattern) -> None:
-        variable = pattern.variable
-        if variable is None:
-            return
-        if self.kinds.setdefault(variable.name, Kind.RELATIONSHIP) is not Kind.RELATIONSHIP:
-            self._fail_kind(variable, Kind.RELATIONSHIP)
+    def _check_kind(self, variable: ast.Variable, kind: Kind) -> None:
+        if self.kinds.setdefault(variable.name, kind) is not kind:
+            self._fail_kind(variable, kind)
 
     def _relationship(self, pattern: ast.RelationshipPattern, left: int, right: int) -> None:
         position = len(self._relationships)
-        incoming = pattern.direction is ast.Direction.INCOMING
-        variable = pattern.variable
+        incoming, variable = pattern.direction is _INCOMING, pattern.variable
         name = anonymous_relationship_name(position) if variable is None else variable.name
         first = self._first_of_name.setdefault(name, position)
         if first != position:
@@ -153,7 +150,7 @@ class QueryGraphReader:
                 name=name,
                 source=right if incoming else left,
                 target=left if incoming else right,
-                directed=pattern.direction is not ast.Direction.BOTH,
+                directed=pattern.direction is not _BOTH,
                 types=None if pattern.types is None else self._shared(pattern.types),
                 clause=self._clause,
                 same_as=first if first != position else None,

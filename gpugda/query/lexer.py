@@ -50,6 +50,10 @@ _TOKEN: Final = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 
+_PIECE: Final = re.compile(re.sub(r"\?P<\w+>", "?:", _TOKEN.pattern), _TOKEN.flags)
+"""The same without groups, for all pieces at once; most of them need not be told apart by group."""
+_SYMBOLS: Final = frozenset((*_PAIRS, *_SINGLES, *_ALONE))
+
 _ARROWS: Final = {"line": "arrow line", "left": "arrow left", "right": "arrow right"}
 
 _ESCAPE_OUTSIDE: Final = (
@@ -57,7 +61,7 @@ _ESCAPE_OUTSIDE: Final = (
     " (Cypher 5 and 25 differ here)"
 )
 
-NOT_WORDS: Final = frozenset((*_PAIRS, *_SINGLES, *_ALONE)) | {
+NOT_WORDS: Final = _SYMBOLS | {
     "string",
     "number",
     "end",
@@ -76,20 +80,19 @@ def tokenise(text: str) -> list[Token]:
     tokens: list[Token] = []
     append = tokens.append
     end = 0
-    for match in _TOKEN.finditer(text):
-        group, piece, start = match.lastgroup, match[0], end
-        end += len(piece)  # each character is part of one match: nothing lies between them
-        if group == "skip":
-            continue
-        if group == "alone" or group == "symbol":
+    for piece in _PIECE.findall(text):
+        start = end
+        end += len(piece)  # each character is part of one piece: nothing lies between them
+        if piece in _SYMBOLS:
             append((piece, piece, start, end))
-        elif group == "word":
-            kind = piece.upper() if piece.isascii() else _name_kind(piece, text, start)
-            append((kind, piece, start, end))
-        elif group == "quoted":
+        elif piece.isidentifier() and piece.isascii():
+            append((piece.upper(), piece, start, end))
+        elif piece[0] == "`" and len(piece) > 1:
             append(("quoted", _unquote(piece, text, start, end), start, end))
-        else:
-            append(_other_token(str(group), piece, text, start, end))
+        elif not piece.isspace():
+            token = _other_token(piece, text, start, end)
+            if token is not None:
+                append(token)
     if "\\u" in text:
         _refuse_escapes_outside_strings(text, tokens)
     tokens.extend([("end", "", len(text), len(text))] * 3)
@@ -117,7 +120,15 @@ def _name_kind(piece: str, text: str, start: int) -> str:
     return "name"
 
 
-def _other_token(group: str, piece: str, text: str, start: int, end: int) -> Token:
+def _other_token(piece: str, text: str, start: int, end: int) -> Token | None:
+    """The token of a piece that is no symbol, plain word or quoted name; None of a comment."""
+    match = _TOKEN.match(text, start)
+    group = "wrong" if match is None else match.lastgroup
+    if group == "skip":
+        return None
+    if group == "word":
+        kind = piece.upper() if piece.isascii() else _name_kind(piece, text, start)
+        return kind, piece, start, end
     if group == "number" or group == "string":
         return group, piece, start, end
     if group in _ARROWS:

@@ -52,6 +52,8 @@ class MatchParser(ProjectionParser):
 
     def refuse_parameter_maps(self, patterns: tuple[ast.Pattern, ...]) -> None:
         """Refuses ``(n $map)``, which only CREATE can take: MATCH must know the keys."""
+        if "$" not in self.text:
+            return
         elements = [element for pattern in patterns for element in pattern.elements]
         while elements:
             element = elements.pop()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.caching import LruCache
 from gpugda.errors import QueryError
+from gpugda.garbage import collection_paused
 from gpugda.query.analyse import analyse
 from gpugda.query.parser import parse
 from gpugda.query.unsupported import check_supported
@@ -34,6 +35,7 @@ def prepare(text: str) -> Query:
     return found
 
 
+@collection_paused()
 def _prepare(text: str) -> Query | QueryError:
     # What is refused here, the database answers, and would be read in vain each time it is asked.
     try:

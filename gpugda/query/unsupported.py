@@ -51,7 +51,7 @@ def check_supported(query: ast.Query) -> None:
         CypherSyntaxError: It is, but a function does not have its one argument.
     """
     clauses = [clause for part in query.parts for clause in part.clauses]
-    nodes = [(clause, list(walk(clause, without=_NAMES))) for clause in clauses]
+    nodes = [(clause, list(_to_look_at(clause))) for clause in clauses]
     findings = [*_in_structure(query), *_in_nodes(nodes)]
     if findings:
         construct, span = min(findings, key=lambda finding: finding[1].start)
@@ -61,6 +61,37 @@ def check_supported(query: ast.Query) -> None:
         if isinstance(call, ast.FunctionCall) and len(call.arguments) != 1:
             message = f"{call.name}() takes one argument, not {len(call.arguments)}"
             raise CypherSyntaxError(message, query.text, call.span)
+
+
+def _to_look_at(clause: ast.Clause) -> Iterator[ast.Node]:
+    """A clause and all below it, parents first, but names and what holds nothing else."""
+    if not isinstance(clause, ast.Match):
+        yield from walk(clause, without=_NAMES)
+        return
+    yield clause
+    for pattern in clause.patterns:
+        if pattern.selector is not None or pattern.variable is not None:
+            yield pattern
+        for element in pattern.elements:
+            if not _is_plain(element):
+                yield from walk(element, without=_NAMES)
+    if clause.where is not None:
+        yield from walk(clause.where, without=_NAMES)
+
+
+def _is_plain(element: ast.PatternElement) -> bool:
+    """Is it like most of them: a name and one label or type at most?"""
+    if element.where is not None:
+        return False
+    if isinstance(element, ast.NodePattern):
+        labels = element.labels
+    elif isinstance(element, ast.RelationshipPattern):
+        if element.length is not None or element.quantifier is not None:
+            return False
+        labels = element.types
+    else:
+        return False
+    return element.properties is None and (labels is None or isinstance(labels, ast.LabelName))
 
 
 def _in_structure(query: ast.Query) -> Iterator[_Finding]:
@@ -73,7 +104,7 @@ def _in_structure(query: ast.Query) -> Iterator[_Finding]:
 
 
 def _in_nodes(nodes: list[tuple[ast.Clause, list[ast.Node]]]) -> Iterator[_Finding]:
-    """Args: ``nodes``, all of each clause but names, parents first."""
+    """Args: ``nodes``, of each clause what `_to_look_at` gives."""
     for clause, below in nodes:
         property_maps = set()
         for node in below:

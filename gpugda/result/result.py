@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpugda.errors import ConfigurationError
 from gpugda.execute.result_table import ResultTable
-from gpugda.result.garbage import collection_paused
+from gpugda.garbage import collection_paused
 from gpugda.result.rows import FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS
 from gpugda.result.table_rows import TableRows
 

@@ -1,8 +1,12 @@
 """Text to analysed query, and its cache."""
 
+import gc
+from contextlib import nullcontext
+
 import pytest
 
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
+from gpugda.query.parser import parse
 from gpugda.query.prepare import prepare
 
 
@@ -38,3 +42,18 @@ def test_what_is_refused_is_read_once_and_raised_each_time_anew(monkeypatch):
     assert str(first.value) == str(second.value)
     assert vars(first.value) == vars(second.value)
     assert second.value.construct == "OPTIONAL MATCH"
+
+
+@pytest.mark.parametrize("ending", ["RETURN a", "RETURN a,"])
+def test_garbage_is_looked_for_again_after_reading(monkeypatch, ending):
+    looked = []
+
+    def parse_and_note(text):
+        looked.append(gc.isenabled())
+        return parse(text)
+
+    monkeypatch.setattr("gpugda.query.prepare.parse", parse_and_note)
+    with nullcontext() if ending[-1] == "a" else pytest.raises(CypherSyntaxError):
+        prepare(f"MATCH (a:Garbage) {ending}")
+    assert looked == [False]
+    assert gc.isenabled()
