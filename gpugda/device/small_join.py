@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ _ROWS_AT = 4
 """Of the outcome."""
 
 
-@dataclass(frozen=True, slots=True)
-class JoinStep:
+class JoinStep(NamedTuple):
     """One step.
 
     Args:
@@ -43,7 +42,7 @@ class JoinStep:
 
 def join_step_words(steps: Sequence[JoinStep]) -> list[int]:
     """As ``small_join.cl`` reads them."""
-    return [word for each in steps for word in (each.kind, each.place, each.most_rows, each.width)]
+    return [word for each in steps for word in each]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ from gpugda.execute.gpsm_query import exploring_looks
 from gpugda.plan.cardinality import label_share
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from numpy.typing import NDArray
 
@@ -53,7 +53,7 @@ def with_counts(bound: BoundQuery, masks: Masks, graph: DataGraph) -> BoundQuery
 
 
 def pays_exploring(
-    bound: BoundQuery, graph: DataGraph, leaves: Collection[int], *, is_cpu: bool
+    bound: BoundQuery, graph: DataGraph, leaves: Callable[[], Collection[int]], *, is_cpu: bool
 ) -> bool:
     """Shall candidates be taken away that lack a fitting neighbour?
 
@@ -63,7 +63,7 @@ def pays_exploring(
     Args:
         bound: The query, `with_counts`.
         graph: What it is asked of.
-        leaves: Query nodes that are multiplied, not joined.
+        leaves: Query nodes that are multiplied, not joined; asked for where it hangs on them.
         is_cpu: A GPU looks at many entries in the time of a launch.
     """
     few_nodes, few = graph.node_count * _FEW, graph.relationship_count * _FEW
@@ -75,7 +75,7 @@ def pays_exploring(
     looks = exploring_looks(bound)
     if looks <= (SMALL if is_cpu else _SMALL_FOR_GPU):
         return True
-    return join_cost(bound, graph, leaves) > _PAIRS_PER_LOOK * looks
+    return join_cost(bound, graph, leaves()) > _PAIRS_PER_LOOK * looks
 
 
 def _counted_node(node: BoundNode, masks: Masks, graph: DataGraph) -> BoundNode:

@@ -274,7 +274,7 @@ class ExtendStrategy(DeviceStrategy):
             wanted = Wanted(product.columns | wanted.nodes, frozenset())
         key = (wanted, left_out, counting)
         if key not in query.steps:
-            steps = self._steps(query.bound, product, masks, wanted, candidates, counting)
+            steps = self._steps(query, product, masks, wanted, candidates, counting)
             words = upload_steps(run, steps, candidates, masks.keys)
             run.workspace.hand_over(*words.uploaded())
             query.add_steps(key, steps, words)
@@ -351,6 +351,7 @@ class ExtendStrategy(DeviceStrategy):
                 pairs=pairs,
                 is_cpu=self._context.is_cpu,
                 is_done=is_counted,
+                orders=query.orders,
                 in_parts=goal.in_parts,
                 known=goal.known if pairs else None,
             )
@@ -376,8 +377,11 @@ class ExtendStrategy(DeviceStrategy):
     def _candidates(self, run: Run, query: KeptQuery, *, counting: bool) -> Candidates | None:
         graph, masks = self._graph.graph, query.masks
         counted = with_counts(query.bound, masks, graph)
-        product = query.leaf_product(graph) if counting else None
-        leaves = frozenset[int]() if product is None else product.leaves
+
+        def leaves() -> frozenset[int]:
+            product = query.leaf_product(graph) if counting else None
+            return frozenset() if product is None else product.leaves
+
         explore = pays_exploring(counted, graph, leaves, is_cpu=self._context.is_cpu)
         return filter_for_extension(
             run, self._small_filter, counted, masks, self._rounds, explore=explore
@@ -385,7 +389,7 @@ class ExtendStrategy(DeviceStrategy):
 
     def _steps(
         self,
-        bound: BoundQuery,
+        query: KeptQuery,
         product: LeafProduct | None,
         masks: Masks,
         wanted: Wanted,
@@ -396,10 +400,13 @@ class ExtendStrategy(DeviceStrategy):
 
         With a product these are the steps of its core, whose rows are made.
         """
+        bound = query.bound
         weighed = () if product is None else tuple(each[0] for each in product.weighed)
-        left_out = weighed if product is None else product.left_out.union(weighed)
-        growth = Growth(bound, candidates)
-        order = node_order(bound, candidates.count, growth, left_out, masks.comparisons)
+        left_out = frozenset(weighed if product is None else product.left_out.union(weighed))
+        known_order = masks.comparisons == query.masks.comparisons and query.orders.get(left_out)
+        order = known_order or node_order(
+            bound, candidates.count, Growth(bound, candidates), left_out, masks.comparisons
+        )
         core = bound if product is None else product.core
         masked = (tuple(masks.nodes), tuple(masks.relationships), masks.comparisons)
         explored = candidates.explored

@@ -63,6 +63,7 @@ def best_way(
     pairs: bool,
     is_cpu: bool,
     is_done: Callable[[], bool],
+    orders: dict[frozenset[int], list[int]],
     known: Part | None = None,
 ) -> Way:
     """What is multiplied, or added up; None where joining everything is cheaper, or done.
@@ -77,12 +78,15 @@ def best_way(
         pairs: May sums be made by pairs of nodes?
         is_cpu: Is the device one?
         is_done: Tries to join everything at once, in less time than it takes to find a better way.
+        orders: Of joining, by the query nodes that are not joined; what is found is added.
         known: The part that the query is, of another one.
     """
     if known is not None:
         return None if is_done() else known.way
     nested = 0 if in_parts else _MOST_NESTED
-    counting = _Counting(bound, graph, masks, candidates, is_cpu=is_cpu, nested=nested)
+    counting = _Counting(
+        bound, graph, masks, candidates, is_cpu=is_cpu, nested=nested, orders=orders
+    )
     if counting.is_worth_trying() and is_done():
         return None
     return counting.best_way(grouped, pairs=pairs)[0]
@@ -101,7 +105,9 @@ class _Counting:
         *,
         is_cpu: bool,
         nested: int = 0,
+        orders: dict[frozenset[int], list[int]] | None = None,
     ) -> None:
+        self._orders = {} if orders is None else orders
         self._nested = nested
         self._is_cpu = is_cpu
         self._bound = bound
@@ -112,7 +118,6 @@ class _Counting:
         # Asked for again and again.
         self._growth = cache(Growth(bound, candidates))
         self._most_growth = cache(MostGrowth(bound, candidates, graph))
-        self._order = cache(self._node_order)
         self._pairs = cache(self._join_pairs)
 
     def is_worth_trying(self) -> bool:
@@ -266,10 +271,14 @@ class _Counting:
             counts_last=counts_last,
         )
 
-    def _node_order(self, nodes: frozenset[int]) -> list[int]:
-        others = frozenset(range(len(self._bound.nodes))) - nodes
-        comparisons = self._masks.comparisons
-        return node_order(self._bound, self._candidates.count, self._growth, others, comparisons)
+    def _order(self, nodes: frozenset[int]) -> list[int]:
+        others = self._all - nodes
+        found = self._orders.get(others)
+        if found is None:
+            found = self._orders[others] = node_order(
+                self._bound, self._candidates.count, self._growth, others, self._masks.comparisons
+            )
+        return found
 
     def _with_weighed(self, product: LeafProduct, *, makes_rows: bool) -> LeafProduct:
         """With query nodes weighed, of branches too, where that pays."""

@@ -43,12 +43,14 @@ class KeptQuery:
         masks: What predicates left.
         candidates: None where a query node has none.
         steps: By what is wanted, the leaves that are not joined, and whether rows are only counted.
+        orders: Of joining, by the query nodes that are not joined.
     """
 
     bound: BoundQuery
     masks: Masks
     candidates: Candidates | None = None
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
+    orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
     _nbytes: tuple[int, int] | None = None
     _leaves: LeafProduct | Literal["not looked for"] | None = "not looked for"
     _ways: dict[object, Way] = field(default_factory=dict)

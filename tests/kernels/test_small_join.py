@@ -1,7 +1,6 @@
 """Several steps without waiting against Python, complete or given up."""
 
 from collections import Counter
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -40,8 +39,7 @@ class Joined:
         ]
         first = [np.isin(np.arange(NODES), nodes) for nodes in FIRSTS]
         bits = [np.ones(NODES, bool), self.step.candidates, *first]
-        self.arrays = replace(
-            self.step.arrays,
+        self.arrays = self.step.arrays._replace(
             candidates=workspace.upload(np.concatenate([pack(each) for each in bits])),
             words=workspace.upload(
                 np.array([*words, *join_step_words(self.steps)], dtype=np.uint32)
@@ -122,7 +120,7 @@ def test_a_step_without_columns(context, workspace):
     found, _ = joined.run()
     nothing = joined.step.extension._replace(kept=(), node_column=None)
     alone = Joined(context, workspace, nothing)
-    alone.steps[2] = replace(alone.steps[2], width=0)
+    alone.steps[2] = alone.steps[2]._replace(width=0)
     assert alone.run()[0].rows == found.rows
 
 
