@@ -26,6 +26,8 @@ _MOST_LOOKS = {True: 1 << 16, False: 1 << 20}
 GPU they take longer than waiting does."""
 _MOST_WORDS = 1 << 14
 """Of a bitmap of candidates, which is gone through for each row that it multiplies."""
+_FEW_STEPS = 1
+"""What is lost where no more than these are complete is more than what their launches take."""
 _ARRAYS_AT_LEAST = 4
 """Times what is needed must be free: it is not worth going near the limit."""
 
@@ -45,14 +47,14 @@ def join_at_once(
     joined, arrays = words.together
     is_cpu = run.graph.context.is_cpu
     capacity = min(most_rows, _MOST_ROWS[is_cpu])
-    if len(joined) == 1 and not is_cpu:
+    if words.are_many or (len(joined) == 1 and not is_cpu):
         return None
     if joined[0].most_rows > capacity or arrays.filter.words > _MOST_WORDS:
         return None
     needed = 2 * 4 * capacity * max(each.width for each in joined) + least_bytes(steps)
     if needed * _ARRAYS_AT_LEAST > run.workspace.available:
         return None
-    return SmallJoin(run.graph.context).join(
+    found = SmallJoin(run.graph.context).join(
         run.workspace,
         arrays,
         joined,
@@ -60,6 +62,10 @@ def join_at_once(
         most_looks=_MOST_LOOKS[is_cpu],
         capacity=capacity,
     )
+    if len(found.rows) <= _FEW_STEPS and len(found.rows) < len(steps):
+        # When it comes again, that much is not made twice. A smaller place says nothing.
+        words.are_many = capacity == _MOST_ROWS[is_cpu]
+    return found
 
 
 def last_table(steps: Sequence[ExtendStep], joined: SmallJoined) -> Table:

@@ -36,7 +36,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class StepWords:
     """All steps on the device.
 
@@ -46,6 +46,7 @@ class StepWords:
         plain: For the steps without links: the words, and the step's place in them.
         together: What a `SmallJoin` does, and its arrays.
         keys: What comparisons read; None where there are none.
+        are_many: Had its rows no place where few are joined, from the first steps on?
     """
 
     words: DeviceArray
@@ -53,6 +54,7 @@ class StepWords:
     plain: Mapping[int, tuple[DeviceArray, int]]
     together: tuple[tuple[JoinStep, ...], StepArrays]
     keys: DeviceArray | None = None
+    are_many: bool = False
 
     def uploaded(self) -> list[DeviceArray]:
         """What it holds."""

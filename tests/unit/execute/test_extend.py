@@ -719,6 +719,18 @@ def launches_of(monkeypatch, run):
     return found, names
 
 
+@pytest.mark.parametrize(("place", "tried"), [(10, [True, False]), (100, [True, True])])
+def test_that_rows_are_many_is_kept(context, monkeypatch, place, tried):
+    """Where the first steps had no place to be joined without waiting, that is not tried again."""
+    monkeypatch.setattr("gpugda.execute.extend_small._MOST_ROWS", both(place))
+    strategy = strategy_for(context, dense_graph(6))
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    for expected in tried:
+        found, names = launches_of(monkeypatch, lambda: found_by(strategy, plan))
+        assert found.total() == 210
+        assert bool({"join_rows", "join_pairs"}.intersection(names)) == expected
+
+
 def test_candidates_are_kept_for_the_same_query_and_masks(context, monkeypatch):
     strategy = strategy_for(context, dense_graph(6))
     plan = make_plan([Node()] * 2, [Relationship(0, 1)])
