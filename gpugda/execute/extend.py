@@ -352,6 +352,7 @@ class ExtendStrategy(DeviceStrategy):
                 is_cpu=self._context.is_cpu,
                 is_done=is_counted,
                 orders=query.orders,
+                check=run.check_deadline,
                 in_parts=goal.in_parts,
                 known=goal.known if pairs else None,
             )

@@ -64,6 +64,7 @@ def best_way(
     is_cpu: bool,
     is_done: Callable[[], bool],
     orders: dict[frozenset[int], list[int]],
+    check: Callable[[], None],
     known: Part | None = None,
 ) -> Way:
     """What is multiplied, or added up; None where joining everything is cheaper, or done.
@@ -79,13 +80,14 @@ def best_way(
         is_cpu: Is the device one?
         is_done: Tries to join everything at once, in less time than it takes to find a better way.
         orders: Of joining, by the query nodes that are not joined; what is found is added.
+        check: Raises where the query shall end: to think of the sums of large queries takes long.
         known: The part that the query is, of another one.
     """
     if known is not None:
         return None if is_done() else known.way
     nested = 0 if in_parts else _MOST_NESTED
     counting = _Counting(
-        bound, graph, masks, candidates, is_cpu=is_cpu, nested=nested, orders=orders
+        bound, graph, masks, candidates, is_cpu=is_cpu, check=check, nested=nested, orders=orders
     )
     if counting.is_worth_trying() and is_done():
         return None
@@ -104,11 +106,13 @@ class _Counting:
         candidates: CandidateCounts,
         *,
         is_cpu: bool,
+        check: Callable[[], None],
         nested: int = 0,
         orders: dict[frozenset[int], list[int]] | None = None,
     ) -> None:
         self._orders = {} if orders is None else orders
         self._nested = nested
+        self._check = check
         self._is_cpu = is_cpu
         self._bound = bound
         self._graph = graph
@@ -180,12 +184,14 @@ class _Counting:
         return tuple(planned), total
 
     def _best_of(self, part: Part, *, pairs: bool) -> tuple[Way, float]:
+        self._check()
         other = _Counting(
             part.bound,
             self._graph,
             part.masks,
             ExpectedCandidates(part.counts),
             is_cpu=self._is_cpu,
+            check=self._check,
             nested=self._nested + 1,
         )
         return other.best_way(frozenset(part.grouped), pairs=pairs)

@@ -11,6 +11,7 @@ from gpugda.device.join import Product, Table
 from gpugda.device.weigh import WeighKernels
 from gpugda.execute.cycles import CycleCount
 from gpugda.execute.extend_drafts import ExtendKind
+from gpugda.execute.extend_lengths import shortest
 from gpugda.execute.extend_marks import MarkedRows
 from gpugda.execute.extend_memory import rows_within
 from gpugda.execute.extend_pairs import PairSteps, prefix_sums
@@ -42,6 +43,9 @@ _LARGEST_WINDOW = 1 << 25
 _SMALLEST_WINDOW = 1 << 12
 _FIRST_WEIGHED = {True: 1 << 14, False: 1 << 20}
 """Rows of the first launch that weighs, on a CPU and on a GPU."""
+_FIRST_LOOKS = 1 << 26
+"""Entries that they look at, at most, where that leaves at least this many rows:"""
+_FEWEST_FIRST = 1 << 12
 _LARGEST_LAST_WINDOW = 1 << 22
 
 
@@ -318,10 +322,10 @@ class ExtendWindows:
             return marked.append(number, table, rows, extended, self._totals)
         if number not in self._launches:
             context = self._run.graph.context
-            longest = context.tuning.launch_seconds
-            self._launches[number] = LaunchSize(
-                _FIRST_WEIGHED[context.is_cpu], _LARGEST_WINDOW, longest
-            )
+            looks = max(1, shortest(self._steps[number].device_links, self._run.graph.graph))
+            first = min(_FIRST_WEIGHED[context.is_cpu], max(_FEWEST_FIRST, _FIRST_LOOKS // looks))
+            seconds = context.tuning.launch_seconds
+            self._launches[number] = LaunchSize(first, _LARGEST_WINDOW, seconds)
         low, high = rows
         while low < high:
             size = min(high - low, self._launches[number].size)
