@@ -75,7 +75,7 @@ class ExtendStrategy(DeviceStrategy):
         self._products = ProductKernels(self._context)
         self._small_filter = SmallFilter(self._context) if self._context.is_cpu else None
         self._kept = KeptQueries()
-        self._compiled: dict[object, tuple[BoundQuery, tuple[ExtendStep, ...]]] = {}
+        self._compiled: dict[object, tuple[ExtendStep, ...]] = {}
 
     def _workspace(self) -> Workspace:
         workspace = super()._workspace()
@@ -397,7 +397,7 @@ class ExtendStrategy(DeviceStrategy):
         candidates: Candidates,
         counting: bool,
     ) -> tuple[ExtendStep, ...]:
-        """Compiled once for a query that comes again with the same order.
+        """Compiled once for queries of one shape and order, whatever their names and values.
 
         With a product these are the steps of its core, whose rows are made.
         """
@@ -409,14 +409,14 @@ class ExtendStrategy(DeviceStrategy):
             bound, candidates.count, Growth(bound, candidates), left_out, masks.comparisons
         )
         core = bound if product is None else product.core
-        masked = (tuple(masks.nodes), tuple(masks.relationships), masks.comparisons)
         explored = candidates.explored
         # Which row of the matrix is whose depends on how many nodes the predicates leave.
         rows = tuple(candidates.rows.items())
-        key = (id(bound), tuple(order), rows, weighed, masked, wanted, counting, explored)
-        known = self._compiled.get(key)
-        # Kept with its query: else another one could have come to lie at the same place.
-        if known is None or known[0] is not bound:
+        # A product may leave tests and comparisons to its parts.
+        tested = None if product is None else (core.tests, masks.comparisons)
+        key = (query.shape, tuple(order), rows, weighed, tested, wanted, counting, explored)
+        steps = self._compiled.get(key)
+        if steps is None:
             steps = compile_extensions(
                 core,
                 self._graph.graph,
@@ -429,11 +429,10 @@ class ExtendStrategy(DeviceStrategy):
                 explored=explored,
                 by_rows=self._context.tuning.intersection == "marks",
             )
-            known = (bound, steps)
             if len(self._compiled) >= _MOST_COMPILED:
                 self._compiled.clear()
-            self._compiled[key] = known
-        return known[1]
+            self._compiled[key] = steps
+        return steps
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -20,10 +21,13 @@ from bound_queries import (
     projected,
     rows_of,
     smallest_limit,
+    some_masks,
+    some_tests,
     with_no_rows,
 )
+from forced_ways import BRANCHES, LEAVES, WEIGHED, force
 from graphs import design_graph, make_graph
-from hypothesis import given, note
+from hypothesis import event, given, note
 from hypothesis import strategies as st
 
 from gpugda.device.context import list_devices
@@ -294,6 +298,76 @@ def test_any_query_on_any_graph(context, case, refinement):
     expected = all_embeddings(graph, plan, masks)
     assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
     assert count(strategy, plan, masks) == expected.total()
+
+
+@st.composite
+def alike(draw):
+    """A multigraph, and queries over it, each of which differs from the first one in one thing."""
+    node_count = draw(st.integers(2, 5))
+    nodes = [(draw(st.sampled_from(["", "A", "B", "A:B"])), {}) for _ in range(node_count)]
+    node = st.integers(0, node_count - 1)
+    one = st.tuples(node, st.sampled_from("RS"), node, st.just({}))
+    graph = make_graph(nodes, draw(st.lists(one, min_size=3, max_size=9)))
+    size, count = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    types = st.sampled_from([None, *[(each,) for each in range(len(graph.types))]])
+    end, clause = st.integers(0, size - 1), st.sampled_from([0, 0, 1])
+    link = st.builds(Relationship, end, end, types, st.booleans(), clause)
+    labels = [((LabelOp.LABEL, each),) for each in range(len(graph.labels))]
+    some = st.builds(Node, st.sampled_from([(), *labels]), st.sampled_from([1.0, 3.0]))
+    positions = frozenset(range(size))
+    drawn = {
+        "nodes": st.lists(some, min_size=size, max_size=size),
+        "relationships": st.lists(link, min_size=count, max_size=count),
+        "tests": some_tests(size, count),
+        "masks": some_masks(graph, size, count),
+        "wanted": st.sampled_from([frozenset(), frozenset([0]), positions]),
+    }
+    first = {part: draw(way) for part, way in drawn.items()}
+    changed = draw(st.lists(st.sampled_from(sorted(drawn)), min_size=1, max_size=5))
+    queries = []
+    for each in (first, *(first | {part: draw(drawn[part])} for part in changed)):
+        plan = make_plan(each["nodes"], each["relationships"], each["tests"])
+        queries.append((plan, each["masks"], Wanted(each["wanted"], frozenset())))
+    return graph, queries
+
+
+@given(case=alike(), by_parts=st.booleans())
+def test_queries_of_one_shape_share_steps(context, case, by_parts):
+    """One strategy answers them one after the other, and then once more."""
+    graph, queries = case
+    with pytest.MonkeyPatch.context() as patch:
+        if by_parts:
+            force(patch, LEAVES, WEIGHED, BRANCHES)
+        strategy = strategy_for(context, graph)
+        for plan, masks, wanted in queries * 2:
+            expected = all_embeddings(graph, plan, masks)
+            assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+            assert count(strategy, plan, masks) == expected.total()
+    event(f"{len(queries)} queries, {len(strategy._compiled)} steps compiled")
+
+
+def test_other_names_and_values_compile_nothing(context):
+    graph = dense_graph(5)
+    strategy = strategy_for(context, graph)
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    sizes = []
+    for bits in (0b11, 0b1100, 0b11):
+        masks = Masks({0: np.array([bits], dtype=np.uint32)}, {})
+        nodes = tuple(replace(each, name=f"{each.name}_{bits}") for each in plan.bound.nodes)
+        again = replace(plan, bound=replace(plan.bound, nodes=nodes))
+        assert found_by(strategy, again, masks) == all_embeddings(graph, again, masks)
+        sizes.append(len(strategy._compiled))
+    assert sizes[0] == sizes[-1] > 0
+
+
+def test_masks_of_other_parts_compile_other_steps(context):
+    graph, bits = dense_graph(4), np.array([0b110], dtype=np.uint32)
+    strategy = strategy_for(context, graph)
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    for masks in (NO_MASKS, Masks({}, {0: bits}), Masks({}, {1: bits}), Masks({1: bits}, {})):
+        expected = all_embeddings(graph, plan, masks)
+        assert found_by(strategy, plan, masks) == expected
+        assert count(strategy, plan, masks) == expected.total()
 
 
 def both(value):
