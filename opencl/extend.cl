@@ -15,6 +15,7 @@
 #include "extension.h"
 #include "row_ranges.h"
 #include "whole_rows.h"
+#include "group_sum.h"
 
 kernel void measure_extensions(STEP_PARAMETERS, ulong row_count, global uint *lengths, global uchar *bases) {
     const Step step = STEP_ARGUMENTS;
@@ -132,13 +133,7 @@ kernel void count_pairs(
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    /* A tree in local memory: 64 bit atomics are an extension that not every device has. */
-    scratch[item] = total;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint reach = size / 2; reach > 0; reach /= 2) {
-        if (item < reach) scratch[item] += scratch[item + reach];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (item == 0) totals[get_group_id(0)] += scratch[0];
+    total = group_sum(total, scratch);
+    if (item == 0) totals[get_group_id(0)] += total;
 }
 #endif

@@ -10,6 +10,7 @@
 #include "extension.h"
 #include "row_ranges.h"
 #include "excluded_nodes.h"
+#include "group_sum.h"
 
 /* The entries of a link that is one sorted list. */
 static inline uint2 list_of(const Step *step, uint link, uint from) {
@@ -45,7 +46,7 @@ kernel void count_leaves(STEP_PARAMETERS, ulong row_count, global const uint *fi
     global const uint *neighbours = list_neighbours(&step, step.links);
     local ulong scratch[GROUP_SIZE];
     ulong total = 0;
-    uint excluded[MOST_EXCLUDED], item = get_local_id(0);
+    uint excluded[MOST_EXCLUDED];
     FOR_EACH(row, row_count) {
         uint from = old_value(&step, row, words[step.links]);
         uint2 list = list_of(&step, step.links, from);
@@ -60,11 +61,6 @@ kernel void count_leaves(STEP_PARAMETERS, ulong row_count, global const uint *fi
             for (; entry < list.y && neighbours[entry] == excluded[i]; ++entry) --total;
         }
     }
-    scratch[item] = total;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint reach = GROUP_SIZE / 2; reach > 0; reach /= 2) {
-        if (item < reach) scratch[item] += scratch[item + reach];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (item == 0) totals[get_group_id(0)] += scratch[0];
+    total = group_sum(total, scratch);
+    if (get_local_id(0) == 0) totals[get_group_id(0)] += total;
 }

@@ -4,6 +4,7 @@
        multiply_leaves     one item per row of the core: the product of its factors, added up modulo `modulus` (0: 2^64)
 */
 #include "leaf_products.h"
+#include "group_sum.h"
 
 kernel void count_ways(
     GRAPH_PARAMETERS, global const uint *query, uint adjacency, global const uint *masks, uint mask_words,
@@ -48,13 +49,7 @@ kernel void multiply_leaves(
                        ranks, node_words, node_count, stride, modulus};
     local ulong scratch[GROUP_SIZE];
     ulong total = 0;
-    uint item = get_local_id(0);
     FOR_EACH(row, row_count) total += value_of_row(&core, row);
-    scratch[item] = total;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint reach = GROUP_SIZE / 2; reach > 0; reach /= 2) {
-        if (item < reach) scratch[item] += scratch[item + reach];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (item == 0) totals[get_group_id(0)] = scratch[0];
+    total = group_sum(total, scratch);
+    if (get_local_id(0) == 0) totals[get_group_id(0)] = total;
 }

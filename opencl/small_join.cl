@@ -19,6 +19,7 @@
 #include "csr.h"
 #include "query_graph.h"
 #include "extension.h"
+#include "group_sum.h"
 #ifdef ON_CPU
 #include "row_ranges.h"
 #include "whole_rows.h"
@@ -226,9 +227,9 @@ static inline ulong join_block(const Step *step, const Made *made, local Block *
 
 kernel void join_pairs(JOIN_PARAMETERS, uint number) {
     local Block block;
-    local ulong totals[MOST_ITEMS];
+    local ulong scratch[MOST_ITEMS];
     JOIN_STEP;
-    uint item = get_local_id(0), size = get_local_size(0);
+    uint item = get_local_id(0);
     ulong counted = 0;
     for (ulong first = (ulong)get_group_id(0) * BLOCK; first < made.row_count; first += (ulong)get_num_groups(0) * BLOCK) {
         ulong row = first + item;
@@ -248,14 +249,8 @@ kernel void join_pairs(JOIN_PARAMETERS, uint number) {
         if (item < BLOCK && block.ways[item]) take_row(&step, &made, row, block.ways[item], &counted);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
-    /* A tree in local memory: 64 bit atomics are an extension that not every device has. */
-    totals[item] = counted;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint reach = size / 2; reach > 0; reach /= 2) {
-        if (item < reach) totals[item] += totals[item + reach];
-        barrier(CLK_LOCAL_MEM_FENCE);
-    }
-    if (item == 0) add_to_total(&made, totals[0]);
+    counted = group_sum(counted, scratch);
+    if (item == 0) add_to_total(&made, counted);
 }
 
 kernel void join_others(JOIN_PARAMETERS, uint number) {

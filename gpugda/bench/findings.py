@@ -164,12 +164,10 @@ def case_times(cases: Sequence[Case], runs: Iterable[Run]) -> list[CaseTimes]:
     ]
 
 
-def broken_promises(
-    cases: Sequence[Case], runs: Iterable[Run], baseline: str
-) -> dict[str, tuple[str, ...]]:
+def broken_promises(times: Iterable[CaseTimes], baseline: str) -> dict[str, tuple[str, ...]]:
     """By phase, names of the cases where auto took longer than it may."""
     found: dict[str, tuple[str, ...]] = defaultdict(tuple)
-    for each in case_times(cases, runs):
+    for each in times:
         if each.ratio("auto", baseline) is not None and _is_broken(each, baseline):
             found[each.phase] += (each.case.name,)
     return found
@@ -197,8 +195,8 @@ def find(
         sizes[each.case.density, each.case.node_count, each.phase].append(each)
         densities[each.case.density, 0, each.phase].append(each)
     phases = dict.fromkeys(each.phase for each in times)
-    late = broken_promises(cases, measured.runs, baseline)
-    late_again = broken_promises(cases, again.runs if again else (), baseline)
+    late = broken_promises(times, baseline)
+    late_again = broken_promises(case_times(cases, again.runs) if again else (), baseline)
     return Findings(
         baseline,
         tuple(times),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.bench.findings import broken_promises
+from gpugda.bench.findings import broken_promises, case_times
 from gpugda.bench.measuring import measure
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def measured_again(
     """
     if pace.baseline != "native" or not measured.finished:
         return None
-    found = broken_promises(cases, measured.runs, pace.baseline).values()
+    found = broken_promises(case_times(cases, measured.runs), pace.baseline).values()
     names = {name for each in found for name in each}
     late = [case for case in cases if case.name in names]
     if not late:

@@ -32,8 +32,7 @@ class Growth:
     def __call__(self, position: int, end: int) -> float:
         """Mean number of fitting relationships of a candidate of this end."""
         each = self._relationships[position]
-        other = each.target if end == each.source else each.source
-        return each.cardinality * self._left[other] / self._before[end]
+        return each.cardinality * self._left[each.other_end(end)] / self._before[end]
 
 
 class MostGrowth:

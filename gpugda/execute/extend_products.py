@@ -195,10 +195,10 @@ def _all_leaves(bound: BoundQuery, masks: Masks, grouped: Collection[int]) -> di
     if 1 not in degrees:
         return {}
     tested = {
-        Variable(on_nodes, each)
-        for on_nodes, left, right, equal in bound.tests
-        if on_nodes or equal or left == right
-        for each in (left, right)
+        Variable(test.on_nodes, each)
+        for test in bound.tests
+        if not keeps_apart(test)
+        for each in (test.left, test.right)
     }
     tested |= {each for test in masks.comparisons for each in test.variables()}
     leaves: dict[int, int] = {}
@@ -219,10 +219,10 @@ class _Leaves:
         self._masks = masks
         # Of each query relationship, a bit for each that it must differ from.
         self._apart = [0] * len(bound.relationships)
-        for on_nodes, left, right, equal in bound.tests:
-            if not (on_nodes or equal or left == right):
-                self._apart[left] |= 1 << right
-                self._apart[right] |= 1 << left
+        for test in bound.tests:
+            if keeps_apart(test):
+                self._apart[test.left] |= 1 << test.right
+                self._apart[test.right] |= 1 << test.left
         self._meetings = Meetings(bound, graph, masks.comparisons)
         self._clashes: dict[int, int] = {}
 

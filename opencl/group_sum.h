@@ -1,0 +1,12 @@
+/* The sum of a value over the work items of a group. A tree in local memory, a place per item: 64 bit atomics are an extension that
+   not every device has. To be called by all items. */
+static inline ulong group_sum(ulong value, local ulong *scratch) {
+    uint item = get_local_id(0);
+    scratch[item] = value;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint reach = get_local_size(0) / 2; reach > 0; reach /= 2) {
+        if (item < reach) scratch[item] += scratch[item + reach];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    return scratch[0];
+}
