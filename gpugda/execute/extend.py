@@ -25,7 +25,6 @@ from gpugda.execute.extend_join import ExtendWindows
 from gpugda.execute.extend_kept import KeptQueries, KeptQuery
 from gpugda.execute.extend_memory import check_room, least_bytes, said_how_much
 from gpugda.execute.extend_multiply import LeafMultiplier, has_room
-from gpugda.execute.extend_order import Growth, node_order
 from gpugda.execute.extend_parts import Product, Sum
 from gpugda.execute.extend_products import LeafProduct
 from gpugda.execute.extend_ranks import CandidateRanks
@@ -351,7 +350,7 @@ class ExtendStrategy(DeviceStrategy):
                 pairs=pairs,
                 is_cpu=self._context.is_cpu,
                 is_done=is_counted,
-                orders=query.orders,
+                order=query.order,
                 check=run.check_deadline,
                 in_parts=goal.in_parts,
                 known=goal.known if pairs else None,
@@ -404,10 +403,7 @@ class ExtendStrategy(DeviceStrategy):
         bound = query.bound
         weighed = () if product is None else tuple(each[0] for each in product.weighed)
         left_out = frozenset(weighed if product is None else product.left_out.union(weighed))
-        known_order = masks.comparisons == query.masks.comparisons and query.orders.get(left_out)
-        order = known_order or node_order(
-            bound, candidates.count, Growth(bound, candidates), left_out, masks.comparisons
-        )
+        order = query.order(left_out)
         core = bound if product is None else product.core
         explored = candidates.explored
         # Which row of the matrix is whose depends on how many nodes the predicates leave.

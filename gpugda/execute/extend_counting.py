@@ -63,7 +63,7 @@ def best_way(
     pairs: bool,
     is_cpu: bool,
     is_done: Callable[[], bool],
-    orders: dict[frozenset[int], list[int]],
+    order: Callable[[frozenset[int]], list[int]],
     check: Callable[[], None],
     known: Part | None = None,
 ) -> Way:
@@ -79,7 +79,7 @@ def best_way(
         pairs: May sums be made by pairs of nodes?
         is_cpu: Is the device one?
         is_done: Tries to join everything at once, in less time than it takes to find a better way.
-        orders: Of joining, by the query nodes that are not joined; what is found is added.
+        order: Of joining, by the query nodes that are not joined.
         check: Raises where the query shall end: to think of the sums of large queries takes long.
         known: The part that the query is, of another one.
     """
@@ -87,7 +87,7 @@ def best_way(
         return None if is_done() else known.way
     nested = 0 if in_parts else _MOST_NESTED
     counting = _Counting(
-        bound, graph, masks, candidates, is_cpu=is_cpu, check=check, nested=nested, orders=orders
+        bound, graph, masks, candidates, is_cpu=is_cpu, check=check, nested=nested, order=order
     )
     if counting.is_worth_trying() and is_done():
         return None
@@ -108,9 +108,9 @@ class _Counting:
         is_cpu: bool,
         check: Callable[[], None],
         nested: int = 0,
-        orders: dict[frozenset[int], list[int]] | None = None,
+        order: Callable[[frozenset[int]], list[int]] | None = None,
     ) -> None:
-        self._orders = {} if orders is None else orders
+        self._order_without = cache(self._node_order) if order is None else order
         self._nested = nested
         self._check = check
         self._is_cpu = is_cpu
@@ -278,13 +278,11 @@ class _Counting:
         )
 
     def _order(self, nodes: frozenset[int]) -> list[int]:
-        others = self._all - nodes
-        found = self._orders.get(others)
-        if found is None:
-            found = self._orders[others] = node_order(
-                self._bound, self._candidates.count, self._growth, others, self._masks.comparisons
-            )
-        return found
+        return self._order_without(self._all - nodes)
+
+    def _node_order(self, left_out: frozenset[int]) -> list[int]:
+        comparisons = self._masks.comparisons
+        return node_order(self._bound, self._candidates.count, self._growth, left_out, comparisons)
 
     def _with_weighed(self, product: LeafProduct, *, makes_rows: bool) -> LeafProduct:
         """With query nodes weighed, of branches too, where that pays."""

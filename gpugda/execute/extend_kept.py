@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from gpugda.execute.extend_order import Growth, node_order
 from gpugda.execute.extend_products import find_product
 
 if TYPE_CHECKING:
@@ -43,14 +44,13 @@ class KeptQuery:
         masks: What predicates left.
         candidates: None where a query node has none.
         steps: By what is wanted, the leaves that are not joined, and whether rows are only counted.
-        orders: Of joining, by the query nodes that are not joined.
     """
 
     bound: BoundQuery
     masks: Masks
     candidates: Candidates | None = None
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
-    orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
+    _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
     _shape: tuple[object, ...] | None = None
     _nbytes: tuple[int, int] | None = None
     _leaves: LeafProduct | Literal["not looked for"] | None = "not looked for"
@@ -76,6 +76,20 @@ class KeptQuery:
                 tuple(map(len, masks.keys)),
             )
         return self._shape
+
+    def order(self, left_out: frozenset[int]) -> list[int]:
+        """Of joining all query nodes but these; it must have candidates."""
+        if left_out not in self._orders:
+            bound, candidates = self.bound, self.candidates
+            assert candidates is not None
+            self._orders[left_out] = node_order(
+                bound,
+                candidates.count,
+                Growth(bound, candidates),
+                left_out,
+                self.masks.comparisons,
+            )
+        return self._orders[left_out]
 
     def leaf_product(self, graph: DataGraph) -> LeafProduct | None:
         """Its leaves that could be multiplied where rows are only counted."""
