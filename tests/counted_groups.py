@@ -22,18 +22,23 @@ def groups(
     nodes: tuple[int, ...],
     masks: Masks = NO_MASKS,
     report: StrategyReport | None = None,
+    *,
+    counted: bool = True,
 ) -> Counter[Any]:
-    """How often each tuple comes."""
+    """How often each tuple comes; each once where that is not counted."""
     strategy = ExtendStrategy(DeviceGraph(context, graph))
     report = report or StrategyReport()
-    wanted = WantedGroups(nodes, counted=True, streamed=False)
+    wanted = WantedGroups(nodes, counted=counted, streamed=False)
     found: Counter[Any] = Counter()
     for chunk in strategy.groups(plan, masks, wanted, report):
+        assert counted or chunk.weights is None
         weights = [1] * chunk.row_count if chunk.weights is None else chunk.weights.tolist()
         for row, weight in zip(
             zip(*(chunk.nodes[each].tolist() for each in nodes), strict=True), weights, strict=True
         ):
             found[row] += weight
+    if not counted:
+        assert set(found.values()) <= {1}
     return +found
 
 

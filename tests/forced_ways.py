@@ -12,11 +12,11 @@ import pytest
 
 THOUGHT: dict[str, Any] = {
     "extend_weighed._WORTH_A_THOUGHT": -math.inf,
-    "extend_counting._MOST_TRIED": -math.inf,
+    "gpsm_run.Run.tried": lambda *_: None,
 }
 LEAVES: dict[str, Any] = {
     "extend_counting._LEAST_GROWTH": 0,
-    "extend_counting._MOST_TRIED": -math.inf,
+    "gpsm_run.Run.tried": lambda *_: None,
 }
 WEIGHED: dict[str, Any] = THOUGHT | {"extend_weighed._BENEFIT_OF_DOUBT": math.inf}
 BRANCHES: dict[str, Any] = THOUGHT | {

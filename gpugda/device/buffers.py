@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left, insort
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import attrgetter
@@ -15,7 +16,7 @@ import pyopencl as cl
 from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import TracebackType
 
     from numpy.typing import DTypeLike, NDArray
@@ -302,6 +303,16 @@ class Workspace:
         ]
         del events  # kept until the last read, for dropping one waits
         return [int(value) for value in values]
+
+    @contextmanager
+    def given_up(self, *errors: type[BaseException]) -> Iterator[None]:
+        """Where one of these errors is raised, what was allocated meanwhile can be used again."""
+        before = frozenset(self._live)
+        try:
+            yield
+        except errors:
+            self.release(*[array for key, array in self._live.items() if key not in before])
+            raise
 
     def trim(self) -> None:
         """Frees what is idle."""

@@ -6,6 +6,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
+from gpugda.device.compiling import Compiling
 from gpugda.device.devices import DeviceInfo, choose_device, list_devices
 from gpugda.device.failures import device_failure
 from gpugda.device.tuning import CPU, GPU
@@ -27,6 +28,7 @@ class DeviceContext:
 
     Attributes:
         plain_builds: Files that did not build with the options for the device, and why.
+        deadline: Until when who holds the lock waits for kernels to be compiled; None for ever.
 
     Raises:
         DeviceError: The device cannot be opened.
@@ -39,6 +41,8 @@ class DeviceContext:
         self.lock = threading.RLock()
         self.kernels: dict[tuple[str, str], Any] = {}
         self.programs: dict[str, Any] = {}
+        self.compiling = Compiling()
+        self.deadline: float | None = None
         self.staging: Any = None
         self.plain_builds: dict[str, str] = {}
         self._errors: type[Exception] = cl.Error
@@ -107,6 +111,7 @@ class DeviceContext:
                 return
             if os.getpid() == self._process:
                 self.queue.finish()
+            self.compiling.close()
             self.kernels.clear()
             self.programs.clear()
             self.queue = self.context = self.staging = None

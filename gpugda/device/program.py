@@ -6,6 +6,7 @@ import logging
 import re
 import time
 import warnings
+from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +100,7 @@ def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) ->
 
     Raises:
         DeviceError: It does not build; the error has the build log.
+        QueryTimeoutError: The deadline of who holds the lock passed meanwhile.
     """
     with context.lock:
         context.check()
@@ -151,7 +153,8 @@ def with_headers(text: str) -> str:
 def _program(context: DeviceContext, file: str) -> Any:
     if file not in context.programs:
         started = time.perf_counter()
-        context.programs[file] = _tuned_or_plain(context, file, kernel_text(file))
+        make = partial(_tuned_or_plain, context, file, kernel_text(file))
+        context.programs[file] = context.compiling.result(file, make, context.deadline)
         if time.perf_counter() - started > _SLOW_BUILD_SECONDS:
             _LOGGER.info(
                 "compiling %s for %s took %.1f s (kept on disk, so only the first time)",

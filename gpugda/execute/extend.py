@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
@@ -118,7 +119,7 @@ class ExtendStrategy(DeviceStrategy):
         in_parts: bool = True,
     ) -> Generator[Embeddings]:
         columns = Wanted(frozenset(wanted.nodes), frozenset())
-        in_parts = in_parts and wanted.counted and not wanted.streamed
+        in_parts = in_parts and not wanted.streamed
         goal = _Goal(grouped=wanted, in_parts=in_parts, known=known)
         with self._run(report, deadline) as run:
             with run.locked():
@@ -131,7 +132,8 @@ class ExtendStrategy(DeviceStrategy):
         if found is None:
             yield from self._count_by(bound, masks, wanted, report, deadline, in_parts=False)
         else:
-            yield found
+            # Of what does not come, parts counted as much as others took away.
+            yield found if wanted.counted else replace(found, weights=None)
 
     def _groups_of_rows(
         self, run: Run, prepared: _Prepared, wanted: WantedGroups
@@ -229,14 +231,12 @@ class ExtendStrategy(DeviceStrategy):
             candidates, ranks = query.candidates, CandidateRanks(run, query.candidates)
             found, joined = None, None
 
-            def is_counted() -> bool:
+            def is_counted(seconds: float | None) -> bool:
                 nonlocal joined
-                if joined is not None or not counting:
-                    return joined is not None
-                joined = self._joined(run, query, candidates, ranks, None, wanted, counting=True)
-                with run.stage("join"):
-                    if not joined.windows.is_counted_at_once():
-                        joined = None
+                if not counting:
+                    return False
+                if joined is None:
+                    joined = self._tried(run, query, candidates, ranks, wanted, seconds)
                 return joined is not None
 
             if counting or grouped is not None:
@@ -253,6 +253,34 @@ class ExtendStrategy(DeviceStrategy):
                     rows = self._grouped(run, grouped, candidates, ranks, joined)
         check_room(run.workspace, joined.steps)
         return _Prepared(bound, joined, rows)
+
+    def _tried(
+        self,
+        run: Run,
+        query: KeptQuery,
+        candidates: Candidates,
+        ranks: CandidateRanks,
+        wanted: Wanted,
+        seconds: float | None,
+    ) -> Joined | None:
+        """What counted by joining everything, if that took no longer; at once, where that is None."""
+
+        def count(run: Run) -> Joined:
+            joined = self._joined(run, query, candidates, ranks, None, wanted, counting=True)
+            check_room(run.workspace, joined.steps)
+            with run.stage("join"):
+                if seconds is None:
+                    joined.windows.is_counted_at_once()
+                else:
+                    joined.windows.count_all()
+            return joined
+
+        started = time.perf_counter()
+        joined = count(run) if seconds is None else run.tried(seconds, count)
+        if joined is None or joined.windows.counted is None:
+            return None
+        query.took = time.perf_counter() - started
+        return joined
 
     def _joined(
         self,
@@ -335,7 +363,7 @@ class ExtendStrategy(DeviceStrategy):
         query: KeptQuery,
         candidates: Candidates,
         grouped: frozenset[int],
-        is_counted: Callable[[], bool],
+        is_counted: Callable[[float | None], bool],
         goal: _Goal,
     ) -> Way:
         """What is multiplied, or added up, instead of joined."""
@@ -350,6 +378,7 @@ class ExtendStrategy(DeviceStrategy):
                 pairs=pairs,
                 is_cpu=self._context.is_cpu,
                 is_done=is_counted,
+                took=query.took,
                 order=query.order,
                 check=run.check_deadline,
                 in_parts=goal.in_parts,

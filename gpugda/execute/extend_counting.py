@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -38,8 +39,11 @@ __all__ = ["best_way"]
 
 _LEAST_GROWTH = 32
 """Making the rows of a cyclic core takes as much as counting so many times as many."""
-_MOST_TRIED = 1 << 34
-"""Joins that are expected to test more pairs are not small: estimates are not that far out."""
+_PATIENCE = 0.012
+"""Seconds: so long everything is joined before a better way is looked for. That takes as long or
+longer, estimates are easily a thousand times what there is, and a query may never come again."""
+_THOUGHT = 4
+"""When it does come again, thinking may take so many times as long as joining took."""
 _LEAST_GAIN = 0.25
 """Of tables by two nodes: estimates of both ways are not exact."""
 _WORTH_PARTS = 1 << 21
@@ -62,7 +66,8 @@ def best_way(
     in_parts: bool,
     pairs: bool,
     is_cpu: bool,
-    is_done: Callable[[], bool],
+    is_done: Callable[[float | None], bool],
+    took: float | None,
     order: Callable[[frozenset[int]], list[int]],
     check: Callable[[], None],
     known: Part | None = None,
@@ -78,20 +83,42 @@ def best_way(
         in_parts: May it be counted in parts?
         pairs: May sums be made by pairs of nodes?
         is_cpu: Is the device one?
-        is_done: Tries to join everything at once, in less time than it takes to find a better way.
+        is_done: Tries to join everything in so many seconds, or, where that is None, at once.
+        took: Seconds that joining everything took before, if that was tried.
         order: Of joining, by the query nodes that are not joined.
         check: Raises where the query shall end: to think of the sums of large queries takes long.
         known: The part that the query is, of another one.
     """
     if known is not None:
-        return None if is_done() else known.way
+        return None if is_done(None) else known.way
+    patience = _Patience(check, None if took is None else _THOUGHT * took)
     nested = 0 if in_parts else _MOST_NESTED
     counting = _Counting(
-        bound, graph, masks, candidates, is_cpu=is_cpu, check=check, nested=nested, order=order
+        bound, graph, masks, candidates, is_cpu=is_cpu, check=patience, nested=nested, order=order
     )
-    if counting.is_worth_trying() and is_done():
+    if took is None and counting.is_worth_a_thought() and is_done(_PATIENCE):
         return None
-    return counting.best_way(grouped, pairs=pairs)[0]
+    try:
+        return counting.best_way(grouped, pairs=pairs)[0]
+    except _TooLongThoughtError:
+        return None
+
+
+class _TooLongThoughtError(Exception):
+    """It would never pay."""
+
+
+class _Patience:
+    """Asks whether the query shall end, or the thought alone, some seconds from now."""
+
+    def __init__(self, check: Callable[[], None], seconds: float | None) -> None:
+        self._check = check
+        self._ends = math.inf if seconds is None else time.monotonic() + seconds
+
+    def __call__(self) -> None:
+        self._check()
+        if time.monotonic() > self._ends:
+            raise _TooLongThoughtError
 
 
 P = TypeVar("P", bound=Part)
@@ -124,9 +151,11 @@ class _Counting:
         self._most_growth = cache(MostGrowth(bound, candidates, graph))
         self._pairs = cache(self._join_pairs)
 
-    def is_worth_trying(self) -> bool:
-        """May a join be small that is not expected to be?"""
-        return self._is_worth_a_thought() and self._pairs(self._all) < _MOST_TRIED
+    def is_worth_a_thought(self) -> bool:
+        """May joining everything take longer than finding a better way?"""
+        return worth_weighing(self._bound, self._candidates) and worth_a_thought(
+            self._pairs(self._all), is_cpu=self._is_cpu
+        )
 
     def best_way(self, grouped: frozenset[int], *, pairs: bool) -> tuple[Way, float]:
         """As `best_way`, and what it costs, in pairs."""
@@ -184,7 +213,6 @@ class _Counting:
         return tuple(planned), total
 
     def _best_of(self, part: Part, *, pairs: bool) -> tuple[Way, float]:
-        self._check()
         other = _Counting(
             part.bound,
             self._graph,
@@ -215,7 +243,7 @@ class _Counting:
         """What is multiplied; None where joining everything is cheaper."""
         # Rows that are grouped are made in any case: fewer of them with leaves that have few ways.
         kept = grouped | self._few_ways() if grouped else grouped
-        weighing = self._is_worth_a_thought()
+        weighing = self.is_worth_a_thought()
         product = find_product(self._bound, self._graph, self._masks, kept, weighing=weighing)
         if product is None:
             return None
@@ -256,11 +284,6 @@ class _Counting:
     def _core(self, product: LeafProduct) -> frozenset[int]:
         return frozenset(range(len(self._bound.nodes))) - product.leaves - product.outside
 
-    def _is_worth_a_thought(self) -> bool:
-        return worth_weighing(self._bound, self._candidates) and worth_a_thought(
-            self._pairs(self._all), is_cpu=self._is_cpu
-        )
-
     def _is_single(self, each: BoundRelationship) -> bool:
         return is_single(each, self._graph)
 
@@ -278,6 +301,7 @@ class _Counting:
         )
 
     def _order(self, nodes: frozenset[int]) -> list[int]:
+        self._check()  # of all that is thought, this is done most often
         return self._order_without(self._all - nodes)
 
     def _node_order(self, left_out: frozenset[int]) -> list[int]:

@@ -69,6 +69,7 @@ class ExtendWindows:
         rows: Rows made by each step until now.
         windows: Tables made by each step until now.
         made_none: Was all counted without rows?
+        counted: How many there are, if that was counted before it was asked for.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class ExtendWindows:
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
         self.made_none = False
-        self._counted: SmallJoined | None = None
+        self.counted: int | None = None
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """Tables of full embeddings. Each is valid until the next one is asked for.
@@ -112,19 +113,23 @@ class ExtendWindows:
         yield from self._extend_all()
 
     def is_counted_at_once(self) -> bool:
-        """Can all be counted without waiting? Then it was, and `counts` tells how many."""
+        """Can all be counted without waiting? Then it was."""
         self._expect_many()
         joined = self._join_at_once(only_counts=True)
         if joined is not None and len(joined.rows) == len(self._steps):
-            self._counted = joined
+            self.counted = sum(self._count_rest(joined))
         elif joined is not None:
             self._run.workspace.release(joined.values)
-        return self._counted is not None
+        return self.counted is not None
+
+    def count_all(self) -> None:
+        """Counts before it is asked how many there are."""
+        self.counted = sum(self.counts())
 
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; rows of the last step are not made."""
-        if self._counted is not None:
-            yield from self._count_rest(self._counted)
+        if self.counted is not None:
+            yield self.counted
             return
         cycle = CycleCount.of(self._run, self._steps[-1].cycle, self._candidates)
         self.made_none = cycle is not None

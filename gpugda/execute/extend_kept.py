@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["KeptQueries", "KeptQuery"]
 
 _MOST_QUERIES = 128
+_LONG = 0.002
+"""Seconds: joins that took longer may be worth a better way when they come again."""
 
 
 @dataclass(slots=True, eq=False)
@@ -43,12 +45,14 @@ class KeptQuery:
         bound: The query.
         masks: What predicates left.
         candidates: None where a query node has none.
+        took: Seconds that joining everything took, if that was tried and a better way not looked for.
         steps: By what is wanted, the leaves that are not joined, and whether rows are only counted.
     """
 
     bound: BoundQuery
     masks: Masks
     candidates: Candidates | None = None
+    took: float | None = None
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
     _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
     _shape: tuple[object, ...] | None = None
@@ -104,9 +108,13 @@ class KeptQuery:
             goal: What is counted, and what may be done for it.
             find: Finds out what is not known yet.
         """
-        if goal not in self._ways:
-            self._ways[goal] = find()
-        return self._ways[goal]
+        if goal in self._ways:
+            return self._ways[goal]
+        before, found = self.took, find()
+        is_worth_more = before is None and self.took is not None and self.took > _LONG
+        if not is_worth_more:
+            self._ways[goal] = found
+        return found
 
     def arrays(self) -> Iterator[DeviceArray]:
         """What it holds on the device."""

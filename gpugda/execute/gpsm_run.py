@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.deadline import check_deadline, seconds_left
 from gpugda.device.candidate_filter import CandidateFilter
 from gpugda.device.candidate_relationships import CandidateRelationships
 from gpugda.device.join import Join
 from gpugda.device.prefix_sum import PrefixSum
-from gpugda.errors import QueryTimeoutError
+from gpugda.errors import MemoryLimitError, QueryTimeoutError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from gpugda.device.buffers import Workspace
     from gpugda.device.context import DeviceContext
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from gpugda.execute.embeddings import StrategyReport
 
 __all__ = ["Kernels", "Run"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +75,22 @@ class Run:
         check_deadline(self.deadline)
         self.graph.context.check()
 
+    def tried(self, seconds: float, work: Callable[[Run], T]) -> T | None:
+        """What comes of work that is given up where it takes longer, or more memory than there is.
+
+        Raises:
+            DeviceError: The device was closed meanwhile.
+            QueryTimeoutError: The deadline of the whole run passed.
+        """
+        ends = time.monotonic() + seconds
+        ends = ends if self.deadline is None else min(ends, self.deadline)
+        try:
+            with self.workspace.given_up(QueryTimeoutError, MemoryLimitError):
+                return work(replace(self, deadline=ends))
+        except (QueryTimeoutError, MemoryLimitError):
+            self.check_deadline()
+            return None
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """The device for this run alone, to launch on and read from.
@@ -80,16 +98,18 @@ class Run:
         Raises:
             QueryTimeoutError: The deadline passed while others had it.
         """
-        lock = self.graph.context.lock
-        left = seconds_left(self.deadline)
-        if not lock.acquire(timeout=-1.0 if left is None else left):
+        context, left = self.graph.context, seconds_left(self.deadline)
+        if not context.lock.acquire(timeout=-1.0 if left is None else left):
             raise QueryTimeoutError(
                 "the query waited for others on the device until its time limit: give it more time"
             )
+        before = context.deadline
         try:
+            context.deadline = self.deadline
             yield
         finally:
-            lock.release()
+            context.deadline = before
+            context.lock.release()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:

@@ -266,29 +266,6 @@ def test_a_core_without_rows(context):
     assert count(context, graph, plan)[0] == 0
 
 
-@pytest.mark.parametrize("looks", [1 << 16, 1])
-@pytest.mark.parametrize("like_cpu", [True, False])
-def test_what_is_small_in_fact_is_not_thought_about(monkeypatch, like_cpu, looks):
-    """Joins of few rows are done before anything is looked for."""
-    asked = []
-
-    def find(*given, **more):
-        asked.append(given)
-        return find_product(*given, **more)
-
-    monkeypatch.setattr("gpugda.execute.extend_counting.find_product", find)
-    monkeypatch.setattr("gpugda.execute.extend_counting._MOST_TRIED", math.inf)
-    monkeypatch.setattr("gpugda.execute.extend_weighed._WORTH_A_THOUGHT", -math.inf)
-    monkeypatch.setattr("gpugda.execute.extend_small._MOST_LOOKS", {like_cpu: looks})
-    graph, plan = a_graph(), plan_of(out((0, 1), (0, 2), (2, 3)))
-    context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
-    strategy = ExtendStrategy(DeviceGraph(context, graph))
-    for _ in range(2):
-        counted = strategy.count(plan, NO_MASKS, StrategyReport())
-        assert counted == all_embeddings(graph, plan).total() > 0
-    assert bool(asked) == (looks == 1)
-
-
 # ------------------------------------------------------------------ anything
 @st.composite
 def trees_and_more(draw):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -237,6 +238,7 @@ def test_any_query_on_any_graph(context, always, case):
     report = StrategyReport()
     expected = expected_groups(graph, plan, grouped, masks)
     assert groups(context, graph, plan, grouped, masks, report) == expected
+    assert groups(context, graph, plan, grouped, masks, counted=False) == Counter(set(expected))
     event("groups added up" if any("same" in each for each in report.steps) else "groups joined")
 
 
@@ -254,6 +256,11 @@ def test_sums_by_nodes(context, always, name, nodes):
         # What is grouped by cannot be beyond a root.
         is_sum = any("same" in each for each in report.steps)
         assert is_sum or len(nodes) > 1
+        # Which tuples there are is known from how many of each there are.
+        report = StrategyReport()
+        distinct = groups(context, graph, plan, nodes, report=report, counted=False)
+        assert distinct == Counter(set(expected))
+        assert any("same" in each for each in report.steps) == is_sum
     assert all_counted
 
 
@@ -283,6 +290,8 @@ def test_groups_with_too_many_embeddings_to_subtract_are_joined(context, always,
     assert groups(context, graph, plan, (0,), report=report) == expected
     assert any("same" in each for each in report.steps)
     assert any(each.startswith("rows counted by (n0)") for each in report.steps[-2:])
+    distinct = groups(context, graph, plan, (0,), counted=False)
+    assert distinct == Counter(set(expected))
 
 
 # ------------------------------------------------------------------ when

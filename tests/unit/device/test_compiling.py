@@ -1,0 +1,84 @@
+"""Programs that are compiled while somebody waits, or no longer waits."""
+
+import threading
+import time
+
+import pytest
+
+from gpugda.deadline import deadline_after
+from gpugda.device import program
+from gpugda.device.compiling import Compiling
+from gpugda.device.program import get_kernel
+from gpugda.errors import DeviceError, QueryTimeoutError
+
+KERNEL = ("join.cl", "count_valid", "bQQIbIb")
+
+
+@pytest.fixture
+def compiling():
+    made = Compiling()
+    yield made
+    made.close()
+
+
+def test_who_waits_gets_what_is_made(compiling):
+    assert compiling.result("a.cl", lambda: 7, None) == 7
+    assert compiling.result("a.cl", lambda: 8, deadline_after(60)) == 8
+
+
+def test_who_does_not_wait_leaves_it_to_the_next(compiling):
+    ready, made = threading.Event(), []
+
+    def make():
+        made.append(ready.wait(60))
+        return 7
+
+    started = time.monotonic()
+    with pytest.raises(QueryTimeoutError, match=r"a\.cl was still compiled"):
+        compiling.result("a.cl", make, deadline_after(0.02))
+    with pytest.raises(QueryTimeoutError):
+        compiling.result("a.cl", make, deadline_after(0.02))
+    assert time.monotonic() - started < 30
+    ready.set()
+    assert compiling.result("a.cl", make, None) == 7
+    assert made == [True]
+
+
+def test_what_fails_is_tried_again(compiling):
+    def fail():
+        raise DeviceError("no")
+
+    for _ in range(2):
+        with pytest.raises(DeviceError, match="no"):
+            compiling.result("a.cl", fail, None)
+    assert compiling.result("a.cl", lambda: 7, None) == 7
+
+
+def test_closing_waits_for_what_is_compiled(compiling):
+    ended = []
+
+    def make():
+        time.sleep(0.05)
+        ended.append(True)
+
+    with pytest.raises(QueryTimeoutError):
+        compiling.result("a.cl", make, deadline_after(0.001))
+    compiling.close()
+    assert ended
+
+
+@pytest.mark.device
+def test_a_kernel_is_given_up_and_there_for_the_next(context, monkeypatch):
+    real = program._tuned_or_plain
+
+    def slow(*given):
+        time.sleep(0.3)
+        return real(*given)
+
+    monkeypatch.setattr(program, "_tuned_or_plain", slow)
+    context.deadline = deadline_after(0.02)
+    with pytest.raises(QueryTimeoutError):
+        get_kernel(context, *KERNEL)
+    monkeypatch.setattr(program, "_tuned_or_plain", lambda *_: pytest.fail("compiled twice"))
+    context.deadline = None
+    assert get_kernel(context, *KERNEL).name == KERNEL[1]

@@ -1,0 +1,142 @@
+"""How long everything is joined before a better way is thought of, and how long that may take."""
+
+import math
+import time
+
+import pytest
+from bound_queries import NO_MASKS, all_embeddings
+from branched_queries import a_graph, path, plan_of
+from forced_ways import NOTHING_AT_ONCE, force
+
+from gpugda.device.buffers import MemoryBudget, Workspace
+from gpugda.device.context import list_devices
+from gpugda.device.device_graph import DeviceGraph
+from gpugda.errors import MemoryLimitError, QueryTimeoutError
+from gpugda.execute import extend_counting, extend_kept
+from gpugda.execute.embeddings import StrategyReport
+from gpugda.execute.extend import ExtendStrategy
+from gpugda.execute.extend_products import find_product
+from gpugda.execute.gpsm_run import Run
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+PATHS = plan_of(path(0, 1, 2, 3, kind=0) + path(0, 4, kind=0))
+
+
+class Asked:
+    """Counts a query again and again; how often was a better way thought of before?"""
+
+    def __init__(self, context, monkeypatch):
+        self.thoughts = 0
+        self._graph = a_graph(1, relationships=16, types="R")
+        self._strategy = ExtendStrategy(DeviceGraph(context, self._graph))
+        monkeypatch.setattr(extend_counting, "find_product", self._find)
+        monkeypatch.setattr("gpugda.execute.extend_weighed._WORTH_A_THOUGHT", -math.inf)
+
+    def _find(self, *given, **more):
+        self.thoughts += 1
+        return find_product(*given, **more)
+
+    def count(self, deadline=None):
+        report = StrategyReport()
+        counted = self._strategy.count(PATHS, NO_MASKS, report, deadline)
+        assert counted == all_embeddings(self._graph, PATHS).total() > 0
+        return report
+
+
+@pytest.fixture
+def asked(context, monkeypatch):
+    return Asked(context, monkeypatch)
+
+
+def test_what_is_counted_at_once_is_never_thought_about(asked, monkeypatch):
+    monkeypatch.setattr(extend_counting, "_PATIENCE", 60.0)
+    monkeypatch.setattr(extend_kept, "_LONG", 60.0)
+    for _ in range(3):
+        asked.count()
+    assert asked.thoughts == 0
+
+
+def test_what_takes_longer_is_thought_about_when_it_comes_again(asked, monkeypatch):
+    force(monkeypatch, NOTHING_AT_ONCE)
+    monkeypatch.setattr("gpugda.execute.extend_small._MOST_LOOKS", {True: 1, False: 1})
+    monkeypatch.setattr(extend_counting, "_PATIENCE", 60.0)
+    monkeypatch.setattr(extend_kept, "_LONG", 0.0)
+    monkeypatch.setattr(extend_counting, "_THOUGHT", math.inf)
+    first = asked.count()
+    assert asked.thoughts == 0
+    second = asked.count()
+    assert asked.thoughts > 0
+    assert first.steps != second.steps
+    before = asked.thoughts
+    assert asked.count().steps == second.steps
+    assert asked.thoughts == before
+
+
+def test_a_thought_that_would_never_pay_is_given_up(asked, monkeypatch):
+    monkeypatch.setattr(extend_counting, "_PATIENCE", 60.0)
+    monkeypatch.setattr(extend_kept, "_LONG", 0.0)
+    monkeypatch.setattr(extend_counting, "_THOUGHT", 0.0)
+    steps = [asked.count().steps for _ in range(3)]
+    assert steps[0] == steps[1] == steps[2]
+    assert asked.thoughts <= 1
+
+
+def test_what_takes_longer_than_thinking_is_thought_about_at_once(asked, monkeypatch):
+    monkeypatch.setattr(extend_counting, "_PATIENCE", -1.0)
+    asked.count()
+    assert asked.thoughts > 0
+
+
+def test_a_try_ends_with_the_query(asked, monkeypatch):
+    force(monkeypatch, NOTHING_AT_ONCE)
+    monkeypatch.setattr(extend_counting, "_PATIENCE", 60.0)
+    with pytest.raises(QueryTimeoutError):
+        asked.count(deadline=time.monotonic() - 1)
+
+
+# ------------------------------------------------------------------ what is tried
+@pytest.fixture
+def run(context):
+    graph = DeviceGraph(context, a_graph(1, relationships=16, types="R"))
+    with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+        yield Run(None, graph, workspace, StrategyReport(), None)
+
+
+def too_long(run):
+    run.workspace.allocate(1000, "u4")
+    time.sleep(0.01)
+    run.check_deadline()
+
+
+def too_large(run):
+    run.workspace.allocate(1000, "u4")
+    run.workspace.allocate(1 << 20, "u4")
+
+
+@pytest.mark.parametrize("work", [too_long, too_large])
+def test_what_is_given_up_leaves_its_memory(run, work):
+    kept = run.workspace.allocate(1000, "u4")
+    free = run.workspace.available
+    assert run.tried(0.001 if work is too_long else 60.0, work) is None
+    assert run.workspace.available == free
+    assert run.workspace.allocate(1000, "u4").buffer is not kept.buffer
+
+
+def test_what_is_done_in_time_keeps_its_memory(run):
+    free = run.workspace.available
+    assert run.tried(60.0, lambda shorter: shorter.workspace.allocate(1000, "u4")) is not None
+    assert run.workspace.available == free - 4000
+
+
+def test_other_errors_are_not_caught(run):
+    def fail(_):
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        run.tried(60.0, fail)
+    with pytest.raises(MemoryLimitError):
+        too_large(run)
