@@ -10,14 +10,10 @@ from typing import Any
 
 import pytest
 
-THOUGHT: dict[str, Any] = {
-    "extend_weighed._WORTH_A_THOUGHT": -math.inf,
-    "gpsm_run.Run.tried": lambda *_: None,
-}
-LEAVES: dict[str, Any] = {
-    "extend_counting._LEAST_GROWTH": 0,
-    "gpsm_run.Run.tried": lambda *_: None,
-}
+NOTHING_AT_ONCE: dict[str, Any] = {"extend_join.ExtendWindows.is_counted_at_once": lambda _: False}
+NOTHING_TRIED: dict[str, Any] = NOTHING_AT_ONCE | {"gpsm_run.Run.tried": lambda *_: None}
+THOUGHT: dict[str, Any] = NOTHING_TRIED | {"extend_weighed._WORTH_A_THOUGHT": -math.inf}
+LEAVES: dict[str, Any] = NOTHING_TRIED | {"extend_counting._LEAST_GROWTH": 0}
 WEIGHED: dict[str, Any] = THOUGHT | {"extend_weighed._BENEFIT_OF_DOUBT": math.inf}
 BRANCHES: dict[str, Any] = THOUGHT | {
     "extend_branches._WORTH_SPLITTING": -math.inf,
@@ -32,7 +28,6 @@ PARTS: dict[str, Any] = THOUGHT | {
     "extend_counting._WORTH_PARTS": -math.inf,
     "extend_counting._LEAST_GAIN_OF_PARTS": math.inf,
 }
-NOTHING_AT_ONCE: dict[str, Any] = {"extend_join.ExtendWindows.is_counted_at_once": lambda _: False}
 
 
 def force(patch: pytest.MonkeyPatch, *ways: dict[str, Any]) -> None:

@@ -75,7 +75,7 @@ def answer_on_device(
             "device": device_name,
             "snapshot": loaded.described,
             "warnings": plan.warnings,
-            "steps": tuple(report.steps),
+            "steps": report.steps,
         },
     )
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from gpugda.lines import Lines
+
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
@@ -93,7 +95,7 @@ class StrategyReport:
     """
 
     timings: dict[str, float] = field(default_factory=dict)
-    steps: list[str] = field(default_factory=list)
+    steps: Lines = field(default_factory=Lines)
     candidates: dict[int, int] = field(default_factory=dict)
     candidate_relationships: dict[int, int] = field(default_factory=dict)
     progress: JoinProgress | None = None

@@ -18,6 +18,7 @@ from gpugda.execute.candidate_estimates import leaves_nothing, pays_exploring, w
 from gpugda.execute.device_strategy import DeviceStrategy, add_up
 from gpugda.execute.embeddings import StrategyReport, Wanted, WantedGroups
 from gpugda.execute.extend_branch_ways import BranchWays, Joined
+from gpugda.execute.extend_compiled import CompiledSteps
 from gpugda.execute.extend_counting import best_way
 from gpugda.execute.extend_filter import filter_for_extension
 from gpugda.execute.extend_groups import GroupSums, RowWeights, sums_fit
@@ -30,7 +31,6 @@ from gpugda.execute.extend_parts import Product, Sum
 from gpugda.execute.extend_products import LeafProduct
 from gpugda.execute.extend_ranks import CandidateRanks
 from gpugda.execute.extend_report import describe_groups, describe_joined, describe_part
-from gpugda.execute.extend_steps import ExtendStep, compile_extensions
 from gpugda.execute.extend_words import upload_steps
 from gpugda.execute.gpsm_report import describe_candidates
 from gpugda.execute.node_counts import TupleCounts
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from gpugda.device.device_graph import DeviceGraph
     from gpugda.device.join import Table
     from gpugda.execute.candidates import Candidates
+    from gpugda.execute.comparisons import Comparison
     from gpugda.execute.embeddings import Embeddings, Masks
     from gpugda.execute.extend_parts import Part, Way
     from gpugda.execute.extend_products import Branch
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ExtendStrategy"]
 
-_MOST_COMPILED = 256
 _SHARE_FOR_KEPT = 1 / 16
 """Of the memory beside the graph."""
 
@@ -75,7 +75,8 @@ class ExtendStrategy(DeviceStrategy):
         self._products = ProductKernels(self._context)
         self._small_filter = SmallFilter(self._context) if self._context.is_cpu else None
         self._kept = KeptQueries()
-        self._compiled: dict[object, tuple[ExtendStep, ...]] = {}
+        by_rows = self._context.tuning.intersection == "marks"
+        self._compiled = CompiledSteps(device_graph.graph, by_rows=by_rows)
 
     def _workspace(self) -> Workspace:
         workspace = super()._workspace()
@@ -221,7 +222,7 @@ class ExtendStrategy(DeviceStrategy):
         with said_how_much(self._limit, self._graph.graph, bound, masks):
             with run.stage("filter"):
                 counts = counting or grouped is not None
-                query = self._query(run, bound, masks, counting=counts)
+                query = self._query(run, bound, masks, wanted, counting=counts)
             if query.candidates is None:
                 return None
             run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
@@ -252,7 +253,7 @@ class ExtendStrategy(DeviceStrategy):
                 with run.stage("join"):
                     rows = self._grouped(run, grouped, candidates, ranks, joined)
         check_room(run.workspace, joined.steps)
-        return _Prepared(bound, joined, rows)
+        return _Prepared(bound, masks.comparisons, joined, rows)
 
     def _tried(
         self,
@@ -263,7 +264,7 @@ class ExtendStrategy(DeviceStrategy):
         wanted: Wanted,
         seconds: float | None,
     ) -> Joined | None:
-        """What counted by joining everything, if that took no longer; at once, where that is None."""
+        """What counted by joining everything in so many seconds, or at once, if it could."""
 
         def count(run: Run) -> Joined:
             joined = self._joined(run, query, candidates, ranks, None, wanted, counting=True)
@@ -301,7 +302,9 @@ class ExtendStrategy(DeviceStrategy):
             wanted = Wanted(product.columns | wanted.nodes, frozenset())
         key = (wanted, left_out, counting)
         if key not in query.steps:
-            steps = self._steps(query, product, masks, wanted, candidates, counting)
+            steps = self._compiled.steps(
+                query, product, masks, wanted, candidates, counting=counting
+            )
             words = upload_steps(run, steps, candidates, masks.keys)
             run.workspace.hand_over(*words.uploaded())
             query.add_steps(key, steps, words)
@@ -391,19 +394,23 @@ class ExtendStrategy(DeviceStrategy):
                 return found
         return None
 
-    def _query(self, run: Run, bound: BoundQuery, masks: Masks, *, counting: bool) -> KeptQuery:
+    def _query(
+        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
+    ) -> KeptQuery:
         """The candidates, from the last run of the same query if its predicates left the same."""
         query = self._kept.find(bound, masks)
         if query is None:
             query = KeptQuery(bound, masks)
             if not leaves_nothing(masks):
-                query.candidates = self._candidates(run, query, counting=counting)
+                query.candidates = self._candidates(run, query, wanted, counting=counting)
             run.workspace.hand_over(*query.arrays())
             free = self._limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
         return query
 
-    def _candidates(self, run: Run, query: KeptQuery, *, counting: bool) -> Candidates | None:
+    def _candidates(
+        self, run: Run, query: KeptQuery, wanted: Wanted, *, counting: bool
+    ) -> Candidates | None:
         graph, masks = self._graph.graph, query.masks
         counted = with_counts(query.bound, masks, graph)
 
@@ -412,52 +419,10 @@ class ExtendStrategy(DeviceStrategy):
             return frozenset() if product is None else product.leaves
 
         explore = pays_exploring(counted, graph, leaves, is_cpu=self._context.is_cpu)
+        meanwhile = partial(self._compiled.begin, query, wanted)
         return filter_for_extension(
-            run, self._small_filter, counted, masks, self._rounds, explore=explore
+            run, self._small_filter, counted, masks, self._rounds, meanwhile, explore=explore
         )
-
-    def _steps(
-        self,
-        query: KeptQuery,
-        product: LeafProduct | None,
-        masks: Masks,
-        wanted: Wanted,
-        candidates: Candidates,
-        counting: bool,
-    ) -> tuple[ExtendStep, ...]:
-        """Compiled once for queries of one shape and order, whatever their names and values.
-
-        With a product these are the steps of its core, whose rows are made.
-        """
-        bound = query.bound
-        weighed = () if product is None else tuple(each[0] for each in product.weighed)
-        left_out = frozenset(weighed if product is None else product.left_out.union(weighed))
-        order = query.order(left_out)
-        core = bound if product is None else product.core
-        explored = candidates.explored
-        # Which row of the matrix is whose depends on how many nodes the predicates leave.
-        rows = tuple(candidates.rows.items())
-        # A product may leave tests and comparisons to its parts.
-        tested = None if product is None else (core.tests, masks.comparisons)
-        key = (query.shape, tuple(order), rows, weighed, tested, wanted, counting, explored)
-        steps = self._compiled.get(key)
-        if steps is None:
-            steps = compile_extensions(
-                core,
-                self._graph.graph,
-                order,
-                masks,
-                wanted,
-                candidates.rows,
-                counting=counting and product is None,
-                weighed=weighed,
-                explored=explored,
-                by_rows=self._context.tuning.intersection == "marks",
-            )
-            if len(self._compiled) >= _MOST_COMPILED:
-                self._compiled.clear()
-            self._compiled[key] = steps
-        return steps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -480,6 +445,7 @@ class _Goal:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Prepared:
     bound: BoundQuery
+    comparisons: tuple[Comparison, ...]
     joined: Joined
     grouped: GroupSums | RowWeights | None
 
@@ -494,7 +460,8 @@ class _Prepared:
         return self.joined.counts()
 
     def describe(self, run: Run) -> None:
-        describe_joined(run.report, run.graph.graph, self.bound, self.joined)
+        comparisons = self.comparisons
+        describe_joined(run.report, run.graph.graph, self.bound, self.joined, comparisons)
         if self.grouped is not None:
             describe_groups(run.report, self.bound, self.grouped)
 

@@ -96,6 +96,9 @@ def best_way(
     counting = _Counting(
         bound, graph, masks, candidates, is_cpu=is_cpu, check=patience, nested=nested, order=order
     )
+    # Nothing is estimated before what is small, as most queries are, was counted.
+    if took is None and worth_weighing(bound, candidates) and is_done(None):
+        return None
     if took is None and counting.is_worth_a_thought() and is_done(_PATIENCE):
         return None
     try:

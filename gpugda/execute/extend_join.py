@@ -68,6 +68,7 @@ class ExtendWindows:
     Attributes:
         rows: Rows made by each step until now.
         windows: Tables made by each step until now.
+        by_pairs: Which looked at pairs one by one, though the device is one that prefers rows?
         made_none: Was all counted without rows?
         counted: How many there are, if that was counted before it was asked for.
     """
@@ -87,18 +88,19 @@ class ExtendWindows:
         self._steps = steps
         self._candidates = candidates
         self._grown = [_FIRST_WINDOW] * len(steps)
-        self._launches: dict[int, LaunchSize] = {}
         self._words, self._arrays, self._plain = words, words.arrays, words.plain
+        self._launches = words.launches
         self._counters = run.workspace.allocate(2, np.uint32, "counters")
         self._leaves = LeafCounts(run, row_kernels, steps, candidates, self._arrays)
         self._marked = None
         if context.tuning.intersection == "marks":
             self._marked = MarkedRows(run, steps, self._arrays, self._counters)
         self._totals = run.workspace.allocate(kernels.group_count, np.uint64, "totals")
-        self._pairs = PairSteps(run, kernels, steps, self._arrays, self._counters, self._totals)
+        self._pairs = PairSteps(run, kernels, steps, words, self._counters, self._totals)
         self._progress = run.report.progress
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
+        self.by_pairs = [False] * len(steps)
         self.made_none = False
         self.counted: int | None = None
 
@@ -157,11 +159,6 @@ class ExtendWindows:
         """As `tables` for who looks at all of them and takes none to the host."""
         self._expect_many()
         yield from self._extend_all()
-
-    def goes_by_pairs(self, number: int) -> bool:
-        """Does a step look at pairs one by one, though the device is one that prefers rows?"""
-        is_extended = self._steps[number].kind is ExtendKind.EXTEND
-        return is_extended and self._marked is not None and self._by_rows(number) is None
 
     def _expect_many(self) -> None:
         first = _FIRST_COUNT_WINDOW[self._run.graph.context.is_cpu]
@@ -362,7 +359,10 @@ class ExtendWindows:
 
     def _by_rows(self, number: int) -> MarkedRows | None:
         """What goes row by row, where the step does."""
-        if self._marked is None or not self._marked.intersects(number):
+        if self._marked is None:
+            return None
+        if not self._marked.intersects(number):
+            self.by_pairs[number] = True
             return None
         return self._marked
 

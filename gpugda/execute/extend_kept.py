@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpugda.execute.embeddings import Masks, Wanted
     from gpugda.execute.extend_parts import Way
     from gpugda.execute.extend_products import LeafProduct
-    from gpugda.execute.extend_steps import ExtendStep
+    from gpugda.execute.extend_steps import ExtendStep, StepCompiler
     from gpugda.execute.extend_words import StepWords
     from gpugda.plan.plan import BoundQuery
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["KeptQueries", "KeptQuery"]
 
 _MOST_QUERIES = 128
-_LONG = 0.002
+_LONG = 0.001
 """Seconds: joins that took longer may be worth a better way when they come again."""
 
 
@@ -45,7 +45,9 @@ class KeptQuery:
         bound: The query.
         masks: What predicates left.
         candidates: None where a query node has none.
-        took: Seconds that joining everything took, if that was tried and a better way not looked for.
+        took: Seconds that joining everything took, where no better way was looked for.
+        forms: Compiled steps of queries of its shape, by all else that they hang on.
+        begun: By what is wanted, what compiling began with while the device looked for candidates.
         steps: By what is wanted, the leaves that are not joined, and whether rows are only counted.
     """
 
@@ -53,6 +55,8 @@ class KeptQuery:
     masks: Masks
     candidates: Candidates | None = None
     took: float | None = None
+    forms: dict[object, tuple[ExtendStep, ...]] | None = None
+    begun: dict[Wanted, StepCompiler] = field(default_factory=dict)
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
     _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
     _shape: tuple[object, ...] | None = None
@@ -134,15 +138,15 @@ class KeptQuery:
         """Bytes on the device."""
         # Candidates are listed when somebody needs that.
         lists = 0 if self.candidates is None else len(self.candidates.lists)
-        if self._nbytes is None or self._nbytes[0] != lists:
-            self._nbytes = lists, sum(array.nbytes for array in self.arrays())
-        return self._nbytes[1]
+        known = self._nbytes
+        if known is None or known[0] != lists:
+            known = self._nbytes = lists, sum([array.nbytes for array in self.arrays()])
+        return known[1]
 
-    def is_of(self, bound: BoundQuery, masks: Masks) -> bool:
-        """Is it of this query, and do its predicates leave the same?"""
+    def is_of(self, masks: Masks) -> bool:
+        """Do the query's predicates leave the same?"""
         return (
-            self.bound is bound
-            and _are_same(self.masks.nodes, masks.nodes)
+            _are_same(self.masks.nodes, masks.nodes)
             and _are_same(self.masks.relationships, masks.relationships)
             and self.masks.comparisons == masks.comparisons
             and all(map(_is_same_array, self.masks.keys, masks.keys))
@@ -159,16 +163,16 @@ class KeptQueries:
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        return sum(each.nbytes for each in tuple(self._queries))
+        return sum([each.nbytes for each in tuple(self._queries)])
 
     def find(self, bound: BoundQuery, masks: Masks) -> KeptQuery | None:
         """What is known of a query; it then is the last to be dropped."""
         with self._lock:
-            found = next((each for each in self._queries if each.is_of(bound, masks)), None)
-            if found is not None:
-                self._queries.remove(found)
-                self._queries.append(found)
-        return found
+            for number, each in enumerate(self._queries):
+                if each.bound is bound and each.is_of(masks):
+                    self._queries.append(self._queries.pop(number))
+                    return each
+        return None
 
     def add(self, query: KeptQuery, most_bytes: int) -> None:
         """Keeps a query, and drops old ones until all together take at most so much."""

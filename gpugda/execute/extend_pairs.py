@@ -14,12 +14,13 @@ from gpugda.execute.extend_lengths import shortest
 from gpugda.execute.launch_size import LaunchSize
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from gpugda.device.buffers import DeviceArray
-    from gpugda.device.extend import ExtensionKernels, StepArrays
+    from gpugda.device.extend import ExtensionKernels
     from gpugda.device.join import Table
     from gpugda.execute.extend_steps import ExtendStep
+    from gpugda.execute.extend_words import StepWords
     from gpugda.execute.gpsm_run import Run
 
 __all__ = ["PairSteps", "prefix_sums"]
@@ -36,7 +37,7 @@ class PairSteps:
         run: Of the query.
         kernels: For pairs.
         steps: What to do.
-        arrays: Of the steps.
+        words: The same on the device.
         counters: ``uint32[2]``, the first one counts rows that were appended.
         totals: ``uint64[kernels.group_count]``.
     """
@@ -46,7 +47,7 @@ class PairSteps:
         run: Run,
         kernels: ExtensionKernels,
         steps: Sequence[ExtendStep],
-        arrays: Mapping[int, StepArrays],
+        words: StepWords,
         counters: DeviceArray,
         totals: DeviceArray,
     ) -> None:
@@ -55,10 +56,9 @@ class PairSteps:
         context = run.graph.context
         self._lists = ListKernels(context) if context.tuning.intersection == "lists" else None
         self._steps = steps
-        self._arrays = arrays
+        self._arrays, self._launches = words.arrays, words.launches
         self._counters = counters
         self._totals = totals
-        self._launches: dict[int, LaunchSize] = {}
 
     # ------------------------------------------------------------------ measuring
     def measured(self, number: int, table: Table, most_rows: int | None = None) -> Pairs:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING
 
+from gpugda.execute.candidates import ExpectedCandidates
 from gpugda.execute.extend_drafts import ExtendKind
 from gpugda.execute.extend_groups import GroupSums
+from gpugda.execute.extend_order import MostGrowth
 from gpugda.execute.extend_parts import Term
+from gpugda.execute.extend_weighed import expected_rows
 from gpugda.execute.gpsm_report import node_text, relationship_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.identifiers import NameTable
+    from gpugda.execute.candidates import CandidateCounts
+    from gpugda.execute.comparisons import Comparison
     from gpugda.execute.embeddings import StrategyReport
     from gpugda.execute.extend_branch_ways import Joined
     from gpugda.execute.extend_groups import RowWeights
@@ -21,29 +30,58 @@ if TYPE_CHECKING:
 
 __all__ = ["describe_groups", "describe_joined", "describe_part"]
 
+_WITH_ROWS = (ExtendKind.NODES, ExtendKind.EXTEND)
+
 
 def describe_joined(
-    report: StrategyReport, graph: DataGraph, bound: BoundQuery, joined: Joined
+    report: StrategyReport,
+    graph: DataGraph,
+    bound: BoundQuery,
+    joined: Joined,
+    comparisons: Sequence[Comparison],
 ) -> None:
-    """One line per step: what was done, and how many rows came of it; then what was multiplied.
+    """One line per step: what was done, how many rows came of it, and how many were expected.
 
-    What branches did comes first.
+    What branches did comes first; what was multiplied last. ``report.candidates`` must be filled.
     """
     for each in joined.branches:
-        describe_joined(report, graph, bound, each.joined)
+        describe_joined(report, graph, bound, each.joined, comparisons)
         roots = ", ".join(node_text(bound, root) for root in each.roots)
         report.steps.append(f"a branch, counted by {roots}")
     steps, windows = joined.steps, joined.windows
     if windows.made_none:
         report.steps.append(f"cycle of {len(steps)} nodes counted: {windows.rows[-1]:,} rows")
         return
-    for number, step in enumerate(steps):
-        rows, chunks = windows.rows[number], windows.windows[number]
-        way = ", pair by pair" if windows.goes_by_pairs(number) else ""
-        line = f"{_what(step, graph, bound)}{way}: {rows:,} rows"
-        report.steps.append(line if chunks <= 1 else f"{line} in {chunks:,} chunks")
+    done = list(zip(steps, windows.rows, windows.windows, windows.by_pairs, strict=True))
+    candidates = ExpectedCandidates([report.candidates[node] for node in range(len(bound.nodes))])
+    # Who keeps what may never be looked at keeps neither the graph nor what lies on the device.
+    types, found = graph.types, weakref.ref(graph)
+
+    def lines() -> Iterator[str]:
+        order = [each.position for each in steps if each.kind in _WITH_ROWS]
+        expected = iter(_expected(found(), bound, order, candidates, comparisons))
+        for step, rows, chunks, by_pairs in done:
+            line = f"{_what(step, types, bound)}{', pair by pair' if by_pairs else ''}"
+            line += f": {rows:,} rows" + (f" in {chunks:,} chunks" if chunks > 1 else "")
+            yield line + (next(expected, "") if step.kind in _WITH_ROWS else "")
+
+    report.steps.add_later(lines)
     if joined.multiplier is not None:
         _describe_product(report, bound, joined.multiplier.product)
+
+
+def _expected(
+    graph: DataGraph | None,
+    bound: BoundQuery,
+    order: Sequence[int],
+    candidates: CandidateCounts,
+    comparisons: Sequence[Comparison],
+) -> Iterator[str]:
+    """As many rows as each step was expected to make, while its graph is there."""
+    if graph is not None:
+        growth = MostGrowth(bound, candidates, graph)
+        for rows in expected_rows(bound, order, candidates.count, growth, comparisons):
+            yield f", expected {rows:,.0f}" if 10 <= rows < 1e12 else f", expected {rows:.2g}"
 
 
 def _describe_product(report: StrategyReport, bound: BoundQuery, product: LeafProduct) -> None:
@@ -75,7 +113,7 @@ def describe_part(report: StrategyReport, graph: DataGraph, bound: BoundQuery, p
         report.steps.append("a part that nothing connects with the others, multiplied with these")
         return
     texts = [
-        ", ".join(relationship_text(graph, bound, bound.relationships[each]) for each in pair)
+        ", ".join(relationship_text(graph.types, bound, bound.relationships[each]) for each in pair)
         for pair in part.pairs
     ]
     if part.is_loose:
@@ -85,14 +123,15 @@ def describe_part(report: StrategyReport, graph: DataGraph, bound: BoundQuery, p
     report.steps.append(f"{what} where these are the same: {'; '.join(texts)}")
 
 
-def _what(step: ExtendStep, graph: DataGraph, bound: BoundQuery) -> str:
-    tests = f" with {len(step.tests)} tests" if step.tests else ""
+def _what(step: ExtendStep, types: NameTable, bound: BoundQuery) -> str:
+    plural = "s" if len(step.tests) > 1 else ""
+    tests = f" with {len(step.tests)} test{plural}" if step.tests else ""
     tests += f" ({', '.join(step.compared)})" if step.compared else ""
     if not step.links:
         is_prune = step.kind is ExtendKind.PRUNE
         return f"prune{tests}" if is_prune else f"{step.kind} {node_text(bound, step.position)}"
     along = ", ".join(
-        [relationship_text(graph, bound, bound.relationships[each]) for each in step.links]
+        [relationship_text(types, bound, bound.relationships[each]) for each in step.links]
     )
     if step.kind is ExtendKind.CLOSE:
         return f"close {along}{tests}"

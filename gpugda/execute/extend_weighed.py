@@ -23,12 +23,14 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.candidates import CandidateCounts
+    from gpugda.execute.comparisons import Comparison
     from gpugda.execute.embeddings import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
 __all__ = [
     "WeighedNodes",
     "choose_weighed",
+    "expected_rows",
     "find_weighable",
     "in_that_time",
     "join_pairs",
@@ -268,6 +270,27 @@ def join_pairs(
     return choice.cost(weighed, counts_last=counts_last)
 
 
+def expected_rows(
+    bound: BoundQuery,
+    order: Sequence[int],
+    node_count: Callable[[int], int],
+    growth: Callable[[int, int], float],
+    comparisons: Sequence[Comparison] = (),
+) -> list[float]:
+    """Rows after each node of the order. Args: as of `choose_weighed`."""
+    choice = _Choice(bound, lambda _a, _b: False, order, node_count, growth)
+    nodes = [each for each in comparisons if each.left.is_node and each.right.is_node]
+    rows, found, reached = 1.0, list[float](), set[int]()
+    for node in order:
+        rows *= choice.rows_per_row(node, reached)
+        reached.add(node)
+        for each in nodes:
+            ends = {each.left.position, each.right.position}
+            rows *= each.selectivity if node in ends and ends <= reached else 1.0
+        found.append(rows)
+    return found
+
+
 class _Choice:
     def __init__(
         self,
@@ -334,6 +357,11 @@ class _Choice:
                 cost += rows * _COST_OF_ROW
             waiting -= ready
         return cost
+
+    def rows_per_row(self, node: int, reached: Set[int]) -> float:
+        """As many rows come of one where this node is added to those."""
+        around = [each for each in self._around[node] if each.other_end(node) in reached]
+        return self._step(node, around)[1]
 
     def _step(self, node: int, around: Sequence[BoundRelationship]) -> tuple[float, float]:
         """Pairs, and rows, per row."""

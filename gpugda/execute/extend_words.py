@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gpugda.execute.candidates import Candidates
     from gpugda.execute.extend_steps import ExtendStep
     from gpugda.execute.gpsm_run import Run
+    from gpugda.execute.launch_size import LaunchSize
 
 __all__ = ["StepWords", "upload_steps"]
 
@@ -46,6 +47,7 @@ class StepWords:
         plain: For the steps without links: the words, and the step's place in them.
         together: What a `SmallJoin` does, and its arrays.
         keys: What comparisons read; None where there are none.
+        launches: How much a launch of a step gets, by its number; learnt by all runs.
         are_many: Had its rows no place where few are joined, from the first steps on?
     """
 
@@ -54,6 +56,7 @@ class StepWords:
     plain: Mapping[int, tuple[DeviceArray, int]]
     together: tuple[tuple[JoinStep, ...], StepArrays]
     keys: DeviceArray | None = None
+    launches: dict[int, LaunchSize] = field(default_factory=dict)
     are_many: bool = False
 
     def uploaded(self) -> list[DeviceArray]:

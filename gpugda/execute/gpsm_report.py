@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.identifiers import NameTable
     from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import StrategyReport
     from gpugda.execute.gpsm_join import JoinWindows
@@ -56,17 +57,16 @@ def _what(step: JoinStep, graph: DataGraph, bound: BoundQuery) -> str:
         return f"{step.kind} {node_text(bound, step.position)}"
     plural = "s" if len(step.tests) > 1 else ""
     tests = f" with {len(step.tests)} test{plural}" if step.tests else ""
-    return (
-        f"{step.kind} {relationship_text(graph, bound, bound.relationships[step.position])}{tests}"
-    )
+    along = relationship_text(graph.types, bound, bound.relationships[step.position])
+    return f"{step.kind} {along}{tests}"
 
 
-def relationship_text(graph: DataGraph, bound: BoundQuery, each: BoundRelationship) -> str:
+def relationship_text(types: NameTable, bound: BoundQuery, each: BoundRelationship) -> str:
     """A query relationship as Cypher writes it."""
-    types = ""
+    kind = ""
     if each.types is not None:
-        types = ":" + "|".join([graph.types.names[number] for number in each.types])
-    inside = f"[{_name(each.name)}{types}]"
+        kind = ":" + "|".join([types.names[number] for number in each.types])
+    inside = f"[{_name(each.name)}{kind}]"
     arrow = f"-{inside}->" if each.directed else f"-{inside}-"
     return f"{node_text(bound, each.source)}{arrow}{node_text(bound, each.target)}"
 

@@ -73,7 +73,7 @@ class Summary:
     snapshot: str = ""
     rows: int = 0
     warnings: tuple[str, ...] = ()
-    steps: tuple[str, ...] = ()
+    steps: Sequence[str] = ()
     freshness: str = ""
     declined: str = ""
     estimates: Mapping[str, float] = field(default_factory=dict)

@@ -134,15 +134,15 @@ def paths_from_a_node(n):
 
 @pytest.mark.timed
 def test_ten_to_the_eleven_rows_in_256_mebibytes(budgets):
-    assert 600 * paths_from_a_node(600) > 10**11
-    with gpugda.connect(complete_source(600), memory_limit="256MiB") as accelerator:
+    # Half of them pass. What is compared is joined: else this was a sum of a few counts.
+    assert 700 * paths_from_a_node(700) // 2 > 10**11
+    text = f"{PATH} WHERE a.id <= d.id RETURN count(DISTINCT d), count(DISTINCT c)"
+    with gpugda.connect(complete_source(700), memory_limit="256MiB") as accelerator:
         accelerator.run("MATCH (a)-->(b) RETURN count(*)", engine="gpu")
         resident = PeakResident()
         started = time.monotonic()
         with pytest.raises(QueryTimeoutError):
-            accelerator.run(
-                f"{PATH} RETURN count(DISTINCT d), count(DISTINCT c)", engine="gpu", timeout=3
-            )
+            accelerator.run(text, engine="gpu", timeout=3)
         assert time.monotonic() - started < 4
         grown = resident.stop()
     assert all(budget.peak <= 256 * MEBIBYTE for budget in budgets)

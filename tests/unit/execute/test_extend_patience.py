@@ -86,6 +86,7 @@ def test_a_thought_that_would_never_pay_is_given_up(asked, monkeypatch):
 
 
 def test_what_takes_longer_than_thinking_is_thought_about_at_once(asked, monkeypatch):
+    force(monkeypatch, NOTHING_AT_ONCE)
     monkeypatch.setattr(extend_counting, "_PATIENCE", -1.0)
     asked.count()
     assert asked.thoughts > 0

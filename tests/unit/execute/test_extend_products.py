@@ -21,13 +21,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpugda
-from gpugda.device.context import DeviceContext, list_devices
+from gpugda.device.context import list_devices
 from gpugda.device.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, UnsupportedQueryError
 from gpugda.execute import extend_join
 from gpugda.execute.embeddings import Masks, StrategyReport
 from gpugda.execute.extend import ExtendStrategy
-from gpugda.execute.extend_products import find_product
 from gpugda.plan.plan import LabelOp, RowTest
 
 pytestmark = [

@@ -47,7 +47,10 @@ HEAVY = {
         "RETURN c, count(*)"
     ),
     "order": "MATCH (a)-->(b)-->(c)-->(d)-->(e) RETURN a, e ORDER BY e.id DESC LIMIT 3",
-    "products": "MATCH (a), (b), (c), (d) RETURN count(DISTINCT a)",
+    "products": (
+        "MATCH (a), (b), (c), (d) WHERE a.id < b.id AND b.id < c.id AND c.id < d.id "
+        "RETURN count(DISTINCT a)"
+    ),
 }
 
 

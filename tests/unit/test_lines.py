@@ -1,0 +1,47 @@
+"""Lines that are made when somebody looks at them."""
+
+import copy
+import pickle
+
+import pytest
+
+from gpugda.lines import Lines
+
+
+def test_lines_come_in_their_order_each_made_once():
+    made = []
+
+    def make():
+        made.append(True)
+        return ["b", "c"]
+
+    lines = Lines(["a"])
+    lines.add_later(make)
+    lines.append("d")
+    assert not made
+    assert list(lines) == ["a", "b", "c", "d"]
+    assert (len(lines), lines[0], lines[-1], lines[1:3]) == (4, "a", "d", ["b", "c"])
+    assert "c" in lines
+    assert len(made) == 1
+
+
+def test_who_compares_copies_or_prints_them_sees_lines():
+    lines = Lines()
+    lines.add_later(lambda: iter(["a"]))
+    assert lines == ["a"]
+    assert lines == ("a",)
+    assert lines != ["b"]
+    assert lines != 7
+    assert repr(lines) == "('a',)"
+    lines.add_later(lambda: iter(["b"]))
+    assert pickle.loads(pickle.dumps(lines)) == copy.deepcopy(lines) == ["a", "b"]
+    with pytest.raises(TypeError):
+        hash(lines)
+
+
+def test_what_fails_is_not_forgotten():
+    lines = Lines(["a"])
+    lines.add_later(lambda: [str(1 // 0)])
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            len(lines)
