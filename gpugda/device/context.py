@@ -98,10 +98,6 @@ class DeviceContext:
                 "survive a fork: start processes by spawn"
             )
 
-    def begin(self) -> None:
-        """Sees to it that what is in the queue is done while nobody waits for it yet."""
-        self.call("beginning", self.queue.flush)
-
     def finish(self) -> None:
         """Waits until everything in the queue is done."""
         self.check()

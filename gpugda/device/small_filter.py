@@ -10,8 +10,6 @@ import numpy as np
 from gpugda.device.program import GRAPH, get_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gpugda.device.buffers import DeviceArray, Workspace
     from gpugda.device.candidate_filter import FilterArrays
     from gpugda.device.context import DeviceContext
@@ -54,7 +52,6 @@ class SmallFilter:
         rounds: int | None,
         most_looks: int,
         most_nodes: int,
-        meanwhile: Callable[[], None] = lambda: None,
     ) -> SmallOutcome | None:
         """The candidates; None where it is more work than was thought.
 
@@ -66,7 +63,6 @@ class SmallFilter:
             rounds: How often they are refined then; None until nothing changes.
             most_looks: It is given up after so many entries.
             most_nodes: So many candidates are listed at most.
-            meanwhile: Called while the device is at work.
         """
         size = rows * arrays.words
         matrix = workspace.allocate(size, np.uint32, "candidates")
@@ -93,8 +89,6 @@ class SmallFilter:
             nodes,
             outcome,
         )
-        workspace.context.begin()
-        meanwhile()
         is_done, is_listed, *counts = workspace.download(outcome).tolist()
         workspace.release(marks, outcome)
         if not is_listed:

@@ -222,7 +222,7 @@ class ExtendStrategy(DeviceStrategy):
         with said_how_much(self._limit, self._graph.graph, bound, masks):
             with run.stage("filter"):
                 counts = counting or grouped is not None
-                query = self._query(run, bound, masks, wanted, counting=counts)
+                query = self._query(run, bound, masks, counting=counts)
             if query.candidates is None:
                 return None
             run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
@@ -394,23 +394,19 @@ class ExtendStrategy(DeviceStrategy):
                 return found
         return None
 
-    def _query(
-        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
-    ) -> KeptQuery:
+    def _query(self, run: Run, bound: BoundQuery, masks: Masks, *, counting: bool) -> KeptQuery:
         """The candidates, from the last run of the same query if its predicates left the same."""
         query = self._kept.find(bound, masks)
         if query is None:
             query = KeptQuery(bound, masks)
             if not leaves_nothing(masks):
-                query.candidates = self._candidates(run, query, wanted, counting=counting)
+                query.candidates = self._candidates(run, query, counting=counting)
             run.workspace.hand_over(*query.arrays())
             free = self._limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
         return query
 
-    def _candidates(
-        self, run: Run, query: KeptQuery, wanted: Wanted, *, counting: bool
-    ) -> Candidates | None:
+    def _candidates(self, run: Run, query: KeptQuery, *, counting: bool) -> Candidates | None:
         graph, masks = self._graph.graph, query.masks
         counted = with_counts(query.bound, masks, graph)
 
@@ -419,9 +415,8 @@ class ExtendStrategy(DeviceStrategy):
             return frozenset() if product is None else product.leaves
 
         explore = pays_exploring(counted, graph, leaves, is_cpu=self._context.is_cpu)
-        meanwhile = partial(self._compiled.begin, query, wanted)
         return filter_for_extension(
-            run, self._small_filter, counted, masks, self._rounds, meanwhile, explore=explore
+            run, self._small_filter, counted, masks, self._rounds, explore=explore
         )
 
 

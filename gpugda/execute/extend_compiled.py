@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.execute.extend_steps import StepCompiler
+from gpugda.execute.extend_steps import compile_extensions
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from gpugda.execute.extend_kept import KeptQuery
     from gpugda.execute.extend_products import LeafProduct
     from gpugda.execute.extend_steps import ExtendStep
-    from gpugda.plan.plan import BoundQuery
 
     Forms = dict[object, tuple[ExtendStep, ...]]
 
@@ -34,11 +33,6 @@ class CompiledSteps:
         self._graph = graph
         self._by_rows = by_rows
         self._shapes: dict[object, Forms] = {}
-
-    def begin(self, query: KeptQuery, wanted: Wanted) -> None:
-        """What compiling takes whatever the candidates are, while the device looks for these."""
-        if not self._forms(query) and wanted not in query.begun:
-            query.begun[wanted] = self._compiler(query.bound, query.masks, wanted)
 
     def steps(
         self,
@@ -73,15 +67,17 @@ class CompiledSteps:
         forms = self._forms(query)
         key = (tuple(order), rows, weighed, tested, wanted, counting, explored)
         if key not in forms:
-            compiler = query.begun.pop(wanted, None)
-            if compiler is None or product is not None:
-                compiler = self._compiler(core, masks, wanted)
-            forms[key] = compiler.steps(
+            forms[key] = compile_extensions(
+                core,
+                self._graph,
                 order,
+                masks,
+                wanted,
                 candidates.rows,
                 counting=counting and product is None,
                 weighed=weighed,
                 explored=explored,
+                by_rows=self._by_rows,
             )
         return forms[key]
 
@@ -91,6 +87,3 @@ class CompiledSteps:
                 self._shapes.clear()
             query.forms = self._shapes.setdefault(query.shape, {})
         return query.forms
-
-    def _compiler(self, bound: BoundQuery, masks: Masks, wanted: Wanted) -> StepCompiler:
-        return StepCompiler(bound, self._graph, masks, wanted, by_rows=self._by_rows)

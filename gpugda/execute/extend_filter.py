@@ -13,8 +13,6 @@ from gpugda.execute.candidates import Candidates
 from gpugda.execute.gpsm_filter import encode_filter, explore_candidates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from gpugda.device.buffers import DeviceArray
     from gpugda.device.candidate_filter import FilterArrays
     from gpugda.device.small_filter import SmallFilter
@@ -45,7 +43,6 @@ def filter_for_extension(
     bound: BoundQuery,
     masks: Masks,
     rounds: int | None,
-    meanwhile: Callable[[], None],
     *,
     explore: bool,
 ) -> Candidates | None:
@@ -57,7 +54,6 @@ def filter_for_extension(
         bound: The query, with cardinalities `with_counts`.
         masks: What predicates leave.
         rounds: How often candidates are refined; None until nothing changes.
-        meanwhile: Called while the device is at work, where that is waited for once.
         explore: Shall neighbourhoods be looked at? Else labels, degrees and predicates decide.
     """
     explores = explore and bool(bound.relationships)
@@ -71,7 +67,6 @@ def filter_for_extension(
             rounds=rounds,
             most_looks=_MOST_LOOKS,
             most_nodes=min(_MOST_LISTED, len(bound.nodes) * arrays.node_count),
-            meanwhile=meanwhile,
         )
         if outcome is not None:
             lists = {} if outcome.nodes is None else _lists(outcome.nodes, outcome.counts)
@@ -81,11 +76,11 @@ def filter_for_extension(
         # Neighbours are more than was thought, so that looking at them does not pay.
         explores = False
     if small is None and explores and _has_few_bits(run, arrays, encoding, rounds):
-        matrix, counts = _explored_bits(run, arrays, encoding, rounds or 0, meanwhile)
+        matrix, counts = _explored_bits(run, arrays, encoding, rounds or 0)
         return _candidates(arrays, encoding, matrix, counts, {}, explored=True)
     if explores:
         return explore_candidates(run, arrays, encoding, rounds)
-    matrix, counts = _checked(run, arrays, len(bound.nodes), meanwhile)
+    matrix, counts = _checked(run, arrays, len(bound.nodes))
     return _candidates(arrays, encoding, matrix, counts, {}, explored=False)
 
 
@@ -114,11 +109,7 @@ def _has_few_bits(run: Run, arrays: FilterArrays, encoding: Encoding, rounds: in
 
 
 def _explored_bits(
-    run: Run,
-    arrays: FilterArrays,
-    encoding: Encoding,
-    rounds: int,
-    meanwhile: Callable[[], None],
+    run: Run, arrays: FilterArrays, encoding: Encoding, rounds: int
 ) -> tuple[DeviceArray, list[int]]:
     """As `explore_candidates`, but it waits only for the counts at the end."""
     run.check_deadline()
@@ -139,32 +130,22 @@ def _explored_bits(
         workspace.copy(read, kept, 0)
         kernels.explore_bits(arrays, everything, 0, deepest, read, kept, None)
     workspace.release(read, marks)
-    return kept, _counted(run, arrays, levels[-1], kept, meanwhile)
+    return kept, _counted(run, arrays, levels[-1], kept)
 
 
-def _checked(
-    run: Run, arrays: FilterArrays, rows: int, meanwhile: Callable[[], None]
-) -> tuple[DeviceArray, list[int]]:
+def _checked(run: Run, arrays: FilterArrays, rows: int) -> tuple[DeviceArray, list[int]]:
     run.check_deadline()
     workspace, kernels = run.workspace, run.kernels.candidate_filter
     matrix = workspace.allocate(rows * arrays.words, np.uint32, "candidates")
     kernels.check_candidates(arrays, Batch(0, rows), None, matrix)
-    return matrix, _counted(run, arrays, rows, matrix, meanwhile)
+    return matrix, _counted(run, arrays, rows, matrix)
 
 
-def _counted(
-    run: Run,
-    arrays: FilterArrays,
-    rows: int,
-    matrix: DeviceArray,
-    meanwhile: Callable[[], None],
-) -> list[int]:
+def _counted(run: Run, arrays: FilterArrays, rows: int, matrix: DeviceArray) -> list[int]:
     workspace = run.workspace
     counts = workspace.allocate(rows, np.uint32, "counts of candidates")
     workspace.fill(counts, 0)
     run.kernels.candidate_filter.count_candidates(arrays, rows, matrix, counts)
-    run.graph.context.begin()
-    meanwhile()
     found: list[int] = workspace.download(counts).tolist()
     workspace.release(counts)
     return found

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpugda.execute.embeddings import Masks, Wanted
     from gpugda.execute.extend_parts import Way
     from gpugda.execute.extend_products import LeafProduct
-    from gpugda.execute.extend_steps import ExtendStep, StepCompiler
+    from gpugda.execute.extend_steps import ExtendStep
     from gpugda.execute.extend_words import StepWords
     from gpugda.plan.plan import BoundQuery
 
@@ -47,7 +47,6 @@ class KeptQuery:
         candidates: None where a query node has none.
         took: Seconds that joining everything took, where no better way was looked for.
         forms: Compiled steps of queries of its shape, by all else that they hang on.
-        begun: By what is wanted, what compiling began with while the device looked for candidates.
         steps: By what is wanted, the leaves that are not joined, and whether rows are only counted.
     """
 
@@ -56,7 +55,6 @@ class KeptQuery:
     candidates: Candidates | None = None
     took: float | None = None
     forms: dict[object, tuple[ExtendStep, ...]] | None = None
-    begun: dict[Wanted, StepCompiler] = field(default_factory=dict)
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
     _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
     _shape: tuple[object, ...] | None = None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpugda.execute.extend_ways import Ways
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["ExtendStep", "StepCompiler"]
+__all__ = ["ExtendStep", "compile_extensions"]
 
 
 class ExtendStep(NamedTuple):
@@ -78,26 +78,54 @@ class ExtendStep(NamedTuple):
         return self.extension.links
 
 
-class StepCompiler:
-    """Compiles the steps of a query; what does not depend on its candidates is done at once.
+@collection_paused()
+def compile_extensions(
+    bound: BoundQuery,
+    graph: DataGraph,
+    order: Sequence[int],
+    masks: Masks,
+    wanted: Wanted,
+    rows: Mapping[int, int],
+    *,
+    counting: bool,
+    weighed: Collection[int] = (),
+    explored: bool = False,
+    by_rows: bool = False,
+) -> tuple[ExtendStep, ...]:
+    """The steps with their columns.
 
     Args:
         bound: The query.
         graph: Decides which tests and relationships need no look.
+        order: Query nodes.
         masks: What predicates leave.
         wanted: What the last table must hold.
+        rows: Row of each query node in the matrix of candidates.
+        counting: Only the number of rows is asked for.
+        weighed: Query nodes that are not in the order, whose ways are counted.
+        explored: Has each candidate what its query relationships ask for?
         by_rows: Is it for a CPU, whose items go row by row where steps allow it?
     """
+    compiler = _Compiler(bound, graph, masks, wanted, rows, by_rows=by_rows)
+    return compiler.steps(order, counting=counting, weighed=weighed, explored=explored)
 
-    @collection_paused()
+
+class _Compiler:
     def __init__(
-        self, bound: BoundQuery, graph: DataGraph, masks: Masks, wanted: Wanted, *, by_rows: bool
+        self,
+        bound: BoundQuery,
+        graph: DataGraph,
+        masks: Masks,
+        wanted: Wanted,
+        rows: Mapping[int, int],
+        *,
+        by_rows: bool,
     ) -> None:
         self._by_rows = by_rows
         self._bound = bound
         self._graph = graph
         self._masks = masks
-        self._rows: Mapping[int, int] = {}
+        self._rows = rows
         self._tests = variable_tests(bound, graph, masks.comparisons)
         self._wanted = {Variable(True, each) for each in wanted.nodes}
         self._wanted |= {Variable(False, each) for each in wanted.relationships}
@@ -111,26 +139,9 @@ class StepCompiler:
         self._ways = StepWays(bound, graph, masks, self._known, by_rows=by_rows)
         self._has_one_type = len(graph.types) <= 1
 
-    @collection_paused()
     def steps(
-        self,
-        order: Sequence[int],
-        rows: Mapping[int, int],
-        *,
-        counting: bool,
-        weighed: Collection[int] = (),
-        explored: bool = False,
+        self, order: Sequence[int], *, counting: bool, weighed: Collection[int], explored: bool
     ) -> tuple[ExtendStep, ...]:
-        """The steps with their columns.
-
-        Args:
-            order: Query nodes.
-            rows: Row of each query node in the matrix of candidates.
-            counting: Only the number of rows is asked for.
-            weighed: Query nodes that are not in the order, whose ways are counted.
-            explored: Has each candidate what its query relationships ask for?
-        """
-        self._rows = rows
         drafts = make_drafts(
             self._bound,
             self._graph,
