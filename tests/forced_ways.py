@@ -10,7 +10,11 @@ from typing import Any
 
 import pytest
 
-NOTHING_AT_ONCE: dict[str, Any] = {"extend_join.ExtendWindows.is_counted_at_once": lambda _: False}
+NOTHING_AT_ONCE: dict[str, Any] = {
+    "extend_join.ExtendWindows.count_all": lambda windows, *, at_once: (
+        None if at_once else setattr(windows, "counted", sum(windows.counts()))
+    )
+}
 NOTHING_TRIED: dict[str, Any] = NOTHING_AT_ONCE | {"gpsm_run.Run.tried": lambda *_: None}
 THOUGHT: dict[str, Any] = NOTHING_TRIED | {"extend_weighed._WORTH_A_THOUGHT": -math.inf}
 LEAVES: dict[str, Any] = NOTHING_TRIED | {"extend_counting._LEAST_GROWTH": 0}

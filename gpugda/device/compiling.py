@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from gpugda.deadline import seconds_left
@@ -10,16 +11,14 @@ from gpugda.errors import QueryTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from concurrent.futures import Future
 
 __all__ = ["Compiling"]
 
 
 class Compiling:
-    """What is compiled now, by a thread of its own. Its users hold the lock of the device."""
+    """What is compiled now, each by a thread that ends with it. Users hold the device's lock."""
 
     def __init__(self) -> None:
-        self._executor: ThreadPoolExecutor | None = None
         self._files: dict[str, Future[Any]] = {}
 
     def result(self, file: str, make: Callable[[], Any], deadline: float | None) -> Any:
@@ -29,18 +28,17 @@ class Compiling:
             QueryTimeoutError: The deadline passed. It is made all the same, for who asks next.
         """
         if file not in self._files:
-            if self._executor is None:
-                self._executor = ThreadPoolExecutor(1, "gpugda compiles")
-            self._files[file] = self._executor.submit(make)
+            self._files[file] = _begun(make, f"gpugda compiles {file}")
+        future = self._files[file]
         try:
-            found = self._files[file].result(seconds_left(deadline))
+            found = future.result(seconds_left(deadline))
         except TimeoutError:
             raise QueryTimeoutError(
                 f"{file} was still compiled for the device when the time limit came, which is "
                 "needed once: ask again, or give it more time"
             ) from None
         except BaseException:
-            if self._files[file].done():
+            if future.done():
                 del self._files[file]  # who asks next tries again
             raise
         del self._files[file]
@@ -48,7 +46,19 @@ class Compiling:
 
     def close(self) -> None:
         """Waits for what is compiled."""
-        if self._executor is not None:
-            self._executor.shutdown(cancel_futures=True)
-        self._executor = None
+        for future in self._files.values():
+            future.exception()
         self._files.clear()
+
+
+def _begun(make: Callable[[], Any], name: str) -> Future[Any]:
+    future: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(make())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=work, name=name).start()
+    return future

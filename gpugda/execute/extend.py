@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +16,7 @@ from gpugda.device.row_groups import GroupKernels
 from gpugda.device.small_filter import SmallFilter
 from gpugda.execute.candidate_estimates import leaves_nothing, pays_exploring, with_counts
 from gpugda.execute.device_strategy import DeviceStrategy, add_up
-from gpugda.execute.embeddings import StrategyReport, Wanted, WantedGroups
+from gpugda.execute.embeddings import Embeddings, StrategyReport, Wanted, WantedGroups
 from gpugda.execute.extend_branch_ways import BranchWays, Joined
 from gpugda.execute.extend_compiled import CompiledSteps
 from gpugda.execute.extend_counting import best_way
@@ -28,26 +28,24 @@ from gpugda.execute.extend_kept import KeptQueries, KeptQuery
 from gpugda.execute.extend_memory import check_room, least_bytes, said_how_much
 from gpugda.execute.extend_multiply import LeafMultiplier, has_room
 from gpugda.execute.extend_parts import Product, Sum
+from gpugda.execute.extend_prepared import Goal, PreparedCore, weighed_rows
 from gpugda.execute.extend_products import LeafProduct
 from gpugda.execute.extend_ranks import CandidateRanks
-from gpugda.execute.extend_report import describe_groups, describe_joined, describe_part
+from gpugda.execute.extend_report import describe_part
 from gpugda.execute.extend_words import upload_steps
 from gpugda.execute.gpsm_report import describe_candidates
 from gpugda.execute.node_counts import TupleCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator
 
     from gpugda.device.buffers import DeviceArray, Workspace
     from gpugda.device.device_graph import DeviceGraph
-    from gpugda.device.join import Table
     from gpugda.execute.candidates import Candidates
-    from gpugda.execute.comparisons import Comparison
-    from gpugda.execute.embeddings import Embeddings, Masks
+    from gpugda.execute.embeddings import Masks
     from gpugda.execute.extend_parts import Part, Way
     from gpugda.execute.extend_products import Branch
     from gpugda.execute.gpsm_run import Run
-    from gpugda.execute.gpsm_steps import Variable
     from gpugda.plan.plan import BoundQuery, Plan
 
 __all__ = ["ExtendStrategy"]
@@ -121,13 +119,15 @@ class ExtendStrategy(DeviceStrategy):
     ) -> Generator[Embeddings]:
         columns = Wanted(frozenset(wanted.nodes), frozenset())
         in_parts = in_parts and not wanted.streamed
-        goal = _Goal(grouped=wanted, in_parts=in_parts, known=known)
+        goal = Goal(grouped=wanted, in_parts=in_parts, known=known)
         with self._run(report, deadline) as run:
             with run.locked():
                 ready = self._ready(run, bound, masks, columns, goal)
+            if isinstance(ready, PreparedCore):
+                yield from self._groups_of_rows(run, ready, wanted)
+            elif isinstance(ready, Embeddings):
+                yield ready
             if not isinstance(ready, (Product, Sum)):
-                if ready is not None:
-                    yield from self._groups_of_rows(run, ready, wanted)
                 return
         found = self._in_parts(bound, report, deadline).groups(ready, wanted.nodes)
         if found is None:
@@ -137,13 +137,13 @@ class ExtendStrategy(DeviceStrategy):
             yield found if wanted.counted else replace(found, weights=None)
 
     def _groups_of_rows(
-        self, run: Run, prepared: _Prepared, wanted: WantedGroups
+        self, run: Run, prepared: PreparedCore, wanted: WantedGroups
     ) -> Generator[Embeddings]:
         if isinstance(prepared.grouped, GroupSums):
             yield self._summed(run, prepared, prepared.grouped)
             return
         rows = prepared.grouped
-        made = self._chunks(run, prepared) if rows is None else _weighed(run, prepared, rows)
+        made = self._chunks(run, prepared) if rows is None else weighed_rows(run, prepared, rows)
         with closing(made) as chunks:
             if wanted.streamed:
                 yield from chunks
@@ -154,7 +154,7 @@ class ExtendStrategy(DeviceStrategy):
                     tuples.add(chunk)
         yield tuples.found()
 
-    def _summed(self, run: Run, prepared: _Prepared, sums: GroupSums) -> Embeddings:
+    def _summed(self, run: Run, prepared: PreparedCore, sums: GroupSums) -> Embeddings:
         tables = prepared.joined.cores()
         try:
             while True:
@@ -181,11 +181,12 @@ class ExtendStrategy(DeviceStrategy):
         in_parts: bool = True,
     ) -> int:
         nothing = Wanted(frozenset(), frozenset())
-        goal = _Goal(counting=True, in_parts=in_parts, known=known)
+        goal = Goal(counting=True, in_parts=in_parts, known=known)
         with self._run(report, deadline) as run:
             with run.locked():
                 ready = self._ready(run, bound, masks, nothing, goal)
             if not isinstance(ready, (Product, Sum)):
+                assert not isinstance(ready, Embeddings)
                 return 0 if ready is None else add_up(run, ready)
         found = self._in_parts(bound, report, deadline).count(ready)
         if found is None:
@@ -209,20 +210,18 @@ class ExtendStrategy(DeviceStrategy):
 
     def _prepare(
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
-    ) -> _Prepared | None:
-        ready = self._ready(run, bound, masks, wanted, _Goal(counting=counting))
-        assert not isinstance(ready, (Product, Sum))
+    ) -> PreparedCore | None:
+        ready = self._ready(run, bound, masks, wanted, Goal(counting=counting))
+        assert not isinstance(ready, (Product, Sum, Embeddings))
         return ready
 
     def _ready(
-        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, goal: _Goal
-    ) -> _Prepared | Product | Sum | None:
-        """Everything before the join, or what is to be counted instead."""
-        counting, grouped = goal.counting, goal.grouped
+        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, goal: Goal
+    ) -> PreparedCore | Product | Sum | Embeddings | None:
+        """Everything before the join, what is to be counted instead, or the groups already."""
         with said_how_much(self._limit, self._graph.graph, bound, masks):
             with run.stage("filter"):
-                counts = counting or grouped is not None
-                query = self._query(run, bound, masks, counting=counts)
+                query = self._query(run, bound, masks, counting=goal.counts)
             if query.candidates is None:
                 return None
             run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
@@ -230,30 +229,27 @@ class ExtendStrategy(DeviceStrategy):
             if query.candidates.explored:
                 run.report.steps.append("candidates with fitting neighbours")
             candidates, ranks = query.candidates, CandidateRanks(run, query.candidates)
-            found, joined = None, None
+            done: Joined | Embeddings | None = None
 
-            def is_counted(seconds: float | None) -> bool:
-                nonlocal joined
-                if not counting:
-                    return False
-                if joined is None:
-                    joined = self._tried(run, query, candidates, ranks, wanted, seconds)
-                return joined is not None
+            def is_done(seconds: float | None) -> bool:
+                nonlocal done
+                done = self._tried(run, query, candidates, ranks, goal, seconds)
+                return done is not None
 
-            if counting or grouped is not None:
-                found = self._way(run, query, candidates, wanted.nodes, is_counted, goal)
-            if isinstance(found, (Product, Sum)):
-                return found
-            if joined is None:
-                joined = self._joined(
-                    run, query, candidates, ranks, found, wanted, counting=counting
-                )
-            rows = None
-            if grouped is not None:
-                with run.stage("join"):
-                    rows = self._grouped(run, grouped, candidates, ranks, joined)
+            way = None
+            if goal.counts:
+                way = self._way(run, query, candidates, wanted.nodes, is_done, goal)
+            if isinstance(way, (Product, Sum)):
+                return way
+            if isinstance(done, Embeddings):
+                return done
+            joined = done or self._joined(
+                run, query, candidates, ranks, way, wanted, counting=goal.counting
+            )
+            with run.stage("join"):
+                rows = self._grouped(run, goal.grouped, candidates, ranks, joined)
         check_room(run.workspace, joined.steps)
-        return _Prepared(bound, masks.comparisons, joined, rows)
+        return PreparedCore(bound, masks.comparisons, joined, rows)
 
     def _tried(
         self,
@@ -261,27 +257,43 @@ class ExtendStrategy(DeviceStrategy):
         query: KeptQuery,
         candidates: Candidates,
         ranks: CandidateRanks,
-        wanted: Wanted,
+        goal: Goal,
         seconds: float | None,
-    ) -> Joined | None:
-        """What counted by joining everything in so many seconds, or at once, if it could."""
+    ) -> Joined | Embeddings | None:
+        """What comes of joining everything in so many seconds, or at once, if it can be done.
 
-        def count(run: Run) -> Joined:
-            joined = self._joined(run, query, candidates, ranks, None, wanted, counting=True)
-            check_room(run.workspace, joined.steps)
-            with run.stage("join"):
-                if seconds is None:
-                    joined.windows.is_counted_at_once()
-                else:
-                    joined.windows.count_all()
-            return joined
-
-        started = time.perf_counter()
-        joined = count(run) if seconds is None else run.tried(seconds, count)
-        if joined is None or joined.windows.counted is None:
+        Either a join that has counted, or all groups. Groups are not made at once.
+        """
+        wanted = goal.grouped
+        nodes = frozenset[int]() if wanted is None else frozenset(wanted.nodes)
+        columns, counting = Wanted(nodes, frozenset()), wanted is None
+        if wanted is not None and (wanted.streamed or seconds is None):
             return None
-        query.took = time.perf_counter() - started
-        return joined
+        report = StrategyReport(run.report.timings, candidates=run.report.candidates)
+
+        def work(run: Run) -> Joined | Embeddings | None:
+            run = replace(run, report=report)
+            found: Joined | Embeddings | None
+            joined = self._joined(run, query, candidates, ranks, None, columns, counting=counting)
+            if seconds is not None:
+                check_room(run.workspace, joined.steps)
+            started = time.perf_counter()
+            if wanted is None:
+                with run.stage("join"):
+                    joined.windows.count_all(at_once=seconds is None)
+                found = None if joined.windows.counted is None else joined
+            else:
+                rows = self._grouped(run, wanted, candidates, ranks, joined)
+                core = PreparedCore(query.bound, query.masks.comparisons, joined, rows)
+                (found,) = self._groups_of_rows(run, core, wanted)
+            if found is not None:
+                query.took = time.perf_counter() - started
+            return found
+
+        found = work(run) if seconds is None else run.tried(seconds, work)
+        if isinstance(found, Embeddings):
+            run.report.steps.add_later(lambda: report.steps)
+        return found
 
     def _joined(
         self,
@@ -346,12 +358,14 @@ class ExtendStrategy(DeviceStrategy):
     def _grouped(
         self,
         run: Run,
-        wanted: WantedGroups,
+        wanted: WantedGroups | None,
         candidates: Candidates,
         ranks: CandidateRanks,
         joined: Joined,
     ) -> GroupSums | RowWeights | None:
         """What groups or weighs rows; None where they come as they are."""
+        if wanted is None:
+            return None
         least, variables = least_bytes(joined.steps), joined.steps[-1].variables
         arrays = joined.arrays
         if not wanted.streamed and sums_fit(run, wanted, candidates, least):
@@ -366,8 +380,8 @@ class ExtendStrategy(DeviceStrategy):
         query: KeptQuery,
         candidates: Candidates,
         grouped: frozenset[int],
-        is_counted: Callable[[float | None], bool],
-        goal: _Goal,
+        is_done: Callable[[float | None], bool],
+        goal: Goal,
     ) -> Way:
         """What is multiplied, or added up, instead of joined."""
         for pairs in (True, False):
@@ -380,7 +394,7 @@ class ExtendStrategy(DeviceStrategy):
                 grouped,
                 pairs=pairs,
                 is_cpu=self._context.is_cpu,
-                is_done=is_counted,
+                is_done=is_done,
                 took=query.took,
                 order=query.order,
                 check=run.check_deadline,
@@ -418,59 +432,3 @@ class ExtendStrategy(DeviceStrategy):
         return filter_for_extension(
             run, self._small_filter, counted, masks, self._rounds, explore=explore
         )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Goal:
-    """What is made of rows.
-
-    Args:
-        counting: Are they only counted?
-        grouped: By what they are grouped.
-        in_parts: May numbers be made of those of parts?
-        known: The part that this is.
-    """
-
-    counting: bool = False
-    grouped: WantedGroups | None = None
-    in_parts: bool = False
-    known: Part | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Prepared:
-    bound: BoundQuery
-    comparisons: tuple[Comparison, ...]
-    joined: Joined
-    grouped: GroupSums | RowWeights | None
-
-    @property
-    def variables(self) -> Sequence[Variable]:
-        return self.joined.steps[-1].variables
-
-    def tables(self, enough: int | None = None) -> Iterator[Table | None]:
-        return self.joined.tables(enough)
-
-    def counts(self) -> Iterator[int]:
-        return self.joined.counts()
-
-    def describe(self, run: Run) -> None:
-        comparisons = self.comparisons
-        describe_joined(run.report, run.graph.graph, self.bound, self.joined, comparisons)
-        if self.grouped is not None:
-            describe_groups(run.report, self.bound, self.grouped)
-
-
-def _weighed(run: Run, prepared: _Prepared, rows: RowWeights) -> Generator[Embeddings]:
-    tables = prepared.joined.tables()
-    try:
-        while True:
-            with run.locked(), run.stage("join"):
-                try:
-                    table = next(tables)
-                except StopIteration:
-                    break
-                chunks = [] if table is None else list(rows.weighed(table))
-            yield from chunks
-    finally:
-        prepared.describe(run)

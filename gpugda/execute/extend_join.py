@@ -114,19 +114,17 @@ class ExtendWindows:
             self._grown = [first_window(enough, _FIRST_WINDOW)] * len(self._steps)
         yield from self._extend_all()
 
-    def is_counted_at_once(self) -> bool:
-        """Can all be counted without waiting? Then it was."""
+    def count_all(self, *, at_once: bool) -> None:
+        """Counts before it is asked how many there are; at once: if that needs no waiting."""
+        if not at_once:
+            self.counted = sum(self.counts())
+            return
         self._expect_many()
         joined = self._join_at_once(only_counts=True)
         if joined is not None and len(joined.rows) == len(self._steps):
             self.counted = sum(self._count_rest(joined))
         elif joined is not None:
             self._run.workspace.release(joined.values)
-        return self.counted is not None
-
-    def count_all(self) -> None:
-        """Counts before it is asked how many there are."""
-        self.counted = sum(self.counts())
 
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; rows of the last step are not made."""

@@ -61,8 +61,9 @@ def describe_joined(
         order = [each.position for each in steps if each.kind in _WITH_ROWS]
         expected = iter(_expected(found(), bound, order, candidates, comparisons))
         for step, rows, chunks, by_pairs in done:
-            line = f"{_what(step, types, bound)}{', pair by pair' if by_pairs else ''}"
-            line += f": {rows:,} rows" + (f" in {chunks:,} chunks" if chunks > 1 else "")
+            way = ", pair by pair" if by_pairs and step.kind is ExtendKind.EXTEND else ""
+            line = f"{_what(step, types, bound)}{way}: {rows:,} row{'' if rows == 1 else 's'}"
+            line += f" in {chunks:,} chunks" if chunks > 1 else ""
             yield line + (next(expected, "") if step.kind in _WITH_ROWS else "")
 
     report.steps.add_later(lines)

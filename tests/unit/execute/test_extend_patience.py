@@ -2,10 +2,12 @@
 
 import math
 import time
+from collections import Counter
 
 import pytest
 from bound_queries import NO_MASKS, all_embeddings
 from branched_queries import a_graph, path, plan_of
+from counted_groups import expected_groups
 from forced_ways import NOTHING_AT_ONCE, force
 
 from gpugda.device.buffers import MemoryBudget, Workspace
@@ -13,7 +15,7 @@ from gpugda.device.context import list_devices
 from gpugda.device.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.execute import extend_counting, extend_kept
-from gpugda.execute.embeddings import StrategyReport
+from gpugda.execute.embeddings import StrategyReport, WantedGroups
 from gpugda.execute.extend import ExtendStrategy
 from gpugda.execute.extend_products import find_product
 from gpugda.execute.gpsm_run import Run
@@ -31,8 +33,8 @@ class Asked:
 
     def __init__(self, context, monkeypatch):
         self.thoughts = 0
-        self._graph = a_graph(1, relationships=16, types="R")
-        self._strategy = ExtendStrategy(DeviceGraph(context, self._graph))
+        self.graph = a_graph(1, relationships=16, types="R")
+        self.strategy = ExtendStrategy(DeviceGraph(context, self.graph))
         monkeypatch.setattr(extend_counting, "find_product", self._find)
         monkeypatch.setattr("gpugda.execute.extend_weighed._WORTH_A_THOUGHT", -math.inf)
 
@@ -40,10 +42,25 @@ class Asked:
         self.thoughts += 1
         return find_product(*given, **more)
 
+    def groups(self, *, counted):
+        wanted, report = WantedGroups((0,), counted=counted, streamed=False), StrategyReport()
+        chunks = list(self.strategy.groups(PATHS, NO_MASKS, wanted, report))
+        assert any(each.startswith("extend by") for each in report.steps)
+        assert any(each.startswith("rows ") for each in report.steps)
+        assert all((chunk.weights is not None) == counted for chunk in chunks)
+        found = Counter()
+        for chunk in chunks:
+            weights = chunk.weights.tolist() if counted else [1] * chunk.row_count
+            for node, weight in zip(chunk.nodes[0].tolist(), weights, strict=True):
+                found[(node,)] += weight
+        expected = expected_groups(self.graph, PATHS, (0,))
+        assert found == (expected if counted else Counter(set(expected)))
+        return found
+
     def count(self, deadline=None):
         report = StrategyReport()
-        counted = self._strategy.count(PATHS, NO_MASKS, report, deadline)
-        assert counted == all_embeddings(self._graph, PATHS).total() > 0
+        counted = self.strategy.count(PATHS, NO_MASKS, report, deadline)
+        assert counted == all_embeddings(self.graph, PATHS).total() > 0
         return report
 
 
@@ -97,6 +114,32 @@ def test_a_try_ends_with_the_query(asked, monkeypatch):
     monkeypatch.setattr(extend_counting, "_PATIENCE", 60.0)
     with pytest.raises(QueryTimeoutError):
         asked.count(deadline=time.monotonic() - 1)
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["counted", "distinct"])
+def test_groups_are_made_before_a_thought_too(context, monkeypatch, counted):
+    monkeypatch.setattr(extend_counting, "_PATIENCE", 60.0)
+    monkeypatch.setattr(extend_kept, "_LONG", 0.0)
+    monkeypatch.setattr(extend_counting, "_THOUGHT", math.inf)
+    asked = Asked(context, monkeypatch)
+    expected = asked.groups(counted=counted)
+    assert asked.thoughts == 0
+    assert asked.groups(counted=counted) == expected
+    assert asked.thoughts > 0
+    monkeypatch.setattr(extend_counting, "_PATIENCE", -1.0)
+    other = Asked(context, monkeypatch)
+    assert other.groups(counted=counted) == expected
+    assert other.thoughts > 0
+
+
+def test_groups_that_are_streamed_are_not_waited_for(context, monkeypatch):
+    monkeypatch.setattr(extend_counting, "_PATIENCE", 60.0)
+    asked = Asked(context, monkeypatch)
+    wanted = WantedGroups((0,), counted=False, streamed=True)
+    chunks = asked.strategy.groups(PATHS, NO_MASKS, wanted, StrategyReport())
+    found = {node for chunk in chunks for node in chunk.nodes[0].tolist()}
+    assert found == {node for (node,) in expected_groups(asked.graph, PATHS, (0,))}
+    assert asked.thoughts > 0
 
 
 # ------------------------------------------------------------------ what is tried

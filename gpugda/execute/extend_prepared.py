@@ -1,0 +1,98 @@
+"""A join that is ready to begin, and what is wanted of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpugda.execute.extend_report import describe_groups, describe_joined
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+
+    from gpugda.device.join import Table
+    from gpugda.execute.comparisons import Comparison
+    from gpugda.execute.embeddings import Embeddings, WantedGroups
+    from gpugda.execute.extend_branch_ways import Joined
+    from gpugda.execute.extend_groups import GroupSums, RowWeights
+    from gpugda.execute.extend_parts import Part
+    from gpugda.execute.gpsm_run import Run
+    from gpugda.execute.gpsm_steps import Variable
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["Goal", "PreparedCore", "weighed_rows"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Goal:
+    """What is made of rows.
+
+    Args:
+        counting: Are they only counted?
+        grouped: By what they are grouped.
+        in_parts: May numbers be made of those of parts?
+        known: The part that this is.
+    """
+
+    counting: bool = False
+    grouped: WantedGroups | None = None
+    in_parts: bool = False
+    known: Part | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Is it asked how many rows there are, of all or of groups, or which groups?"""
+        return self.counting or self.grouped is not None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PreparedCore:
+    """What is done, and what comes of its rows.
+
+    Args:
+        bound: The query.
+        comparisons: Its conditions between two variables.
+        joined: Makes the rows.
+        grouped: What adds them up, or weighs them; None where they come as they are.
+    """
+
+    bound: BoundQuery
+    comparisons: tuple[Comparison, ...]
+    joined: Joined
+    grouped: GroupSums | RowWeights | None
+
+    @property
+    def variables(self) -> Sequence[Variable]:
+        """What the columns of its rows hold."""
+        return self.joined.steps[-1].variables
+
+    def tables(self, enough: int | None = None) -> Iterator[Table | None]:
+        """As `Joined.tables`."""
+        return self.joined.tables(enough)
+
+    def counts(self) -> Iterator[int]:
+        """As `Joined.counts`."""
+        return self.joined.counts()
+
+    def describe(self, run: Run) -> None:
+        """Says in the run's report what was done."""
+        comparisons = self.comparisons
+        describe_joined(run.report, run.graph.graph, self.bound, self.joined, comparisons)
+        if self.grouped is not None:
+            describe_groups(run.report, self.bound, self.grouped)
+
+
+def weighed_rows(run: Run, prepared: PreparedCore, rows: RowWeights) -> Generator[Embeddings]:
+    """The rows of a core with the products of what hangs on them."""
+    tables = prepared.joined.tables()
+    try:
+        while True:
+            with run.locked(), run.stage("join"):
+                try:
+                    table = next(tables)
+                except StopIteration:
+                    break
+                chunks = [] if table is None else list(rows.weighed(table))
+            yield from chunks
+    finally:
+        prepared.describe(run)
