@@ -27,7 +27,7 @@ def sparse(sizes, weights, joined, dtype=np.uint64):
         rows, columns = np.nonzero(matrix)
         times = matrix[rows, columns]
         pattern.step(x, y, np.repeat(rows, times), np.repeat(columns, times))
-    return pattern.count(time.monotonic() + 60)
+    return pattern.count(time.process_time() + 60)
 
 
 @settings(max_examples=200)
@@ -67,4 +67,4 @@ def test_after_the_deadline_it_ends():
     pattern = Pattern()
     pattern.variable("a", np.ones(1))
     with pytest.raises(TooLongError):
-        pattern.count(time.monotonic() - 1)
+        pattern.count(time.process_time() - 1)
