@@ -28,6 +28,7 @@ sys.path.insert(0, str(HERE.parent))
 import pytest  # noqa: E402 - also run by hand, where the tests' folder is not on the path yet
 from benchmarks.peer_engines import Answer, Child  # noqa: E402
 from benchmarks.peer_graphs import GRAPHS  # noqa: E402
+from benchmarks.peer_oracle import oracle_count  # noqa: E402
 from benchmarks.peer_queries import Motif, motifs, star_count  # noqa: E402
 
 BUILD = HERE.parents[1] / "build"
@@ -147,12 +148,19 @@ def measure(graph: str, motif: Motif, children: list[Child], judge: Child, limit
     opinions = dict(row.figures)
     if (known := star_count(motif, children[0].graph)) is not None:
         opinions["formula"] = Figures(counts={known})
-    if sum(bool(each.counts) for each in opinions.values()) == 1:
+    if alone(opinions) and (known := oracle_count(motif, children[0].graph)) is not None:
+        opinions["oracle"] = Figures(counts={known})
+    if alone(opinions):
         opinions[judge.name] = Figures()
         opinions[judge.name].add(judge.ask(motif, limit))
         judge.stop()
     settle(row, opinions)
     return row
+
+
+def alone(opinions: dict[str, Figures]) -> bool:
+    """Whether just one has counted, and nobody confirms it."""
+    return sum(bool(each.counts) for each in opinions.values()) == 1
 
 
 def settle(row: Row, opinions: dict[str, Figures]) -> None:
