@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import tempfile
 import threading
 import time
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -137,7 +139,11 @@ class DuckDB:
         import duckdb
 
         self._interrupted = duckdb.InterruptException
-        self._connection = duckdb.connect(config={"memory_limit": f"{PEER_MEMORY}B"})
+        # Else what it spills stays in the working directory, once a child had to be killed.
+        spilled = str(Path(tempfile.gettempdir(), "gpugda-duckdb"))
+        self._connection = duckdb.connect(
+            config={"memory_limit": f"{PEER_MEMORY}B", "temp_directory": spilled}
+        )
         nodes, relationships = node_table(graph), relationship_table(graph)
         self._create("nodes", nodes)
         self._create("relationships", relationships)
