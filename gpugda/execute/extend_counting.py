@@ -39,9 +39,11 @@ __all__ = ["best_way"]
 
 _LEAST_GROWTH = 32
 """Making the rows of a cyclic core takes as much as counting so many times as many."""
-_PATIENCE = 0.012
-"""Seconds: so long everything is joined before a better way is looked for. That takes as long or
-longer, estimates are easily a thousand times what there is, and a query may never come again."""
+_PATIENCE = 12e-6
+_MOST_PATIENCE = 0.012
+"""Seconds, for each relationship to the third, and in all: so long everything is joined before a
+better way is looked for. That takes about as long, estimates are easily a thousand times what there
+is, and a query may never come again."""
 _THOUGHT = 4
 """When it does come again, thinking may take so many times as long as joining took."""
 _LEAST_GAIN = 0.25
@@ -99,12 +101,16 @@ def best_way(
     # Nothing is estimated before what is small, as most queries are, was counted.
     if took is None and worth_weighing(bound, candidates) and is_done(None):
         return None
-    if took is None and counting.is_worth_a_thought() and is_done(_PATIENCE):
+    if took is None and counting.is_worth_a_thought() and is_done(_first_patience(bound)):
         return None
     try:
         return counting.best_way(grouped, pairs=pairs)[0]
     except _TooLongThoughtError:
         return None
+
+
+def _first_patience(bound: BoundQuery) -> float:
+    return min(_PATIENCE * len(bound.relationships) ** 3, _MOST_PATIENCE)
 
 
 class _TooLongThoughtError(Exception):

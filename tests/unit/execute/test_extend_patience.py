@@ -70,7 +70,7 @@ def asked(context, monkeypatch):
 
 
 def test_what_is_counted_at_once_is_never_thought_about(asked, monkeypatch):
-    monkeypatch.setattr(extend_counting, "_PATIENCE", 60.0)
+    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
     monkeypatch.setattr(extend_kept, "_LONG", 60.0)
     for _ in range(3):
         asked.count()
@@ -80,7 +80,7 @@ def test_what_is_counted_at_once_is_never_thought_about(asked, monkeypatch):
 def test_what_takes_longer_is_thought_about_when_it_comes_again(asked, monkeypatch):
     force(monkeypatch, NOTHING_AT_ONCE)
     monkeypatch.setattr("gpugda.execute.extend_small._MOST_LOOKS", {True: 1, False: 1})
-    monkeypatch.setattr(extend_counting, "_PATIENCE", 60.0)
+    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
     monkeypatch.setattr(extend_kept, "_LONG", 0.0)
     monkeypatch.setattr(extend_counting, "_THOUGHT", math.inf)
     first = asked.count()
@@ -94,7 +94,7 @@ def test_what_takes_longer_is_thought_about_when_it_comes_again(asked, monkeypat
 
 
 def test_a_thought_that_would_never_pay_is_given_up(asked, monkeypatch):
-    monkeypatch.setattr(extend_counting, "_PATIENCE", 60.0)
+    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
     monkeypatch.setattr(extend_kept, "_LONG", 0.0)
     monkeypatch.setattr(extend_counting, "_THOUGHT", 0.0)
     steps = [asked.count().steps for _ in range(3)]
@@ -104,21 +104,27 @@ def test_a_thought_that_would_never_pay_is_given_up(asked, monkeypatch):
 
 def test_what_takes_longer_than_thinking_is_thought_about_at_once(asked, monkeypatch):
     force(monkeypatch, NOTHING_AT_ONCE)
-    monkeypatch.setattr(extend_counting, "_PATIENCE", -1.0)
+    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: -1.0)
     asked.count()
     assert asked.thoughts > 0
 
 
+def test_small_queries_are_tried_for_less_time_than_large_ones():
+    sizes = [plan_of(path(*range(size + 1), kind=0)).bound for size in (2, 5, 10, 20)]
+    times = [extend_counting._first_patience(each) for each in sizes]
+    assert 0 < times[0] < times[1] < times[2] == times[3] == extend_counting._MOST_PATIENCE
+
+
 def test_a_try_ends_with_the_query(asked, monkeypatch):
     force(monkeypatch, NOTHING_AT_ONCE)
-    monkeypatch.setattr(extend_counting, "_PATIENCE", 60.0)
+    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
     with pytest.raises(QueryTimeoutError):
         asked.count(deadline=time.monotonic() - 1)
 
 
 @pytest.mark.parametrize("counted", [True, False], ids=["counted", "distinct"])
 def test_groups_are_made_before_a_thought_too(context, monkeypatch, counted):
-    monkeypatch.setattr(extend_counting, "_PATIENCE", 60.0)
+    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
     monkeypatch.setattr(extend_kept, "_LONG", 0.0)
     monkeypatch.setattr(extend_counting, "_THOUGHT", math.inf)
     asked = Asked(context, monkeypatch)
@@ -126,14 +132,14 @@ def test_groups_are_made_before_a_thought_too(context, monkeypatch, counted):
     assert asked.thoughts == 0
     assert asked.groups(counted=counted) == expected
     assert asked.thoughts > 0
-    monkeypatch.setattr(extend_counting, "_PATIENCE", -1.0)
+    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: -1.0)
     other = Asked(context, monkeypatch)
     assert other.groups(counted=counted) == expected
     assert other.thoughts > 0
 
 
 def test_groups_that_are_streamed_are_not_waited_for(context, monkeypatch):
-    monkeypatch.setattr(extend_counting, "_PATIENCE", 60.0)
+    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
     asked = Asked(context, monkeypatch)
     wanted = WantedGroups((0,), counted=False, streamed=True)
     chunks = asked.strategy.groups(PATHS, NO_MASKS, wanted, StrategyReport())
