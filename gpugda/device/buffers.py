@@ -306,12 +306,19 @@ class Workspace:
 
     @contextmanager
     def given_up(self, *errors: type[BaseException]) -> Iterator[None]:
-        """Where one of these errors is raised, what was allocated meanwhile can be used again."""
+        """Where one of these errors is raised, what was allocated meanwhile can be used again.
+
+        Who still holds such an array has one without memory then.
+        """
         before = frozenset(self._live)
         try:
             yield
         except errors:
-            self.release(*[array for key, array in self._live.items() if key not in before])
+            given_up = [array for key, array in self._live.items() if key not in before]
+            self.context.finish()  # some of them may be freed next
+            self.release(*given_up)
+            for array in given_up:
+                array.buffer = None
             raise
 
     def trim(self) -> None:

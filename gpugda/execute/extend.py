@@ -233,7 +233,7 @@ class ExtendStrategy(DeviceStrategy):
 
             def is_done(seconds: float | None) -> bool:
                 nonlocal done
-                done = self._tried(run, query, candidates, ranks, goal, seconds)
+                done = self._tried(run, query, candidates, goal, seconds)
                 return done is not None
 
             way = None
@@ -256,7 +256,6 @@ class ExtendStrategy(DeviceStrategy):
         run: Run,
         query: KeptQuery,
         candidates: Candidates,
-        ranks: CandidateRanks,
         goal: Goal,
         seconds: float | None,
     ) -> Joined | Embeddings | None:
@@ -273,6 +272,8 @@ class ExtendStrategy(DeviceStrategy):
 
         def work(run: Run) -> Joined | Embeddings | None:
             run = replace(run, report=report)
+            # Its own, for what is allocated here is released where this is given up.
+            ranks = CandidateRanks(run, candidates)
             found: Joined | Embeddings | None
             joined = self._joined(run, query, candidates, ranks, None, columns, counting=counting)
             if seconds is not None:

@@ -3,12 +3,17 @@
 import math
 import time
 from collections import Counter
+from dataclasses import replace
+from random import Random
 
+import numpy as np
 import pytest
 from bound_queries import NO_MASKS, all_embeddings
-from branched_queries import a_graph, path, plan_of
-from counted_groups import expected_groups
+from branched_queries import a_graph, branched_queries, path, plan_of
+from counted_groups import expected_groups, groups
 from forced_ways import NOTHING_AT_ONCE, force
+from hypothesis import event, given
+from hypothesis import strategies as st
 
 from gpugda.device.buffers import MemoryBudget, Workspace
 from gpugda.device.context import list_devices
@@ -17,6 +22,7 @@ from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.execute import extend_counting, extend_kept
 from gpugda.execute.embeddings import StrategyReport, WantedGroups
 from gpugda.execute.extend import ExtendStrategy
+from gpugda.execute.extend_groups import GroupSums
 from gpugda.execute.extend_products import find_product
 from gpugda.execute.gpsm_run import Run
 
@@ -136,6 +142,72 @@ def test_groups_are_made_before_a_thought_too(context, monkeypatch, counted):
     other = Asked(context, monkeypatch)
     assert other.groups(counted=counted) == expected
     assert other.thoughts > 0
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["counted", "distinct"])
+@pytest.mark.parametrize(("nodes", "tables"), [((0,), 0), ((4,), 2), ((0, 2), 1)])
+def test_what_was_given_up_leaves_nothing_to_those_that_come_after(
+    context, monkeypatch, counted, nodes, tables
+):
+    """Whatever was allocated before is overwritten by then."""
+    add, added = GroupSums.add, []
+
+    def give_up(sums, table):
+        if len(added) == tables:
+            added.append(None)
+            raise QueryTimeoutError("patience is over")
+        added.append(table)
+        add(sums, table)
+
+    force(monkeypatch, NOTHING_AT_ONCE)
+    monkeypatch.setattr("gpugda.execute.extend_weighed._WORTH_A_THOUGHT", -math.inf)
+    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
+    monkeypatch.setattr("gpugda.execute.extend_join._FEW", 0)
+    for place, value in (("_FIRST_COUNT_WINDOW", {True: 30, False: 30}), ("_LARGEST_WINDOW", 30)):
+        monkeypatch.setattr(f"gpugda.execute.extend_join.{place}", value)
+    monkeypatch.setattr("gpugda.execute.extend_join._LARGEST_LAST_WINDOW", 30)
+    monkeypatch.setattr(GroupSums, "add", give_up)
+    upload = Workspace.upload
+
+    def overwrite(workspace, values, what="an array"):
+        for array in workspace._idle:
+            workspace.fill(replace(array, dtype=np.dtype("u1"), count=array.nbytes), 0xEE)
+        return upload(workspace, values, what)
+
+    monkeypatch.setattr(Workspace, "upload", overwrite)
+    # More nodes than a word of a bitmap has bits: else nobody reads where words begin.
+    graph = a_graph(1, nodes=40, relationships=70, types="R")
+    found = groups(context, graph, PATHS, nodes, counted=counted)
+    expected = expected_groups(graph, PATHS, nodes)
+    assert found == (expected if counted else Counter(set(expected)))
+    assert None in added
+
+
+@given(case=branched_queries(alike=True), seed=st.integers(0, 1 << 16), few=st.booleans())
+def test_giving_up_wherever_it_is_asked_changes_no_answer(context, case, seed, few):
+    graph, plan, masks, grouped = case
+    random, given_up = Random(seed), []
+
+    def check(deadline):
+        # The query itself has none here.
+        if deadline is not None and random.random() < 0.3:
+            given_up.append(True)
+            raise QueryTimeoutError("patience is over")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpugda.execute.extend_weighed._WORTH_A_THOUGHT", -math.inf)
+        patch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
+        patch.setattr("gpugda.execute.gpsm_run.check_deadline", check)
+        if not few:
+            force(patch, NOTHING_AT_ONCE)
+            patch.setattr("gpugda.execute.extend_join._FEW", 0)
+        expected = expected_groups(graph, plan, grouped, masks)
+        strategy = ExtendStrategy(DeviceGraph(context, graph))
+        for _ in range(2):
+            assert strategy.count(plan, masks, StrategyReport()) == expected.total()
+        assert groups(context, graph, plan, grouped, masks) == expected
+        assert groups(context, graph, plan, grouped, masks, counted=False) == Counter(set(expected))
+    event("given up" if given_up else "never given up")
 
 
 def test_groups_that_are_streamed_are_not_waited_for(context, monkeypatch):
