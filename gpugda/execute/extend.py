@@ -28,7 +28,7 @@ from gpugda.execute.extend_kept import KeptQueries, KeptQuery
 from gpugda.execute.extend_memory import check_room, least_bytes, said_how_much
 from gpugda.execute.extend_multiply import LeafMultiplier, has_room
 from gpugda.execute.extend_parts import Product, Sum
-from gpugda.execute.extend_prepared import Goal, PreparedCore, weighed_rows
+from gpugda.execute.extend_prepared import Goal, PreparedCore, of_each, weighed_rows
 from gpugda.execute.extend_products import LeafProduct
 from gpugda.execute.extend_ranks import CandidateRanks
 from gpugda.execute.extend_report import describe_part
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.buffers import DeviceArray, Workspace
     from gpugda.device.device_graph import DeviceGraph
+    from gpugda.device.join import Table
     from gpugda.execute.candidates import Candidates
     from gpugda.execute.embeddings import Masks
     from gpugda.execute.extend_parts import Part, Way
@@ -155,20 +156,14 @@ class ExtendStrategy(DeviceStrategy):
         yield tuples.found()
 
     def _summed(self, run: Run, prepared: PreparedCore, sums: GroupSums) -> Embeddings:
-        tables = prepared.joined.cores()
-        try:
-            while True:
-                with run.locked(), run.stage("join"):
-                    try:
-                        table = next(tables)
-                    except StopIteration:
-                        break
-                    if table is not None:
-                        sums.add(table)
-            with run.locked(), run.stage("fetch"):
-                return sums.found()
-        finally:
-            prepared.describe(run)
+        def add(table: Table | None) -> None:
+            if table is not None:
+                sums.add(table)
+
+        for _ in of_each(run, prepared, prepared.joined.cores(), add):
+            pass
+        with run.locked(), run.stage("fetch"):
+            return sums.found()
 
     def _count(
         self,

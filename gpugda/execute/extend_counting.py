@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, TypeVar
 
+from gpugda.deadline import deadline_after
 from gpugda.execute.candidates import ExpectedCandidates
 from gpugda.execute.cycles import find_cycle
 from gpugda.execute.extend_branches import WORTH_PAIRING, branch_cost, split_off
@@ -99,10 +100,11 @@ def best_way(
         bound, graph, masks, candidates, is_cpu=is_cpu, check=patience, nested=nested, order=order
     )
     # Nothing is estimated before what is small, as most queries are, was counted.
-    if took is None and worth_weighing(bound, candidates) and is_done(None):
-        return None
-    if took is None and counting.is_worth_a_thought() and is_done(_first_patience(bound)):
-        return None
+    if took is None and worth_weighing(bound, candidates):
+        if is_done(None):
+            return None
+        if counting.is_worth_a_thought() and is_done(_first_patience(bound)):
+            return None
     try:
         return counting.best_way(grouped, pairs=pairs)[0]
     except _TooLongThoughtError:
@@ -122,11 +124,11 @@ class _Patience:
 
     def __init__(self, check: Callable[[], None], seconds: float | None) -> None:
         self._check = check
-        self._ends = math.inf if seconds is None else time.monotonic() + seconds
+        self._ends = deadline_after(seconds)
 
     def __call__(self) -> None:
         self._check()
-        if time.monotonic() > self._ends:
+        if self._ends is not None and time.monotonic() > self._ends:
             raise _TooLongThoughtError
 
 

@@ -57,7 +57,6 @@ class KeptQuery:
     forms: dict[object, tuple[ExtendStep, ...]] | None = None
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
     _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
-    _shape: tuple[object, ...] | None = None
     _nbytes: tuple[int, int] | None = None
     _leaves: LeafProduct | Literal["not looked for"] | None = "not looked for"
     _ways: dict[object, Way] = field(default_factory=dict)
@@ -65,23 +64,21 @@ class KeptQuery:
     @property
     def shape(self) -> tuple[object, ...]:
         """What its steps hang on: queries that only have other names, or values, have the same."""
-        if self._shape is None:
-            bound, masks = self.bound, self.masks
-            self._shape = (
-                tuple([each.labels for each in bound.nodes]),
-                tuple(
-                    [
-                        (each.source, each.target, each.directed, each.types)
-                        for each in bound.relationships
-                    ]
-                ),
-                bound.tests,
-                tuple(masks.nodes),
-                tuple(masks.relationships),
-                masks.comparisons,
-                tuple(map(len, masks.keys)),
-            )
-        return self._shape
+        bound, masks = self.bound, self.masks
+        return (
+            tuple([each.labels for each in bound.nodes]),
+            tuple(
+                [
+                    (each.source, each.target, each.directed, each.types)
+                    for each in bound.relationships
+                ]
+            ),
+            bound.tests,
+            tuple(masks.nodes),
+            tuple(masks.relationships),
+            masks.comparisons,
+            tuple(map(len, masks.keys)),
+        )
 
     def order(self, left_out: frozenset[int]) -> list[int]:
         """Of joining all query nodes but these; it must have candidates."""

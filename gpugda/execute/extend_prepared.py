@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.execute.extend_report import describe_groups, describe_joined
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from gpugda.device.join import Table
     from gpugda.execute.comparisons import Comparison
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from gpugda.execute.gpsm_steps import Variable
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Goal", "PreparedCore", "weighed_rows"]
+__all__ = ["Goal", "PreparedCore", "of_each", "weighed_rows"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,17 +85,32 @@ class PreparedCore:
             describe_groups(run.report, self.bound, self.grouped)
 
 
-def weighed_rows(run: Run, prepared: PreparedCore, rows: RowWeights) -> Generator[Embeddings]:
-    """The rows of a core with the products of what hangs on them."""
-    tables = prepared.joined.tables()
+def of_each(
+    run: Run,
+    prepared: PreparedCore,
+    tables: Iterator[Table | None],
+    make: Callable[[Table | None], T],
+) -> Generator[T]:
+    """What is made of each table while the run has the device; says at the end what was done."""
     try:
         while True:
             with run.locked(), run.stage("join"):
                 try:
                     table = next(tables)
                 except StopIteration:
-                    break
-                chunks = [] if table is None else list(rows.weighed(table))
-            yield from chunks
+                    return
+                made = make(table)
+            yield made
     finally:
         prepared.describe(run)
+
+
+def weighed_rows(run: Run, prepared: PreparedCore, rows: RowWeights) -> Generator[Embeddings]:
+    """The rows of a core with the products of what hangs on them."""
+
+    def weigh(table: Table | None) -> list[Embeddings]:
+        return [] if table is None else list(rows.weighed(table))
+
+    with closing(of_each(run, prepared, prepared.tables(), weigh)) as made:
+        for chunks in made:
+            yield from chunks

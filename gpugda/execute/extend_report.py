@@ -11,7 +11,7 @@ from gpugda.execute.extend_groups import GroupSums
 from gpugda.execute.extend_order import MostGrowth
 from gpugda.execute.extend_parts import Term
 from gpugda.execute.extend_weighed import expected_rows
-from gpugda.execute.gpsm_report import node_text, relationship_text
+from gpugda.execute.gpsm_report import node_text, relationship_text, tests_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -125,8 +125,7 @@ def describe_part(report: StrategyReport, graph: DataGraph, bound: BoundQuery, p
 
 
 def _what(step: ExtendStep, types: NameTable, bound: BoundQuery) -> str:
-    plural = "s" if len(step.tests) > 1 else ""
-    tests = f" with {len(step.tests)} test{plural}" if step.tests else ""
+    tests = tests_text(len(step.tests))
     tests += f" ({', '.join(step.compared)})" if step.compared else ""
     if not step.links:
         is_prune = step.kind is ExtendKind.PRUNE

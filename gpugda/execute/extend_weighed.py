@@ -282,7 +282,7 @@ def expected_rows(
     nodes = [each for each in comparisons if each.left.is_node and each.right.is_node]
     rows, found, reached = 1.0, list[float](), set[int]()
     for node in order:
-        rows *= choice.rows_per_row(node, reached)
+        rows *= choice.added(node, reached)[1]
         reached.add(node)
         for each in nodes:
             ends = {each.left.position, each.right.position}
@@ -339,8 +339,7 @@ class _Choice:
         waiting = set(weighed)
         core = [node for node in self._order if node not in weighed]
         for node in core:
-            around = [each for each in self._around[node] if each.other_end(node) in reached]
-            pairs, factor = self._step(node, around)
+            pairs, factor = self.added(node, reached)
             is_made = node != core[-1] or not counts_last
             cost += rows * (pairs + (_COST_OF_ROW * factor if is_made else 0.0))
             rows *= factor
@@ -358,10 +357,11 @@ class _Choice:
             waiting -= ready
         return cost
 
-    def rows_per_row(self, node: int, reached: Set[int]) -> float:
-        """As many rows come of one where this node is added to those."""
-        around = [each for each in self._around[node] if each.other_end(node) in reached]
-        return self._step(node, around)[1]
+    def added(self, node: int, reached: Set[int]) -> tuple[float, float]:
+        """Pairs, and rows, per row where this node is added to those."""
+        return self._step(
+            node, [each for each in self._around[node] if each.other_end(node) in reached]
+        )
 
     def _step(self, node: int, around: Sequence[BoundRelationship]) -> tuple[float, float]:
         """Pairs, and rows, per row."""

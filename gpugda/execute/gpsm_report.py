@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpugda.execute.gpsm_steps import JoinStep
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["describe_candidates", "describe_steps", "node_text", "relationship_text"]
+__all__ = ["describe_candidates", "describe_steps", "node_text", "relationship_text", "tests_text"]
 
 
 def describe_candidates(
@@ -55,10 +55,13 @@ def _what(step: JoinStep, graph: DataGraph, bound: BoundQuery) -> str:
         return f"prune by {len(step.tests)} tests"
     if step.kind is StepKind.NODES:
         return f"{step.kind} {node_text(bound, step.position)}"
-    plural = "s" if len(step.tests) > 1 else ""
-    tests = f" with {len(step.tests)} test{plural}" if step.tests else ""
     along = relationship_text(graph.types, bound, bound.relationships[step.position])
-    return f"{step.kind} {along}{tests}"
+    return f"{step.kind} {along}{tests_text(len(step.tests))}"
+
+
+def tests_text(count: int) -> str:
+    """How many tests a step has, if any."""
+    return f" with {count} test{'s' if count > 1 else ''}" if count else ""
 
 
 def relationship_text(types: NameTable, bound: BoundQuery, each: BoundRelationship) -> str:
