@@ -46,8 +46,14 @@ def float_text(number: float) -> str:
 
 
 def _shortest(number: float) -> tuple[str, int]:
-    """The fewest digits that tell a positive float apart, and the power of ten of the first."""
-    mantissa, _, exponent = _scientific(repr(number)).partition("e")
+    """The fewest digits that tell a positive float apart, and the power of ten of the first.
+
+    Where one digit would do, two that are closer are taken, as Java does: 4.9E-324.
+    """
+    text = _scientific(repr(number))
+    if text.startswith(".", 1) and text[2] == "e" and float(closer := f"{number:.1e}") == number:
+        text = closer
+    mantissa, _, exponent = text.partition("e")
     return mantissa.replace(".", "").rstrip("0") or "0", int(exponent)
 
 

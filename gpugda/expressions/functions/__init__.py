@@ -33,6 +33,5 @@ def find_aggregate(name: str) -> Aggregate | None:
 
 def listed() -> Iterator[Function | Aggregate]:
     """All functions and aggregates by name, for the documentation."""
-    yield from sorted(
-        (*_FUNCTIONS.values(), *_AGGREGATES.values()), key=lambda each: each.name.lower()
-    )
+    everything: list[Function | Aggregate] = [*_FUNCTIONS.values(), *_AGGREGATES.values()]
+    yield from sorted(everything, key=lambda each: each.name.lower())
