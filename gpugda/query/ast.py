@@ -11,6 +11,8 @@ from gpugda.query.ast_base import (
     Expression,
     LabelExpression,
     Node,
+    QueryBody,
+    SingleQuery,
 )
 from gpugda.query.ast_clauses import (
     Braces,
@@ -28,10 +30,8 @@ from gpugda.query.ast_clauses import (
     OtherClause,
     Projection,
     Query,
-    QueryBody,
     Return,
     ReturnItem,
-    SingleQuery,
     SortItem,
     Transactions,
     Unwind,
@@ -57,13 +57,10 @@ from gpugda.query.ast_expressions import (
     FunctionCall,
     LabelPredicate,
     ListComprehension,
-    ListLiteral,
     ListPredicate,
     ListQuantifier,
-    Literal,
     MapAllProperties,
     MapEntry,
-    MapLiteral,
     MapProjection,
     MapProperty,
     MapSelector,
@@ -71,7 +68,6 @@ from gpugda.query.ast_expressions import (
     NormalForm,
     NormalizedPredicate,
     OtherExpression,
-    Parameter,
     PatternComprehension,
     PatternExpression,
     Property,
@@ -85,7 +81,6 @@ from gpugda.query.ast_expressions import (
     TypePredicate,
     Unary,
     UnaryOperator,
-    Variable,
 )
 from gpugda.query.ast_patterns import (
     Direction,
@@ -111,6 +106,13 @@ from gpugda.query.ast_types import (
     SimpleType,
     UnionType,
     VectorType,
+)
+from gpugda.query.ast_values import (
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Parameter,
+    Variable,
 )
 
 __all__ = [

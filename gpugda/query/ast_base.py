@@ -1,4 +1,4 @@
-"""What all syntax nodes share."""
+"""What all syntax nodes share, and queries, which stand in clauses and in expressions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpugda.types import value
 if TYPE_CHECKING:
     from gpugda.types import Span
 
-__all__ = ["Clause", "Expression", "LabelExpression", "Node"]
+__all__ = ["Clause", "Expression", "LabelExpression", "Node", "QueryBody", "SingleQuery"]
 
 
 @value(frozen=True, slots=True)
@@ -36,3 +36,19 @@ class Clause(Node):
     """One clause of a query."""
 
     __slots__ = ()
+
+
+@value(frozen=True, slots=True)
+class SingleQuery(Node):
+    """Clauses in the order written."""
+
+    clauses: tuple[Clause, ...]
+
+
+@value(frozen=True, slots=True)
+class QueryBody(Node):
+    """A query inside another one: ``parts`` joined by UNION, see `ast.Query`."""
+
+    parts: tuple[SingleQuery, ...]
+    unions: tuple[Span, ...] = field(default=(), compare=False)
+    union_all: bool = False

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
-from gpugda.query.ast_base import Clause, Node
+from gpugda.query.ast_base import Clause, Node, QueryBody
 from gpugda.types import value
 
 if TYPE_CHECKING:
-    from gpugda.query.ast_base import Expression
-    from gpugda.query.ast_expressions import Literal, Variable
+    from gpugda.query.ast_base import Expression, SingleQuery
     from gpugda.query.ast_patterns import Pattern
+    from gpugda.query.ast_values import Literal, Variable
     from gpugda.types import Span
 
 __all__ = [
@@ -30,10 +30,8 @@ __all__ = [
     "OtherClause",
     "Projection",
     "Query",
-    "QueryBody",
     "Return",
     "ReturnItem",
-    "SingleQuery",
     "SortItem",
     "Transactions",
     "Unwind",
@@ -283,22 +281,6 @@ class OtherClause(Clause):
 
 
 # ------------------------------------------------------------------ the query
-@value(frozen=True, slots=True)
-class SingleQuery(Node):
-    """Clauses in the order written."""
-
-    clauses: tuple[Clause, ...]
-
-
-@value(frozen=True, slots=True)
-class QueryBody(Node):
-    """A query inside another one: ``parts`` joined by UNION, see `Query`."""
-
-    parts: tuple[SingleQuery, ...]
-    unions: tuple[Span, ...] = field(default=(), compare=False)
-    union_all: bool = False
-
-
 @value(frozen=True, slots=True)
 class Query(Node):
     """The whole text.

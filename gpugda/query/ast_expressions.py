@@ -7,15 +7,16 @@ Parentheses and the spelling of numbers and strings are not kept. What a simple 
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpugda.query.ast_base import Expression, LabelExpression, Node
 from gpugda.types import value
 
 if TYPE_CHECKING:
-    from gpugda.query.ast_clauses import QueryBody
+    from gpugda.query.ast_base import QueryBody
     from gpugda.query.ast_patterns import Pattern
     from gpugda.query.ast_types import CypherType
+    from gpugda.query.ast_values import Variable
 
 __all__ = [
     "AllReduce",
@@ -33,13 +34,10 @@ __all__ = [
     "FunctionCall",
     "LabelPredicate",
     "ListComprehension",
-    "ListLiteral",
     "ListPredicate",
     "ListQuantifier",
-    "Literal",
     "MapAllProperties",
     "MapEntry",
-    "MapLiteral",
     "MapProjection",
     "MapProperty",
     "MapSelector",
@@ -47,7 +45,6 @@ __all__ = [
     "NormalForm",
     "NormalizedPredicate",
     "OtherExpression",
-    "Parameter",
     "PatternComprehension",
     "PatternExpression",
     "Property",
@@ -61,44 +58,7 @@ __all__ = [
     "TypePredicate",
     "Unary",
     "UnaryOperator",
-    "Variable",
 ]
-
-
-# ------------------------------------------------------------------ values
-@value(frozen=True, slots=True)
-class Literal(Expression):
-    """A boolean, integer (64 bit), float, string or null; ``-1`` is one too."""
-
-    value: Any
-
-
-@value(frozen=True, slots=True)
-class Parameter(Expression):
-    """``$name``."""
-
-    name: str
-
-
-@value(frozen=True, slots=True)
-class Variable(Expression):
-    """A name, without its backticks."""
-
-    name: str
-
-
-@value(frozen=True, slots=True)
-class ListLiteral(Expression):
-    """``[a, b]``."""
-
-    items: tuple[Expression, ...]
-
-
-@value(frozen=True, slots=True)
-class MapLiteral(Expression):
-    """``{key: value}``, in the order written."""
-
-    entries: tuple[tuple[str, Expression], ...]
 
 
 # ------------------------------------------------------------------ parts of values

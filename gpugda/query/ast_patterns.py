@@ -10,7 +10,7 @@ from gpugda.types import value
 
 if TYPE_CHECKING:
     from gpugda.query.ast_base import Expression
-    from gpugda.query.ast_expressions import MapLiteral, Parameter, Variable
+    from gpugda.query.ast_values import MapLiteral, Parameter, Variable
 
 __all__ = [
     "Direction",
