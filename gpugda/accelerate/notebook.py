@@ -10,8 +10,8 @@ import gpugda.api
 from gpugda.accelerate.notebook_words import Arguments, refuse, source_named, words_of
 from gpugda.accelerator import Accelerator
 from gpugda.config import default_source
-from gpugda.errors import GpugdaError
 from gpugda.query.parameter_names import parameter_names
+from gpugda.result.any_error import Error
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -76,7 +76,7 @@ class NotebookCypher:
             made = gpugda.api.connect(
                 default_source() if source is None else source, **_options(given)
             )
-        except (GpugdaError, *_driver_errors()) as error:
+        except Error as error:
             refuse(error)
         self._use(made, is_ours=True)
         return made
@@ -100,7 +100,7 @@ class NotebookCypher:
         run = gpugda.api.run if self._accelerator is None else self._accelerator.run
         try:
             result = run(text, values, engine=given.engine, timeout=given.timeout)
-        except (GpugdaError, *_driver_errors()) as error:
+        except Error as error:
             refuse(error)
         if given.output:
             self._shell.user_ns[given.output] = result
@@ -140,12 +140,6 @@ def _options(given: Namespace) -> dict[str, Any]:
 
 def _password(user: str) -> str:
     return os.environ.get("NEO4J_PASSWORD") or getpass(f"Password of {user}: ")
-
-
-def _driver_errors() -> tuple[type[Exception], ...]:
-    from neo4j.exceptions import DriverError, Neo4jError
-
-    return Neo4jError, DriverError
 
 
 _CONNECT = Arguments("gpugda_connect")
