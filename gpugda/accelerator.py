@@ -22,6 +22,8 @@ from gpugda.snapshot.store import save_snapshot
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import networkx
+
     from gpugda.answer.declined import Declined
     from gpugda.loading import LoadedGraph
     from gpugda.plan.plan import Plan
@@ -244,6 +246,44 @@ class Accelerator:
             source_name=loaded.source_name,
             version=loaded.version,
         )
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes the graph as ``nodes.parquet`` and ``relationships.parquet`` for other programs.
+
+        Columns ``_id``, ``_labels``, ``_source``, ``_target`` and ``_type``, and one for each
+        property; `gpugda.connect` reads the folder. Zones of datetimes become UTC, and values of
+        several types in one property Cypher text: `save` keeps all as it is.
+
+        Args:
+            path: The folder, made if need be.
+
+        Raises:
+            ConfigurationError: A property is called like one of these columns.
+            SourceError: It cannot be written, or something else lies there.
+        """
+        from gpugda.result.parquet import write_graph
+
+        self._check_usable()
+        write_graph(self._answers.complete().graph, path)
+
+    def to_networkx(
+        self, *, id: str | None = None, labels: str = "labels", type: str = "type"
+    ) -> networkx.MultiDiGraph[Any]:
+        """The whole graph as a ``networkx.MultiDiGraph``; see `Result.to_networkx` for a part.
+
+        Args:
+            id: Property that names the nodes; default their element ids.
+            labels: Attribute for a node's labels, a list.
+            type: Attribute for an edge's type.
+
+        Raises:
+            ConfigurationError: NetworkX is not installed, the property does not name each node
+                once, or another property is called like an attribute.
+        """
+        from gpugda.result.networkx_graph import networkx_of_graph
+
+        self._check_usable()
+        return networkx_of_graph(self._answers.complete().graph, id, labels, type)
 
     def status(self) -> dict[str, Any]:
         """What is loaded, since when, how large, on which device, and how fresh it is."""
