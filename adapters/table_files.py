@@ -153,7 +153,7 @@ def are_integers(ids: Iterable[tuple[Any, bool]]) -> bool:
 def _is_text(column: Any) -> bool:
     if isinstance(column, list):
         return any(isinstance(value, str) for value in column[:1])
-    return pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
 def _typed(column: Any) -> Any:

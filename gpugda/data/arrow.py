@@ -177,7 +177,8 @@ _POINT = ("srid", "x", "y", "z")
 def _struct_column(array: pa.Array) -> Column:
     """Durations and points as ``Result.to_arrow`` writes them."""
     names = tuple(field.name for field in array.type)
-    make = {_DURATION: _duration, _POINT: point_of}.get(names)
+    makers: dict[tuple[str, ...], Callable[..., Any]] = {_DURATION: _duration, _POINT: point_of}
+    make = makers.get(names)
     if make is None:
         raise SourceError(
             "a column of structs or maps cannot be a property: make each of their fields a column"

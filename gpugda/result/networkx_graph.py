@@ -33,8 +33,8 @@ def networkx_of_entities(entities: Graph, key: str | None, labels: str, type_nam
     for node in entities.nodes:
         maker.add_node(node.element_id, list(node.labels), dict(node.items()))
     for each in entities.relationships:
-        ends = [None if node is None else node.element_id for node in each.nodes]
-        maker.add_edge(*ends, each.element_id, each.type, dict(each.items()))
+        start, end = ("" if node is None else node.element_id for node in each.nodes)
+        maker.add_edge(start, end, each.element_id, each.type, dict(each.items()))
     return maker.made
 
 
@@ -92,15 +92,15 @@ class _Maker:
 
     def add_edge(
         self,
-        source: str | None,
-        target: str | None,
+        source: str,
+        target: str,
         element_id: str,
         type_name: str,
         properties: Mapping[str, Any],
     ) -> None:
         """An edge between nodes that were added, with its element id as key."""
         _refuse_taken(self._type, "type", properties)
-        ends = self._names[source or ""], self._names[target or ""]
+        ends = self._names[source], self._names[target]
         self.made.add_edge(*ends, key=element_id)
         self.made.edges[*ends, element_id].update({**properties, self._type: type_name})
 
