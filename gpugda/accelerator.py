@@ -243,6 +243,7 @@ class Accelerator:
             compression=compression,
             source_name=loaded.source_name,
             version=loaded.version,
+            projection=loaded.projection,
         )
 
     def status(self) -> dict[str, Any]:
