@@ -90,3 +90,17 @@ def test_a_snapshot_without_all_properties_is_no_source(tmp_path):
     save_snapshot(graph, tmp_path / "saved", partial=True)
     with pytest.raises(gpugda.SourceError, match="lacks properties"):
         gpugda.connect(tmp_path / "saved")
+
+
+def test_the_options_of_an_import(tmp_path):
+    for name, title in (("a.csv", "id:ID,name"), ("b.csv", "id:ID,name")):
+        (tmp_path / name).write_text(f'{title}\n{name}," x "\n{name}2,""\n')
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    graph = gpugda.read_import(
+        [("A", files)],
+        trim_strings=True,
+        ignore_empty_strings=True,
+        auto_skip_subsequent_headers=True,
+    )
+    rows = gpugda.connect(graph).run("MATCH (n:A) RETURN n.name", engine="reference").value()
+    assert rows == ["x", None, "x", None]

@@ -6,7 +6,6 @@ signal; what it is at stands in its output.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import random
@@ -84,8 +83,7 @@ def of_array(array: pa.Array) -> list[pa.Array]:
             with np.errstate(all="ignore"):
                 other[place] = value
             changed.append(pa.array(other))
-    for seed in range(3):
-        changed.append(pa.array(np.random.default_rng(seed).permutation(values)))
+    changed += [pa.array(np.random.default_rng(seed).permutation(values)) for seed in range(3)]
     kinds = (pa.uint8(), pa.float64(), pa.large_string(), pa.null(), pa.list_(pa.int64()))
     changed += [pa.array([None] * len(values), type=kind) for kind in kinds]
     return changed
@@ -236,8 +234,7 @@ def try_share(folder: Path, work: Path, share: int) -> None:
         try:
             with gpugda.connect(work) as opened:
                 found = answers(opened)
-        except gpugda.SourceError as error:
-            assert len(str(error)) < 1000, str(error)[:200]
+        except gpugda.SourceError:
             refused += 1
             continue
         # Another value of a property is another graph, which nobody can know to be wrong.
