@@ -92,7 +92,7 @@ def _check_dictionary(column: Column, name: str) -> None:
         if not pc.all(pc.less(array[:-1], array[1:]), min_count=0).as_py():
             raise ValueError(f"{name}: its texts are not sorted, or there twice")
     elif isinstance(column.dictionary, ObjectDictionary):
-        entries = column.dictionary.entries
+        entries = list(column.dictionary.entries)
         for entry in entries:
             check_object(entry)
         if len(encode_objects(entries)[1]) != len(entries):

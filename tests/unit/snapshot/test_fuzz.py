@@ -1,4 +1,4 @@
-"""Snapshots that somebody else wrote wrongly, with checksums that fit: refused, or the same answers.
+"""Snapshots written wrongly, with checksums that fit: they are refused, or answer the same.
 
 Each child process takes a share of the mutations, as one that gets through could end it by a
 signal; what it is at stands in its output.
@@ -90,36 +90,40 @@ def of_array(array: pa.Array) -> list[pa.Array]:
 
 
 def _texts(array: pa.Array) -> list[pa.Array]:
-    is_large = pa.types.is_large_string(array.type)
-    width = np.int64 if is_large else np.int32
-    offsets = np.frombuffer(array.buffers()[1], width, len(array) + 1)
-    changed = []
-    for place in range(len(offsets)):
-        for value in (10**6, 2**31 - 1, -5, 2**40 if is_large else -(2**31), 0):
-            other = offsets.copy()
-            other[place] = value
-            buffers = [None, pa.py_buffer(other), array.buffers()[2]]
-            changed.append(pa.Array.from_buffers(array.type, len(array), buffers))
-    data = bytearray(array.buffers()[2].to_pybytes())
-    for place in range(0, len(data), 3):
-        for value in (0xFF, ord("["), ord("9"), ord('"')):
-            other = data.copy()
-            other[place] = value
-            buffers = [None, array.buffers()[1], pa.py_buffer(bytes(other))]
-            changed.append(pa.Array.from_buffers(array.type, len(array), buffers))
     nasty = ["[" * 100_000, "9" * 10_000, '{"$":"Duration","parts":[1e999,0,0,0]}', "null", "{}",
              '{"$":"DateTime","date":"2020-01-01","ticks":1e30}', '"\\ud800"', '{"$":"Point"}',
              '{"$":"Time","ticks":-1}', '{"$":"WGS84Point","coordinates":[1]}', "1e999", "\x00",
              '{"$":"Date","value":"9999999-01-01"}', '{"$":"float","value":"x"}']  # fmt: skip
-    return changed + [pa.array([text] * len(array), type=array.type) for text in nasty]
+    return [pa.array([text] * len(array), type=array.type) for text in nasty]
+
+
+def patches(array: pa.Array) -> list[tuple[bytes, bytes]]:
+    """Bytes of a text array as they lie in a file, and others: Arrow refuses to make such."""
+    is_large = pa.types.is_large_string(array.type)
+    if not is_large and not pa.types.is_string(array.type):
+        return []
+    offsets, texts = (buffer.to_pybytes() for buffer in array.buffers()[1:])
+    numbers = np.frombuffer(offsets, np.int64 if is_large else np.int32, len(array) + 1)
+    changed = []
+    for place in range(len(numbers)):
+        for value in (10**6, 2**31 - 1, -5, 2**40 if is_large else -(2**31), 0):
+            other = numbers.copy()
+            other[place] = value
+            changed.append((numbers.tobytes(), other.tobytes()))
+    return changed + [
+        (texts, texts[:place] + value + texts[place + 1 :])
+        for place in range(0, len(texts), 3)
+        for value in (b"\xff", b"[", b"9", b'"')
+    ]
 
 
 def of_manifest(content: dict) -> list[dict]:
     """Other manifests in its place."""
     changed = []
+    choose = random.Random(4)
     others = (None, True, -1, 2**40, 2**70, 1.5, "x", "\ud800", "../../etc/passwd", [], {}, [None])
     for path in _places(content):
-        for other in others:
+        for other in choose.sample(others, 4):
             copy = json.loads(json.dumps(content))
             holder = copy
             for key in path[:-1]:
@@ -181,6 +185,14 @@ def mutations(folder: Path):
                     f"{kind} {name} {number}",
                     lambda to, k=kind, a={**arrays, name: other}: write_file(to, k, a),
                 )
+            content = (folder / entry.name).read_bytes()
+            for number, (old, new) in enumerate(patches(array)):
+                assert content.count(old) == 1
+                other = content.replace(old, new)
+                yield (
+                    f"{kind} {name} patch {number}",
+                    lambda to, k=kind, n=entry.name, o=other: _put(to, k, n, o),
+                )
             without = {key: each for key, each in arrays.items() if key != name}
             yield f"{kind} without {name}", lambda to, k=kind, a=without: write_file(to, k, a)
         yield from _bytes(kind, (folder / entry.name).read_bytes(), entry.name)
@@ -237,23 +249,16 @@ def try_share(folder: Path, work: Path, share: int) -> None:
         except gpugda.SourceError:
             refused += 1
             continue
-        # Another value of a property is another graph, which nobody can know to be wrong.
-        is_value = name.split()[1].partition(".")[2] in ("values", "valid", "dictionary")
         if found == expected:
             same += 1
         else:
-            assert is_value or name.startswith(HARMLESS), name
+            assert name.startswith(OTHER_GRAPHS), f"{name}: other answers"
             other += 1
     print(json.dumps({"refused": refused, "same": same, "other": other}))
 
 
-HARMLESS = (
-    "manifest",
-    "node_properties bytes",
-    "relationship_properties bytes",
-    "arrays label_ids",
-)
-"""What may make another graph that makes sense: other names, other values, other labels."""
+OTHER_GRAPHS = ("manifest", "node_properties", "relationship_properties", "arrays label_")
+"""What may make another graph, of which nobody can know: other names, values, and labels."""
 
 
 @pytest.fixture(scope="module")
