@@ -15,10 +15,11 @@ __all__ = ["check_keywords"]
 OPTIONS: Final = ("parameters", "engine", "strategy", "timeout")
 """What `Accelerator.run` takes beside parameters of the query."""
 
-_OF_CONNECT: Final = frozenset(
-    "source auth database impersonated_user labels types device memory_limit refinement freshness"
-    " planner load cache progress".split()
+_OF_CONNECT: Final = (
+    *("source", "auth", "database", "impersonated_user", "labels", "types", "device"),
+    *("memory_limit", "refinement", "freshness", "planner", "load", "cache", "progress"),
 )
+"""For hints only."""
 
 
 def check_keywords(text: str, names: Collection[str]) -> None:
@@ -51,5 +52,5 @@ def _hint(name: str, used: Collection[str]) -> str:
     near = get_close_matches(name, [*OPTIONS, *used], n=1)
     if near:
         return f"; did you mean {near[0]!r}?"
-    wanted = get_close_matches(name, sorted(_OF_CONNECT), n=1)
+    wanted = get_close_matches(name, _OF_CONNECT, n=1)
     return f"; did you mean {wanted[0]!r}, an argument of gpugda.connect()?" if wanted else ""
