@@ -112,14 +112,32 @@ def _file_blocks(
 def _repeated_header(block: bytes, header: bytes, name: str, rules: ReadRules) -> int:
     """Bytes to skip at the start of a further file."""
     length = first_record(block, rules.layout)
-    if block[:length].rstrip(b"\r\n") != header:
+    record = block[:length].rstrip(b"\r\n")
+    if record != header:
+        _refuse_other_header(record, name, rules.layout)
         return 0
     if not rules.auto_skip_subsequent_headers:
         raise SourceError(
-            f"{name}: starts with the header again, which is in the group's first file; "
+            f"{name}: starts with a second header, the same as that of the group's first file; "
             "remove it, or say auto_skip_subsequent_headers=True"
         )
     return length
+
+
+def _refuse_other_header(record: bytes, name: str, layout: CsvFormat) -> None:
+    """A row that names ids is a header, whatever stands in the others."""
+    try:
+        found = parse_header(record, layout, name)
+    except SourceError:  # a row, then
+        return
+    if not found.is_node and not (found.positions("START_ID") and found.positions("END_ID")):
+        return
+    shown = record[:80].decode("utf-8", "replace")
+    raise SourceError(
+        f"{name}: starts with a second header ({shown}), which differs from that of the group's "
+        "first file. Make files with headers of their own groups of their own, as pairs: "
+        "[('NAME', 'first.csv'), ('NAME', 'second.csv')]"
+    )
 
 
 def _split(

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.column import Column
-    from gpugda.ports import EntityRows, GraphBatches, Progress, ServerFacts
+    from gpugda.ports import ChangeSource, EntityRows, GraphBatches, Progress, ServerFacts
 
 __all__ = ["BoltSource"]
 
@@ -180,6 +180,10 @@ class BoltSource:
             read_only=read_only,
             progress=progress,
         )
+
+    def change_source(self) -> ChangeSource | None:
+        """Tells changes; None if nothing there does."""
+        return None
 
     def close(self) -> None:
         """Closes what was opened here: a driver that was given stays open."""

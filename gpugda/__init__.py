@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gpugda.accelerator import Accelerator
     from gpugda.api import AsyncAccelerator, connect, explain, graph, read_import, run
     from gpugda.query.query_graph import QueryGraph
+    from gpugda.result.any_error import Error
     from gpugda.result.result import Result
     from gpugda.result.summary import Summary
 
@@ -46,6 +47,7 @@ __all__ = [
     "CypherSyntaxError",
     "CypherTypeError",
     "DeviceError",
+    "Error",
     "GpugdaError",
     "MemoryLimitError",
     "ParameterMissingError",
@@ -68,6 +70,7 @@ __all__ = [
 _HOMES = {
     "Accelerator": "gpugda.accelerator",
     "AsyncAccelerator": "gpugda.api",
+    "Error": "gpugda.result.any_error",
     "QueryGraph": "gpugda.query.query_graph",
     "Result": "gpugda.result.result",
     "Summary": "gpugda.result.summary",

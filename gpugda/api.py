@@ -117,24 +117,32 @@ def graph(nodes: object = None, relationships: object = None) -> GraphSource:
 
 
 def read_import(
-    nodes: Mapping[str, Any],
-    relationships: Mapping[str, Any] | None = None,
+    nodes: Mapping[str, Any] | Sequence[Any],
+    relationships: Mapping[str, Any] | Sequence[Any] | None = None,
     *,
     delimiter: str = ",",
     array_delimiter: str = ";",
     quote: str = '"',
     id_type: str = "string",
+    ignore_empty_strings: bool = False,
+    trim_strings: bool = False,
+    auto_skip_subsequent_headers: bool = False,
 ) -> GraphSource:
     """A source made of CSV files, by the arguments of ``neo4j-admin database import``.
 
     Args:
         nodes: Files by labels, as in ``{"Person": ["people-header.csv", "people.csv"],
-            "Message:Post": "posts.csv"}``.
-        relationships: Files by type.
+            "Message:Post": "posts.csv"}``; or pairs of the two, where several groups with
+            headers of their own have the same labels, as the command repeats its option.
+        relationships: Files by type, as in ``[("IS_PART_OF", "city_country.csv"), ("IS_PART_OF",
+            "country_continent.csv")]``.
         delimiter: Between fields.
         array_delimiter: Between the items of an array, and between labels.
         quote: Around fields that hold a delimiter or a newline.
         id_type: ``"string"`` or ``"integer"``: what a named id column is stored as.
+        ignore_empty_strings: Is ``""`` null too? An empty field without quotes always is.
+        trim_strings: Are blanks around texts dropped?
+        auto_skip_subsequent_headers: May further files of a group repeat its header?
 
     Raises:
         SourceError: A file is missing, not UTF-8, or its header or values are not what they should
@@ -147,6 +155,9 @@ def read_import(
         array_delimiter=array_delimiter,
         quote=quote,
         id_type=id_type,
+        ignore_empty_strings=ignore_empty_strings,
+        trim_strings=trim_strings,
+        auto_skip_subsequent_headers=auto_skip_subsequent_headers,
     )
     return made
 

@@ -5,6 +5,8 @@
     │   ├── CypherSyntaxError           not Cypher, or Cypher that Neo4j would refuse to compile
     │   ├── UnsupportedQueryError       valid Cypher outside what this engine answers
     │   ├── CypherTypeError             a value of the wrong type met at run time
+    │   ├── CypherArgumentError         a value that a function does not take, met at run time
+    │   ├── CypherArithmeticError       an integer overflow or a division by zero
     │   └── ParameterMissingError       the query names a parameter that was not given
     ├── ConfigurationError              a setting, an option or the environment
     ├── SourceError                     the data source: unreadable, inconsistent, damaged
@@ -13,18 +15,20 @@
     │   └── MemoryLimitError            cannot be done within the memory limit
     └── QueryTimeoutError               the time limit was reached; nothing was returned
 
-Neo4j's own errors pass through unchanged.
+Neo4j's own errors pass through unchanged: ``except gpugda.Error`` catches them, too.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from gpugda.types import Span
 
 __all__ = [
     "ConfigurationError",
+    "CypherArgumentError",
+    "CypherArithmeticError",
     "CypherSyntaxError",
     "CypherTypeError",
     "DeviceError",
@@ -52,9 +56,12 @@ class QueryError(GpugdaError):
         span: The offending piece of it; the error then shows its line with a caret.
 
     Attributes:
+        code: Neo4j's status code for such an error; empty where Neo4j has none.
         line: 1-based line of the place, or None.
         column: 1-based column of the place, or None.
     """
+
+    code: ClassVar[str] = ""
 
     def __init__(self, message: str, text: str | None = None, span: Span | None = None) -> None:
         self.message = message
@@ -70,6 +77,8 @@ class QueryError(GpugdaError):
 
 class CypherSyntaxError(QueryError):
     """The text is not Cypher, or Neo4j would refuse to compile it."""
+
+    code = "Neo.ClientError.Statement.SyntaxError"
 
 
 class UnsupportedQueryError(QueryError):
@@ -94,9 +103,25 @@ class UnsupportedQueryError(QueryError):
 class CypherTypeError(QueryError):
     """A value had a type for which the operation is not defined."""
 
+    code = "Neo.ClientError.Statement.TypeError"
+
+
+class CypherArgumentError(QueryError):
+    """A value of the right type with which a function cannot work, such as ``date('x')``."""
+
+    code = "Neo.ClientError.Statement.ArgumentError"
+
+
+class CypherArithmeticError(QueryError):
+    """An integer left the 64 bits, or was divided by zero."""
+
+    code = "Neo.ClientError.Statement.ArithmeticError"
+
 
 class ParameterMissingError(QueryError):
     """The query uses a parameter for which no value was given."""
+
+    code = "Neo.ClientError.Statement.ParameterMissing"
 
 
 class ConfigurationError(GpugdaError):

@@ -16,6 +16,7 @@ from typing import Any
 
 __all__ = [
     "Entity",
+    "Path",
     "and_",
     "describe",
     "equals",
@@ -54,6 +55,31 @@ class Entity:
 
     def __repr__(self) -> str:
         return f"{'node' if self.is_node else 'relationship'} {self.index}"
+
+
+class Path:
+    """A path: one node more than relationships, in the order in which they are walked."""
+
+    __slots__ = ("nodes", "relationships")
+
+    def __init__(self, nodes: tuple[Entity, ...], relationships: tuple[Entity, ...] = ()) -> None:
+        self.nodes = nodes
+        self.relationships = relationships
+
+    @property
+    def entities(self) -> tuple[Entity, ...]:
+        """Node, relationship, node, … as ``[node, relationship, …]`` would list them."""
+        steps = zip(self.relationships, self.nodes[1:], strict=True)
+        return (self.nodes[0], *(entity for step in steps for entity in step))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Path) and self.entities == other.entities
+
+    def __hash__(self) -> int:
+        return hash(self.entities)
+
+    def __repr__(self) -> str:
+        return f"path {', '.join(map(repr, self.entities))}"
 
 
 # ------------------------------------------------------------------ kinds
@@ -95,6 +121,8 @@ def kind_of(value: Any) -> str:
         return kind
     if isinstance(value, Entity):
         return "node" if value.is_node else "relationship"
+    if isinstance(value, Path):
+        return "path"
     # By name, so that neo4j's types need not be imported here; durations and points are tuples.
     name = type(value).__name__
     if name == "DateTime":
@@ -311,6 +339,7 @@ def _duration_key(value: Any) -> tuple[int, ...]:
 _KEYS = {
     "node": lambda value: value.index,
     "relationship": lambda value: value.index,
+    "path": lambda value: tuple(entity.index for entity in value.entities),
     "number": _number_key,
     "point": lambda value: (value.srid, tuple(map(_number_key, value))),
     "datetime": _moment_key,

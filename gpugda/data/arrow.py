@@ -41,10 +41,23 @@ def convert_array(array: pa.Array | pa.ChunkedArray) -> Column:
         pieces = [convert_array(chunk) for chunk in array.chunks]
         return join_columns(pieces, [len(piece) for piece in pieces])
     if isinstance(array, pa.ExtensionArray):
-        return convert_array(array.storage)
+        return convert_array(_meaning(array))
     if array.null_count == len(array) > 0 or pa.types.is_null(array.type):
         return constant_null(len(array))
     return _converter(array.type)(array)
+
+
+def _meaning(array: pa.ExtensionArray) -> pa.Array:
+    """What is stored, where that says what is meant: the ordinal of a month is not the month."""
+    name = array.type.extension_name
+    if name == "pandas.period":
+        raise SourceError(
+            "a column of pandas periods cannot be a property, as Neo4j has no spans of time: make "
+            "it points in time (.dt.to_timestamp()) or texts (.astype(str))"
+        )
+    if name == "arrow.bool8":
+        return array.storage.cast(pa.bool_())
+    return array.storage
 
 
 def _converter(kind: pa.DataType) -> Callable[[pa.Array], Column]:

@@ -106,7 +106,9 @@ class TableFetcher:
             return Embeddings(rows, {}, {})
         download = self._run.workspace.download
         if table.column_stride == rows:
-            return self._embeddings(rows, list(download(values).reshape(table.width, rows)))
+            # The array may be longer: windows are as wide as the widest step of the join.
+            columns = download(values, 0, table.width * rows).reshape(table.width, rows)
+            return self._embeddings(rows, list(columns))
         return self._embeddings(rows, [download(values, first, rows) for first in _firsts(table)])
 
     def _stage(self, staging: Staging, table: Table, copied: Any) -> Embeddings:

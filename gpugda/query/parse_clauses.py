@@ -19,7 +19,7 @@ _PATTERN_STARTS: Final = frozenset(("(", "ANY", "ALL", "SHORTEST", "REPEATABLE",
 _QUERY_ENDS: Final = frozenset(("end", ";", "}", "UNION", "WHEN", "ELSE"))
 _SHORTEST: Final = frozenset(("SHORTESTPATH", "ALLSHORTESTPATHS"))
 
-Union = tuple[tuple[ast.SingleQuery, ...], tuple[Span, ...]]
+Union = tuple[tuple[ast.SingleQuery, ...], tuple[Span, ...], bool]
 
 
 class ClauseParser(WriteParser):
@@ -28,7 +28,7 @@ class ClauseParser(WriteParser):
     __slots__ = ()
 
     def union(self, *, may_end_anyhow: bool = False) -> Union:
-        """Reads queries joined by UNION, and where each UNION stands."""
+        """Reads queries joined by UNION, where each UNION stands, and whether it is UNION ALL."""
         parts, unions = [self.single_query(may_end_anyhow=may_end_anyhow)], []
         kinds = set()
         while self.kind == "UNION":
@@ -41,7 +41,7 @@ class ClauseParser(WriteParser):
             if len(kinds) > 1:
                 self.fail("UNION and UNION ALL cannot be combined in one query", unions[-1])
             parts.append(self.single_query(may_end_anyhow=may_end_anyhow))
-        return tuple(parts), tuple(unions)
+        return tuple(parts), tuple(unions), True in kinds
 
     def single_query(self, *, may_end_anyhow: bool = False) -> ast.SingleQuery:
         """Reads clauses and checks that they may stand in this order."""
@@ -79,7 +79,7 @@ class ClauseParser(WriteParser):
             children = (self.match_body(self.start, optional=False),)
         else:
             # EXISTS and COUNT ask how many rows there are, so their queries need no RETURN.
-            children, _ = self.union(may_end_anyhow=construct != "COLLECT")
+            children, *_ = self.union(may_end_anyhow=construct != "COLLECT")
             self._refuse_writes(construct, children)
         self.close("}")
         return children
@@ -213,7 +213,7 @@ class ClauseParser(WriteParser):
         if self.kind == "(":
             children.extend(self._scope())
         self.open("{")
-        parts, _ = self.union()
+        parts, *_ = self.union()
         self.close("}")
         if self.kind == "IN":
             children.extend(self._transactions())
@@ -331,7 +331,7 @@ class ClauseParser(WriteParser):
         if self.kind != "{":
             return (self.single_query(),)
         self.open("{")
-        parts, _ = self.union()
+        parts, *_ = self.union()
         self.close("}")
         return parts
 

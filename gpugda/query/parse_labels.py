@@ -141,14 +141,15 @@ class LabelParser(Cursor, ABC):
     def _dynamic_label(self) -> ast.LabelExpression:
         start = self.start
         self.expect("$")
-        if self.kind in ("ALL", "ANY"):
+        joint = self.kind
+        if joint in ("ALL", "ANY"):
             self.advance()
         elif self.kind != "(":
             self.unexpected("'(', 'all(' or 'any(' (a parameter here is written $($name))")
         self.open("(")
         value = self.expression()
         self.close(")")
-        return ast.LabelDynamic(self.span_since(start), value)
+        return ast.LabelDynamic(self.span_since(start), value, joint == "ANY")
 
 
 def _is_colon(node: ast.Node) -> bool:

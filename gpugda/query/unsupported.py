@@ -131,11 +131,14 @@ def _match(clause: ast.Match) -> str | None:
 
 def _pattern(pattern: ast.Pattern) -> str | None:
     if pattern.selector is not None:
-        shortest = pattern.selector.lower().endswith(("path", "paths")) and (
-            " " not in pattern.selector
-        )
-        return f"{pattern.selector}()" if shortest else pattern.selector
+        return _selector(pattern.selector)
     return "a path variable" if pattern.variable is not None else None
+
+
+def _selector(selector: ast.Selector) -> str:
+    if selector.kind in (ast.SelectorKind.SHORTEST_PATH, ast.SelectorKind.ALL_SHORTEST_PATHS):
+        return f"{selector.kind}()"
+    return str(selector.kind)
 
 
 def _relationship(relationship: ast.RelationshipPattern) -> str | None:
@@ -209,12 +212,12 @@ def _is_count(node: ast.Node) -> bool:
 
 def _place(node: ast.Node, construct: str) -> Span:
     """Where the caret goes: to the part that is meant, where that is less than the node."""
-    if isinstance(node, ast.Pattern) and node.selector_span is not None:
-        return node.selector_span
+    if isinstance(node, ast.Pattern) and node.selector is not None:
+        return node.selector.span
     if isinstance(node, ast.Pattern) and node.variable is not None:
         return node.variable.span
     if isinstance(node, ast.RelationshipPattern):
-        return node.length.span if node.length is not None else node.quantifier or node.span
+        return (node.length or node.quantifier or node).span
     if isinstance(node, ast.Match):
         return _head(node.span, construct) if node.optional else node.mode_span or node.span
     if isinstance(node, ast.OtherClause):

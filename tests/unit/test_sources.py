@@ -73,3 +73,17 @@ def test_options_of_a_server_are_refused_elsewhere():
         gpugda.ConfigurationError, match="database: only for a source that is a database"
     ):
         resolve_source("sample:wordnet", database="neo4j")
+
+
+def test_the_options_of_an_import(tmp_path):
+    for name, title in (("a.csv", "id:ID,name"), ("b.csv", "id:ID,name")):
+        (tmp_path / name).write_text(f'{title}\n{name}," x "\n{name}2,""\n')
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    graph = gpugda.read_import(
+        [("A", files)],
+        trim_strings=True,
+        ignore_empty_strings=True,
+        auto_skip_subsequent_headers=True,
+    )
+    rows = gpugda.connect(graph).run("MATCH (n:A) RETURN n.name", engine="reference").value()
+    assert rows == ["x", None, "x", None]

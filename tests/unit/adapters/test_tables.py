@@ -53,6 +53,20 @@ def test_every_kind_of_table_gives_the_same_graph(make):
     assert to_values(graph.relationship_properties["since"]) == [1.5, 2.5, 3.5]
 
 
+@pytest.mark.parametrize("make", [lambda frame: frame, pa.table], ids=["pandas", "arrow"])
+def test_periods_are_refused(make):
+    frame = pd.DataFrame({"id": [1, 2], "month": pd.period_range("2020-01", periods=2, freq="M")})
+    with pytest.raises(SourceError, match=r"nodes, column 'month': .* pandas periods .*astype"):
+        load(make(frame))
+    frame["month"] = frame["month"].dt.to_timestamp()
+    assert properties(load(make(frame)))["month"][1].month == 2
+
+
+def test_bytes_that_mean_booleans():
+    flags = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None], pa.int8()))
+    assert properties(load({"id": [1, 2, 3], "x": flags}))["x"] == [True, False, None]
+
+
 def test_is_a_graph_source():
     source = TablesSource(NODES)
     assert isinstance(source, GraphSource)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from contextlib import closing
 
 import numpy as np
@@ -11,6 +12,7 @@ from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, everythi
 from bound_queries import make_plan as plan_of
 from graphs import make_graph
 
+import gpugda
 from gpugda.device.context import DeviceContext, choose_device, list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.memory.staging import Staging
@@ -132,3 +134,24 @@ def test_chunks_keep_what_they_were_given(context, fetched):
     for chunk, copied in zip(held, copies, strict=True):
         for position, column in chunk.nodes.items():
             np.testing.assert_array_equal(column, copied[position])
+
+
+@pytest.mark.parametrize(("sources", "targets"), [(100, 100), (50, 200), (100, 200)])
+def test_a_full_array_of_a_step_that_is_narrower_than_one_before(sources, targets):
+    """The join's arrays are as wide as its widest step: the last one may not fill them."""
+    hub, count = sources, sources + 1 + targets
+    graph = gpugda.graph(
+        nodes={
+            "id": list(range(count)),
+            "labels": [*["A"] * sources, "B", *["C"] * targets],
+        },
+        relationships={
+            "source": [*range(sources), *[hub] * targets],
+            "target": [*[hub] * sources, *range(hub + 1, count)],
+            "type": ["R"] * (sources + targets),
+        },
+    )
+    with gpugda.connect(graph) as opened:
+        found = opened.run("MATCH (a:A)-->(b:B)-->(c:C) WHERE a.id < c.id RETURN c.id AS id")
+        ids = Counter(record["id"] for record in found)
+    assert ids == dict.fromkeys(range(hub + 1, count), sources)

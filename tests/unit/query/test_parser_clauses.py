@@ -54,12 +54,16 @@ def test_hints():
         " USING SCAN a:A USING JOIN ON a, b WHERE a.x RETURN a"
     )
     match = clauses(source)[0]
-    assert [hint.of(source) for hint in match.hints] == [
+    assert [hint.span.of(source) for hint in match.hints] == [
         "USING INDEX a:A(x, y)",
         "USING RANGE INDEX SEEK b:B(z)",
         "USING SCAN a:A",
         "USING JOIN ON a, b",
     ]
+    assert match.hints[1] == ast.Hint(
+        S, "RANGE INDEX SEEK", (ast.Variable(S, "b"),), label="B", keys=("z",)
+    )
+    assert [v.name for v in match.hints[3].variables] == ["a", "b"]
     assert match.where is not None
 
 
@@ -115,6 +119,8 @@ def test_union():
     query = parse(text)
     assert len(query.parts) == 3
     assert [span.of(text) for span in query.unions] == ["UNION ALL", "UNION ALL"]
+    assert query.union_all
+    assert not parse("RETURN 1 AS x UNION RETURN 2 AS x").union_all
     assert len(parse("RETURN 1 AS x UNION DISTINCT RETURN 2 AS x UNION RETURN 3 AS x").unions) == 2
 
 

@@ -381,37 +381,37 @@ def both(value):
 
 
 OTHER_WAYS = {
-    "a launch per step": {"extend_small._MOST_ROWS": both(0)},
-    "the first steps at once": {"extend_small._MOST_LOOKS": both(20)},
-    "few rows at once": {"extend_small._MOST_ROWS": both(6)},
-    "measured": {"extend_join._FEW": 0},
+    "a launch per step": {"small._MOST_ROWS": both(0)},
+    "the first steps at once": {"small._MOST_LOOKS": both(20)},
+    "few rows at once": {"small._MOST_ROWS": both(6)},
+    "measured": {"join._FEW": 0},
     "tiny windows": {
-        "extend_join._FEW": 0,
-        "extend_join._FIRST_WINDOW": 3,
-        "extend_join._LARGEST_WINDOW": 3,
-        "extend_join._LARGEST_LAST_WINDOW": 2,
+        "join._FEW": 0,
+        "join._FIRST_WINDOW": 3,
+        "join._LARGEST_WINDOW": 3,
+        "join._LARGEST_LAST_WINDOW": 2,
     },
     "pairs always measured": {
-        "extend_join._FEW": 0,
-        "extend_pairs.PairSteps._most_of": lambda *_: None,
+        "join._FEW": 0,
+        "pairs.PairSteps._most_of": lambda *_: None,
     },
     "tiny launches": {
-        "extend_join._FEW": 0,
-        "extend_join.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
-        "extend_pairs.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
-        "extend_marks._WORK_PER_LAUNCH": 1,
+        "join._FEW": 0,
+        "join.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
+        "pairs.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
+        "accumulate._WORK_PER_LAUNCH": 1,
     },
-    "relationships closed one by one": {"extend_drafts.MOST_ROWS_OF_PAIR": 1},
+    "relationships closed one by one": {"drafts.MOST_ROWS_OF_PAIR": 1},
     "relationships closed launch by launch": {
-        "extend_drafts.MOST_ROWS_OF_PAIR": 1,
-        "extend_small._MOST_ROWS": both(0),
+        "drafts.MOST_ROWS_OF_PAIR": 1,
+        "small._MOST_ROWS": both(0),
     },
-    "one link a step": {"extend_drafts.MOST_LINKS": 1},
-    "two links a step": {"extend_drafts.MOST_LINKS": 2, "extend_drafts.MOST_ROWS_OF_PAIR": 2},
+    "one link a step": {"drafts.MOST_LINKS": 1},
+    "two links a step": {"drafts.MOST_LINKS": 2, "drafts.MOST_ROWS_OF_PAIR": 2},
     "no rows, only pairs": {
-        "extend_rows.MOST_EXCLUDED": -1,
-        "extend_marks.MOST_EXCLUDED": -1,
-        "extend_small._MOST_ROWS": both(0),
+        "rows.MOST_EXCLUDED": -1,
+        "accumulate.MOST_EXCLUDED": -1,
+        "small._MOST_ROWS": both(0),
     },
 }
 
@@ -425,7 +425,7 @@ def test_any_query_by_other_ways(context, case):
         note(way)
         with pytest.MonkeyPatch.context() as patch:
             for place, value in changes.items():
-                patch.setattr(f"gpugda.execute.{place}", value)
+                patch.setattr(f"gpugda.match.extend.{place}", value)
             strategy = strategy_for(context, graph)
             assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
             assert count(strategy, plan, masks) == expected.total()
@@ -433,14 +433,14 @@ def test_any_query_by_other_ways(context, case):
 
 FILTERS = {
     "by many items": {
-        "execute.extend_filter._MOST_WORDS": 0,
-        "execute.extend_filter._MOST_EXPLORED_WORDS": 0,
+        "match.extend.filter._MOST_WORDS": 0,
+        "match.extend.filter._MOST_EXPLORED_WORDS": 0,
     },
-    "given up": {"execute.extend_filter._MOST_LOOKS": 3},
-    "listed when asked for": {"execute.extend_filter._MOST_LISTED": 1},
+    "given up": {"match.extend.filter._MOST_LOOKS": 3},
+    "listed when asked for": {"match.extend.filter._MOST_LISTED": 1},
     "with bitmaps of degrees": {
-        "device.node_bitmaps._FEWEST_LOOKS": 0,
-        "device.node_bitmaps._SHARE_OF_NODES": 0.0,
+        "device.graph.node_bitmaps._FEWEST_LOOKS": 0,
+        "device.graph.node_bitmaps._SHARE_OF_NODES": 0.0,
     },
 }
 

@@ -313,16 +313,16 @@ def test_what_is_compared_is_joined(context, always):
 @pytest.mark.parametrize(
     ("place", "value"),
     [
-        (("extend_counting", "_WORTH_PARTS"), math.inf),
-        (("extend_counting", "_LEAST_GAIN_OF_PARTS"), 0),
-        (("extend_terms", "_MOST_PAIRS"), 2),
+        (("search", "_WORTH_PARTS"), math.inf),
+        (("search", "_LEAST_GAIN_OF_PARTS"), 0),
+        (("include_exclude", "_MOST_PAIRS"), 2),
     ],
 )
 def test_only_what_pays_is_added_up(context, always, monkeypatch, place, value):
     plan, graph = plan_of(TWO_TRIANGLES), a_graph(1, relationships=14, types="R")
     expected = all_embeddings(graph, plan).total()
     assert count(context, graph, plan)[1] > 1
-    monkeypatch.setattr(f"gpugda.execute.{'.'.join(place)}", value)
+    monkeypatch.setattr(f"gpugda.match.extend.counting.{'.'.join(place)}", value)
     assert count(context, graph, plan) == (expected, 0)
 
 

@@ -1,0 +1,50 @@
+"""Kinds of value as a compiler knows them: integers and floats are two, unlike in equality."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugda.values import kind_of
+
+__all__ = ["ANY", "TEMPORAL", "Kinds", "kind_of_value", "kinds"]
+
+Kinds = frozenset[str]
+"""Kinds that may stand somewhere. Null may stand anywhere and is not named."""
+
+_NAMES = (
+    "boolean integer float string list map node relationship path point"
+    " date localtime time localdatetime datetime duration"
+)
+
+ANY: Kinds = frozenset(_NAMES.split())
+TEMPORAL: Kinds = frozenset(("date", "localtime", "time", "localdatetime", "datetime"))
+
+
+def kinds(names: str) -> Kinds:
+    """The kinds named, with ``number``, ``entity``, ``temporal`` and ``any`` for several.
+
+    Raises:
+        ValueError: There is no such kind.
+    """
+    found: set[str] = set()
+    for name in names.split():
+        found |= _SEVERAL.get(name) or {name}
+    if unknown := found - ANY:
+        raise ValueError(f"no kinds of value: {sorted(unknown)}")
+    return frozenset(found)
+
+
+_SEVERAL: dict[str, Kinds] = {
+    "any": ANY,
+    "number": frozenset(("integer", "float")),
+    "entity": frozenset(("node", "relationship")),
+    "temporal": TEMPORAL,
+}
+
+
+def kind_of_value(value: Any) -> str:
+    """The kind of a value; ``"null"`` for null."""
+    kind = kind_of(value)
+    if kind == "number":
+        return "integer" if isinstance(value, int) else "float"
+    return kind

@@ -1,0 +1,73 @@
+"""64-bit integers and double floats as Java has them, and how Neo4j prints them."""
+
+from __future__ import annotations
+
+import math
+
+from gpugda.errors import CypherArithmeticError
+
+__all__ = ["LARGEST", "SMALLEST", "float_text", "long", "saturated"]
+
+LARGEST = 2**63 - 1
+SMALLEST = -(2**63)
+
+
+def long(exact: int, operation: str) -> int:
+    """The exact result of an operation, if it fits 64 bits.
+
+    Raises:
+        CypherArithmeticError: It does not.
+    """
+    if not SMALLEST <= exact <= LARGEST:
+        raise CypherArithmeticError(f"long overflow: {operation} leaves the range of 64 bits")
+    return exact
+
+
+def saturated(number: float) -> int:
+    """Java's cast of a float to a long: towards 0, NaN to 0, what is too large to the limit."""
+    if math.isnan(number):
+        return 0
+    if math.isinf(number):
+        return LARGEST if number > 0 else SMALLEST
+    return min(max(int(number), SMALLEST), LARGEST)
+
+
+def float_text(number: float) -> str:
+    """A float as ``toString()`` gives it: ``1.0``, ``1.0E10``, ``NaN``, ``-Infinity``."""
+    if not math.isfinite(number):
+        return "NaN" if math.isnan(number) else ("-Infinity" if number < 0 else "Infinity")
+    sign = "-" if math.copysign(1.0, number) < 0 else ""
+    if number == 0:
+        return sign + "0.0"
+    digits, exponent = _shortest(abs(number))
+    if -3 <= exponent < 7:
+        return sign + _plain(digits, exponent)
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
+
+
+def _shortest(number: float) -> tuple[str, int]:
+    """The fewest digits that tell a positive float apart, and the power of ten of the first.
+
+    Where one digit would do, two that are closer are taken, as Java does: 4.9E-324.
+    """
+    text = _scientific(repr(number))
+    if text.startswith(".", 1) and text[2] == "e" and float(closer := f"{number:.1e}") == number:
+        text = closer
+    mantissa, _, exponent = text.partition("e")
+    return mantissa.replace(".", "").rstrip("0") or "0", int(exponent)
+
+
+def _scientific(text: str) -> str:
+    mantissa, _, power = text.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    point = len(whole) + int(power or 0)
+    first = point - (len(whole + fraction) - len(digits)) - 1
+    return f"{digits[0]}.{digits[1:]}e{first}"
+
+
+def _plain(digits: str, exponent: int) -> str:
+    if exponent < 0:
+        return "0." + "0" * (-exponent - 1) + digits
+    whole = digits[: exponent + 1].ljust(exponent + 1, "0")
+    return f"{whole}.{digits[exponent + 1 :] or '0'}"
