@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from gpugda.answer.on_snapshot import RanAhead
     from gpugda.answer.request import Request
     from gpugda.answer.routing import Router
-    from gpugda.execute.device_session import DeviceSession
     from gpugda.live.keeper import Admission, SnapshotKeeper
     from gpugda.loading import LoadedGraph
+    from gpugda.match.session import DeviceSession
     from gpugda.plan.plan import Plan
-    from gpugda.plan.route import Verdict
+    from gpugda.plan.route.route import Verdict
     from gpugda.ports import DatabaseServer, Progress
     from gpugda.query.query_graph import Query
     from gpugda.result.result import Result
@@ -304,7 +304,7 @@ class ServerAnswers:
         facts = self._server.facts
         if not facts.sees_everything:
             raise ConfigurationError(
-                f"engine={engine!r} is not possible: {facts.restriction} Use engine='native'."
+                f"engine={engine!r} is not possible: {facts.restriction}; use engine='native'."
             )
         query = self._checked(request)
         if query.mode is not None:
