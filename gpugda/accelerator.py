@@ -14,7 +14,7 @@ from gpugda.answer.request import Request
 from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
 from gpugda.deadline import deadline_after
 from gpugda.errors import ConfigurationError, DeviceError
-from gpugda.execute.device_session import DEFAULT_STRATEGY, STRATEGIES, DeviceSession
+from gpugda.match.session import DEFAULT_STRATEGY, STRATEGIES, DeviceSession
 from gpugda.plan.explain import Estimate, Explanation
 from gpugda.ports import DatabaseServer, GraphSource, Progress, SilentProgress
 from gpugda.snapshot.store import save_snapshot
@@ -261,7 +261,7 @@ class Accelerator:
 
         Returns:
             ``{"device": {…}, "server": {…}}``, the latter for a database only; see
-            `gpugda.plan.rates`.
+            `gpugda.plan.route.rates`.
 
         Raises:
             DeviceError: There is no device, or it failed.

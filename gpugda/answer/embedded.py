@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gpugda.answer.request import Request
-    from gpugda.execute.device_session import DeviceSession
+    from gpugda.match.session import DeviceSession
     from gpugda.plan.plan import Plan
     from gpugda.ports import GraphSource, Progress
     from gpugda.result.result import Result

@@ -15,8 +15,8 @@ from gpugda.snapshot.cache import open_cache
 
 if TYPE_CHECKING:
     from gpugda.config import Freshness
-    from gpugda.execute.device_session import DeviceSession
     from gpugda.live.reading import SnapshotShelf
+    from gpugda.match.session import DeviceSession
     from gpugda.ports import DatabaseServer, Progress
 
 __all__ = ["LOADS", "open_server"]

@@ -45,11 +45,11 @@ if TYPE_CHECKING:
     from gpugda.answer.on_snapshot import RanAhead
     from gpugda.answer.request import Request
     from gpugda.answer.routing import Router
-    from gpugda.execute.device_session import DeviceSession
     from gpugda.live.keeper import Admission, SnapshotKeeper
     from gpugda.loading import LoadedGraph
+    from gpugda.match.session import DeviceSession
     from gpugda.plan.plan import Plan
-    from gpugda.plan.route import Verdict
+    from gpugda.plan.route.route import Verdict
     from gpugda.ports import DatabaseServer, Progress
     from gpugda.query.query_graph import Query
     from gpugda.result.result import Result

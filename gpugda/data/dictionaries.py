@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
-from gpugda.data.temporal import identity_of_temporal
+from gpugda.data.temporal import as_driver_gives, identity_of_temporal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,6 +74,10 @@ class StringDictionary:
             texts[:] = self.array.to_pylist()
             self._texts = texts
 
+    def shown(self, codes: NDArray[np.int32]) -> list[str]:
+        """As `values`."""
+        return self.values(codes)
+
     def less_than(self, text: str) -> int:
         """Number of entries < ``text``, which is also the code that ``text`` has or would get."""
         return self._first(lambda entry: entry >= text)
@@ -127,9 +131,10 @@ class ObjectDictionary:
         entries: The values, without repeats in that sense, in any order.
     """
 
-    __slots__ = ("entries",)
+    __slots__ = ("_shown", "entries")
 
     def __init__(self, entries: Sequence[Any]) -> None:
+        self._shown: dict[int, Any] = {}
         self.entries = np.empty(len(entries), dtype=object)
         for code, entry in enumerate(
             entries
@@ -147,6 +152,13 @@ class ObjectDictionary:
         """The values of many codes; equal codes share one object."""
         found: list[Any] = self.entries[codes].tolist()
         return found
+
+    def shown(self, codes: NDArray[np.int32]) -> list[Any]:
+        """As `values`, with times as the driver gives them; see `gpugda.data.temporal`."""
+        wanted = codes.tolist()
+        for code in set(wanted).difference(self._shown):
+            self._shown[code] = as_driver_gives(self.entries[code])
+        return list(map(self._shown.__getitem__, wanted))
 
 
 # ------------------------------------------------------------------ texts

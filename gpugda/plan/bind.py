@@ -10,9 +10,9 @@ from gpugda.garbage import collection_paused
 from gpugda.plan.cardinality import cardinality_between, node_cardinality, relationship_end
 from gpugda.plan.degree_needs import degree_needs
 from gpugda.plan.label_programs import NOTHING, label_names, label_program, type_ids
-from gpugda.plan.merge_nodes import merge_nodes
 from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, RowTest
-from gpugda.plan.split_predicates import SplitPredicates, split_predicates
+from gpugda.plan.rules.merge_nodes import merge_nodes
+from gpugda.plan.rules.split_predicates import SplitPredicates, split_predicates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

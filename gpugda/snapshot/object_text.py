@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["object_from_text", "object_to_text"]
 
 _TICKS_PER_SECOND = 10**9
+_ZONE_UTC = "[UTC]"
+"""The zone of that name. Plain ``UTC`` was written for it and for the offset 0 alike."""
 _SPATIAL = ("Point", "CartesianPoint", "WGS84Point")
 
 
@@ -65,7 +67,8 @@ def _zone_fields(value: Any) -> dict[str, Any]:
         return {}
     offset = value.utc_offset()
     seconds = None if offset is None else offset.days * 86_400 + offset.seconds
-    return {"offset": seconds, "zone": zone_name(value.tzinfo)}
+    name = zone_name(value.tzinfo)
+    return {"offset": seconds, "zone": _ZONE_UTC if name == "UTC" else name}
 
 
 _ENCODERS: Mapping[str, Callable[[Any], dict[str, Any]]] = {
@@ -95,8 +98,11 @@ def _decoded(value: Any) -> Any:
 
 
 def _zone(value: Mapping[str, Any]) -> Any:
-    if value["zone"] is not None:
-        return zone_from_name(value["zone"])
+    name = value["zone"]
+    if name == "UTC" and value["$"] == "DateTime":
+        raise ValueError("it was saved when the zone UTC was not told from the offset Z")
+    if name is not None:
+        return zone_from_name(name.strip("[]"))
     return zone_from_offset(datetime.timedelta(seconds=value["offset"]))
 
 
