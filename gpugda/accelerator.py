@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from gpugda.answer.embedded import EmbeddedAnswers
+from gpugda.answer.keywords import check_keywords
 from gpugda.answer.request import Request
 from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
 from gpugda.deadline import deadline_after
@@ -126,7 +127,8 @@ class Accelerator:
                 raises: nothing falls back.
             strategy: How the device joins; default the fastest.
             timeout: Seconds after which the query is given up.
-            kwparameters: More parameters.
+            kwparameters: More parameters. Each must be one of the query, as a misspelt argument
+                would else be taken for one and ignored.
 
         Raises:
             ConfigurationError: An argument makes no sense, or the accelerator is closed.
@@ -309,13 +311,16 @@ class Accelerator:
         timeout: float | None,
     ) -> Request:
         self._check_usable()
-        return Request(
+        request = Request(
             query,
             _merged(parameters, kwparameters),
             _strategy(strategy),
             deadline_after(check_timeout(timeout)),
             progress=self._progress,
         )
+        if kwparameters:
+            check_keywords(request.text, kwparameters)
+        return request
 
     def _check_usable(self) -> None:
         if self._closed:

@@ -103,7 +103,12 @@ def resolve_source(source: object, **server_options: Any) -> GraphSource:
 def _is_server(source: object) -> bool:
     if isinstance(source, str):
         scheme, _, rest = source.strip().partition(":")
-        return rest.startswith("//") and scheme.partition("+")[0].lower() in ("bolt", "neo4j")
+        if not rest.startswith("//"):
+            return False
+        if scheme.partition("+")[0].lower() in ("bolt", "neo4j"):
+            return True
+        # Any other scheme, too: the adapter says which ones there are.
+        return scheme.isalnum() and scheme not in _adapters() and not _is_there(source)
     # By the shape of a driver, so that the driver's package is imported only by who uses it.
     return all(hasattr(source, name) for name in ("session", "verify_connectivity", "encrypted"))
 

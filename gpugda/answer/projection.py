@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.query import ast
+from gpugda.query.render import with_colons
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -26,14 +27,14 @@ def leads_outside(query: QueryGraph, projection: Projection) -> str | None:
             if not any(_within(each, projection.labels) for each in node.labels):
                 return (
                     "the snapshot is restricted to the labels "
-                    f"{', '.join(projection.labels)}, and a node of the query is not"
+                    f"{with_colons(projection.labels)}, and a node of the query is not"
                 )
     if projection.types is not None:
         for each in query.relationships:
             if each.types is None or not _within(each.types, projection.types):
                 return (
                     "the snapshot is restricted to the types "
-                    f"{', '.join(projection.types)}, and a relationship of the query is not"
+                    f"{with_colons(projection.types)}, and a relationship of the query is not"
                 )
     return None
 

@@ -307,7 +307,7 @@ class ServerAnswers:
         facts = self._server.facts
         if not facts.sees_everything:
             raise ConfigurationError(
-                f"engine={engine!r} is not possible: {facts.restriction} Use engine='native'."
+                f"engine={engine!r} is not possible: {facts.restriction}; use engine='native'."
             )
         query = self._checked(request)
         if query.mode is not None:

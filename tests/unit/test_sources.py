@@ -87,3 +87,15 @@ def test_the_options_of_an_import(tmp_path):
     )
     rows = gpugda.connect(graph).run("MATCH (n:A) RETURN n.name", engine="reference").value()
     assert rows == ["x", None, "x", None]
+
+
+@pytest.mark.parametrize("address", ["http://x", "https://x:7474", "file:///tmp/x", "neo4js://x"])
+def test_an_address_with_another_scheme_is_told_the_right_ones(address):
+    with pytest.raises(gpugda.ConfigurationError, match=r"no scheme that is known.*bolt://"):
+        resolve_source(address)
+
+
+def test_a_password_in_such_an_address_is_not_repeated():
+    with pytest.raises(gpugda.ConfigurationError, match="credentials do not belong") as caught:
+        resolve_source("http://ann:secret@x")
+    assert "secret" not in str(caught.value)
