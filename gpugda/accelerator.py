@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from gpugda.answer.embedded import EmbeddedAnswers
+from gpugda.answer.keywords import check_keywords
 from gpugda.answer.request import Request
 from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
 from gpugda.deadline import deadline_after
 from gpugda.errors import ConfigurationError, DeviceError
-from gpugda.execute.device_session import DEFAULT_STRATEGY, STRATEGIES, DeviceSession
+from gpugda.match.session import DEFAULT_STRATEGY, STRATEGIES, DeviceSession
 from gpugda.plan.explain import Estimate, Explanation
 from gpugda.ports import DatabaseServer, GraphSource, Progress, SilentProgress
 from gpugda.snapshot.store import save_snapshot
@@ -128,7 +129,8 @@ class Accelerator:
                 raises: nothing falls back.
             strategy: How the device joins; default the fastest.
             timeout: Seconds after which the query is given up.
-            kwparameters: More parameters.
+            kwparameters: More parameters. Each must be one of the query, as a misspelt argument
+                would else be taken for one and ignored.
 
         Raises:
             ConfigurationError: An argument makes no sense, or the accelerator is closed.
@@ -245,6 +247,7 @@ class Accelerator:
             compression=compression,
             source_name=loaded.source_name,
             version=loaded.version,
+            projection=loaded.projection,
         )
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
@@ -301,7 +304,7 @@ class Accelerator:
 
         Returns:
             ``{"device": {…}, "server": {…}}``, the latter for a database only; see
-            `gpugda.plan.rates`.
+            `gpugda.plan.route.rates`.
 
         Raises:
             DeviceError: There is no device, or it failed.
@@ -349,13 +352,16 @@ class Accelerator:
         timeout: float | None,
     ) -> Request:
         self._check_usable()
-        return Request(
+        request = Request(
             query,
             _merged(parameters, kwparameters),
             _strategy(strategy),
             deadline_after(check_timeout(timeout)),
             progress=self._progress,
         )
+        if kwparameters:
+            check_keywords(request.text, kwparameters)
+        return request
 
     def _check_usable(self) -> None:
         if self._closed:

@@ -39,6 +39,7 @@ def connect(
     planner: str = "cost",
     load: str = "now",
     cache: bool = True,
+    trust: bool = False,
     progress: Progress | None = None,
 ) -> Accelerator:
     """Opens a source and gives an `Accelerator` for it.
@@ -66,6 +67,8 @@ def connect(
         load: When a database is read first: ``"now"``, or in the ``"background"`` while queries go
             to it.
         cache: Keep snapshots of databases on disk, in ``GPUGDA_CACHE_DIR``.
+        trust: Open a saved snapshot without checking that it makes sense, only its checksums: for
+            large ones that nobody else may have written.
         progress: Told how far loading, and a query of more than a second, has come.
 
     Raises:
@@ -80,7 +83,11 @@ def connect(
         "types": types,
     }
     return Accelerator(
-        resolve_source(source, **{name: each for name, each in server.items() if each is not None}),
+        resolve_source(
+            source,
+            trust=trust,
+            **{name: each for name, each in server.items() if each is not None},
+        ),
         device=device,
         memory_limit=memory_limit,
         refinement=refinement,

@@ -10,8 +10,7 @@ from typing import Any
 
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import GraphSource, Progress, SnapshotFolder
-from gpugda.snapshot.manifest import MANIFEST
-from gpugda.snapshot.store import is_snapshot
+from gpugda.snapshot.manifest import MANIFEST, is_snapshot
 
 __all__ = ["adapter", "is_networkx", "resolve_source"]
 
@@ -45,13 +44,14 @@ def adapter(name: str) -> Any:
 class SnapshotSource:
     """A saved snapshot as a source."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, trust: bool = False) -> None:
         self.path = path
+        self.trust = trust
         self.name = f"snapshot {path.name}"
 
     def read(self, progress: Progress) -> _Ready:
         """The folder itself."""
-        return _Ready(SnapshotFolder(self.path))
+        return _Ready(SnapshotFolder(self.path, self.trust))
 
 
 class _Ready:
@@ -67,11 +67,12 @@ class _Ready:
         return None
 
 
-def resolve_source(source: object, **server_options: Any) -> GraphSource:
+def resolve_source(source: object, *, trust: bool = False, **server_options: Any) -> GraphSource:
     """The source behind a `GraphSource`, a path, an address ``adapter:rest``, or a driver.
 
     Args:
         source: What the user gave.
+        trust: Of a saved snapshot only: nobody else may have written it.
         server_options: Of a database server only: ``auth``, ``database`` and so on.
 
     Raises:
@@ -79,6 +80,7 @@ def resolve_source(source: object, **server_options: Any) -> GraphSource:
         SourceError: The path does not exist or holds no graph, or the server cannot be reached.
     """
     if _is_server(source):
+        _refuse_trust(trust)
         made: GraphSource = adapter("bolt")(source, **server_options)
         return made
     if server_options:
@@ -86,6 +88,19 @@ def resolve_source(source: object, **server_options: Any) -> GraphSource:
             f"{', '.join(sorted(server_options))}: only for a source that is a database server "
             "(bolt://… or neo4j://…, or a driver)."
         )
+    found = _embedded(source)
+    if isinstance(found, SnapshotSource):
+        return SnapshotSource(found.path, trust=trust)
+    _refuse_trust(trust)
+    return found
+
+
+def _refuse_trust(trust: bool) -> None:
+    if trust:
+        raise ConfigurationError("trust=True: only for a source that is a saved snapshot.")
+
+
+def _embedded(source: object) -> GraphSource:
     if isinstance(source, str):
         return _from_text(source)
     if isinstance(source, PathLike) and isinstance(text := fspath(source), str):
@@ -118,7 +133,12 @@ def _is_ladybug(source: object) -> bool:
 def _is_server(source: object) -> bool:
     if isinstance(source, str):
         scheme, _, rest = source.strip().partition(":")
-        return rest.startswith("//") and scheme.partition("+")[0].lower() in ("bolt", "neo4j")
+        if not rest.startswith("//"):
+            return False
+        if scheme.partition("+")[0].lower() in ("bolt", "neo4j"):
+            return True
+        # Any other scheme, too: the adapter says which ones there are.
+        return scheme.isalnum() and scheme not in _adapters() and not _is_there(source)
     # By the shape of a driver, so that the driver's package is imported only by who uses it.
     return all(hasattr(source, name) for name in ("session", "verify_connectivity", "encrypted"))
 
