@@ -110,7 +110,7 @@ def _embedded(source: object) -> GraphSource:
         return source
     for name, is_such in (("networkx", is_networkx), ("ladybug", _is_ladybug)):
         if is_such(source):
-            made = adapter(name)(source)
+            made: GraphSource = adapter(name)(source)
             return made
     raise ConfigurationError(
         f"A source cannot be a {type(source).__name__}. Give bolt://… or neo4j://…, a neo4j "
