@@ -30,7 +30,9 @@ class GraphmlSource:
     Args:
         path: The file.
         default_type: Type of relationships that name none.
-        store_node_ids: Is the id of a node kept as its property ``id``?
+        store_ids: Are the attributes ``id`` of nodes and edges kept as the property ``id``? Other
+            programs write names there. By default, unless the file is Neo4j's, whose nodes have
+            the attribute ``labels`` and its edges ``label``, or has a property ``id`` anyway.
 
     Raises:
         SourceError: There is no such file.
@@ -41,11 +43,11 @@ class GraphmlSource:
         path: str | os.PathLike[str],
         *,
         default_type: str = "RELATED",
-        store_node_ids: bool = False,
+        store_ids: bool | None = None,
     ) -> None:
         self._file: InputFile = expand_files(Path(path))[0]
         self._default_type = default_type
-        self._store_node_ids = store_node_ids
+        self._store_ids = store_ids
 
     @property
     def name(self) -> str:
@@ -65,6 +67,6 @@ class GraphmlSource:
                 stream,
                 self.name,
                 default_type=self._default_type,
-                store_node_ids=self._store_node_ids,
+                store_ids=self._store_ids,
             )
         yield GraphBatches(nodes, relationships)

@@ -6,15 +6,15 @@ file is read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, BinaryIO, NoReturn
+from dataclasses import dataclass, field, replace
+from typing import Any, BinaryIO, NoReturn, TypeVar
 from xml.parsers import expat
 
 import numpy as np
 import pyarrow as pa
 
 from gpugda.data.batches import NodeBatch, RelationshipBatch
-from gpugda.data.columns import Column, column_from_values
+from gpugda.data.columns import Column, column_from_arrow, column_from_values
 from gpugda.errors import SourceError
 
 from .graphml_keys import TYPES, DeclaredKey, convert_value
@@ -22,6 +22,8 @@ from .input_files import READ_ERRORS
 from .labels import LabelSet, encode_label_sets, split_labels
 
 __all__ = ["read_graphml"]
+
+_Batch = TypeVar("_Batch", NodeBatch, RelationshipBatch)
 
 _BATCH_ROWS = 65_536
 _LABELS, _TYPE = "labels", "label"
@@ -31,7 +33,7 @@ _REFUSED = {
 
 
 def read_graphml(
-    stream: BinaryIO, origin: str, *, default_type: str, store_node_ids: bool
+    stream: BinaryIO, origin: str, *, default_type: str, store_ids: bool | None
 ) -> tuple[list[NodeBatch], list[RelationshipBatch]]:
     """All nodes and relationships of a file.
 
@@ -39,12 +41,13 @@ def read_graphml(
         stream: The file's bytes.
         origin: Its name, for messages.
         default_type: Type of relationships that name none.
-        store_node_ids: Is the id of a node kept as its property ``id``?
+        store_ids: Are the attributes ``id`` of nodes and edges kept as the property ``id``? None:
+            unless the file is Neo4j's, or has a property ``id`` anyway.
 
     Raises:
         SourceError: It is no well-formed XML, or no GraphML that can be read; tells the line.
     """
-    reader = _Reader(origin, default_type, store_node_ids=store_node_ids)
+    reader = _Reader(origin, default_type, store_ids)
     try:
         reader.parser.ParseFile(stream)
     except expat.ExpatError as error:
@@ -65,7 +68,7 @@ class _Rows:
 
     properties: dict[str, list[Any]] = field(default_factory=dict[str, "list[Any]"])
     lines: list[int] = field(default_factory=list[int])
-    ids: list[str] = field(default_factory=list[str])
+    ids: list[str | None] = field(default_factory=list["str | None"])
     labels: list[LabelSet] = field(default_factory=list[LabelSet])
     sources: list[str] = field(default_factory=list[str])
     targets: list[str] = field(default_factory=list[str])
@@ -90,10 +93,14 @@ class _Rows:
 class _Reader:
     """State between two events of the parser."""
 
-    def __init__(self, origin: str, default_type: str, *, store_node_ids: bool) -> None:
+    def __init__(self, origin: str, default_type: str, store_ids: bool | None) -> None:
         self._origin = origin
         self._default_type = default_type
-        self._store_node_ids = store_node_ids
+        self._store_ids = store_ids
+        # Only Neo4j and APOC write these attributes; their ids are numbers that mean nothing.
+        self._is_neo4js = False
+        self._node_ids: list[pa.Array] = []
+        self._edge_ids: list[pa.Array] = []
         self._keys: dict[str, DeclaredKey] = {}
         self._open: list[str] = []
         self.begun = False
@@ -115,7 +122,22 @@ class _Reader:
     def finish(self) -> tuple[list[NodeBatch], list[RelationshipBatch]]:
         self._flush_nodes()
         self._flush_edges()
-        return self._node_batches, self._relationship_batches
+        return (
+            self._with_ids(self._node_batches, self._node_ids),
+            self._with_ids(self._relationship_batches, self._edge_ids),
+        )
+
+    def _with_ids(self, batches: list[_Batch], ids: list[pa.Array]) -> list[_Batch]:
+        """The batches with the property ``id``, where that is wanted and there is no other."""
+        wanted = not self._is_neo4js if self._store_ids is None else self._store_ids
+        if not wanted or any("id" in batch.properties for batch in batches):
+            return batches
+        return [
+            replace(batch, properties={"id": column_from_arrow(some), **batch.properties})
+            if some.null_count < len(some)
+            else batch
+            for batch, some in zip(batches, ids, strict=True)
+        ]
 
     # -------------------------------------------------------------- events
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
@@ -200,8 +222,7 @@ class _Reader:
         rows = self._nodes
         rows.labels.append(split_labels(self._attributes.get(_LABELS, labels)))
         rows.ids.append(node_id)
-        if self._store_node_ids:
-            values["id"] = node_id
+        self._is_neo4js = self._is_neo4js or _LABELS in self._attributes
         rows.add_properties(values, self._line)
         if len(rows.lines) >= _BATCH_ROWS:
             self._flush_nodes()
@@ -214,6 +235,8 @@ class _Reader:
         rows.sources.append(self._required(self._attributes, "source", "edge"))
         rows.targets.append(self._required(self._attributes, "target", "edge"))
         rows.types.append((type_name,))
+        rows.ids.append(self._attributes.get("id"))
+        self._is_neo4js = self._is_neo4js or _TYPE in self._attributes
         rows.add_properties(values, self._line)
         if len(rows.lines) >= _BATCH_ROWS:
             self._flush_edges()
@@ -252,6 +275,7 @@ class _Reader:
         )
         if batch.count:
             self._node_batches.append(batch)
+            self._node_ids.append(batch.ids)
 
     def _flush_edges(self) -> None:
         rows, self._edges = self._edges, _Rows()
@@ -269,6 +293,7 @@ class _Reader:
         )
         if batch.count:
             self._relationship_batches.append(batch)
+            self._edge_ids.append(pa.array(rows.ids, pa.string()))
 
     # -------------------------------------------------------------- errors
     def _required(self, attributes: dict[str, str], name: str, element: str) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .csv_records import CsvFormat
     from .input_files import InputFile
 
-__all__ = ["ReadRules", "TextBlock", "read_blocks", "read_header"]
+__all__ = ["ReadRules", "TextBlock", "read_blocks", "read_header", "split_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _file_blocks(
             row += 1 if length else 0
             block = block[length:]
             at_start = False
-        columns = _split(block, header, rules, name, row)
+        columns = split_rows(block, header, rules, name, row)
         if columns is not None and len(columns[0]):
             yield TextBlock(columns, name, row)
             row += len(columns[0])
@@ -112,20 +112,42 @@ def _file_blocks(
 def _repeated_header(block: bytes, header: bytes, name: str, rules: ReadRules) -> int:
     """Bytes to skip at the start of a further file."""
     length = first_record(block, rules.layout)
-    if block[:length].rstrip(b"\r\n") != header:
+    record = block[:length].rstrip(b"\r\n")
+    if record != header:
+        _refuse_other_header(record, name, rules.layout)
         return 0
     if not rules.auto_skip_subsequent_headers:
         raise SourceError(
-            f"{name}: starts with the header again, which is in the group's first file; "
+            f"{name}: starts with a second header, the same as that of the group's first file; "
             "remove it, or say auto_skip_subsequent_headers=True"
         )
     return length
 
 
-def _split(
+def _refuse_other_header(record: bytes, name: str, layout: CsvFormat) -> None:
+    """A row that names ids is a header, whatever stands in the others."""
+    try:
+        found = parse_header(record, layout, name)
+    except SourceError:  # a row, then
+        return
+    if not found.is_node and not (found.positions("START_ID") and found.positions("END_ID")):
+        return
+    shown = record[:80].decode("utf-8", "replace")
+    raise SourceError(
+        f"{name}: starts with a second header ({shown}), which differs from that of the group's "
+        "first file. Make files with headers of their own groups of their own, as pairs: "
+        "[('NAME', 'first.csv'), ('NAME', 'second.csv')]"
+    )
+
+
+def split_rows(
     block: bytes, header: ImportHeader, rules: ReadRules, name: str, first_row: int
 ) -> tuple[pa.Array, ...] | None:
-    """Text columns of a block of whole records; None where it has no record."""
+    """Text columns of a block of whole records; None where it has no record.
+
+    Raises:
+        SourceError: A record has more or fewer fields than the header, is not UTF-8, ….
+    """
     if not block.strip(b"\r\n"):
         return None
     try:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import GraphBatches
 
-from .csv_records import CsvFormat
+from .import_arguments import FileArgument, GroupArgument, csv_format, named_groups, one_character
 from .import_batches import BatchRules, node_batches, relationship_batches
+from .import_names import SUFFIXES, name_in, with_headers
 from .import_tables import ReadRules, read_blocks, read_header
 from .import_values import TextRules
 from .input_files import InputFile, expand_files, list_folder
@@ -21,7 +20,7 @@ from .labels import split_labels
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from gpugda.data.batches import NodeBatch, RelationshipBatch
     from gpugda.ports import Progress
@@ -30,10 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileArgument", "ImportSource"]
 
-FileArgument: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
-_SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _ID_TYPES = frozenset(["string", "integer", "actual"])
-_HEADER_FILE = re.compile(r"(?P<name>.+?)[-_.]header", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +57,9 @@ class ImportSource:
             ["header.csv", "posts.csv"]}``; ``""`` for files whose labels are only in a column
             ``:LABEL``. Files are a path, several in one text with commas between, a regular
             expression on names, or a sequence of these; the first one starts with the header,
-            further ones have none.
+            further ones have none. Groups with headers of their own and the same labels are
+            pairs, ``[("Person", "a.csv"), ("Person", "b.csv")]``, as the command repeats its
+            option; a path alone there has no labels but those of its column.
         relationships: Files per type, likewise; ``""`` for files with a column ``:TYPE``.
         delimiter: Between fields: one ASCII character, ``"TAB"``, ``"\t"`` or ``"U+0001"``.
         array_delimiter: Between elements of arrays and between labels.
@@ -78,8 +76,8 @@ class ImportSource:
 
     def __init__(
         self,
-        nodes: Mapping[str, FileArgument] | None = None,
-        relationships: Mapping[str, FileArgument] | None = None,
+        nodes: GroupArgument | None = None,
+        relationships: GroupArgument | None = None,
         *,
         delimiter: str = ",",
         array_delimiter: str = ";",
@@ -91,18 +89,14 @@ class ImportSource:
     ) -> None:
         if id_type not in _ID_TYPES:
             raise ConfigurationError(f"id_type={id_type!r}: choose {', '.join(sorted(_ID_TYPES))}")
-        for name, files in (("nodes", nodes), ("relationships", relationships)):
-            if files is not None and not isinstance(files, Mapping):
-                raise ConfigurationError(
-                    f"{name}={files!r}: must be a mapping such as {{'Person': 'people.csv'}}; "
-                    "a folder is read with ImportSource.from_folder"
-                )
-        layout = _layout(delimiter, quote)
-        text_rules = TextRules(_character(array_delimiter, "array_delimiter"), trim_strings)
+        layout = csv_format(delimiter, quote)
+        text_rules = TextRules(one_character(array_delimiter, "array_delimiter"), trim_strings)
         self._batch_rules = BatchRules(text_rules, id_type != "string")
         self._read_rules = ReadRules(layout, ignore_empty_strings, auto_skip_subsequent_headers)
-        self._nodes = [self._group(*entry) for entry in (nodes or {}).items()]
-        self._relationships = [self._group(*entry) for entry in (relationships or {}).items()]
+        self._nodes = [self._group(*pair) for pair in named_groups(nodes, "nodes")]
+        self._relationships = [
+            self._group(*pair) for pair in named_groups(relationships, "relationships")
+        ]
         self._name = "import files"
 
     @classmethod
@@ -184,16 +178,16 @@ class ImportSource:
 
     def _take_folder(self, path: Path, delimiter: str | None, quote: str) -> None:
         self._name = path.name
-        files = list_folder(path, _SUFFIXES)
+        files = list_folder(path, SUFFIXES)
         if not files:
-            raise SourceError(f"{path}: has no files named {' or '.join(_SUFFIXES)}")
-        for together in _with_headers(files):
+            raise SourceError(f"{path}: has no files named {' or '.join(SUFFIXES)}")
+        for together in with_headers(files):
             default = "\t" if ".tsv" in together[0].name.lower() else ","
             rules = ReadRules(
-                _layout(delimiter or default, quote), self._read_rules.ignore_empty_strings
+                csv_format(delimiter or default, quote), self._read_rules.ignore_empty_strings
             )
             header = read_header(together[0], rules.layout)
-            group = _Group(_name_in(together[0].name), tuple(together), rules)
+            group = _Group(name_in(together[0].name), tuple(together), rules)
             self._kind_of(header, group).append(group)
 
     def _kind_of(self, header: ImportHeader, group: _Group) -> list[_Group]:
@@ -206,59 +200,3 @@ class ImportSource:
             "(a file of relationships); write for example id:ID, or check the delimiter "
             f"{group.rules.layout.delimiter!r}"
         )
-
-
-def _with_headers(files: list[InputFile]) -> Iterator[list[InputFile]]:
-    """Each file alone, but header files with the files that they are the header of."""
-    stems = {file: _stem(file.name) for file in files}
-    taken: set[InputFile] = set()
-    groups = []
-    for file in files:
-        found = _HEADER_FILE.fullmatch(stems[file])
-        if found:
-            rows_of = re.compile(re.escape(found["name"]) + r"(?:[-_.].*|\d*)")
-            rest = [other for other in files if other != file and rows_of.fullmatch(stems[other])]
-            groups.append([file, *rest])
-            taken.update([file, *rest])
-    yield from groups
-    yield from ([file] for file in files if file not in taken)
-
-
-def _stem(name: str) -> str:
-    for suffix in sorted(_SUFFIXES, key=len, reverse=True):
-        if name.lower().endswith(suffix):
-            return name[: -len(suffix)]
-    return name
-
-
-def _name_in(file_name: str) -> str:
-    stem = _stem(file_name)
-    found = _HEADER_FILE.fullmatch(stem)
-    stem = found["name"] if found else stem
-    for mark in (".nodes.", ".relationships."):
-        if mark in stem:
-            return stem.rpartition(mark)[2]
-    return stem
-
-
-def _layout(delimiter: str, quote: str) -> CsvFormat:
-    layout = CsvFormat(
-        _character(delimiter, "delimiter"), _character(quote, "quote") if quote else ""
-    )
-    if layout.delimiter == layout.quote:
-        raise ConfigurationError(f"delimiter and quote are both {quote!r}; they must differ")
-    return layout
-
-
-def _character(text: str, what: str) -> str:
-    """One ASCII character of how ``neo4j-admin`` lets it be written."""
-    named = {"TAB": "\t", "\\t": "\t"}.get(text, text)
-    code = re.fullmatch(r"U\+([0-9A-Fa-f]{4})|\\(\d{1,3})", named)
-    if code:
-        named = chr(int(code[1], 16) if code[1] else int(code[2]))
-    if len(named) != 1 or not named.isascii() or named in "\r\n\0":
-        raise ConfigurationError(
-            f"{what}={text!r}: must be one ASCII character that ends no line, TAB, or U+ and "
-            "four hex digits"
-        )
-    return named

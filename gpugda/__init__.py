@@ -34,8 +34,9 @@ from gpugda.errors import (
 if TYPE_CHECKING:
     from gpugda.accelerate.entry import accelerate
     from gpugda.accelerator import Accelerator
-    from gpugda.api import AsyncAccelerator, connect, explain, graph, read_import, run
+    from gpugda.api import AsyncAccelerator, connect, explain, graph, read_edges, read_import, run
     from gpugda.query.query_graph import QueryGraph
+    from gpugda.result.any_error import Error
     from gpugda.result.result import Result
     from gpugda.result.summary import Summary
 
@@ -46,6 +47,7 @@ __all__ = [
     "CypherSyntaxError",
     "CypherTypeError",
     "DeviceError",
+    "Error",
     "GpugdaError",
     "MemoryLimitError",
     "ParameterMissingError",
@@ -61,6 +63,7 @@ __all__ = [
     "connect",
     "explain",
     "graph",
+    "read_edges",
     "read_import",
     "run",
 ]
@@ -68,6 +71,7 @@ __all__ = [
 _HOMES = {
     "Accelerator": "gpugda.accelerator",
     "AsyncAccelerator": "gpugda.api",
+    "Error": "gpugda.result.any_error",
     "QueryGraph": "gpugda.query.query_graph",
     "Result": "gpugda.result.result",
     "Summary": "gpugda.result.summary",
@@ -75,6 +79,7 @@ _HOMES = {
     "connect": "gpugda.api",
     "explain": "gpugda.api",
     "graph": "gpugda.api",
+    "read_edges": "gpugda.api",
     "read_import": "gpugda.api",
     "run": "gpugda.api",
     # What ``%load_ext gpugda`` looks for; not for users to call.

@@ -16,7 +16,7 @@
     │   └── MemoryLimitError            cannot be done within the memory limit
     └── QueryTimeoutError               the time limit was reached; nothing was returned
 
-Neo4j's own errors pass through unchanged.
+Neo4j's own errors pass through unchanged: ``except gpugda.Error`` catches them, too.
 """
 
 from __future__ import annotations

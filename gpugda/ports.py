@@ -1,4 +1,7 @@
-"""What the core asks of a data source. Adapters implement it; the core never imports them."""
+"""What the core asks of a data source. Adapters implement it; the core never imports them.
+
+Longer than other modules, as the whole border is to be read on one page.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -17,15 +20,20 @@ if TYPE_CHECKING:
     from gpugda.data.column import Column
 
 __all__ = [
+    "ChangeBatch",
+    "ChangeGap",
+    "ChangeSource",
     "DatabaseServer",
     "DatabaseVersion",
     "EntityRows",
     "GraphBatches",
     "GraphSource",
     "IdentifierPrefixes",
+    "LabelChanges",
     "NativeAnswer",
     "Progress",
     "Projection",
+    "PropertyChanges",
     "ServerFacts",
     "SilentProgress",
     "SnapshotFolder",
@@ -124,9 +132,15 @@ class EntityRows:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFolder:
-    """The answer of a source whose graph lies ready as a saved snapshot."""
+    """The answer of a source whose graph lies ready as a saved snapshot.
+
+    Args:
+        path: The folder.
+        trust: Nobody else may have written it, so what its checksums confirm is believed.
+    """
 
     path: Path
+    trust: bool = False
 
 
 @runtime_checkable
@@ -163,6 +177,8 @@ class ServerFacts:
         clustered: Whether several members may answer.
         sees_everything: Whether the user may read all nodes, relationships and properties.
         restriction: Where not: a sentence for people.
+        plugin: Version of gpugda's plugin in the server; empty if it is not there, or of no use.
+        plugin_advice: Where it is of no use: why, and what to do, as a sentence for people.
     """
 
     address: str
@@ -178,6 +194,8 @@ class ServerFacts:
     clustered: bool
     sees_everything: bool
     restriction: str = ""
+    plugin: str = ""
+    plugin_advice: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,6 +213,132 @@ class NativeAnswer:
     records: list[Any]
     summary: Any
     version: DatabaseVersion | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelChanges:
+    """Labels that nodes got or lost, of nodes that were there before and still are.
+
+    Args:
+        node_ids: ``int64``, rising; a node stands here once per label that changed.
+        label_codes: ``int32`` per row: position in ``labels``.
+        added: ``bool`` per row: the node got the label; else it lost it.
+        labels: Distinct names.
+    """
+
+    node_ids: NDArray[np.int64]
+    label_codes: NDArray[np.int32]
+    added: NDArray[np.bool_]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PropertyChanges:
+    """Where a property was set or removed, also on what was created; not on what was deleted.
+
+    Args:
+        ids: ``int64``, rising, none twice.
+        values: What it is now, null where it was removed; None if this key's values were not asked
+            for in time: then they are read with `DatabaseServer.read_properties`, and proven.
+    """
+
+    ids: NDArray[np.int64]
+    values: Column | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChangeBatch:
+    """What leads from one state of a database to a later one: the net effect of its transactions.
+
+    To apply it: delete relationships, delete nodes, create nodes, change labels, create
+    relationships, take the properties. An id that was deleted and given again to something else is
+    in both the deleted and the created ones, also when a relationship got its old type and ends.
+    What came and went in between is nowhere. Deleted nodes' relationships are all listed.
+
+    Args:
+        since: Number of the transaction whose state this applies to.
+        version: The state it leads to; with a bookmark for reading at it.
+        transaction_count: How many transactions changed data in between; 0 if nothing changed.
+        created_nodes: Ids rise; label sets as they are in the new state; without properties.
+        deleted_nodes: ``int64``, rising.
+        labels: Of nodes that are in both states.
+        created_relationships: By rising id, with their ids; without properties.
+        deleted_relationships: Likewise, with the ends and types that they had.
+        node_properties: By key.
+        relationship_properties: By key.
+    """
+
+    since: int
+    version: DatabaseVersion
+    transaction_count: int
+    created_nodes: NodeBatch
+    deleted_nodes: NDArray[np.int64]
+    labels: LabelChanges
+    created_relationships: RelationshipBatch
+    deleted_relationships: RelationshipBatch
+    node_properties: Mapping[str, PropertyChanges]
+    relationship_properties: Mapping[str, PropertyChanges]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeGap:
+    """The changes since a state are not known, or not all: the graph has to be read anew.
+
+    Args:
+        reason: For people: a sentence without a full stop.
+        lasting: Asking again is of no use: nothing is recorded there, or it may not be asked for.
+    """
+
+    reason: str
+    lasting: bool = False
+
+
+class ChangeSource(Protocol):
+    """Tells what the transactions of a database changed. May be called from several threads.
+
+    Of the whole database: where a part is read (`Projection`), the reader picks what concerns it.
+    """
+
+    @property
+    def described(self) -> str:
+        """For people: what tells the changes, such as ``gpugda's plugin 0.1.0``."""
+
+    def follow(
+        self, node_keys: Collection[str] = (), relationship_keys: Collection[str] = ()
+    ) -> DatabaseVersion | ChangeGap:
+        """Has changes recorded from now on; to be called before a graph is read that is to follow.
+
+        Calling it again adds keys. Who does not ask for changes for a long time is forgotten.
+
+        Args:
+            node_keys: Properties of nodes whose values are to be recorded; of others it is only
+                recorded which nodes were touched.
+            relationship_keys: Likewise.
+
+        Returns:
+            The state since which `changes_since` knows all changes; or why it will not.
+
+        Raises:
+            SourceError: The server cannot be reached, or does not answer.
+        """
+
+    def changes_since(
+        self, version: DatabaseVersion, until: DatabaseVersion | None = None
+    ) -> ChangeBatch | ChangeGap:
+        """What was committed since a state, up to the newest that is completely known.
+
+        Args:
+            version: The state that the caller has.
+            until: A state that the answer should reach, such as a probe's: it is waited for, for a
+                short time. What comes may reach further, or less far: see its ``version``.
+
+        Returns:
+            The changes, of no transaction only a part, and none left out; or why they are not
+            known: nothing is ever guessed.
+
+        Raises:
+            SourceError: The server cannot be reached, or does not answer.
+        """
 
 
 @runtime_checkable
@@ -297,6 +441,9 @@ class DatabaseServer(GraphSource, Protocol):
             QueryTimeoutError: The timeout passed.
             neo4j.exceptions.Neo4jError, neo4j.exceptions.DriverError: As the driver raises them.
         """
+
+    def change_source(self) -> ChangeSource | None:
+        """Tells changes; None if nothing there does, or the user may not see everything."""
 
     def close(self) -> None:
         """Closes what it opened: a driver that was given by the user stays open."""

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 import neo4j
 import numpy as np
 import pyarrow as pa
+from fake_changes import FakeChanges
 
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import column_from_values
 from gpugda.errors import StaleSnapshotError
-from gpugda.execute.reference import run_reference
 from gpugda.ports import (
     DatabaseVersion,
     EntityRows,
@@ -26,6 +26,7 @@ from gpugda.ports import (
     SilentProgress,
 )
 from gpugda.query.parser import parse
+from gpugda.reference.run import run_reference
 from gpugda.values import Entity
 
 FACTS = ServerFacts(
@@ -56,7 +57,8 @@ class FakeServer:
     """Implements `gpugda.ports.DatabaseServer`.
 
     Set ``during_read``, ``during_properties`` or ``during_native`` to a function that is called in
-    the middle of these, to commit something or to raise.
+    the middle of these, to commit something or to raise. Set ``changes`` to a `FakeChanges` for one
+    that tells changes.
     """
 
     name = "fake"
@@ -71,6 +73,8 @@ class FakeServer:
         self.during_read = self.during_properties = self.during_native = None
         self.tells_version = self.facts.has_bookmarks
         self.closed = False
+        self.changes = None
+        self.states = {self.transaction: self.state}
         self._lock = threading.Lock()
 
     # -------------------------------------------------------------- what tests do to it
@@ -83,8 +87,13 @@ class FakeServer:
             for identifier in without:
                 state.nodes.pop(identifier, None)
                 state.relationships.pop(identifier, None)
-            self.state = state
+            self.states[self.transaction + 1] = self.state = state
             self.transaction += 1
+
+    def tell_changes(self):
+        """From now on it is a server that tells what changed; gives its `FakeChanges`."""
+        self.changes = FakeChanges(self)
+        return self.changes
 
     def count(self, call):
         return sum(1 for each in self.calls if each[0] == call)
@@ -92,7 +101,7 @@ class FakeServer:
     # -------------------------------------------------------------- the port
     def probe(self, timeout=None):
         self.calls.append(("probe",))
-        return self._version() if self.facts.has_bookmarks else None
+        return self.version_of() if self.facts.has_bookmarks else None
 
     @contextmanager
     def asking(self, timeout=None):
@@ -100,9 +109,9 @@ class FakeServer:
 
     def version_in(self, bookmark):
         kind, _, number = bookmark.partition(" ")
-        return self._version(int(number)) if kind == "bookmark" else None
+        return self.version_of(int(number)) if kind == "bookmark" else None
 
-    def _version(self, transaction=None):
+    def version_of(self, transaction=None):
         number = self.transaction if transaction is None else transaction
         return DatabaseVersion(self.database_id, number, f"bookmark {number}")
 
@@ -124,7 +133,7 @@ class FakeServer:
         self.calls.append(("entities", of_nodes))
         self._call("during_properties")
         return EntityRows(
-            self._rows(ids, of_nodes), self._version() if self.tells_version else None
+            self._rows(ids, of_nodes), self.version_of() if self.tells_version else None
         )
 
     def run_native(self, text, parameters, *, timeout=None, read_only=False, progress=None):
@@ -137,6 +146,9 @@ class FakeServer:
             for row in found.rows
         ]
         return NativeAnswer(tuple(found.names), records, None, self.probe())
+
+    def change_source(self):
+        return self.changes
 
     def close(self):
         self.closed = True

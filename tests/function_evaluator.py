@@ -132,28 +132,6 @@ class Evaluator:
         found = text.is_normalized(self.value(node.operand), str(node.form))
         return values.not_(found) if node.negated else found
 
-    def _otherexpression(self, node: Any) -> Any:
-        """What the tree does not tell is read from the text."""
-        parts = [self.value(child) for child in node.children]
-        written = node.span.of(self.query)
-        if node.construct == "list subscript":
-            return access.subscript(*parts, self.context)
-        if node.construct == "list slice":
-            bounds = written[node.children[0].span.end - node.span.start :]
-            return access.slice_of(parts[0], *_bounds(bounds.lstrip(" )"), parts[1:]))
-        if node.construct == "normalization predicate":
-            words = written.split()
-            form = words[-2] if words[-2] in ("NFC", "NFD", "NFKC", "NFKD") else "NFC"
-            found = text.is_normalized(parts[0], form)
-            return values.not_(found) if "NOT" in words[-3:] else found
-        raise NotImplementedError(node.construct)
-
-
-def _bounds(written: str, parts: list[Any]) -> list[Any]:
-    if len(parts) == 2:
-        return parts
-    return [..., parts[0]] if written.startswith("[..") else [parts[0], ...]
-
 
 _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "IN": values.is_in,

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 import os
-import shlex
-from argparse import ArgumentParser
 from getpass import getpass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import gpugda.api
+from gpugda.accelerate.notebook_words import Arguments, refuse, source_named, words_of
+from gpugda.accelerator import Accelerator
 from gpugda.config import default_source
-from gpugda.errors import CypherSyntaxError, GpugdaError
-from gpugda.query.lexer import tokenise
+from gpugda.query.parameter_names import parameter_names
+from gpugda.result.any_error import Error
 
 if TYPE_CHECKING:
-    from gpugda.accelerator import Accelerator
+    from argparse import Namespace
+    from collections.abc import Mapping
+
     from gpugda.result.result import Result
 
-__all__ = ["NotebookCypher", "load_ipython_extension", "parameters_in", "unload_ipython_extension"]
+__all__ = ["NotebookCypher", "load_ipython_extension", "unload_ipython_extension"]
 
 _KEPT = "_gpugda_notebook"
 
 
 def load_ipython_extension(shell: Any) -> None:
     """Registers the magics; called by ``%load_ext gpugda``."""
+    from IPython.core.magic import needs_local_scope, no_var_expand
+
     notebook = NotebookCypher(shell)
     setattr(shell, _KEPT, notebook)
+    # Else IPython replaces $name and {name} in the line by what Python prints for their values.
+    for function in (NotebookCypher.connect, NotebookCypher.cypher):
+        no_var_expand(needs_local_scope(function))
     shell.register_magic_function(notebook.connect, "line", "gpugda_connect")
     shell.register_magic_function(notebook.cypher, "line_cell", "cypher")
 
@@ -48,99 +54,101 @@ class NotebookCypher:
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._accelerator: Accelerator | None = None
+        self._is_ours = False
 
-    def connect(self, line: str) -> Accelerator:
+    def connect(self, line: str, local_ns: Mapping[str, Any] | None = None) -> Accelerator:
         """Connects this notebook to a database or graph.
 
         %gpugda_connect [-u USER] [-d DATABASE] [--freshness POLICY] [SOURCE]
 
-        SOURCE is bolt://…, neo4j://…, sample:wordnet or a file, default GPUGDA_SOURCE or NEO4J_URI.
-        The password is NEO4J_PASSWORD, or is asked for where a user is given.
+        SOURCE is bolt://…, neo4j://…, sample:wordnet, a file, or a variable of the notebook: a
+        neo4j.Driver, an Accelerator, or what gpugda.graph(…) gives. Default: GPUGDA_SOURCE or
+        NEO4J_URI. $name stands for a variable in every place. The password is NEO4J_PASSWORD, or is
+        asked for where a user is given. If it fails, the connection that there was is kept.
         """
-        given = _CONNECT.parse_args(_words(line))
-        options: dict[str, Any] = {"freshness": given.freshness}
-        if given.user:
-            options["auth"] = (given.user, _password(given.user))
-        if given.database:
-            options["database"] = given.database
-        self.close()
+        variables = self._variables(local_ns)
+        given = _CONNECT.read(words_of(line, variables))
+        source = source_named(given.source, variables)
+        if isinstance(source, Accelerator):
+            self._use(self._checked(source, given), is_ours=False)
+            return source
         try:
-            source = given.source or default_source()
-            self._accelerator = gpugda.api.connect(source, **options)
-        except GpugdaError as error:
-            _refuse(error)
-        return self._accelerator
+            made = gpugda.api.connect(
+                default_source() if source is None else source, **_options(given)
+            )
+        except Error as error:
+            refuse(error)
+        self._use(made, is_ours=True)
+        return made
 
-    def cypher(self, line: str, cell: str | None = None) -> Result:
+    def cypher(
+        self, line: str, cell: str | None = None, local_ns: Mapping[str, Any] | None = None
+    ) -> Result:
         """Runs Cypher; ``$name`` is the notebook's variable of that name.
 
         %%cypher [-o NAME] [-e ENGINE] [--timeout SECONDS]
         MATCH …
 
         -o keeps the result in a variable; -e is auto, gpu, native or reference. ``%cypher MATCH …``
-        runs one line.
+        runs one line. Values of variables are parameters: they never become part of the text.
         """
+        variables = self._variables(local_ns)
         text = line if cell is None else cell
-        given = _CYPHER.parse_args([] if cell is None else _words(line))
-        variables = self._shell.user_ns
-        values = {name: variables[name] for name in parameters_in(text) if name in variables}
+        given = _CYPHER.read([] if cell is None else words_of(line, variables))
+        named = parameter_names(text) or ()
+        values = {name: variables[name] for name in named if name in variables}
         run = gpugda.api.run if self._accelerator is None else self._accelerator.run
         try:
             result = run(text, values, engine=given.engine, timeout=given.timeout)
-        except GpugdaError as error:
-            _refuse(error)
+        except Error as error:
+            refuse(error)
         if given.output:
-            variables[given.output] = result
+            self._shell.user_ns[given.output] = result
         return result
 
     def close(self) -> None:
-        """Ends the connection."""
-        if self._accelerator is not None:
+        """Ends the connection; an accelerator that the notebook made itself stays open."""
+        if self._accelerator is not None and self._is_ours:
             self._accelerator.close()
-            self._accelerator = None
+        self._accelerator = None
+
+    # ------------------------------------------------------------------ inside
+    def _variables(self, local_ns: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        """Those of the function that a line magic stands in, and of the notebook."""
+        return {**self._shell.user_ns, **(local_ns or {})}
+
+    def _use(self, accelerator: Accelerator, *, is_ours: bool) -> None:
+        if accelerator is self._accelerator:
+            return
+        self.close()
+        self._accelerator, self._is_ours = accelerator, is_ours
+
+    def _checked(self, accelerator: Accelerator, given: Namespace) -> Accelerator:
+        if given.user or given.database or given.freshness:
+            refuse("an Accelerator is connected already: -u, -d and --freshness are not for it.")
+        if accelerator.closed:
+            refuse("this Accelerator is closed; connect again.")
+        return accelerator
 
 
-def parameters_in(text: str) -> list[str]:
-    """Names of the parameters of a query, each once; none where it is no Cypher."""
-    try:
-        tokens = tokenise(text)
-    except CypherSyntaxError:
-        return []  # whoever runs it says what is wrong
-    return list(dict.fromkeys(after[1] for before, after in pairwise(tokens) if before[0] == "$"))
-
-
-# ------------------------------------------------------------------ inside
-class _Arguments(ArgumentParser):
-    """A parser that does not end the notebook."""
-
-    def error(self, message: str) -> NoReturn:
-        _refuse(f"{message}; see %{self.prog}?")
-
-
-def _refuse(reason: object) -> NoReturn:
-    from IPython.core.error import UsageError  # shown without a traceback
-
-    raise UsageError(str(reason)) from None
-
-
-def _words(line: str) -> list[str]:
-    try:
-        return shlex.split(line)
-    except ValueError as error:
-        _refuse(error)
+def _options(given: Namespace) -> dict[str, Any]:
+    options: dict[str, Any] = {"database": given.database, "freshness": given.freshness}
+    if given.user:
+        options["auth"] = (given.user, _password(given.user))
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _password(user: str) -> str:
     return os.environ.get("NEO4J_PASSWORD") or getpass(f"Password of {user}: ")
 
 
-_CONNECT = _Arguments("gpugda_connect", add_help=False)
+_CONNECT = Arguments("gpugda_connect")
 _CONNECT.add_argument("source", nargs="?")
 _CONNECT.add_argument("-u", "--user")
 _CONNECT.add_argument("-d", "--database")
-_CONNECT.add_argument("--freshness", default="strict")
+_CONNECT.add_argument("--freshness")
 
-_CYPHER = _Arguments("cypher", add_help=False)
+_CYPHER = Arguments("cypher")
 _CYPHER.add_argument("-o", "--output")
 _CYPHER.add_argument("-e", "--engine", default="auto")
 _CYPHER.add_argument("--timeout", type=float)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.answer.declined import Declined
 from gpugda.answer.native import answer_natively
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
-from gpugda.answer.projection import leads_outside
+from gpugda.answer.projection import refuse_outside
 from gpugda.data.columns import ColumnKind
 from gpugda.data.property_store import PropertyNotReadError
 from gpugda.errors import (
@@ -32,7 +32,6 @@ from gpugda.errors import (
     QueryTimeoutError,
     SourceError,
     StaleSnapshotError,
-    UnsupportedQueryError,
 )
 from gpugda.live.properties import missing_properties
 from gpugda.query.property_needs import property_needs
@@ -45,11 +44,11 @@ if TYPE_CHECKING:
     from gpugda.answer.on_snapshot import RanAhead
     from gpugda.answer.request import Request
     from gpugda.answer.routing import Router
-    from gpugda.execute.device_session import DeviceSession
     from gpugda.live.keeper import Admission, SnapshotKeeper
     from gpugda.loading import LoadedGraph
+    from gpugda.match.session import DeviceSession
     from gpugda.plan.plan import Plan
-    from gpugda.plan.route import Verdict
+    from gpugda.plan.route.route import Verdict
     from gpugda.ports import DatabaseServer, Progress
     from gpugda.query.query_graph import Query
     from gpugda.result.result import Result
@@ -255,9 +254,7 @@ class ServerAnswers:
             QueryError: It is no Cypher, or nothing that can be answered here.
         """
         query = request.prepared()
-        outside = leads_outside(query.graph, self._server.projection)
-        if outside is not None:
-            raise UnsupportedQueryError(outside, construct="a part of the graph that was not read")
+        refuse_outside(query, self._server.projection)
         return query
 
     def _fresh(
@@ -307,7 +304,7 @@ class ServerAnswers:
         facts = self._server.facts
         if not facts.sees_everything:
             raise ConfigurationError(
-                f"engine={engine!r} is not possible: {facts.restriction} Use engine='native'."
+                f"engine={engine!r} is not possible: {facts.restriction}; use engine='native'."
             )
         query = self._checked(request)
         if query.mode is not None:

@@ -16,6 +16,8 @@ from gpugda.data.temporal import (
     date_from_days,
     datetime_from_ticks,
     duration_from_ticks,
+    neo4j_time,
+    point_of,
     time_from_ticks,
     zone_from_name,
 )
@@ -41,10 +43,23 @@ def convert_array(array: pa.Array | pa.ChunkedArray) -> Column:
         pieces = [convert_array(chunk) for chunk in array.chunks]
         return join_columns(pieces, [len(piece) for piece in pieces])
     if isinstance(array, pa.ExtensionArray):
-        return convert_array(array.storage)
+        return convert_array(_meaning(array))
     if array.null_count == len(array) > 0 or pa.types.is_null(array.type):
         return constant_null(len(array))
     return _converter(array.type)(array)
+
+
+def _meaning(array: pa.ExtensionArray) -> pa.Array:
+    """What is stored, where that says what is meant: the ordinal of a month is not the month."""
+    name = array.type.extension_name
+    if name == "pandas.period":
+        raise SourceError(
+            "a column of pandas periods cannot be a property, as Neo4j has no spans of time: make "
+            "it points in time (.dt.to_timestamp()) or texts (.astype(str))"
+        )
+    if name == "arrow.bool8":
+        return array.storage.cast(pa.bool_())
+    return array.storage
 
 
 def _converter(kind: pa.DataType) -> Callable[[pa.Array], Column]:
@@ -154,6 +169,29 @@ def _timestamp_column(array: pa.Array) -> Column:
     return _ticks_column(array, partial(datetime_from_ticks, zone=known))
 
 
+# ------------------------------------------------------------------ structs of our own
+_DURATION = ("months", "days", "seconds", "nanoseconds")
+_POINT = ("srid", "x", "y", "z")
+
+
+def _struct_column(array: pa.Array) -> Column:
+    """Durations and points as ``Result.to_arrow`` writes them."""
+    names = tuple(field.name for field in array.type)
+    makers: dict[tuple[str, ...], Callable[..., Any]] = {_DURATION: _duration, _POINT: point_of}
+    make = makers.get(names)
+    if make is None:
+        raise SourceError(
+            "a column of structs or maps cannot be a property: make each of their fields a column"
+        )
+    values = [None if value is None else make(**value) for value in array.to_pylist()]
+    codes, dictionary = encode_objects(values)
+    return Column(ColumnKind.OBJECT, codes, _valid(array), dictionary)
+
+
+def _duration(**parts: int) -> Any:
+    return neo4j_time().Duration(**parts)
+
+
 def _is_text(kind: pa.DataType) -> bool:
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     return any(is_kind(kind) for is_kind in texts)
@@ -175,5 +213,6 @@ _CONVERTERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], Column]]
     (pa.types.is_date, _date_column),
     (pa.types.is_timestamp, _timestamp_column),
     (pa.types.is_time, lambda array: _ticks_column(array, time_from_ticks)),
+    (pa.types.is_struct, _struct_column),
     (pa.types.is_duration, lambda array: _ticks_column(array, duration_from_ticks)),
 )

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpugda.device.pocl_cpu import name_unknown_cpu
 from gpugda.errors import DeviceError
 
 __all__ = ["DeviceInfo", "choose_device", "list_devices"]
@@ -76,6 +77,8 @@ def list_devices() -> list[DeviceInfo]:
             handles.extend(platform.get_devices())
         except cl.Error:  # a platform without devices says so by an error
             continue
+    for handle in handles:
+        name_unknown_cpu(handle, handle.platform.name)
     return [_info(index, handle) for index, handle in enumerate(handles)]
 
 

@@ -10,9 +10,10 @@ from gpugda.garbage import collection_paused
 from gpugda.plan.cardinality import cardinality_between, node_cardinality, relationship_end
 from gpugda.plan.degree_needs import degree_needs
 from gpugda.plan.label_programs import NOTHING, label_names, label_program, type_ids
-from gpugda.plan.merge_nodes import merge_nodes
 from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, RowTest
-from gpugda.plan.split_predicates import SplitPredicates, split_predicates
+from gpugda.plan.rules.merge_nodes import merge_nodes
+from gpugda.plan.rules.split_predicates import SplitPredicates, split_predicates
+from gpugda.query.render import with_colons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -190,8 +191,8 @@ def _nothing_fits(
     thing: str, word: str, expressions: Iterable[ast.LabelExpression], table: NameTable
 ) -> str:
     names = dict.fromkeys(name for each in expressions for name in label_names(each))
-    unknown = [f"`{name}`" for name in names if table.get(name) is None]
+    unknown = [name for name in names if table.get(name) is None]
     if not unknown:
         return f"No {thing} can have the {word}s asked for."
     plural = "s" if len(unknown) > 1 else ""
-    return f"No {thing} has the {word}{plural} {', '.join(unknown)}."
+    return f"No {thing} has the {word}{plural} {with_colons(unknown)}."

@@ -63,34 +63,38 @@ class MatchParser(ProjectionParser):
                 message = "a parameter is no map of properties here: write {key: $map.key}"
                 self.fail(message, element.properties.span)
 
-    def _hint_clause(self) -> Span:
+    def _hint_clause(self) -> ast.Hint:
         start = self.start
         self.expect("USING")
+        first = self.index
         if self.kind not in _HINTS:
             self.unexpected("INDEX, SCAN or JOIN ON after USING")
         if self.accept("JOIN"):
             self.expect("ON")
-            self._names()
-        elif self.accept("SCAN"):
-            self._hinted_label()
-        else:
-            if self.advance()[0] != "INDEX":
-                self.expect("INDEX")
-            if self.kind == "SEEK" and self.is_word_ahead(1):
-                self.advance()
-            self._hinted_label()
-            self.expect("(")
-            self._names()
-            self.expect(")")
-        return self.span_since(start)
+            kind = self.words_since(first)
+            variables = [self.variable()]
+            while self.accept(","):
+                variables.append(self.variable())
+            return ast.Hint(self.span_since(start), kind, tuple(variables))
+        index = self.kind != "SCAN"
+        if self.advance()[0] not in ("INDEX", "SCAN"):
+            self.expect("INDEX")
+        if index and self.kind == "SEEK" and self.is_word_ahead(1):
+            self.advance()
+        kind = self.words_since(first)
+        variable, label = self.variable(), self._hinted_label()
+        keys = self._keys() if index else ()
+        return ast.Hint(self.span_since(start), kind, (variable,), label, keys)
 
-    def _hinted_label(self) -> None:
-        self.variable()
+    def _hinted_label(self) -> str:
         if not self.accept("IS"):
             self.expect(":")
-        self.expect_name("a label or type")
+        return self.expect_name("a label or type")
 
-    def _names(self) -> None:
-        self.expect_name("a name")
+    def _keys(self) -> tuple[str, ...]:
+        self.expect("(")
+        keys = [self.expect_name("a property name")]
         while self.accept(","):
-            self.expect_name("a name")
+            keys.append(self.expect_name("a property name"))
+        self.expect(")")
+        return tuple(keys)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from gpugda.query import ast
+from gpugda.query.keywords import words
 from gpugda.query.parse_plain import PlainParser
 from gpugda.query.parse_relationships import DASHES, LEFT, RIGHT
 
-__all__ = ["PatternParser"]
+__all__ = ["SHORTEST_PATHS", "PatternParser"]
+
+SHORTEST_PATHS: Final = {
+    "SHORTESTPATH": ast.SelectorKind.SHORTEST_PATH,
+    "ALLSHORTESTPATHS": ast.SelectorKind.ALL_SHORTEST_PATHS,
+}
+
+
+_AFTER_SELECTOR: Final = words("( number $ SHORTEST PATH PATHS GROUP GROUPS")
 
 
 class PatternParser(PlainParser):
@@ -34,27 +43,23 @@ class PatternParser(PlainParser):
         if self.is_word() and self.ahead() == "=":
             variable = self.variable()
             self.expect("=")
-        selector_start = self.start
         selector = self._selector()
-        selector_span = self.span_since(selector_start) if selector else None
-        if self.kind in ("SHORTESTPATH", "ALLSHORTESTPATHS") and self.ahead() == "(":
+        if self.kind in SHORTEST_PATHS and self.ahead() == "(":
             shortest = self.shortest_path()
             span = self.span_since(start)
-            return ast.Pattern(
-                span, variable, shortest.elements, shortest.selector, shortest.selector_span
-            )
+            return ast.Pattern(span, variable, shortest.elements, shortest.selector)
         elements = self._elements()
-        return ast.Pattern(self.span_since(start), variable, elements, selector, selector_span)
+        return ast.Pattern(self.span_since(start), variable, elements, selector)
 
     def shortest_path(self) -> ast.Pattern:
         """Reads ``shortestPath(path)`` or ``allShortestPaths(path)``."""
-        start, selector_span = self.start, self.span()
-        selector = "shortestPath" if self.kind == "SHORTESTPATH" else "allShortestPaths"
+        start = self.start
+        selector = ast.Selector(self.span(), SHORTEST_PATHS[self.kind])
         self.advance()
         self.open("(")
         elements = self._elements()
         self.close(")")
-        return ast.Pattern(self.span_since(start), None, elements, selector, selector_span)
+        return ast.Pattern(self.span_since(start), None, elements, selector)
 
     # -------------------------------------------------------------- paths in expressions
     def path_follows(self) -> bool:
@@ -135,8 +140,17 @@ class PatternParser(PlainParser):
         if inner == "(" or (self.is_word_ahead(1) and self.ahead(2) == "="):
             return True
         if inner in ("ANY", "ALL", "SHORTEST"):
-            return self.ahead(2) in ("(", "number", "SHORTEST", "PATH", "PATHS", "GROUP", "GROUPS")
-        return inner in ("SHORTESTPATH", "ALLSHORTESTPATHS") and self.ahead(2) == "("
+            return self.ahead(2) in (
+                "(",
+                "number",
+                "$",
+                "SHORTEST",
+                "PATH",
+                "PATHS",
+                "GROUP",
+                "GROUPS",
+            )
+        return inner in SHORTEST_PATHS and self.ahead(2) == "("
 
     def _group(self) -> ast.GroupPattern:
         start = self.start
@@ -144,8 +158,8 @@ class PatternParser(PlainParser):
         pattern = self.pattern()
         where = self.expression() if self.accept("WHERE") else None
         self.close(")")
-        quantified = self.quantifier() is not None
-        return ast.GroupPattern(self.span_since(start), pattern, where, quantified)
+        quantifier = self.quantifier()
+        return ast.GroupPattern(self.span_since(start), pattern, where, quantifier)
 
     def _node(self) -> ast.NodePattern:
         start = self.start
@@ -166,24 +180,42 @@ class PatternParser(PlainParser):
         self.unexpected(f"a node, such as (n:Label){hint}")
 
     # -------------------------------------------------------------- selectors
-    def _selector(self) -> str | None:
-        start = self.index
-        if self.kind not in ("ANY", "ALL", "SHORTEST"):
-            return None
-        first = self.advance()[0]
-        if first != "SHORTEST" and self.accept("SHORTEST"):
-            self._accept_any("PATH", "PATHS")
-        else:
-            if first != "ALL" and self.kind == "number":
-                self.unsigned_integer("a number of paths")
-            self._accept_any("PATH", "PATHS")
-            if first == "SHORTEST":
-                self._accept_any("GROUP", "GROUPS")
-        return self.words_since(start)
-
-    def _accept_any(self, *kinds: str) -> None:
-        if self.kind in kinds:
+    def _selector(self) -> ast.Selector | None:
+        """Reads what chooses among paths; 'ANY SHORTEST' and 'SHORTEST' are 'SHORTEST 1'."""
+        start, kind = self.start, self.kind
+        if kind == "SHORTEST":
             self.advance()
+            return self._shortest(start)
+        if kind not in ("ANY", "ALL"):
+            return None
+        self.advance()
+        shortest = self.accept("SHORTEST")
+        count = self._count() if kind == "ANY" and not shortest else None
+        self._accept_any("PATH", "PATHS")
+        span = self.span_since(start)
+        if kind == "ALL":
+            every = ast.SelectorKind.ALL_SHORTEST if shortest else ast.SelectorKind.ALL
+            return ast.Selector(span, every)
+        some = ast.SelectorKind.SHORTEST if shortest else ast.SelectorKind.ANY
+        return ast.Selector(span, some, 1 if count is None else count)
+
+    def _shortest(self, start: int) -> ast.Selector:
+        count = self._count()
+        self._accept_any("PATH", "PATHS")
+        groups = self._accept_any("GROUP", "GROUPS")
+        kind = ast.SelectorKind.SHORTEST_GROUPS if groups else ast.SelectorKind.SHORTEST
+        return ast.Selector(self.span_since(start), kind, 1 if count is None else count)
+
+    def _count(self) -> int | ast.Parameter | None:
+        if self.kind == "$":
+            return self.parameter()
+        return self.unsigned_integer("a number of paths") if self.kind == "number" else None
+
+    def _accept_any(self, *kinds: str) -> bool:
+        if self.kind not in kinds:
+            return False
+        self.advance()
+        return True
 
 
 def _is_relationship(element: ast.PatternElement) -> bool:

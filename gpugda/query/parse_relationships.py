@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from gpugda.query import ast
 from gpugda.query.parse_atoms import AtomParser
-
-if TYPE_CHECKING:
-    from gpugda.types import Span
 
 __all__ = ["DASHES", "DIRECTIONS", "LEFT", "RIGHT", "RelationshipParser"]
 
@@ -89,21 +86,25 @@ class RelationshipParser(AtomParser):
         maximum = self.unsigned_integer("a length") if self.kind == "number" else None
         return ast.Length(self.span_since(start), minimum, maximum)
 
-    def quantifier(self) -> Span | None:
+    def quantifier(self) -> ast.Quantifier | None:
         """Reads ``+``, ``*``, ``{2}`` or ``{1,3}`` after a relationship or group."""
         start = self.start
         if self.kind in ("+", "*"):
-            self.advance()
-            return self.span_since(start)
+            minimum = 1 if self.advance()[0] == "+" else 0
+            return ast.Quantifier(self.span_since(start), minimum, None)
         if self.kind != "{":
             return None
         self.advance()
+        minimum = 0
         if self.kind != ",":
-            self.unsigned_integer("a number of repetitions, as in {1,3}")
-        if self.accept(",") and self.kind != "}":
-            self.unsigned_integer("a number of repetitions or '}'")
+            minimum = self.unsigned_integer("a number of repetitions, as in {1,3}")
+        maximum: int | None = minimum
+        if self.accept(","):
+            maximum = None
+            if self.kind != "}":
+                maximum = self.unsigned_integer("a number of repetitions or '}'")
         self.expect("}")
-        return self.span_since(start)
+        return ast.Quantifier(self.span_since(start), minimum, maximum)
 
     def pattern_variable(self, closing: str) -> ast.Variable | None:
         """Reads the name before labels and properties, unless the word is their keyword."""

@@ -51,7 +51,7 @@ class _Parser(ClauseParser):
         self._prefixes()
         if self.kind == "end":
             self.fail("there is no query here: expected a clause such as MATCH or RETURN")
-        parts, unions = self.union()
+        parts, unions, union_all = self.union()
         self._end()
         return ast.Query(
             Span(0, len(self.text)),
@@ -61,6 +61,7 @@ class _Parser(ClauseParser):
             self._version,
             tuple(self._options),
             self._run_mode,
+            union_all,
         )
 
     def _prefixes(self) -> None:

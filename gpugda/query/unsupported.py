@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
 from gpugda.query import ast
+from gpugda.query.constructs import clause_name, expression_name
 from gpugda.query.walk import walk
 from gpugda.types import Span
 
@@ -39,6 +40,41 @@ _NAMES: Final = frozenset[type[ast.Node]]((ast.Variable, ast.LabelName))
 _ELEMENTS: Final = (ast.NodePattern, ast.RelationshipPattern)
 
 _Finding = tuple[str, Span]
+_OtherClause = (
+    ast.With
+    | ast.Unwind
+    | ast.Finish
+    | ast.OrderSkipLimit
+    | ast.Let
+    | ast.Filter
+    | ast.Use
+    | ast.LoadCsv
+    | ast.CallSubquery
+    | ast.CallProcedure
+    | ast.When
+    | ast.Braces
+    | ast.Next
+    | ast.OtherClause
+)
+_OtherExpression = (
+    ast.AllReduce
+    | ast.Case
+    | ast.ExistsSubquery
+    | ast.CountSubquery
+    | ast.CollectSubquery
+    | ast.ListComprehension
+    | ast.ListPredicate
+    | ast.MapProjection
+    | ast.NormalizedPredicate
+    | ast.PatternComprehension
+    | ast.PatternExpression
+    | ast.Reduce
+    | ast.ShortestPathExpression
+    | ast.Slice
+    | ast.Subscript
+    | ast.Trim
+    | ast.TypePredicate
+)
 
 
 def check_supported(query: ast.Query) -> None:
@@ -129,13 +165,20 @@ def _match(clause: ast.Match) -> str | None:
     return None
 
 
+def _projection(projection: ast.Projection) -> str | None:
+    return "GROUP BY" if projection.group_by is not None else None
+
+
 def _pattern(pattern: ast.Pattern) -> str | None:
     if pattern.selector is not None:
-        shortest = pattern.selector.lower().endswith(("path", "paths")) and (
-            " " not in pattern.selector
-        )
-        return f"{pattern.selector}()" if shortest else pattern.selector
+        return _selector(pattern.selector)
     return "a path variable" if pattern.variable is not None else None
+
+
+def _selector(selector: ast.Selector) -> str:
+    if selector.kind in (ast.SelectorKind.SHORTEST_PATH, ast.SelectorKind.ALL_SHORTEST_PATHS):
+        return f"{selector.kind}()"
+    return str(selector.kind)
 
 
 def _relationship(relationship: ast.RelationshipPattern) -> str | None:
@@ -172,20 +215,15 @@ def _unary(expression: ast.Unary) -> str | None:
     return "arithmetic" if expression.operator in _SIGNS else None
 
 
-def _other(node: ast.OtherClause | ast.OtherExpression) -> str:
-    return node.construct
-
-
-def _pattern_expression(_: ast.PatternExpression) -> str:
-    return "a pattern expression"
-
-
 def _dynamic_label(_: ast.LabelDynamic) -> str:
     return "a dynamic label or type"
 
 
 _CHECKS: Final[dict[type, Callable[[Any], str | None]]] = {
+    **dict.fromkeys(get_args(_OtherClause), clause_name),
+    **dict.fromkeys(get_args(_OtherExpression), expression_name),
     ast.Match: _match,
+    ast.Projection: _projection,
     ast.Pattern: _pattern,
     ast.RelationshipPattern: _relationship,
     ast.GroupPattern: _group,
@@ -194,9 +232,6 @@ _CHECKS: Final[dict[type, Callable[[Any], str | None]]] = {
     ast.LabelPredicate: _label_predicate,
     ast.Binary: _binary,
     ast.Unary: _unary,
-    ast.OtherClause: _other,
-    ast.OtherExpression: _other,
-    ast.PatternExpression: _pattern_expression,
     ast.LabelDynamic: _dynamic_label,
 }
 
@@ -209,15 +244,17 @@ def _is_count(node: ast.Node) -> bool:
 
 def _place(node: ast.Node, construct: str) -> Span:
     """Where the caret goes: to the part that is meant, where that is less than the node."""
-    if isinstance(node, ast.Pattern) and node.selector_span is not None:
-        return node.selector_span
+    if isinstance(node, ast.Pattern) and node.selector is not None:
+        return node.selector.span
     if isinstance(node, ast.Pattern) and node.variable is not None:
         return node.variable.span
     if isinstance(node, ast.RelationshipPattern):
-        return node.length.span if node.length is not None else node.quantifier or node.span
+        return (node.length or node.quantifier or node).span
     if isinstance(node, ast.Match):
         return _head(node.span, construct) if node.optional else node.mode_span or node.span
-    if isinstance(node, ast.OtherClause):
+    if isinstance(node, ast.Projection) and node.group_by is not None:
+        return node.group_by.span
+    if isinstance(node, _OtherClause):
         return _head(node.span, construct)
     return node.span
 

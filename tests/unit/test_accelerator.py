@@ -12,7 +12,7 @@ import pytest
 from graphs import small_tables
 
 import gpugda
-from gpugda.plan.rates import CPU_DEVICE
+from gpugda.plan.route.rates import CPU_DEVICE
 
 CHAIN = "MATCH (a:Person)-[:KNOWS]->(b:Person) RETURN a.name AS a, b.name AS b ORDER BY a, b"
 

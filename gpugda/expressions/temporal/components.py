@@ -17,7 +17,6 @@ from gpugda.expressions.temporal.calendar import (
 from gpugda.expressions.temporal.durations import floored
 from gpugda.expressions.temporal.moments import Moment, moment_of
 from gpugda.expressions.temporal.printing import offset_text
-from gpugda.expressions.temporal.zones import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,6 +70,10 @@ def _offset(moment: Moment) -> int:
     return moment.offset
 
 
+def _zone_text(moment: Moment) -> str:
+    return moment.zone if isinstance(moment.zone, str) else offset_text(_offset(moment))
+
+
 _Readers = dict[str, "Callable[[Moment], Any]"]
 
 _OF_DATE: _Readers = {
@@ -95,7 +98,7 @@ _OF_TIME: _Readers = {
     "nanosecond": lambda moment: _nanos(moment) % NANOS_PER_SECOND,
 }
 _OF_ZONE: _Readers = {
-    "timezone": lambda moment: name_of(moment.zone or 0) or offset_text(_offset(moment)),
+    "timezone": lambda moment: _zone_text(moment),
     "offset": lambda moment: offset_text(_offset(moment)),
     "offsetminutes": lambda moment: _towards_zero(_offset(moment), 60),
     "offsetseconds": _offset,

@@ -6,7 +6,6 @@ from typing import Any
 
 from gpugda.expressions.temporal.calendar import NANOS_PER_SECOND, civil_of
 from gpugda.expressions.temporal.moments import Moment, moment_of
-from gpugda.expressions.temporal.zones import name_of
 
 __all__ = ["duration_text", "moment_text", "offset_text"]
 
@@ -34,8 +33,8 @@ def offset_text(seconds: int) -> str:
 def _zone_text(moment: Moment) -> str:
     if moment.zone is None or moment.offset is None:
         return ""
-    name = name_of(moment.zone) if moment.days is not None else None
-    return offset_text(moment.offset) + (f"[{name}]" if name else "")
+    named = isinstance(moment.zone, str)
+    return offset_text(moment.offset) + (f"[{moment.zone}]" if named else "")
 
 
 def moment_text(given: Any) -> str:

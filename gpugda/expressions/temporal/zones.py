@@ -13,13 +13,11 @@ import re
 import zoneinfo
 from typing import Any
 
-from gpugda.data.temporal import zone_from_name, zone_from_offset
+from gpugda.data.temporal import zone_from_name, zone_from_offset, zone_name
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
 
 __all__ = [
-    "AMBIGUOUS_UTC",
     "Zone",
-    "name_of",
     "offset_at",
     "parse_offset",
     "parse_zone",
@@ -32,53 +30,13 @@ Zone = int | str
 """An offset in seconds, or the name of a zone."""
 
 
-class _Utc(datetime.tzinfo):
-    """UTC as an offset or as a named zone: for pytz the two are one, for Neo4j they are not."""
-
-    def __init__(self, zone: str | None) -> None:
-        self.zone = zone
-
-    def utcoffset(self, _moment: Any, /) -> datetime.timedelta:
-        return datetime.timedelta(0)
-
-    def dst(self, _moment: Any, /) -> datetime.timedelta:
-        return datetime.timedelta(0)
-
-    def tzname(self, _moment: Any, /) -> str:
-        return "UTC"
-
-    def __reduce__(self) -> Any:
-        return _Utc, (self.zone,)
-
-
-AMBIGUOUS_UTC = "Z or UTC"
-"""The zone of values that a driver read as pytz's UTC: it had an offset or a name, who knows."""
-
-_OFFSET_ZERO = _Utc(None)
-_NAMED_UTC = _Utc("UTC")
-
-
 def zone_of(tzinfo: Any) -> Zone:
     """The zone of a stored or computed value."""
-    if isinstance(tzinfo, _Utc):
-        return tzinfo.zone or 0
-    name = getattr(tzinfo, "key", None) or getattr(tzinfo, "zone", None)
-    if isinstance(name, str):
-        return AMBIGUOUS_UTC if name == "UTC" else name
+    name = zone_name(tzinfo)
+    if name is not None:
+        return name
     offset = tzinfo.utcoffset(None)
     return int(offset.days * 86_400 + offset.seconds)
-
-
-def name_of(zone: Zone) -> str | None:
-    """The name of a zone that is none by its offset alone.
-
-    Raises:
-        UnsupportedQueryError: It is not known whether it has one.
-    """
-    if zone == AMBIGUOUS_UTC:
-        message = "whether this value's time zone is Z or UTC is not known here"
-        raise UnsupportedQueryError(message, construct="name of the time zone UTC")
-    return zone if isinstance(zone, str) else None
 
 
 def tzinfo_of(zone: Zone) -> Any:
@@ -87,12 +45,6 @@ def tzinfo_of(zone: Zone) -> Any:
     Raises:
         UnsupportedQueryError: It is an offset that is no whole number of minutes.
     """
-    if zone == 0:
-        return _OFFSET_ZERO
-    if zone == "UTC":
-        return _NAMED_UTC
-    if zone == AMBIGUOUS_UTC:
-        return zone_from_name("UTC")
     if isinstance(zone, str):
         return zone_from_name(zone)
     if zone % 60:
@@ -127,8 +79,6 @@ def offset_at(zone: Zone, utc_seconds: int) -> int:
     """Offset of a zone at an instant, in seconds."""
     if isinstance(zone, int):
         return zone
-    if zone == AMBIGUOUS_UTC:
-        return 0
     rules = _rules(zone)
     return _seconds(rules.fromutc(_near(utc_seconds).replace(tzinfo=rules)).utcoffset())
 
@@ -141,8 +91,6 @@ def utc_seconds_of(zone: Zone, wall_seconds: int, preferred: int | None = None) 
     """
     if isinstance(zone, int):
         return wall_seconds - zone
-    if zone == AMBIGUOUS_UTC:
-        return wall_seconds
     wall = _near(wall_seconds).replace(tzinfo=_rules(zone))
     before, after = _seconds(wall.utcoffset()), _seconds(wall.replace(fold=1).utcoffset())
     return wall_seconds - (after if preferred == after < before else before)

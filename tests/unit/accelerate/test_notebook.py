@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import warnings
 
+import neo4j
 import pytest
 
 import gpugda
@@ -14,11 +15,7 @@ with warnings.catch_warnings():
     from IPython.core.error import UsageError
     from IPython.core.interactiveshell import InteractiveShell
 
-from gpugda.accelerate.notebook import (
-    load_ipython_extension,
-    parameters_in,
-    unload_ipython_extension,
-)
+from gpugda.accelerate.notebook import load_ipython_extension, unload_ipython_extension
 
 
 @pytest.fixture
@@ -52,7 +49,7 @@ def people(monkeypatch):
 def test_a_cell_runs_with_the_notebooks_variables(shell, people):
     shell.user_ns.update(wanted="Bo", unused=object())
     shell.run_line_magic("gpugda_connect", "'bolt://somewhere' -d people")
-    assert people[0][1:] == ("bolt://somewhere", {"freshness": "strict", "database": "people"})
+    assert people[0][1:] == ("bolt://somewhere", {"database": "people"})
     cell = "MATCH (n) WHERE n.name = $wanted RETURN n.id AS id // $unused"
     result = shell.run_cell_magic("cypher", "-o found -e reference", cell)
     assert isinstance(result, Result)
@@ -97,7 +94,116 @@ def test_mistakes_are_told_in_a_sentence(shell, magic, line, message):
         shell.run_line_magic(magic, line)
 
 
-def test_parameters():
-    text = "MATCH (n {a: $x, b: $`y z`}) WHERE '$no' = $1 AND $x > 0 RETURN n /* $no */"
-    assert parameters_in(text) == ["x", "y z", "1"]
-    assert parameters_in("RETURN 'open $x") == []
+# ------------------------------------------------------------------ as cells are typed
+INJECTION = "nobody' OR 'a' = 'a"
+
+
+@pytest.mark.parametrize("value", ["Bo", INJECTION, "'; MATCH (n) //", "{wanted}", 1, ["Bo"], None])
+def test_values_of_a_line_are_parameters_and_no_text(shell, people, value):
+    shell.user_ns["wanted"] = value
+    shell.run_line_magic("gpugda_connect", "x")
+    done = shell.run_cell(
+        "%cypher MATCH (n) WHERE n.name = $wanted OR n.name = '$wanted' RETURN count(*) AS n"
+    )
+    assert done.result.single()["n"] == (1 if value == "Bo" else 0)
+    done = shell.run_cell("found = %cypher MATCH (n {name: $wanted}) RETURN count(*) AS n")
+    assert done.success
+    assert shell.user_ns["found"].single()["n"] == (1 if value == "Bo" else 0)
+
+
+def test_braces_of_a_line_stay(shell, people):
+    shell.user_ns.update(name="Bo", n=7)
+    shell.run_line_magic("gpugda_connect", "x")
+    done = shell.run_cell("%cypher MATCH (n {name: 'Ann'}) RETURN '{n} $n {{n}} $$n' AS text")
+    assert done.result.values() == [["{n} $n {{n}} $$n"]]
+
+
+def test_variables_of_a_function_are_seen(shell, people):
+    shell.run_line_magic("gpugda_connect", "x")
+    shell.run_cell(
+        "def one(wanted):\n    found = %cypher MATCH (n {name: $wanted}) RETURN n.id AS id\n"
+        "    return found\n"
+        "found = one('Bo').value()"
+    )
+    assert shell.user_ns["found"] == [2]
+
+
+def test_the_source_may_be_an_object(shell, people):
+    graph = gpugda.graph(nodes={"id": [1, 2, 3]})
+    shell.user_ns.update(mine=graph, user="ann", database="people")
+    shell.run_cell("%gpugda_connect mine")
+    shell.run_cell("%gpugda_connect $mine -d {database}")
+    assert [(source, options) for _, source, options in people] == [
+        (graph, {}),
+        (graph, {"database": "people"}),
+    ]
+
+
+def test_an_accelerator_is_used_and_left_open(shell):
+    with gpugda.connect(gpugda.graph(nodes={"id": [1, 2, 3]})) as mine:
+        shell.user_ns["mine"] = mine
+        assert shell.run_line_magic("gpugda_connect", "mine") is mine
+        assert shell.run_line_magic("gpugda_connect", "mine") is mine
+        done = shell.run_cell("%cypher MATCH (n) RETURN count(*) AS n")
+        assert done.result.values() == [[3]]
+        unload_ipython_extension(shell)
+        assert not mine.closed
+        with pytest.raises(UsageError, match="not for it"):
+            shell.run_line_magic("gpugda_connect", "mine -d other")
+    with pytest.raises(UsageError, match="closed"):
+        shell.run_line_magic("gpugda_connect", "mine")
+
+
+def test_a_variable_that_is_also_a_file_is_asked_about(shell, people, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").touch()
+    shell.user_ns["mine"] = object()
+    with pytest.raises(UsageError, match=r"\$mine or \./mine"):
+        shell.run_line_magic("gpugda_connect", "mine")
+    with pytest.raises(UsageError, match="no variable 'yours'"):
+        shell.run_line_magic("gpugda_connect", "$yours")
+
+
+@pytest.mark.parametrize("source", ["/no/such/folder", "number", "bolt://127.0.0.1:1"])
+def test_a_failure_keeps_the_connection(shell, capsys, source):
+    shell.user_ns.update(mine=gpugda.graph(nodes={"id": [1, 2, 3]}), number=7)
+    shell.run_line_magic("gpugda_connect", "mine")
+    assert not shell.run_cell(f"%gpugda_connect {source}").success
+    shown = capsys.readouterr()
+    assert (shown.out + shown.err).count("\n") <= 2
+    assert shell.run_line_magic("cypher", "MATCH (n) RETURN count(*) AS n").values() == [[3]]
+    unload_ipython_extension(shell)
+
+
+def test_an_error_is_the_message_with_its_caret(shell, people, capsys):
+    shell.run_line_magic("gpugda_connect", "x")
+    capsys.readouterr()
+    for cell in ("%cypher MATCH (n RETURN n", "%%cypher\nMATCH (n RETURN n"):
+        assert not shell.run_cell(cell).success
+        shown = capsys.readouterr()
+        lines = (shown.out + shown.err).rstrip().splitlines()
+        assert lines[0].startswith("UsageError: ")
+        assert lines[-2].strip() == "MATCH (n RETURN n"
+        assert lines[-1].strip() == "^" * len(lines[-1].strip())
+        assert len(lines) == 3
+
+
+def test_an_error_of_the_driver_is_its_message(shell, people, capsys):
+    shell.run_line_magic("gpugda_connect", "x")
+
+    def run(*_, **__):
+        raise neo4j.exceptions.ServiceUnavailable("the server is gone")
+
+    people[0][0].run = run
+    capsys.readouterr()
+    shell.run_cell("%cypher RETURN 1")
+    assert capsys.readouterr().err == "UsageError: the server is gone\n"
+
+
+def test_a_time_limit_may_be_a_variable(shell, people):
+    shell.run_line_magic("gpugda_connect", "x")
+    people[0][0].run = lambda text, values, **options: options["timeout"]
+    shell.user_ns["limit"] = 2.5
+    assert shell.run_cell_magic("cypher", "--timeout $limit", "RETURN 1") == 2.5
+    with pytest.raises(UsageError, match="unrecognized"):
+        shell.run_cell_magic("cypher", "--time 3", "RETURN 1")

@@ -81,9 +81,37 @@ def test_declared_types_labels_and_defaults(write):
 
 
 def test_options(write):
-    graph = load(write(TYPED), default_type="LINK", store_node_ids=True)
+    graph = load(write(TYPED), default_type="LINK", store_ids=True)
     assert graph.types.names[2] == "LINK"
     assert nodes(graph)["id"] == ["n0", "n1", "n2"]
+
+
+def test_ids_are_kept_unless_they_are_neo4js(write):
+    """NetworkX writes a node's name there, and the key of a parallel edge."""
+    inner = (
+        '<graph><node id="ann"/><node id="bob"/><edge id="x" source="ann" target="bob"/>'
+        '<edge source="bob" target="ann"/></graph>'
+    )
+    graph = load(write(inner))
+    assert nodes(graph) == {"id": ["ann", "bob"]}
+    assert to_values(graph.relationship_properties["id"]) == ["x", None]
+    assert nodes(load(write(inner), store_ids=False)) == {}
+    assert "id" not in load(write(inner.replace('id="x"', ""))).relationship_properties
+    for neo4js in (
+        inner.replace('id="bob"/>', 'id="bob" labels=":A"/>'),
+        inner.replace('target="ann"/>', 'target="ann" label="R"/>'),
+    ):
+        graph = load(write(neo4js))
+        assert nodes(graph) == {}
+        assert "id" not in graph.relationship_properties
+
+
+def test_a_property_id_stands_for_itself(write):
+    inner = (
+        '<key id="d0" for="node" attr.name="id" attr.type="int"/><graph><node id="a">'
+        '<data key="d0">7</data></node><node id="b"/></graph>'
+    )
+    assert nodes(load(write(inner)))["id"] == [7, None]
 
 
 def test_edges_before_nodes_and_without_namespace(tmp_path):

@@ -292,10 +292,57 @@ def test_small_blocks_give_the_same_rows(write, monkeypatch):
 
 def test_repeated_headers(write):
     files = [write("id:ID\n1\n", "a.csv"), write("id:ID\n2\n", "b.csv")]
-    with pytest.raises(SourceError, match=r"b\.csv: starts with the header again"):
+    with pytest.raises(SourceError, match=r"b\.csv: starts with a second header, the same"):
         load({"P": files})
     graph = load({"P": files}, auto_skip_subsequent_headers=True)
     assert properties(graph) == {"id": ["1", "2"]}
+
+
+# ------------------------------------------------------------------ groups
+def test_groups_with_headers_of_their_own(write):
+    """As the command repeats its options: one type, files with different headers."""
+    places = write("id:ID(Place),name\n1,Basel\n2,Switzerland\n3,Europe\n", "place.csv")
+    first = write(":START_ID(Place),:END_ID(Place)\n1,2\n", "city_country.csv")
+    second = write(":START_ID(Place),:END_ID(Place),since:int\n2,3,1848\n", "country_continent.csv")
+    for pairs in ([("IN", first), ("IN", [second])], (["IN", str(first)], ("IN", second))):
+        graph = load([("Place", places)], pairs)
+        assert graph.types.names == ("IN",)
+        assert list(graph.outgoing.neighbours) == [1, 2]
+        assert to_values(graph.relationship_properties["since"]) == [None, 1848]
+
+
+def test_groups_without_names(write):
+    people = write(":ID,:LABEL\n1,Person\n", "people.csv")
+    cities = write(":ID,:LABEL\n2,City\n", "cities.csv")
+    lives = write(":START_ID,:END_ID,:TYPE\n1,2,LIVES_IN\n", "lives.csv")
+    graph = load([people, str(cities)], [lives])
+    assert graph.labels.names == ("Person", "City")
+    assert graph.types.names == ("LIVES_IN",)
+
+
+def test_a_second_header_is_named_as_such(write):
+    first = write(":START_ID(City),:END_ID(Country)\n1,2\n", "city_country.csv")
+    second = write(":START_ID(Country),:END_ID(Continent)\n2,3\n", "country_continent.csv")
+    for skip in (False, True):
+        with pytest.raises(
+            SourceError, match=r"country_continent\.csv: starts with a second header"
+        ):
+            load({}, {"IN": [first, second]}, auto_skip_subsequent_headers=skip)
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("people.csv", "people.csv"),
+        ([("Person",)], r"\('Person',\)"),
+        ({3: "people.csv"}, "3"),
+        ([(None, "people.csv")], "None"),
+        (7, "7"),
+    ],
+)
+def test_what_is_no_group_is_refused(given, shown):
+    with pytest.raises(ConfigurationError, match=f"nodes: '?{shown}'? names no group of files"):
+        ImportSource(given)
 
 
 def test_folder_and_zip(write, tmp_path):

@@ -53,6 +53,36 @@ def test_every_kind_of_table_gives_the_same_graph(make):
     assert to_values(graph.relationship_properties["since"]) == [1.5, 2.5, 3.5]
 
 
+@pytest.mark.parametrize("make", [lambda frame: frame, pa.table], ids=["pandas", "arrow"])
+def test_periods_are_refused(make):
+    frame = pd.DataFrame({"id": [1, 2], "month": pd.period_range("2020-01", periods=2, freq="M")})
+    with pytest.raises(SourceError, match=r"nodes, column 'month': .* pandas periods .*astype"):
+        load(make(frame))
+    frame["month"] = frame["month"].dt.to_timestamp()
+    assert properties(load(make(frame)))["month"][1].month == 2
+
+
+POINT = {"srid": 4326, "x": 1.0, "y": 2.0, "z": None}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({**POINT, "z": 3.0}, "a point of 3 coordinates with srid 4326 is none"),
+        ({**POINT, "srid": 1}, "a point of 2 coordinates with srid 1 is none"),
+        ({"a": 1}, "column 'x': a column of structs or maps"),
+    ],
+)
+def test_structs_that_are_no_values(value, message):
+    with pytest.raises(SourceError, match=message):
+        load(pa.table({"id": [1], "x": [value]}))
+
+
+def test_bytes_that_mean_booleans():
+    flags = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None], pa.int8()))
+    assert properties(load({"id": [1, 2, 3], "x": flags}))["x"] == [True, False, None]
+
+
 def test_is_a_graph_source():
     source = TablesSource(NODES)
     assert isinstance(source, GraphSource)
@@ -144,7 +174,8 @@ BAD_NODES = [
     ({"id": [1], 5: [1]}, "column name 5 is no text"),
     ({"id": 1}, r"column 'id': a int is no column"),
     (pl.DataFrame({"id": [1]}).lazy(), r"is no table; collect\(\) it first"),
-    ("people.csv", "builtins.str is no table"),
+    ("people.csv", "people.csv: there is no such file"),
+    (b"people.csv", "builtins.bytes is no table"),
     (pd.DataFrame([[1, 2]], columns=["id", "id"]), "2 columns are named 'id'"),
     (
         pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["id", "id"]),

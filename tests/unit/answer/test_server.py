@@ -21,10 +21,10 @@ from gpugda.errors import (
     StaleSnapshotError,
     UnsupportedQueryError,
 )
-from gpugda.execute.device_session import DEFAULT_STRATEGY, DeviceSession
 from gpugda.live import entities
 from gpugda.live.keeper import SnapshotKeeper
 from gpugda.live.reading import EmptyShelf
+from gpugda.match.session import DEFAULT_STRATEGY, DeviceSession
 from gpugda.ports import Projection
 
 NODES = {

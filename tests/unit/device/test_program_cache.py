@@ -150,9 +150,9 @@ def test_programs_that_nobody_used_for_long_are_removed(context, folder):
 
 SUMS = """
 import numpy as np
-from gpugda.device.buffers import MemoryBudget, Workspace
+from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.device.context import DeviceContext, choose_device
-from gpugda.device.prefix_sum import PrefixSum
+from gpugda.device.launch.prefix_sum import PrefixSum
 context = DeviceContext(choose_device())
 with Workspace(context, MemoryBudget(1 << 20)) as workspace:
     values = workspace.upload(np.arange(1000, dtype=np.uint32))

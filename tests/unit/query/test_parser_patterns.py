@@ -3,6 +3,7 @@ import pytest
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
 from gpugda.query.ast import Direction
+from gpugda.query.ast import SelectorKind as Kind
 from gpugda.query.parser import parse
 from gpugda.types import Span
 
@@ -129,15 +130,28 @@ def test_a_relationship_with_everything():
     assert found.where == ast.Property(S, ast.Variable(S, "r"), "y")
 
 
-@pytest.mark.parametrize("quantifier", ["+", "*", "{2}", "{1,3}", "{,3}", "{1,}", "{ 1 , 3 }"])
-def test_quantified_relationships_and_groups(quantifier):
+@pytest.mark.parametrize(
+    ("quantifier", "bounds"),
+    [
+        ("+", (1, None)),
+        ("*", (0, None)),
+        ("{2}", (2, 2)),
+        ("{1,3}", (1, 3)),
+        ("{,3}", (0, 3)),
+        ("{1,}", (1, None)),
+        ("{,}", (0, None)),
+        ("{ 1 , 3 }", (1, 3)),
+    ],
+)
+def test_quantified_relationships_and_groups(quantifier, bounds):
     text = f"MATCH (x) ((a)-->(b) WHERE a.x){quantifier} (y)-[:R]->{quantifier}(z) RETURN 1"
     _, group, _, arrow, _ = parse(text).parts[0].clauses[0].patterns[0].elements
     assert isinstance(group, ast.GroupPattern)
     assert group.quantified
     assert len(group.pattern.elements) == 3
     assert group.where is not None
-    assert arrow.quantifier.of(text) == quantifier
+    assert arrow.quantifier.span.of(text) == quantifier
+    assert group.quantifier == arrow.quantifier == ast.Quantifier(S, *bounds)
 
 
 def test_groups_without_quantifier():
@@ -147,25 +161,41 @@ def test_groups_without_quantifier():
 
 
 @pytest.mark.parametrize(
-    ("text", "selector"),
+    ("text", "selector", "kind", "count"),
     [
-        ("shortestPath((a)-[*]->(b))", "shortestPath"),
-        ("allShortestPaths((a)-[*]->(b))", "allShortestPaths"),
-        ("SHORTEST 3 (a)-->+(b)", "SHORTEST 3"),
-        ("all shortest (a)-->+(b)", "ALL SHORTEST"),
-        ("ANY SHORTEST PATH (a)-->+(b)", "ANY SHORTEST PATH"),
-        ("SHORTEST 2 PATH GROUPS (a)-->+(b)", "SHORTEST 2 PATH GROUPS"),
-        ("SHORTEST GROUP (a)-->+(b)", "SHORTEST GROUP"),
-        ("ANY 3 (a)-->+(b)", "ANY 3"),
-        ("ANY (a)-->+(b)", "ANY"),
-        ("ALL PATHS (a)-->(b)", "ALL PATHS"),
+        ("shortestPath((a)-[*]->(b))", "shortestPath", Kind.SHORTEST_PATH, None),
+        (
+            "allShortestPaths((a)-[*]->(b))",
+            "allShortestPaths",
+            Kind.ALL_SHORTEST_PATHS,
+            None,
+        ),
+        ("SHORTEST 3 (a)-->+(b)", "SHORTEST 3", Kind.SHORTEST, 3),
+        ("all shortest (a)-->+(b)", "ALL SHORTEST", Kind.ALL_SHORTEST, None),
+        ("ANY SHORTEST PATH (a)-->+(b)", "ANY SHORTEST PATH", Kind.SHORTEST, 1),
+        (
+            "SHORTEST 2 PATH GROUPS (a)-->(b)",
+            "SHORTEST 2 PATH GROUPS",
+            Kind.SHORTEST_GROUPS,
+            2,
+        ),
+        ("SHORTEST GROUP (a)-->+(b)", "SHORTEST GROUP", Kind.SHORTEST_GROUPS, 1),
+        (
+            "SHORTEST $k PATHS (a)-->+(b)",
+            "SHORTEST $K PATHS",
+            Kind.SHORTEST,
+            ast.Parameter(S, "k"),
+        ),
+        ("ANY 3 (a)-->+(b)", "ANY 3", Kind.ANY, 3),
+        ("ANY (a)-->+(b)", "ANY", Kind.ANY, 1),
+        ("ALL PATHS (a)-->(b)", "ALL PATHS", Kind.ALL, None),
     ],
 )
-def test_selectors(text, selector):
+def test_selectors(text, selector, kind, count):
     source = f"MATCH p = {text} RETURN 1"
     (pattern,) = parse(source).parts[0].clauses[0].patterns
-    assert pattern.selector == selector
-    assert pattern.selector_span.of(source).upper() == selector.upper()
+    assert pattern.selector == ast.Selector(S, kind, count)
+    assert pattern.selector.span.of(source).upper() == selector.upper()
     assert pattern.variable == ast.Variable(S, "p")
     assert len(pattern.elements) == 3
 

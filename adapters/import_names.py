@@ -1,0 +1,50 @@
+"""What the names of import files in a folder say: label, type, and which one is whose header."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .input_files import InputFile
+
+__all__ = ["SUFFIXES", "name_in", "with_headers"]
+
+SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_HEADER_FILE = re.compile(r"(?P<name>.+?)[-_.]header", re.IGNORECASE)
+
+
+def with_headers(files: list[InputFile]) -> Iterator[list[InputFile]]:
+    """Each file alone, but header files with the files that they are the header of."""
+    stems = {file: _stem(file.name) for file in files}
+    taken: set[InputFile] = set()
+    groups = []
+    for file in files:
+        found = _HEADER_FILE.fullmatch(stems[file])
+        if found:
+            rows_of = re.compile(re.escape(found["name"]) + r"(?:[-_.].*|\d*)")
+            rest = [other for other in files if other != file and rows_of.fullmatch(stems[other])]
+            groups.append([file, *rest])
+            taken.update([file, *rest])
+    yield from groups
+    yield from ([file] for file in files if file not in taken)
+
+
+def _stem(name: str) -> str:
+    for suffix in sorted(SUFFIXES, key=len, reverse=True):
+        if name.lower().endswith(suffix):
+            return name[: -len(suffix)]
+    return name
+
+
+def name_in(file_name: str) -> str:
+    """The label or type in a file's name."""
+    stem = _stem(file_name)
+    found = _HEADER_FILE.fullmatch(stem)
+    stem = found["name"] if found else stem
+    for mark in (".nodes.", ".relationships."):
+        if mark in stem:
+            return stem.rpartition(mark)[2]
+    return stem

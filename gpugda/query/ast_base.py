@@ -1,0 +1,54 @@
+"""What all syntax nodes share, and queries, which stand in clauses and in expressions."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+from gpugda.types import value
+
+if TYPE_CHECKING:
+    from gpugda.types import Span
+
+__all__ = ["Clause", "Expression", "LabelExpression", "Node", "QueryBody", "SingleQuery"]
+
+
+@value(frozen=True, slots=True)
+class Node:
+    """Base of all syntax nodes. ``span`` does not take part in equality: same text, same tree."""
+
+    span: Span = field(compare=False)
+
+
+class Expression(Node):
+    """Anything that has a value."""
+
+    __slots__ = ()
+
+
+class LabelExpression(Node):
+    """What follows a colon: labels of a node, or types of a relationship."""
+
+    __slots__ = ()
+
+
+class Clause(Node):
+    """One clause of a query."""
+
+    __slots__ = ()
+
+
+@value(frozen=True, slots=True)
+class SingleQuery(Node):
+    """Clauses in the order written."""
+
+    clauses: tuple[Clause, ...]
+
+
+@value(frozen=True, slots=True)
+class QueryBody(Node):
+    """A query inside another one: ``parts`` joined by UNION, see `ast.Query`."""
+
+    parts: tuple[SingleQuery, ...]
+    unions: tuple[Span, ...] = field(default=(), compare=False)
+    union_all: bool = False

@@ -1,0 +1,148 @@
+"""The port by which a database tells changes, of states that are all kept: their difference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.columns import column_from_values
+from gpugda.ports import ChangeBatch, ChangeGap, LabelChanges, PropertyChanges
+
+
+class FakeChanges:
+    """Implements `gpugda.ports.ChangeSource` for a server that keeps its states by transaction.
+
+    Set ``kept`` to how many transactions are kept before the newest, ``gap`` to a `ChangeGap` that
+    every question is answered by, ``known_up_to`` to the newest transaction that is told, and
+    ``during_changes`` to a function that is called before each answer.
+    """
+
+    described = "a fake"
+
+    def __init__(self, server):
+        self.server = server
+        self.kept = 1_000
+        self.gap = None
+        self.known_up_to = None
+        self.during_changes = None
+        self.started = None
+        self.keys = {True: {}, False: {}}  # of nodes?: {key: transaction since which it is kept}
+
+    def follow(self, node_keys=(), relationship_keys=()):
+        self.server.calls.append(("follow", tuple(node_keys), tuple(relationship_keys)))
+        if self.gap is not None:
+            return self.gap
+        if self.started is None:
+            self.started = self.server.transaction
+        for of_nodes, keys in ((True, node_keys), (False, relationship_keys)):
+            for key in keys:
+                self.keys[of_nodes].setdefault(key, self.server.transaction)
+        return self.server.version_of(self.server.transaction)
+
+    def changes_since(self, version, until=None):
+        self.server.calls.append(("changes", version.transaction))
+        if self.during_changes is not None:
+            self.during_changes()
+        newest = self.server.transaction
+        if self.known_up_to is not None:
+            newest = min(newest, self.known_up_to)
+        reason = self._gap(version, newest)
+        return reason or self._between(version.transaction, max(newest, version.transaction))
+
+    def _gap(self, version, newest):
+        if self.gap is not None:
+            return self.gap
+        if version.database_id != self.server.database_id:
+            return ChangeGap("it is another database")
+        if self.started is None or version.transaction < self.started:
+            return ChangeGap("changes are recorded since later")
+        if version.transaction < newest - self.kept:
+            return ChangeGap("too much was changed since")
+        return None
+
+    def _between(self, since, last):
+        old, new = self.server.states[since], self.server.states[last]
+        return ChangeBatch(
+            since=since,
+            version=self.server.version_of(last),
+            transaction_count=last - since,
+            created_nodes=_nodes({i: new.nodes[i] for i in new.nodes if i not in old.nodes}),
+            deleted_nodes=_ids(set(old.nodes) - set(new.nodes)),
+            labels=_labels(old.nodes, new.nodes),
+            created_relationships=_relationships(_only_in(new, old)),
+            deleted_relationships=_relationships(_only_in(old, new)),
+            node_properties=_properties(old.nodes, new.nodes, self.keys[True], since, set()),
+            relationship_properties=_properties(
+                old.relationships, new.relationships, self.keys[False], since, _only_in(new, old)
+            ),
+        )
+
+
+def _ids(numbers):
+    return np.array(sorted(numbers), dtype=np.int64)
+
+
+def _only_in(state, other):
+    """Relationships of which the other has none with the same id, ends and type."""
+    return {
+        number: row
+        for number, row in state.relationships.items()
+        if row[:3] != other.relationships.get(number, ())[:3]
+    }
+
+
+def _nodes(rows):
+    ids = sorted(rows)
+    sets = list(dict.fromkeys(tuple(rows[each][0]) for each in ids))
+    codes = [sets.index(tuple(rows[each][0])) for each in ids]
+    return NodeBatch(
+        len(ids), pa.array(ids, pa.int64()), np.array(codes, dtype=np.int32), tuple(sets), {}
+    )
+
+
+def _relationships(rows):
+    ids = sorted(rows)
+    types = list(dict.fromkeys(rows[each][2] for each in ids))
+    return RelationshipBatch(
+        count=len(ids),
+        source_ids=pa.array([rows[each][0] for each in ids], pa.int64()),
+        target_ids=pa.array([rows[each][1] for each in ids], pa.int64()),
+        type_codes=np.array([types.index(rows[each][2]) for each in ids], dtype=np.int32),
+        type_names=tuple(types),
+        relationship_ids=_ids(ids),
+    )
+
+
+def _labels(old, new):
+    changes = [
+        (node, label, label in new[node][0])
+        for node in sorted(old.keys() & new.keys())
+        for label in sorted(set(old[node][0]) ^ set(new[node][0]))
+    ]
+    names = list(dict.fromkeys(label for _, label, _ in changes))
+    return LabelChanges(
+        node_ids=np.array([node for node, _, _ in changes], dtype=np.int64),
+        label_codes=np.array([names.index(label) for _, label, _ in changes], dtype=np.int32),
+        added=np.array([added for _, _, added in changes], dtype=np.bool_),
+        labels=tuple(names),
+    )
+
+
+def _properties(old, new, kept, since, replaced):
+    touched = {}
+    for number in sorted(new):
+        before = {} if number in replaced else (old[number][-1] if number in old else {})
+        now = new[number][-1]
+        for key in sorted(before.keys() | now.keys()):
+            if before.get(key) != now.get(key):
+                touched.setdefault(key, []).append(number)
+    return {
+        key: PropertyChanges(
+            _ids(numbers),
+            column_from_values([new[each][-1].get(key) for each in numbers])
+            if kept.get(key, since + 1) <= since
+            else None,
+        )
+        for key, numbers in touched.items()
+    }
