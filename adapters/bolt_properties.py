@@ -14,6 +14,7 @@ from gpugda.errors import SourceError, StaleSnapshotError
 from .bolt_pages import IdList, Pace, cut
 from .bolt_reading import PageReader, Question
 from .bolt_values import refuse_vectors
+from .bolt_zones import tell_zones
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +56,8 @@ def read_properties(
             progress.advance(count)
     places = np.empty(len(order), dtype=np.int64)
     places[order] = np.arange(len(order))
-    return {key: column.take(places) for key, column in found.columns().items()}
+    columns = tell_zones(reader, PATTERNS[of_nodes], ids[order], found.columns())
+    return {key: column.take(places) for key, column in columns.items()}
 
 
 _Answer = tuple[int, dict[str, Column]]

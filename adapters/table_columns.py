@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from gpugda.data.columns import Column, column_from_arrow, column_from_values
+from gpugda.data.temporal import zone_name
 from gpugda.errors import SourceError
 
 __all__ = ["TableColumns", "open_table"]
@@ -180,4 +181,13 @@ def _pandas_column(series: Any, origin: str, name: object) -> Any:
         column = pa.Array.from_pandas(series)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise SourceError(f"{origin}, column {name!r}: {series.dtype}: {error}") from error
-    return _plain_arrow(column)
+    return _with_offset(_plain_arrow(column), series.dtype)
+
+
+def _with_offset(column: Any, dtype: Any) -> Any:
+    """Arrow knows zones only: where pandas has ``datetime.timezone.utc``, the offset 0."""
+    zone = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+    zone = getattr(zone, "tz", None)
+    if zone is None or zone_name(zone) is not None or column.type.tz != "UTC":
+        return column
+    return column.cast(pa.timestamp(column.type.unit, "+00:00"))
