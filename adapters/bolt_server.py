@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from neo4j.exceptions import Neo4jError
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from .bolt_address import BoltAddress
 
-__all__ = ["Greeting", "OpenSession", "accepts_cypher_5", "greet", "read_facts"]
+__all__ = ["SYSTEM", "Greeting", "OpenSession", "accepts_cypher_5", "greet", "read_facts"]
 
 _NEO4J = re.compile(r"Neo4j/(\d[^\s/]*)")
 _OLDEST_MAJOR = 5
@@ -36,6 +36,10 @@ class OpenSession(Protocol):
 
     def __call__(self, *, impersonate: bool = True) -> AbstractContextManager[neo4j.Session]:
         """Without ``impersonate`` as the user who is logged in."""
+
+
+SYSTEM: Final = "system"
+"""The database that takes commands and holds no graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +61,15 @@ class Greeting:
     version: DatabaseVersion | None
 
 
-def greet(open_session: OpenSession) -> Greeting:
-    """The first question to a server: proves that one may ask at all."""
+def greet(open_session: OpenSession, *, of_graph: bool = True) -> Greeting:
+    """The first question to a server: proves that one may ask at all.
+
+    Args:
+        open_session: Of the database.
+        of_graph: Whether it holds a graph: the system database takes commands only.
+    """
     with open_session() as session:
-        summary = session.run("RETURN 1 AS one").consume()
+        summary = session.run("RETURN 1 AS one" if of_graph else "SHOW CURRENT USER").consume()
         version = version_of(session.last_bookmarks().raw_values)
     server = summary.server
     host, port = server.address[0], server.address[1]
@@ -169,6 +178,8 @@ def _restriction(
     user: str | None,
     rows: list[dict[str, Any]],
 ) -> str:
+    if database == SYSTEM:
+        return "the system database holds no graph"
     if any(row.get("type") == "composite" for row in rows):
         return f"{database!r} is a composite database, whose graphs lie in others"
     # Community has no privileges, and another product's are its own: what is read there is read as

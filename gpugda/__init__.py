@@ -35,7 +35,7 @@ from gpugda.errors import (
 if TYPE_CHECKING:
     from gpugda.accelerate.entry import accelerate
     from gpugda.accelerator import Accelerator
-    from gpugda.api import AsyncAccelerator, connect, explain, graph, read_import, run
+    from gpugda.api import AsyncAccelerator, connect, explain, graph, read_edges, read_import, run
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.any_error import Error
     from gpugda.result.result import Result
@@ -65,6 +65,7 @@ __all__ = [
     "connect",
     "explain",
     "graph",
+    "read_edges",
     "read_import",
     "run",
 ]
@@ -80,6 +81,7 @@ _HOMES = {
     "connect": "gpugda.api",
     "explain": "gpugda.api",
     "graph": "gpugda.api",
+    "read_edges": "gpugda.api",
     "read_import": "gpugda.api",
     "run": "gpugda.api",
     # What ``%load_ext gpugda`` looks for; not for users to call.

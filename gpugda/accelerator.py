@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from gpugda.answer.embedded import EmbeddedAnswers
 from gpugda.answer.faults import foreseen
+from gpugda.answer.keywords import check_keywords
 from gpugda.answer.request import Request
 from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
 from gpugda.deadline import deadline_after
@@ -22,6 +23,8 @@ from gpugda.snapshot.store import save_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    import networkx
 
     from gpugda.answer.declined import Declined
     from gpugda.loading import LoadedGraph
@@ -127,7 +130,8 @@ class Accelerator:
                 raises: nothing falls back.
             strategy: How the device joins; default the fastest.
             timeout: Seconds after which the query is given up.
-            kwparameters: More parameters.
+            kwparameters: More parameters. Each must be one of the query, as a misspelt argument
+                would else be taken for one and ignored.
 
         Raises:
             ConfigurationError: An argument makes no sense, or the accelerator is closed.
@@ -245,7 +249,46 @@ class Accelerator:
             compression=compression,
             source_name=loaded.source_name,
             version=loaded.version,
+            projection=loaded.projection,
         )
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes the graph as ``nodes.parquet`` and ``relationships.parquet`` for other programs.
+
+        Columns ``_id``, ``_labels``, ``_source``, ``_target`` and ``_type``, and one for each
+        property; `gpugda.connect` reads the folder. Zones of datetimes become UTC, and values of
+        several types in one property Cypher text: `save` keeps all as it is.
+
+        Args:
+            path: The folder, made if need be.
+
+        Raises:
+            ConfigurationError: A property is called like one of these columns.
+            SourceError: It cannot be written, or something else lies there.
+        """
+        from gpugda.result.parquet import write_graph
+
+        self._check_usable()
+        write_graph(self._answers.complete().graph, path)
+
+    def to_networkx(
+        self, *, id: str | None = None, labels: str = "labels", type: str = "type"
+    ) -> networkx.MultiDiGraph[Any]:
+        """The whole graph as a ``networkx.MultiDiGraph``; see `Result.to_networkx` for a part.
+
+        Args:
+            id: Property that names the nodes; default their element ids.
+            labels: Attribute for a node's labels, a list.
+            type: Attribute for an edge's type.
+
+        Raises:
+            ConfigurationError: NetworkX is not installed, the property does not name each node
+                once, or another property is called like an attribute.
+        """
+        from gpugda.result.networkx_graph import networkx_of_graph
+
+        self._check_usable()
+        return networkx_of_graph(self._answers.complete().graph, id, labels, type)
 
     def status(self) -> dict[str, Any]:
         """What is loaded, since when, how large, on which device, and how fresh it is."""
@@ -311,13 +354,16 @@ class Accelerator:
         timeout: float | None,
     ) -> Request:
         self._check_usable()
-        return Request(
+        request = Request(
             query,
             _merged(parameters, kwparameters),
             _strategy(strategy),
             deadline_after(check_timeout(timeout)),
             progress=self._progress,
         )
+        if kwparameters:
+            check_keywords(request.text, kwparameters)
+        return request
 
     def _check_usable(self) -> None:
         if self._closed:

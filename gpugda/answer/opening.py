@@ -57,7 +57,8 @@ def open_server(
 
 def _first_snapshot(server: DatabaseServer, keeper: SnapshotKeeper, when: str) -> None:
     if not server.facts.sees_everything:
-        logger.warning("all queries go to the database: %s", server.facts.restriction)
+        level = logging.INFO if server.facts.database == "system" else logging.WARNING
+        logger.log(level, "all queries go to the database: %s", server.facts.restriction)
         return
     if when == "background":
         keeper.refresh_soon()

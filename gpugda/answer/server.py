@@ -22,7 +22,7 @@ from gpugda.answer.declined import Declined
 from gpugda.answer.faults import foreseen, log_fault
 from gpugda.answer.native import answer_natively
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
-from gpugda.answer.projection import leads_outside
+from gpugda.answer.projection import refuse_outside
 from gpugda.data.columns import ColumnKind
 from gpugda.errors import (
     ConfigurationError,
@@ -33,7 +33,6 @@ from gpugda.errors import (
     QueryTimeoutError,
     SourceError,
     StaleSnapshotError,
-    UnsupportedQueryError,
 )
 from gpugda.live.properties import missing_properties
 from gpugda.query.property_needs import property_needs
@@ -270,9 +269,7 @@ class ServerAnswers:
             QueryError: It is no Cypher, or nothing that can be answered here.
         """
         query = request.prepared()
-        outside = leads_outside(query.graph, self._server.projection)
-        if outside is not None:
-            raise UnsupportedQueryError(outside, construct="a part of the graph that was not read")
+        refuse_outside(query, self._server.projection)
         return query
 
     def _fresh(
@@ -322,7 +319,7 @@ class ServerAnswers:
         facts = self._server.facts
         if not facts.sees_everything:
             raise ConfigurationError(
-                f"engine={engine!r} is not possible: {facts.restriction} Use engine='native'."
+                f"engine={engine!r} is not possible: {facts.restriction}; use engine='native'."
             )
         query = self._checked(request)
         if query.mode is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.query.query_parts import is_anonymous
+from gpugda.query.render import name_text
 
 if TYPE_CHECKING:
     from gpugda.data.identifiers import NameTable
@@ -31,7 +32,7 @@ def relationship_text(types: NameTable, bound: BoundQuery, each: BoundRelationsh
     """A query relationship as Cypher writes it."""
     kind = ""
     if each.types is not None:
-        kind = ":" + "|".join([types.names[number] for number in each.types])
+        kind = ":" + "|".join([name_text(types.names[number]) for number in each.types])
     inside = f"[{_name(each.name)}{kind}]"
     arrow = f"-{inside}->" if each.directed else f"-{inside}-"
     return f"{node_text(bound, each.source)}{arrow}{node_text(bound, each.target)}"
@@ -43,4 +44,4 @@ def node_text(bound: BoundQuery, position: int) -> str:
 
 
 def _name(name: str) -> str:
-    return "" if is_anonymous(name) else name
+    return "" if is_anonymous(name) else name_text(name)

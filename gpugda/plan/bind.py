@@ -13,6 +13,7 @@ from gpugda.plan.label_programs import NOTHING, label_names, label_program, type
 from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, RowTest
 from gpugda.plan.rules.merge_nodes import merge_nodes
 from gpugda.plan.rules.split_predicates import SplitPredicates, split_predicates
+from gpugda.query.render import with_colons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -190,8 +191,8 @@ def _nothing_fits(
     thing: str, word: str, expressions: Iterable[ast.LabelExpression], table: NameTable
 ) -> str:
     names = dict.fromkeys(name for each in expressions for name in label_names(each))
-    unknown = [f"`{name}`" for name in names if table.get(name) is None]
+    unknown = [name for name in names if table.get(name) is None]
     if not unknown:
         return f"No {thing} can have the {word}s asked for."
     plural = "s" if len(unknown) > 1 else ""
-    return f"No {thing} has the {word}{plural} {', '.join(unknown)}."
+    return f"No {thing} has the {word}{plural} {with_colons(unknown)}."

@@ -496,7 +496,7 @@ def test_the_first_wrong_row_is_named():
 def test_what_nothing_evaluates():
     environment = one_node(x=1, d=Date(2020, 1, 1))
     for expression in (
-        ast.OtherExpression(SPAN, "CASE"),
+        ast.Case(SPAN, None, (ast.CaseAlternative(SPAN, (lit(True),), lit(1)),), None),
         binary(1, "+", 2),
         unary("-", prop("n", "x")),
         call("size", prop("n", "x")),
