@@ -280,7 +280,7 @@ def test_a_property_that_was_forgotten_is_left_to_the_database(open_answers, mon
 FAULTS = [
     "gpugda.answer.on_snapshot.answer_on_device",
     "gpugda.answer.server.property_needs",
-    "gpugda.answer.server.leads_outside",
+    "gpugda.answer.server.refuse_outside",
     "gpugda.loading.make_plan",
     "gpugda.live.keeper.SnapshotKeeper.admit",
 ]
