@@ -102,13 +102,11 @@ def _between(
     runs = first[sample] + places
     low, high = csr.run_starts[runs].astype(np.int64), csr.run_starts[runs + 1].astype(np.int64)
     wanted = targets[sample]
-    amounts = (_searched(csr, low, high, wanted + 1) - _searched(csr, low, high, wanted)) * weights[
-        sample
-    ]
+    found = _searched(csr, low, high, wanted + 1) - _searched(csr, low, high, wanted)
+    amounts = found * weights[sample]
     types, numbers = np.unique(csr.run_types[runs], return_inverse=True)
-    return types.astype(np.int64), np.bincount(
-        numbers.reshape(-1), weights=amounts, minlength=len(types)
-    )
+    sums = np.bincount(numbers.reshape(-1), weights=amounts, minlength=len(types))
+    return types.astype(np.int64), sums.astype(np.float64)
 
 
 def _searched(
