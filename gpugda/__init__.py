@@ -34,7 +34,7 @@ from gpugda.errors import (
 if TYPE_CHECKING:
     from gpugda.accelerate.entry import accelerate
     from gpugda.accelerator import Accelerator
-    from gpugda.api import AsyncAccelerator, connect, explain, graph, read_import, run
+    from gpugda.api import AsyncAccelerator, connect, explain, graph, read_edges, read_import, run
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.any_error import Error
     from gpugda.result.result import Result
@@ -63,6 +63,7 @@ __all__ = [
     "connect",
     "explain",
     "graph",
+    "read_edges",
     "read_import",
     "run",
 ]
@@ -78,6 +79,7 @@ _HOMES = {
     "connect": "gpugda.api",
     "explain": "gpugda.api",
     "graph": "gpugda.api",
+    "read_edges": "gpugda.api",
     "read_import": "gpugda.api",
     "run": "gpugda.api",
     # What ``%load_ext gpugda`` looks for; not for users to call.

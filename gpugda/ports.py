@@ -132,9 +132,15 @@ class EntityRows:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFolder:
-    """The answer of a source whose graph lies ready as a saved snapshot."""
+    """The answer of a source whose graph lies ready as a saved snapshot.
+
+    Args:
+        path: The folder.
+        trust: Nobody else may have written it, so what its checksums confirm is believed.
+    """
 
     path: Path
+    trust: bool = False
 
 
 @runtime_checkable

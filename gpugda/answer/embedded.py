@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.answer.device_costs import DeviceCosts
 from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
+from gpugda.answer.projection import refuse_outside
 from gpugda.errors import ConfigurationError
 from gpugda.loading import LoadedGraph, load
 
@@ -57,6 +58,7 @@ class EmbeddedAnswers:
         if engine == "auto":
             engine = "gpu"
             reason = "an embedded source has no native engine, and the device answers this query"
+        refuse_outside(request.prepared(), loaded.projection)
         if request.prepared().mode == "EXPLAIN":
             return explained(request, loaded, engine).result(request)
         if engine == "reference":
@@ -77,6 +79,7 @@ class EmbeddedAnswers:
 
     def plan(self, request: Request) -> Plan:
         """The plan of a query."""
+        refuse_outside(request.prepared(), self._loaded.projection)
         return self._loaded.plan(request.prepared(), request.strategy)
 
     def route(self, request: Request) -> tuple[str, ...]:

@@ -62,6 +62,22 @@ def test_periods_are_refused(make):
     assert properties(load(make(frame)))["month"][1].month == 2
 
 
+POINT = {"srid": 4326, "x": 1.0, "y": 2.0, "z": None}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({**POINT, "z": 3.0}, "a point of 3 coordinates with srid 4326 is none"),
+        ({**POINT, "srid": 1}, "a point of 2 coordinates with srid 1 is none"),
+        ({"a": 1}, "column 'x': a column of structs or maps"),
+    ],
+)
+def test_structs_that_are_no_values(value, message):
+    with pytest.raises(SourceError, match=message):
+        load(pa.table({"id": [1], "x": [value]}))
+
+
 def test_bytes_that_mean_booleans():
     flags = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None], pa.int8()))
     assert properties(load({"id": [1, 2, 3], "x": flags}))["x"] == [True, False, None]
@@ -158,7 +174,8 @@ BAD_NODES = [
     ({"id": [1], 5: [1]}, "column name 5 is no text"),
     ({"id": 1}, r"column 'id': a int is no column"),
     (pl.DataFrame({"id": [1]}).lazy(), r"is no table; collect\(\) it first"),
-    ("people.csv", "builtins.str is no table"),
+    ("people.csv", "people.csv: there is no such file"),
+    (b"people.csv", "builtins.bytes is no table"),
     (pd.DataFrame([[1, 2]], columns=["id", "id"]), "2 columns are named 'id'"),
     (
         pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["id", "id"]),
