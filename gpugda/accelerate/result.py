@@ -29,6 +29,8 @@ class AcceleratedResult(Result):
     ``isinstance`` takes it for ``neo4j.Result``, and its summary is a ``neo4j.ResultSummary``.
     """
 
+    _told: AcceleratedSummary | None = None
+
     @classmethod
     def of(cls, result: Result) -> AcceleratedResult:
         """The same rows and summary; nothing has been read of the result."""
@@ -41,12 +43,14 @@ class AcceleratedResult(Result):
     @property
     def summary(self) -> Any:
         """The `AcceleratedSummary`. Asking for it leaves the rows as they are."""
-        return AcceleratedSummary(self._summary, self.keys())
+        # Times grow until the result is consumed.
+        return self._told or AcceleratedSummary(self._summary, self.keys())
 
     def consume(self) -> Any:
         """Drops the rows that were not read, and gives the summary."""
         super().consume()
-        return self.summary
+        self._told = self.summary
+        return self._told
 
     def keys(self) -> Any:
         """The names of the columns: a list, as the driver gives it whatever its annotation says."""
