@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from gpugda.answer.driver_query import parameters_of_call, transformed, unwrapped
 from gpugda.answer.embedded import EmbeddedAnswers
 from gpugda.answer.faults import foreseen
+from gpugda.answer.graph_status import graph_status
 from gpugda.answer.keywords import check_keywords
 from gpugda.answer.request import Request
 from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
@@ -344,7 +344,7 @@ class Accelerator:
             "device_bytes": self._session.bytes_used,
             "compiling": self._session.why_cold,
         }
-        return {**_graph_status(self._answers.loaded), **device, **self._answers.status()}
+        return {**graph_status(self._answers.loaded), **device, **self._answers.status()}
 
     def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
         """Measures how fast the device and the server are, which the planner goes by.
@@ -460,25 +460,6 @@ class Accelerator:
             raise ConfigurationError(
                 "The accelerator was closed while the query ran; connect again."
             ) from error
-
-
-def _graph_status(loaded: LoadedGraph | None) -> dict[str, Any]:
-    if loaded is None:
-        return {"source": "no snapshot yet"}
-    age = datetime.now(UTC) - loaded.loaded_at
-    return {
-        "source": loaded.source_name,
-        "transaction": None if loaded.version is None else loaded.version.transaction,
-        "nodes": loaded.graph.node_count,
-        "relationships": loaded.graph.relationship_count,
-        "labels": len(loaded.graph.labels),
-        "types": len(loaded.graph.types),
-        "loaded_at": loaded.loaded_at.isoformat(timespec="seconds"),
-        "age_seconds": age.total_seconds(),
-        "load_seconds": loaded.seconds,
-        "host_bytes": loaded.graph.nbytes,
-        "plans_cached": len(loaded.plans),
-    }
 
 
 def _merged(
