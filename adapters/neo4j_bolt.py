@@ -14,6 +14,7 @@ from .bolt_address import BoltAddress, parse_address
 from .bolt_auth import check_name, choose_auth, choose_database
 from .bolt_connection import BoltConnection, open_driver
 from .bolt_native import run_native
+from .change_sources import ChangeSources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,6 +81,8 @@ class BoltSource:
             impersonated_user=impersonated_user,
             sessions=sessions,
         )
+
+        self._changes = ChangeSources(self._connection)
 
     def __repr__(self) -> str:
         return f"BoltSource({self.name!r})"
@@ -182,8 +185,8 @@ class BoltSource:
         )
 
     def change_source(self) -> ChangeSource | None:
-        """Tells changes; None if nothing there does."""
-        return None
+        """Tells changes: gpugda's plugin, or else the server's change data capture; else None."""
+        return self._changes.source()
 
     def close(self) -> None:
         """Closes what was opened here: a driver that was given stays open."""
