@@ -59,14 +59,10 @@ def choose_database(database: str | None, environment: Mapping[str, str]) -> str
     """The database's name, None for the user's home database.
 
     Raises:
-        ConfigurationError: The argument is no name, or of no graph.
+        ConfigurationError: The argument is no name.
     """
     if database is None:
         database = environment.get(_DATABASE, "").strip() or None
-    if database == "system":
-        raise ConfigurationError(
-            "The database 'system' holds no graph; name another by database= or NEO4J_DATABASE."
-        )
     return check_name("database", database)
 
 

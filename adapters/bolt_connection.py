@@ -19,7 +19,7 @@ from .bolt_bookmarks import version_of
 from .bolt_epoch import START_TIME, ServerEpoch
 from .bolt_errors import is_broken_connection, source_error
 from .bolt_pipelined import send_probe
-from .bolt_server import accepts_cypher_5, greet, read_facts
+from .bolt_server import SYSTEM, accepts_cypher_5, greet, read_facts
 from .bolt_watch import Watch, abandon
 
 if TYPE_CHECKING:
@@ -340,7 +340,8 @@ class BoltConnection:
         )
 
     def _find_facts(self) -> ServerFacts:
-        greeting = greet(self._first_session)
+        of_graph = (self.database or "").lower() != SYSTEM
+        greeting = greet(self._first_session, of_graph=of_graph)
         self.database = greeting.database or self.database
         self._protocol = greeting.protocol
         if not self._owned:

@@ -91,9 +91,15 @@ class IdRange:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdList:
-    """Some ids, rising; where they lie close together, what lies between them comes along."""
+    """Some ids, rising; where they lie close together, what lies between them comes along.
+
+    Args:
+        numbers: The ids.
+        exact: Nothing else may come along.
+    """
 
     numbers: NDArray[np.int64]
+    exact: bool = False
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -112,7 +118,7 @@ class IdList:
 
     @property
     def _dense(self) -> bool:
-        count = len(self.numbers)
+        count = 0 if self.exact else len(self.numbers)
         return count > 0 and int(self.numbers[-1]) - int(self.numbers[0]) < _DENSE * count
 
     @property
@@ -125,7 +131,8 @@ class IdList:
         if len(self) < 2:
             return ()
         middle = len(self.numbers) // 2
-        return IdList(self.numbers[:middle]), IdList(self.numbers[middle:])
+        parts = self.numbers[:middle], self.numbers[middle:]
+        return IdList(parts[0], self.exact), IdList(parts[1], self.exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +210,10 @@ def occupied_ranges(places: Iterable[int], first: int, width: int) -> Iterator[I
         yield IdRange(max(first, place * width), (place + 1) * width - 1)
 
 
-def cut(numbers: NDArray[np.int64], pace: Pace) -> Iterator[IdList]:
+def cut(numbers: NDArray[np.int64], pace: Pace, *, exact: bool = False) -> Iterator[IdList]:
     """The ids, which rise, in pages as wide as the pace says when each is asked for."""
     start = 0
     while start < len(numbers):
         end = start + pace.width
-        yield IdList(numbers[start:end])
+        yield IdList(numbers[start:end], exact)
         start = end

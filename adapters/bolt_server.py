@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from neo4j.exceptions import Neo4jError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .bolt_address import BoltAddress
 
-__all__ = ["Greeting", "OpenSession", "accepts_cypher_5", "greet", "read_facts"]
+__all__ = ["SYSTEM", "Greeting", "OpenSession", "accepts_cypher_5", "greet", "read_facts"]
 
 _NEO4J = re.compile(r"Neo4j/(\d[^\s/]*)")
 _OLDEST_MAJOR = 5
@@ -39,6 +39,10 @@ class OpenSession(Protocol):
         """Without ``impersonate`` as the user who is logged in."""
 
 
+SYSTEM: Final = "system"
+"""The database that takes commands and holds no graph."""
+
+
 @dataclass(frozen=True, slots=True)
 class Greeting:
     """What the first answer tells.
@@ -49,6 +53,7 @@ class Greeting:
         host_port: Where it really is.
         database: The database's own name, as the server gives it.
         version: Its newest state, None if the server has no bookmarks of the known form.
+        info: The driver's ``neo4j.ServerInfo``.
     """
 
     agent: str
@@ -56,12 +61,18 @@ class Greeting:
     host_port: str
     database: str
     version: DatabaseVersion | None
+    info: Any = field(compare=False, repr=False)
 
 
-def greet(open_session: OpenSession) -> Greeting:
-    """The first question to a server: proves that one may ask at all."""
+def greet(open_session: OpenSession, *, of_graph: bool = True) -> Greeting:
+    """The first question to a server: proves that one may ask at all.
+
+    Args:
+        open_session: Of the database.
+        of_graph: Whether it holds a graph: the system database takes commands only.
+    """
     with open_session() as session:
-        summary = session.run("RETURN 1 AS one").consume()
+        summary = session.run("RETURN 1 AS one" if of_graph else "SHOW CURRENT USER").consume()
         version = version_of(session.last_bookmarks().raw_values)
     server = summary.server
     host, port = server.address[0], server.address[1]
@@ -72,6 +83,7 @@ def greet(open_session: OpenSession) -> Greeting:
         host_port=f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}",
         database=summary.database or "",
         version=version,
+        info=server,
     )
 
 
@@ -112,6 +124,7 @@ def read_facts(
         restriction=restriction,
         plugin=plugin,
         plugin_advice=advice,
+        server_info=greeting.info,
     )
 
 
@@ -173,6 +186,8 @@ def _restriction(
     user: str | None,
     rows: list[dict[str, Any]],
 ) -> str:
+    if database == SYSTEM:
+        return "the system database holds no graph"
     if any(row.get("type") == "composite" for row in rows):
         return f"{database!r} is a composite database, whose graphs lie in others"
     # Community has no privileges, and another product's are its own: what is read there is read as

@@ -14,6 +14,7 @@ from gpugda.errors import SourceError
 from gpugda.ports import ChangeBatch, LabelChanges, PropertyChanges
 
 from .bolt_values import refuse_vectors
+from .bolt_zones import in_unknown_zone
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -267,11 +268,13 @@ def _properties(
 
 
 def _values(events: PropertyEvents, rows: NDArray[np.intp], key: str) -> Column | None:
-    """None where one was not recorded, or cannot stand in a column."""
+    """None where one was not recorded, cannot stand in a column, or is not told exactly."""
     places = events.places[rows]
     if (places < 0).any():
         return None
     values = [events.values[place] for place in places.tolist()]
+    if any(map(in_unknown_zone, values)):
+        return None
     try:
         refuse_vectors(key, values)
         return column_from_values(values)

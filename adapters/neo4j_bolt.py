@@ -15,6 +15,7 @@ from .bolt_auth import check_name, choose_auth, choose_database
 from .bolt_connection import BoltConnection, open_driver
 from .bolt_native import run_native
 from .change_sources import ChangeSources
+from .part_names import warn_of_unknown_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -81,7 +82,7 @@ class BoltSource:
             impersonated_user=impersonated_user,
             sessions=sessions,
         )
-
+        warn_of_unknown_names(self._connection, self._projection)
         self._changes = ChangeSources(self._connection)
 
     def __repr__(self) -> str:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from gpugda.data.temporal import zone_from_offset
+
 __all__ = ["TEMPORAL_PARSERS", "parse_duration"]
 
 TemporalParser = Callable[[str, str], Any]
@@ -109,7 +111,7 @@ def _parse_time(text: str, zone: str = "") -> Any:
         raise ValueError("no time: a time takes an offset such as +01:00, not a region")
     local = _parse_local_time(parts["local"])
     offset = _offset(parts.get("offset") or zone or "Z")
-    return local.replace(tzinfo=_zones().FixedOffset(offset))
+    return local.replace(tzinfo=zone_from_offset(offset))
 
 
 def _parse_datetime(text: str, zone: str = "") -> Any:
@@ -122,7 +124,7 @@ def _parse_datetime(text: str, zone: str = "") -> Any:
         if not _OFFSET.fullmatch(offset):
             region, offset = zone, None
     if region is None:
-        return local.replace(tzinfo=_zones().FixedOffset(_offset(offset or "Z")))
+        return local.replace(tzinfo=zone_from_offset(_offset(offset or "Z")))
     return _in_region(local, region, offset)
 
 
@@ -133,21 +135,21 @@ def _in_region(local: Any, region: str, offset: str | None) -> Any:
     except pytz.UnknownTimeZoneError:
         raise ValueError(f"no datetime: unknown time zone {region!r}") from None
     moment = zone.localize(local)
-    if offset is not None and moment.utcoffset() != datetime.timedelta(minutes=_offset(offset)):
+    if offset is not None and moment.utcoffset() != _offset(offset):
         other = zone.localize(local, is_dst=True)
-        if other.utcoffset() != datetime.timedelta(minutes=_offset(offset)):
+        if other.utcoffset() != _offset(offset):
             raise ValueError(f"no datetime: the offset {offset} is not that of {region} then")
         moment = other
     return moment
 
 
-def _offset(text: str) -> int:
-    """Minutes east of UTC."""
+def _offset(text: str) -> datetime.timedelta:
+    """How far east of UTC."""
     found = _OFFSET.fullmatch(text)
     if found is None:
         raise ValueError(f"no time: {text!r} is no offset such as Z or +01:00")
     minutes = int(found["hours"] or 0) * 60 + int(found["minutes"] or 0)
-    return -minutes if found["sign"] == "-" else minutes
+    return datetime.timedelta(minutes=-minutes if found["sign"] == "-" else minutes)
 
 
 def parse_duration(text: str, _zone: str = "") -> Any:

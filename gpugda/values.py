@@ -318,8 +318,7 @@ def _moment_key(value: Any) -> tuple[Any, ...]:
         return (ticks,)
     offset, zone = _offset_ticks(value), value.tzinfo
     name = getattr(zone, "key", None) or getattr(zone, "zone", None)
-    # A bare offset stands before named zones; UTC is one.
-    return ticks - offset, offset, "" if name in (None, "UTC") else name
+    return ticks - offset, offset, name or ""  # a bare offset stands before named zones
 
 
 def _time_key(value: Any) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-/* Comparing two values of a row by their keys, made by gpugda/execute/comparison_keys.py.
+/* Comparing two values of a row by their keys, made by gpugda/match/candidates/keys.py.
 
    Keys are in the order of the values, equal where these are, and exist for all that a mask leaves. A place of NONE stands for the
    indexes themselves, as nodes rise with their ids; any other one says at which block of KEY_BLOCK keys those of a side begin.

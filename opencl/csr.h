@@ -1,4 +1,4 @@
-/* The data graph: one CSR per direction, with a directory of runs of one type; written by gpugda/device/directory.py.
+/* The data graph: one CSR per direction, with a directory of runs of one type; written by gpugda/device/graph/directory.py.
 
    Node v has the runs run_offsets[v] … run_offsets[v+1]-1; run i has the type run_types[i] (rising within a row) and the entries
    run_starts[i] … run_starts[i+1]-1, sorted by neighbour. Entry e of an outgoing row is relationship e; an incoming entry says

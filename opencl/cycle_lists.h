@@ -1,4 +1,4 @@
-/* A cycle of four query nodes as words, written by gpugda/device/squares.py, and the lists of a node along its links.
+/* A cycle of four query nodes as words, written by gpugda/device/launch/squares.py, and the lists of a node along its links.
 
    Each link joins an even place (0 or 2) and an odd one (1 or 3). Per type and direction, seen from the even one, there is a bit
    for each link that fits. A loop is in both rows of its node: an undirected link takes it from the outgoing one.

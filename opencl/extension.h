@@ -1,4 +1,4 @@
-/* One step of the strategy that goes node by node, as words written by gpugda/device/extend.py.
+/* One step of the strategy that goes node by node, as words written by gpugda/device/launch/extend.py.
 
    A step adds one query node to partial embeddings (or, with a bound column, one query relationship between two nodes that are
    there). A link is a query relationship between the added node and a node of the row, seen from the latter.

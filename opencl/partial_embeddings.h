@@ -1,6 +1,6 @@
 /* Partial embeddings: a table of columns, column c of row i at c * stride + i.
 
-   What a step needs to know about columns is in words, written by step_words in gpugda/device/join.py:
+   What a step needs to know about columns is in words, written by step_words in gpugda/device/launch/join.py:
 
    words[at]             number of old columns that the new table keeps, then
    words[at + 1]         number of tests, then

@@ -1,4 +1,4 @@
-/* The query graph as words, written by gpugda/device/query_words.py.
+/* The query graph as words, written by gpugda/device/launch/query_words.py.
 
    Query nodes are numbered in the order in which they are initialised (breadth first): `row` of the matrix of candidates.
 

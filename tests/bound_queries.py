@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpugda.data.data_graph import DataGraph
 from gpugda.errors import MemoryLimitError
-from gpugda.execute.embeddings import Embeddings, Masks, StrategyReport, Wanted
+from gpugda.match.embeddings import Embeddings, Masks, StrategyReport, Wanted
 from gpugda.plan.matching_order import matching_order
 from gpugda.plan.plan import (
     BoundNode,

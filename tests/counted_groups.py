@@ -9,9 +9,9 @@ from bound_queries import NO_MASKS, all_embeddings
 
 from gpugda.data.data_graph import DataGraph
 from gpugda.device.context import DeviceContext
-from gpugda.device.device_graph import DeviceGraph
-from gpugda.execute.embeddings import Masks, StrategyReport, WantedGroups
-from gpugda.execute.extend import ExtendStrategy
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.match.embeddings import Masks, StrategyReport, WantedGroups
+from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.plan import Plan
 
 

@@ -15,7 +15,6 @@ from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import column_from_values
 from gpugda.errors import StaleSnapshotError
-from gpugda.execute.reference import run_reference
 from gpugda.ports import (
     DatabaseVersion,
     EntityRows,
@@ -27,6 +26,7 @@ from gpugda.ports import (
     SilentProgress,
 )
 from gpugda.query.parser import parse
+from gpugda.reference.run import run_reference
 from gpugda.values import Entity
 
 FACTS = ServerFacts(

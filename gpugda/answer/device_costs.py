@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.calibration.device import device_rates
 from gpugda.calibration.kept import default_device_rates, kept_device_rates
-from gpugda.plan.rates import CPU_DEVICE, LOCAL_SERVER
-from gpugda.plan.route import RouteInput
-from gpugda.plan.route_cost import device_seconds
+from gpugda.plan.route.cost import device_seconds
+from gpugda.plan.route.rates import CPU_DEVICE, LOCAL_SERVER
+from gpugda.plan.route.route import RouteInput
 from gpugda.query import ast
 
 if TYPE_CHECKING:
     from gpugda.answer.request import Request
     from gpugda.data.data_graph import DataGraph
-    from gpugda.execute.device_session import DeviceSession
+    from gpugda.match.session import DeviceSession
     from gpugda.plan.plan import Plan
-    from gpugda.plan.rates import DeviceRates
+    from gpugda.plan.route.rates import DeviceRates
 
 __all__ = ["DeviceCosts", "row_limit"]
 

@@ -7,20 +7,20 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpugda.execute.embeddings import StrategyReport
 from gpugda.execute.gpu import run_on_device
-from gpugda.execute.join_progress import JoinProgress
-from gpugda.execute.reference import run_reference
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.join_progress import JoinProgress
 from gpugda.plan.explain import explain_text
 from gpugda.query.parser import parse
+from gpugda.reference.run import run_reference
 from gpugda.result.from_rows import table_from_rows
 from gpugda.result.result import Result
 
 if TYPE_CHECKING:
     from gpugda.answer.request import Request
-    from gpugda.execute.device_session import DeviceSession
     from gpugda.execute.result_table import ResultTable
     from gpugda.loading import LoadedGraph
+    from gpugda.match.session import DeviceSession
 
 __all__ = ["GraphAnswer", "answer_by_reference", "answer_on_device", "explained"]
 

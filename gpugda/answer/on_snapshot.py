@@ -13,10 +13,10 @@ from gpugda.query.property_needs import property_needs
 
 if TYPE_CHECKING:
     from gpugda.answer.request import Request
-    from gpugda.execute.device_session import DeviceSession
     from gpugda.execute.result_table import ResultTable
     from gpugda.live.keeper import Admission, SnapshotKeeper
     from gpugda.loading import LoadedGraph
+    from gpugda.match.session import DeviceSession
     from gpugda.ports import DatabaseServer, DatabaseVersion, Progress
 
 __all__ = ["ATTEMPTS", "RanAhead", "SnapshotAnswers"]

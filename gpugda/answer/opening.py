@@ -15,8 +15,8 @@ from gpugda.snapshot.cache import open_cache
 
 if TYPE_CHECKING:
     from gpugda.config import Freshness
-    from gpugda.execute.device_session import DeviceSession
     from gpugda.live.reading import SnapshotShelf
+    from gpugda.match.session import DeviceSession
     from gpugda.ports import DatabaseServer, Progress
 
 __all__ = ["LOADS", "open_server"]
@@ -57,7 +57,8 @@ def open_server(
 
 def _first_snapshot(server: DatabaseServer, keeper: SnapshotKeeper, when: str) -> None:
     if not server.facts.sees_everything:
-        logger.warning("all queries go to the database: %s", server.facts.restriction)
+        level = logging.INFO if server.facts.database == "system" else logging.WARNING
+        logger.log(level, "all queries go to the database: %s", server.facts.restriction)
         return
     if when == "background":
         keeper.refresh_soon()

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpugda.errors import UnsupportedQueryError
 from gpugda.query import ast
+from gpugda.query.render import with_colons
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from gpugda.ports import Projection
-    from gpugda.query.query_graph import QueryGraph
+    from gpugda.query.query_graph import Query, QueryGraph
 
-__all__ = ["leads_outside"]
+__all__ = ["leads_outside", "refuse_outside"]
+
+
+def refuse_outside(query: Query, projection: Projection) -> None:
+    """Refuses what the part that was read cannot answer.
+
+    Raises:
+        UnsupportedQueryError: The query leads outside of it.
+    """
+    outside = leads_outside(query.graph, projection)
+    if outside is not None:
+        raise UnsupportedQueryError(outside, construct="a part of the graph that was not read")
 
 
 def leads_outside(query: QueryGraph, projection: Projection) -> str | None:
@@ -26,14 +39,14 @@ def leads_outside(query: QueryGraph, projection: Projection) -> str | None:
             if not any(_within(each, projection.labels) for each in node.labels):
                 return (
                     "the snapshot is restricted to the labels "
-                    f"{', '.join(projection.labels)}, and a node of the query is not"
+                    f"{with_colons(projection.labels)}, and a node of the query is not"
                 )
     if projection.types is not None:
         for each in query.relationships:
             if each.types is None or not _within(each.types, projection.types):
                 return (
                     "the snapshot is restricted to the types "
-                    f"{', '.join(projection.types)}, and a relationship of the query is not"
+                    f"{with_colons(projection.types)}, and a relationship of the query is not"
                 )
     return None
 

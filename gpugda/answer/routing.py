@@ -8,22 +8,22 @@ from gpugda.answer.device_costs import DeviceCosts, row_limit
 from gpugda.calibration.kept import kept_server_rates
 from gpugda.calibration.server import server_rates
 from gpugda.errors import ConfigurationError
-from gpugda.plan.history import History
-from gpugda.plan.rates import LOCAL_SERVER
-from gpugda.plan.route import RouteInput, Verdict, route_text
-from gpugda.plan.route_cost import is_worth_learning, judge_by_cost
-from gpugda.plan.route_density import judge_by_density
+from gpugda.plan.route.cost import is_worth_learning, judge_by_cost
+from gpugda.plan.route.density import judge_by_density
+from gpugda.plan.route.history import History
+from gpugda.plan.route.rates import LOCAL_SERVER
+from gpugda.plan.route.route import RouteInput, Verdict, route_text
 from gpugda.query import ast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpugda.answer.request import Request
-    from gpugda.execute.device_session import DeviceSession
     from gpugda.live.keeper import SnapshotKeeper
     from gpugda.loading import LoadedGraph
+    from gpugda.match.session import DeviceSession
     from gpugda.plan.plan import Plan
-    from gpugda.plan.rates import DeviceRates, ServerRates
+    from gpugda.plan.route.rates import DeviceRates, ServerRates
     from gpugda.ports import DatabaseServer
     from gpugda.query.query_graph import Query
 

@@ -107,9 +107,9 @@ def ablate_prefix_sums(device: str | int | None = None) -> list[Ablation]:
         DeviceError: There is no device, or it failed.
     """
     from gpugda.config import device_wanted
-    from gpugda.device.buffers import MemoryBudget, Workspace
     from gpugda.device.context import DeviceContext, choose_device
-    from gpugda.device.prefix_sum import PrefixSum
+    from gpugda.device.launch.prefix_sum import PrefixSum
+    from gpugda.device.memory.buffers import MemoryBudget, Workspace
 
     context = DeviceContext(choose_device(device_wanted(device)))
     found = []

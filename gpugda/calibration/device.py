@@ -13,12 +13,12 @@ from gpugda.calibration.kept import keep_device_rates, kept_device_rates
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import column_from_values
-from gpugda.execute.device_session import DEFAULT_STRATEGY, DeviceSession
-from gpugda.execute.embeddings import StrategyReport
 from gpugda.execute.gpu import run_on_device
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.session import DEFAULT_STRATEGY, DeviceSession
 from gpugda.plan.bind import bind
 from gpugda.plan.matching_order import make_plan
-from gpugda.plan.rates import DeviceRates
+from gpugda.plan.route.rates import DeviceRates
 from gpugda.query.analyse import analyse
 from gpugda.query.parser import parse
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpugda.errors import ConfigurationError
-from gpugda.plan.rates import CPU_DEVICE, GPU_DEVICE, DeviceRates, ServerRates
+from gpugda.plan.route.rates import CPU_DEVICE, GPU_DEVICE, DeviceRates, ServerRates
 from gpugda.snapshot.cache import cache_folder
 from gpugda.snapshot.cache_folder import replace_file
 

@@ -16,6 +16,7 @@ __all__ = [
     "ColumnKind",
     "Dictionary",
     "constant_null",
+    "shown_values",
     "to_values",
 ]
 
@@ -50,6 +51,9 @@ class Dictionary(Protocol):
 
     def values(self, codes: NDArray[np.int32]) -> list[Any]:
         """The values of many codes, each decoded once."""
+
+    def shown(self, codes: NDArray[np.int32]) -> list[Any]:
+        """As `values`, as a user gets them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,11 +106,21 @@ def to_values(column: Column, rows: NDArray[Any] | None = None) -> list[Any]:
     """
     if rows is not None:
         column = column.take(rows)
-    if column.dictionary is not None:
-        found = column.dictionary.values(column.values) if len(column.dictionary) else []
-        found = found or [None] * len(column)
-    else:
-        found = column.values.tolist()
+    if column.dictionary is None:
+        return _with_nulls(column, column.values.tolist())
+    found = column.dictionary.values(column.values) if len(column.dictionary) else []
+    return _with_nulls(column, found)
+
+
+def shown_values(column: Column) -> list[Any]:
+    """As `to_values`, as a user gets them: with times as the driver gives them."""
+    if column.dictionary is None or not len(column.dictionary):
+        return to_values(column)
+    return _with_nulls(column, column.dictionary.shown(column.values))
+
+
+def _with_nulls(column: Column, found: list[Any]) -> list[Any]:
+    found = found or [None] * len(column)
     if column.valid is not None:
         for row in np.flatnonzero(~column.valid).tolist():
             found[row] = None

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpugda.data.arrow import convert_array
-from gpugda.data.column import Column, ColumnKind, Dictionary, constant_null, to_values
+from gpugda.data.column import (
+    Column,
+    ColumnKind,
+    Dictionary,
+    constant_null,
+    shown_values,
+    to_values,
+)
 from gpugda.data.joining import join_columns
 from gpugda.data.native import convert_values
 
@@ -20,6 +27,7 @@ __all__ = [
     "column_from_values",
     "concatenate",
     "constant_null",
+    "shown_values",
     "to_values",
 ]
 

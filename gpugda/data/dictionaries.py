@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
-from gpugda.data.temporal import identity_of_temporal
+from gpugda.data.temporal import as_driver_gives, identity_of_temporal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,6 +21,7 @@ __all__ = [
     "StringDictionary",
     "encode_objects",
     "encode_strings",
+    "identity_of",
     "merge_objects",
     "merge_strings",
 ]
@@ -73,6 +74,10 @@ class StringDictionary:
             texts = np.empty(len(self), dtype=object)
             texts[:] = self.array.to_pylist()
             self._texts = texts
+
+    def shown(self, codes: NDArray[np.int32]) -> list[str]:
+        """As `values`."""
+        return self.values(codes)
 
     def less_than(self, text: str) -> int:
         """Number of entries < ``text``, which is also the code that ``text`` has or would get."""
@@ -127,9 +132,10 @@ class ObjectDictionary:
         entries: The values, without repeats in that sense, in any order.
     """
 
-    __slots__ = ("entries",)
+    __slots__ = ("_shown", "entries")
 
     def __init__(self, entries: Sequence[Any]) -> None:
+        self._shown: dict[int, Any] = {}
         self.entries = np.empty(len(entries), dtype=object)
         for code, entry in enumerate(
             entries
@@ -147,6 +153,13 @@ class ObjectDictionary:
         """The values of many codes; equal codes share one object."""
         found: list[Any] = self.entries[codes].tolist()
         return found
+
+    def shown(self, codes: NDArray[np.int32]) -> list[Any]:
+        """As `values`, with times as the driver gives them; see `gpugda.data.temporal`."""
+        wanted = codes.tolist()
+        for code in set(wanted).difference(self._shown):
+            self._shown[code] = as_driver_gives(self.entries[code])
+        return list(map(self._shown.__getitem__, wanted))
 
 
 # ------------------------------------------------------------------ texts
@@ -188,7 +201,7 @@ def encode_objects(values: Sequence[Any]) -> tuple[NDArray[np.int32], ObjectDict
     for row, value in enumerate(values):
         if value is None:
             continue
-        code = known.setdefault(_identity(value), len(entries))
+        code = known.setdefault(identity_of(value), len(entries))
         if code == len(entries):
             entries.append(value)
         codes[row] = code
@@ -205,13 +218,13 @@ def merge_objects(
     return merged, np.split(codes, ends[:-1])
 
 
-def _identity(value: Any) -> Any:
-    # Hashable, and equal only for values that no expression of a query can tell apart.
+def identity_of(value: Any) -> Any:
+    """A hashable key, equal only for values that no expression of a query can tell apart."""
     kind = type(value)
     if kind is float:
         return (float, value.hex())
     if kind is list:
-        return (list, *map(_identity, value))
+        return (list, *map(identity_of, value))
     if kind in (bool, int, str) or value is None:
         return (kind, value)
     return identity_of_temporal(value)

@@ -2,18 +2,28 @@
 
 This room holds values, it talks to no database: ``neo4j.time`` and ``neo4j.spatial`` are looked up
 when the first such value is met, so that graphs without any never load them.
+
+To Neo4j the offset ``Z`` and the zone ``[UTC]`` are two. Its driver gives ``pytz.UTC`` for both,
+and sends that as the zone. Values in here have ``pytz.UTC`` for the zone only; at the offset 0 they
+have a fixed offset of pytz, as at any other. `as_driver_gives` undoes this for users.
 """
 
 from __future__ import annotations
 
 import datetime
 import importlib
+import operator
+from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from gpugda.errors import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "as_driver_gives",
+    "at_offset_zero",
     "date_from_days",
     "datetime_from_ticks",
     "duration_from_ticks",
@@ -21,6 +31,7 @@ __all__ = [
     "is_stored_object",
     "neo4j_spatial",
     "neo4j_time",
+    "point_of",
     "rezoned",
     "temporal_from_native",
     "time_from_ticks",
@@ -62,6 +73,30 @@ def identity_of_temporal(value: Any) -> Any:
     if hasattr(value, "srid"):
         return (name, value.srid, *map(float.hex, map(float, value)))
     return (name, value.iso_format(), zone_name(getattr(value, "tzinfo", None)))
+
+
+_POINT_CLASSES = {
+    4326: "WGS84Point",
+    4979: "WGS84Point",
+    7203: "CartesianPoint",
+    9157: "CartesianPoint",
+}
+
+
+def point_of(srid: int, x: float, y: float, z: float | None) -> Any:
+    """A point of neo4j's.
+
+    Raises:
+        SourceError: There is no such coordinate system, or it has more or fewer coordinates.
+    """
+    coordinates = (x, y) if z is None else (x, y, z)
+    if srid in _POINT_CLASSES:
+        point = getattr(neo4j_spatial(), _POINT_CLASSES[srid])(coordinates)
+        if point.srid == srid:
+            return point
+    raise SourceError(
+        f"a point of {len(coordinates)} coordinates with srid {srid} is none of Neo4j's"
+    )
 
 
 # ------------------------------------------------------------------ from counts of ticks
@@ -115,8 +150,8 @@ def zone_from_name(name: str) -> Any:
     )  # what the driver uses, and so what its users get elsewhere
     if name[:1] in "+-" and name:
         hours, _, minutes = name[1:].partition(":")
-        offset = int(hours) * 60 + int(minutes or 0)
-        return pytz.FixedOffset(-offset if name[0] == "-" else offset)
+        offset = datetime.timedelta(hours=int(hours), minutes=int(minutes or 0))
+        return zone_from_offset(-offset if name[0] == "-" else offset)
     try:
         return pytz.timezone(name)
     except pytz.UnknownTimeZoneError:
@@ -130,7 +165,7 @@ def zone_name(zone: datetime.tzinfo | None) -> str | None:
 
 
 def zone_from_offset(offset: datetime.timedelta) -> Any:
-    """The zone that is always this far from UTC.
+    """The zone without a name that is always this far from UTC.
 
     Raises:
         ValueError: It is no whole number of minutes.
@@ -138,7 +173,29 @@ def zone_from_offset(offset: datetime.timedelta) -> Any:
     minutes, seconds = divmod(offset.days * 86_400 + offset.seconds, 60)
     if seconds:
         raise ValueError(f"offsets from UTC are whole minutes, not {offset}")
-    return importlib.import_module("pytz").FixedOffset(minutes)
+    return importlib.import_module("pytz").FixedOffset(minutes) if minutes else _offset_zero()
+
+
+@cache
+def _offset_zero() -> Any:
+    # What pytz.FixedOffset(0) gives is pytz.UTC, which has a name.
+    return type(importlib.import_module("pytz").FixedOffset(1))(0)
+
+
+def at_offset_zero(value: Any) -> Any:
+    """A value in the zone UTC, with the offset 0 instead."""
+    return value.replace(tzinfo=_offset_zero())
+
+
+def as_driver_gives(value: Any) -> Any:
+    """A value, or a list of such, with ``pytz.UTC`` for the offset 0; itself if it has none."""
+    if type(value) is list:
+        shown = [as_driver_gives(item) for item in value]
+        return shown if any(map(operator.is_not, shown, value)) else value
+    zone = getattr(value, "tzinfo", None)
+    if zone is None or zone is not _offset_zero():
+        return value
+    return value.replace(tzinfo=importlib.import_module("pytz").UTC)
 
 
 def _own_zone(zone: datetime.tzinfo, offset: datetime.timedelta) -> Any:

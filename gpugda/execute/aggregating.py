@@ -9,16 +9,16 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
-from gpugda.execute.expressions import evaluate_operand
 from gpugda.execute.grouping import group_rows, nan_identity, single_rows
-from gpugda.execute.operands import Operand, take, validity
 from gpugda.execute.row_table import RowTable, stacked
+from gpugda.expressions.evaluate import evaluate_operand
+from gpugda.expressions.operands import Operand, take, validity
 from gpugda.query import ast
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.execute.environment import Environment
+    from gpugda.expressions.environment import Environment
     from gpugda.query.query_graph import Query
 
 __all__ = ["LARGEST_INTEGER", "Aggregation", "GroupTable", "too_large"]

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.execute.expressions import evaluate_operand
 from gpugda.execute.grouping import group_rows, nan_identity
-from gpugda.execute.host_memory import ResultRoom
-from gpugda.execute.id_order import by_ids
-from gpugda.execute.operands import take
+from gpugda.execute.memory import ResultRoom
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.sorting import sorted_rows
+from gpugda.expressions.evaluate import evaluate_operand
+from gpugda.expressions.id_order import by_ids
+from gpugda.expressions.operands import take
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.execute.environment import Environment
+    from gpugda.expressions.environment import Environment
     from gpugda.query.query_graph import Query
 
 __all__ = ["OutputRows", "rows_of"]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.execute.environment import Environment
-from gpugda.execute.expressions import evaluate_truth
-from gpugda.execute.parameters import Parameters
+from gpugda.expressions.environment import Environment
+from gpugda.expressions.evaluate import evaluate_truth
+from gpugda.expressions.parameters import Parameters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

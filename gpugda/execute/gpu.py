@@ -7,19 +7,19 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from gpugda.deadline import check_deadline
-from gpugda.execute.certain_tests import without_certain_tests
 from gpugda.execute.constants import Verdict, judge_constants, with_constants
-from gpugda.execute.masks import mask_query
-from gpugda.execute.node_counts import wanted_groups
 from gpugda.execute.tail import Tail, is_plain_count, needed
-from gpugda.execute.take_comparisons import take_comparisons
+from gpugda.execute.wanted_groups import wanted_groups
+from gpugda.match.candidates.certain_tests import without_certain_tests
+from gpugda.match.candidates.selections import mask_query
+from gpugda.match.candidates.take_comparisons import take_comparisons
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.execute.embeddings import Strategy, StrategyReport
     from gpugda.execute.result_table import ResultTable
+    from gpugda.match.embeddings import Strategy, StrategyReport
     from gpugda.plan.plan import Plan
 
 __all__ = ["run_on_device"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.execute.operands import Constant, Operand, used_codes
+from gpugda.expressions.operands import Constant, Operand, used_codes
 from gpugda.query import ast
 from gpugda.values import group_key
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.execute.environment import Environment
+    from gpugda.expressions.environment import Environment
 
 __all__ = ["Groups", "group_rows", "nan_identity", "single_rows"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind, concatenate
 from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.data.pieces import PiecedColumn, can_stay_apart
-from gpugda.execute.operands import Constant, Operand, as_column, take
+from gpugda.expressions.operands import Constant, Operand, as_column, take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.execute.operands import Constant, Operand, used_codes
+from gpugda.expressions.operands import Constant, Operand, used_codes
 from gpugda.values import order_key
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import CypherTypeError
 from gpugda.execute.aggregating import LARGEST_INTEGER, Aggregation, too_large
 from gpugda.execute.collecting import OutputRows, rows_of
-from gpugda.execute.embeddings import Embeddings, Wanted
-from gpugda.execute.environment import Environment
-from gpugda.execute.expressions import evaluate_operand, evaluate_truth
-from gpugda.execute.operands import Constant, as_column, check_faults
-from gpugda.execute.parameters import Parameters
 from gpugda.execute.result_table import ResultTable
+from gpugda.expressions.environment import Environment
+from gpugda.expressions.evaluate import evaluate_operand, evaluate_truth
+from gpugda.expressions.operands import Constant, as_column, check_faults
+from gpugda.expressions.parameters import Parameters
+from gpugda.match.embeddings import Embeddings, Wanted
 from gpugda.query import ast
 
 if TYPE_CHECKING:

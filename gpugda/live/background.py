@@ -6,6 +6,9 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
+from gpugda.errors import StaleSnapshotError
+from gpugda.types import first_line
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -125,6 +128,10 @@ class BackgroundWork:
             self.last_error = None
         except Stopped:
             self.last_error = None
+        except StaleSnapshotError as error:
+            # As often as somebody writes, and no fault: the next query says so, and goes native.
+            self.last_error = error
+            logger.info("%s: %s", self._name, first_line(error))
         except Exception as error:
             # Nobody waits for it: the next query says that there is no fresh snapshot, and why.
             self.last_error = error

@@ -192,9 +192,9 @@ class SnapshotKeeper:
                 logger.info("the database changed while it was read (attempt %d)", attempt + 1)
             self._failed(time.monotonic() - started)
             raise StaleSnapshotError(
-                f"The database changed during each of {attempts} attempts to read it, so there is "
-                "no snapshot of one state of it. Try again when fewer writes come, or let the "
-                "query go to Neo4j (engine='auto')."
+                f"The database changed {_while(attempts)}, so there is no snapshot of one state of "
+                "it. Try again when fewer writes come, or let the query go to Neo4j "
+                "(engine='auto')."
             )
 
     @property
@@ -294,3 +294,9 @@ class SnapshotKeeper:
         self._failures += 1
         rest = min(_REST**self._failures * seconds, _LONGEST_REST)
         self._rest_until = time.monotonic() + rest
+
+
+def _while(attempts: int) -> str:
+    return (
+        "while it was read" if attempts == 1 else f"during each of {attempts} attempts to read it"
+    )

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from gpugda.garbage import collection_paused
 from gpugda.plan.cardinality import cardinality_between, node_cardinality, relationship_end
+from gpugda.plan.cycle_rates import with_cycle_rates
 from gpugda.plan.degree_needs import degree_needs
 from gpugda.plan.label_programs import NOTHING, label_names, label_program, type_ids
-from gpugda.plan.merge_nodes import merge_nodes
 from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, RowTest
-from gpugda.plan.split_predicates import SplitPredicates, split_predicates
+from gpugda.plan.rules.merge_nodes import merge_nodes
+from gpugda.plan.rules.split_predicates import SplitPredicates, split_predicates
+from gpugda.query.render import with_colons
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,7 +43,9 @@ def bind(query: Query, graph: DataGraph) -> BoundQuery:
     types = _types(asked, split, graph.types)
     needs = degree_needs(len(asked.nodes), asked.relationships, types)
     nodes = tuple(_bound_nodes(asked, split, needs, graph))
-    relationships = tuple(_bound_relationships(asked, split, types, nodes, graph))
+    relationships = with_cycle_rates(
+        tuple(_bound_relationships(asked, split, types, nodes, graph)), nodes, graph.statistics
+    )
     return BoundQuery(
         query=query,
         nodes=nodes,
@@ -190,8 +194,8 @@ def _nothing_fits(
     thing: str, word: str, expressions: Iterable[ast.LabelExpression], table: NameTable
 ) -> str:
     names = dict.fromkeys(name for each in expressions for name in label_names(each))
-    unknown = [f"`{name}`" for name in names if table.get(name) is None]
+    unknown = [name for name in names if table.get(name) is None]
     if not unknown:
         return f"No {thing} can have the {word}s asked for."
     plural = "s" if len(unknown) > 1 else ""
-    return f"No {thing} has the {word}{plural} {', '.join(unknown)}."
+    return f"No {thing} has the {word}{plural} {with_colons(unknown)}."

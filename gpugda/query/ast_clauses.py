@@ -20,6 +20,7 @@ __all__ = [
     "CallSubquery",
     "Filter",
     "Finish",
+    "GroupBy",
     "Hint",
     "Let",
     "LetItem",
@@ -101,6 +102,14 @@ class SortItem(Node):
 
 
 @value(frozen=True, slots=True)
+class GroupBy(Node):
+    """``GROUP BY keys``, ``GROUP BY ALL``, ``GROUP BY ()`` without keys (Cypher 25)."""
+
+    keys: tuple[Expression, ...]
+    all: bool = False
+
+
+@value(frozen=True, slots=True)
 class Projection(Node):
     """The body that RETURN and WITH share. ``star`` is ``*``, which stands before the items."""
 
@@ -110,6 +119,7 @@ class Projection(Node):
     order_by: tuple[SortItem, ...]
     skip: Expression | None
     limit: Expression | None
+    group_by: GroupBy | None = None
 
 
 @value(frozen=True, slots=True)
@@ -144,10 +154,11 @@ class OrderSkipLimit(Clause):
 # ------------------------------------------------------------------ rows and values
 @value(frozen=True, slots=True)
 class Unwind(Clause):
-    """``UNWIND elements AS variable``; also ``FOR variable IN elements``."""
+    """``UNWIND elements AS variable``; with ``is_for`` written ``FOR variable IN elements``."""
 
     elements: Expression
     variable: Variable
+    is_for: bool = False
 
 
 @value(frozen=True, slots=True)

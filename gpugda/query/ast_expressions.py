@@ -44,7 +44,6 @@ __all__ = [
     "MapVariable",
     "NormalForm",
     "NormalizedPredicate",
-    "OtherExpression",
     "PatternComprehension",
     "PatternExpression",
     "Property",
@@ -407,11 +406,3 @@ class CountSubquery(Subquery):
 @value(frozen=True, slots=True)
 class CollectSubquery(Subquery):
     """``COLLECT { query }``: the list of the values of its only column."""
-
-
-@value(frozen=True, slots=True)
-class OtherExpression(Expression):
-    """An expression that is read, but not yet into a node of its own."""
-
-    construct: str
-    children: tuple[Node, ...] = ()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
-from gpugda.query.keywords import words
+from gpugda.query.constructs import clause_name
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
@@ -14,10 +14,17 @@ if TYPE_CHECKING:
 
 __all__ = ["check_label_spellings", "check_order"]
 
-_CANNOT_END: Final = words("WITH UNWIND USE FILTER LET FOR SKIP OFFSET LIMIT NEXT") | {
-    "LOAD CSV",
-    "ORDER BY",
-}
+_CANNOT_END: Final = (
+    ast.With,
+    ast.Unwind,
+    ast.Use,
+    ast.Filter,
+    ast.Let,
+    ast.OrderSkipLimit,
+    ast.LoadCsv,
+    ast.Match,
+)
+_WHOLE_QUERIES: Final = (ast.When, ast.Braces)
 _SUBQUERIES: Final = frozenset[type[ast.Node]]((ast.SingleQuery,))
 
 
@@ -34,14 +41,15 @@ def check_order(query: ast.SingleQuery, text: str, *, may_end_anyhow: bool) -> N
             leaves its rows unused.
     """
     for clause, following in zip(query.clauses, query.clauses[1:], strict=False):
-        if _ends_query(clause) and _name(following) != "NEXT":
-            name = _name(clause)
-            hint = _order_hint(following)
-            raise CypherSyntaxError(f"{name} can only stand at the end{hint}", text, following.span)
+        if isinstance(clause, ast.Return | ast.Finish | ast.When | ast.Braces):
+            message = f"{clause_name(clause)} can only stand at the end{_order_hint(following)}"
+            raise CypherSyntaxError(message, text, following.span)
+        if isinstance(following, _WHOLE_QUERIES) and not isinstance(clause, ast.Use):
+            message = f"{clause_name(following)} cannot follow other clauses: put NEXT before it"
+            raise CypherSyntaxError(message, text, following.span)
     last = query.clauses[-1]
-    name = _name(last)
-    if not may_end_anyhow and (name in _CANNOT_END or name.endswith("MATCH")):
-        message = f"a query cannot conclude with {name}: add RETURN (or FINISH)"
+    if not may_end_anyhow and isinstance(last, _CANNOT_END):
+        message = f"a query cannot conclude with {clause_name(last)}: add RETURN (or FINISH)"
         raise CypherSyntaxError(message, text, last.span)
 
 
@@ -75,18 +83,8 @@ def check_label_spellings(clause: ast.Clause, text: str, is_labels: Collection[i
         raise CypherSyntaxError(message, text, colon.span)
 
 
-def _ends_query(clause: ast.Clause) -> bool:
-    return isinstance(clause, ast.Return) or _name(clause) == "FINISH"
-
-
-def _name(clause: ast.Clause) -> str:
-    if isinstance(clause, ast.Match):
-        return "OPTIONAL MATCH" if clause.optional else "MATCH"
-    return clause.construct if isinstance(clause, ast.OtherClause) else "RETURN"
-
-
 def _order_hint(following: ast.Clause) -> str:
-    name = _name(following)
-    if name in ("ORDER BY", "SKIP", "OFFSET", "LIMIT"):
+    name = clause_name(following)
+    if isinstance(following, ast.OrderSkipLimit):
         return ": its parts come in the order ORDER BY, SKIP, LIMIT, each once"
     return f": {name} comes before it" if name != "RETURN" else ": there are two"

@@ -1,4 +1,4 @@
-"""Values without operators: literals, parameters, names, calls, CASE, maps, brackets."""
+"""Values without operators: literals, parameters, names, maps, brackets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
 from gpugda.query.keywords import CLAUSE_STARTS, FOLLOWS_OPERAND
 from gpugda.query.literals import number_value, string_value
-from gpugda.query.parse_lists import LIST_PREDICATES, ListParser, furthest
+from gpugda.query.parse_functions import FunctionParser
+from gpugda.query.parse_lists import LIST_PREDICATES, furthest
 
 __all__ = ["AtomParser"]
 
@@ -21,12 +22,16 @@ _CONSTANTS: Final = {
     "INFINITY": float("inf"),
     "NAN": float("nan"),
 }
-_SUBQUERIES: Final = frozenset(("EXISTS", "COUNT", "COLLECT"))
-_SHORTEST: Final = {"SHORTESTPATH": "shortestPath()", "ALLSHORTESTPATHS": "allShortestPaths()"}
+_SUBQUERIES: Final[dict[str, type[ast.Subquery]]] = {
+    "EXISTS": ast.ExistsSubquery,
+    "COUNT": ast.CountSubquery,
+    "COLLECT": ast.CollectSubquery,
+}
+_SHORTEST: Final = frozenset(("SHORTESTPATH", "ALLSHORTESTPATHS"))
 _STRAY: Final = frozenset(("number", "string", "$", "quoted"))
 
 
-class AtomParser(ListParser):
+class AtomParser(FunctionParser):
     """Reads what stands between operators."""
 
     __slots__ = ("_bracketed",)
@@ -38,7 +43,7 @@ class AtomParser(ListParser):
         self._bracketed: dict[int, tuple[ast.Expression, int] | CypherSyntaxError] = {}
 
     @abstractmethod
-    def subquery(self, construct: str) -> tuple[ast.Node, ...]:
+    def subquery(self, construct: str) -> ast.QueryBody:
         """Reads the braces of an EXISTS, COUNT or COLLECT subquery."""
 
     @abstractmethod
@@ -142,36 +147,40 @@ class AtomParser(ListParser):
         if after == "{":
             return self._braced(kind)
         if kind == "CASE" and (after == "WHEN" or self.begins_value()):
-            return self._case()
-        if after == "." and (parts := self._function_name_length()):
-            return self._function(parts)
+            return self.case()
+        if after == "." and (parts := self.function_name_length()):
+            return self.function(parts)
         self._refuse_stray_keyword(kind, after)
         return self.variable()
 
     def _call_of(self, kind: str) -> ast.Expression:
         if kind == "CASE":
-            return self._case()
+            return self.case()
         if kind in LIST_PREDICATES and self.ahead(3) == "IN":
             return self.list_predicate()
         if kind == "REDUCE" and self.ahead(3) == "=":
             return self.reduce()
+        if kind == "ALLREDUCE" and self.ahead(3) == "=":
+            return self.all_reduce()
         if kind in _SHORTEST and self.ahead(2) == "(":
             path = self.shortest_path()
-            return ast.OtherExpression(path.span, _SHORTEST[kind], (path,))
+            return ast.ShortestPathExpression(path.span, path)
         if kind == "COUNT" and self.ahead(2) == "*" and self.ahead(3) == ")":
             start = self.start
             self.move_to(self.index + 4)
             return ast.CountStar(self.span_since(start))
-        return self._trim() if kind == "TRIM" else self._function(1)
+        if kind == "TRIM" and (trim := self.trim()) is not None:
+            return trim
+        return self.function(1)
 
     def _braced(self, kind: str) -> ast.Expression:
         if kind == "CASE":
-            return self._case()
+            return self.case()
         if kind in _SUBQUERIES and self.ahead(2) not in ("}", ".") and self.ahead(3) != ":":
             start = self.start
             self.advance()
-            children = self.subquery(kind)
-            return ast.OtherExpression(self.span_since(start), f"{kind} subquery", children)
+            query = self.subquery(kind)
+            return _SUBQUERIES[kind](self.span_since(start), query)
         return self._map_projection()
 
     def _refuse_stray_keyword(self, kind: str, after: str) -> None:
@@ -186,90 +195,30 @@ class AtomParser(ListParser):
 
     def _map_projection(self) -> ast.Expression:
         start = self.start
-        children: list[ast.Node] = [self.variable()]
+        subject = self.variable()
+        selectors: list[ast.MapSelector] = []
         self.open("{")
         if self.kind != "}":
-            children.extend(self._projection_element())
+            selectors.append(self._map_selector())
             while self.accept(","):
-                children.extend(self._projection_element())
+                selectors.append(self._map_selector())
         self.close("}")
-        return ast.OtherExpression(self.span_since(start), "map projection", tuple(children))
+        return ast.MapProjection(self.span_since(start), subject, tuple(selectors))
 
-    def _projection_element(self) -> tuple[ast.Node, ...]:
+    def _map_selector(self) -> ast.MapSelector:
+        start = self.start
         if self.accept("."):
-            if not self.accept("*"):
-                self.expect_name("a property name or '*'")
-            return ()
+            if self.accept("*"):
+                return ast.MapAllProperties(self.span_since(start))
+            key = self.expect_name("a property name or '*'")
+            return ast.MapProperty(self.span_since(start), key)
         if self.is_word() and self.ahead() == ":":
-            self.move_to(self.index + 2)
-            return (self.expression(),)
-        return (self.variable("'.name', '.*', 'key: value' or a variable"),)
-
-    # -------------------------------------------------------------- functions
-    def _function_name_length(self) -> int:
-        """Tokens in ``a.b.c`` where '(' follows, else 0."""
-        length = 1
-        while self.ahead(length) == "." and self.is_word_ahead(length + 1):
-            length += 2
-        return length if self.ahead(length) == "(" else 0
-
-    def _function(self, length: int) -> ast.Expression:
-        start = self.start
-        name = "".join([self.advance()[1] for _ in range(length)])
-        self.open("(")
-        distinct = self._quantifies("DISTINCT")
-        if distinct or self._quantifies("ALL"):
+            key = self.advance()[1]
             self.advance()
-        arguments = self.expressions_until(")")
-        self.close(")")
-        return ast.FunctionCall(self.span_since(start), name, arguments, distinct)
-
-    def _quantifies(self, kind: str) -> bool:
-        """Whether DISTINCT or ALL stands here as a keyword, not as a variable or all(…)."""
-        if self.kind != kind or (kind == "ALL" and self.ahead() == "("):
-            return False
-        return self.ahead() == ")" or self.begins_value()
-
-    def _trim(self) -> ast.Expression:
-        """Reads ``trim([[BOTH|LEADING|TRAILING] [characters] FROM] text)``."""
-        start = self.start
-        name = self.advance()[1]
-        self.open("(")
-        if self.kind in ("BOTH", "LEADING", "TRAILING") and self.begins_value():
-            self.advance()
-        bare = self.kind == ")" or (self.kind == "FROM" and self.begins_value())
-        arguments = [] if bare else [self.expression()]
-        if self.accept("FROM"):
-            arguments.append(self.expression())
-        self.close(")")
-        return ast.FunctionCall(self.span_since(start), name, tuple(arguments))
-
-    # -------------------------------------------------------------- CASE
-    def _case(self) -> ast.Expression:
-        start = self.start
-        self.expect("CASE")
-        self.deeper()
-        children: list[ast.Node] = []
-        simple = self.kind != "WHEN"
-        if simple:
-            children.append(self.expression())
-        if self.kind != "WHEN":
-            self.unexpected("WHEN")
-        while self.accept("WHEN"):
-            children.extend(self._when(simple=simple))
-            self.expect("THEN")
-            children.append(self.expression())
-        if self.accept("ELSE"):
-            children.append(self.expression())
-        self.expect("END", " of CASE")
-        self.shallower()
-        return ast.OtherExpression(self.span_since(start), "CASE", tuple(children))
-
-    def _when(self, *, simple: bool) -> list[ast.Node]:
-        conditions: list[ast.Node] = [self.when_operand() if simple else self.expression()]
-        while simple and self.accept(","):
-            conditions.append(self.when_operand())
-        return conditions
+            value = self.expression()
+            return ast.MapEntry(self.span_since(start), key, value)
+        variable = self.variable("'.name', '.*', 'key: value' or a variable")
+        return ast.MapVariable(variable.span, variable)
 
 
 _WORDS_AFTER: Final = frozenset(kind for kind in FOLLOWS_OPERAND if kind.isalpha())

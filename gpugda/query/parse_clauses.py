@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from gpugda.query import ast
 from gpugda.query.clause_checks import check_label_spellings, check_order
 from gpugda.query.keywords import COMMANDS
-from gpugda.query.parse_writes import WriteParser
+from gpugda.query.parse_newer import NewerParser
 from gpugda.types import Span
 
 if TYPE_CHECKING:
@@ -16,19 +16,41 @@ if TYPE_CHECKING:
 __all__ = ["ClauseParser"]
 
 _PATTERN_STARTS: Final = frozenset(("(", "ANY", "ALL", "SHORTEST", "REPEATABLE", "DIFFERENT"))
-_QUERY_ENDS: Final = frozenset(("end", ";", "}", "UNION", "WHEN", "ELSE"))
+_QUERY_ENDS: Final = frozenset(("end", ";", "}", "UNION", "WHEN", "ELSE", "NEXT"))
 _SHORTEST: Final = frozenset(("SHORTESTPATH", "ALLSHORTESTPATHS"))
 
 Union = tuple[tuple[ast.SingleQuery, ...], tuple[Span, ...], bool]
 
 
-class ClauseParser(WriteParser):
+class ClauseParser(NewerParser):
     """Reads whole queries, except for what stands before and after them."""
 
     __slots__ = ()
 
     def union(self, *, may_end_anyhow: bool = False) -> Union:
-        """Reads queries joined by UNION, where each UNION stands, and whether it is UNION ALL."""
+        """Reads a query: its parts, where UNION joins them, and whether it is UNION ALL.
+
+        With NEXT it is one part of several clauses, in which each UNION stands in braces.
+        """
+        start = self.start
+        found = self._joined(may_end_anyhow=may_end_anyhow)
+        if self.kind != "NEXT":
+            return found
+        clauses = self._as_clauses(start, found)
+        while self.kind == "NEXT":
+            clauses.append(self.next())
+            begin = self.start
+            following = self._joined(may_end_anyhow=may_end_anyhow)
+            clauses += self._as_clauses(begin, following)
+        return (ast.SingleQuery(self.span_since(start), tuple(clauses)),), (), False
+
+    def _as_clauses(self, start: int, found: Union) -> list[ast.Clause]:
+        if len(found[0]) == 1:
+            return list(found[0][0].clauses)
+        span = self.span_since(start)
+        return [ast.Braces(span, ast.QueryBody(span, *found))]
+
+    def _joined(self, *, may_end_anyhow: bool) -> Union:
         parts, unions = [self.single_query(may_end_anyhow=may_end_anyhow)], []
         kinds = set()
         while self.kind == "UNION":
@@ -71,18 +93,25 @@ class ClauseParser(WriteParser):
             self.fail("WHERE belongs to a MATCH or WITH, and stands there once: join with AND")
         self.unexpected("a clause or the end of the query")
 
-    def subquery(self, construct: str) -> tuple[ast.Node, ...]:
+    def subquery(self, construct: str) -> ast.QueryBody:
         """Reads the braces of an EXISTS, COUNT or COLLECT subquery."""
         self.open("{")
-        children: tuple[ast.Match, ...] | tuple[ast.SingleQuery, ...]
         if construct != "COLLECT" and self._patterns_follow():
-            children = (self.match_body(self.start, optional=False),)
+            match = self.match_body(self.start, optional=False)
+            part = ast.SingleQuery(match.span, (match,))
+            body = ast.QueryBody(match.span, (part,))
         else:
             # EXISTS and COUNT ask how many rows there are, so their queries need no RETURN.
-            children, *_ = self.union(may_end_anyhow=construct != "COLLECT")
-            self._refuse_writes(construct, children)
+            body = self.body(may_end_anyhow=construct != "COLLECT")
+            self._refuse_writes(construct, body.parts)
         self.close("}")
-        return children
+        return body
+
+    def body(self, *, may_end_anyhow: bool = False) -> ast.QueryBody:
+        """Reads a query inside another one."""
+        start = self.start
+        parts, unions, union_all = self.union(may_end_anyhow=may_end_anyhow)
+        return ast.QueryBody(self.span_since(start), parts, unions, union_all)
 
     def _refuse_writes(self, construct: str, parts: tuple[ast.SingleQuery, ...]) -> None:
         for clause in (clause for part in parts for clause in part.clauses):
@@ -109,26 +138,24 @@ class ClauseParser(WriteParser):
         """Reads ``WITH projection [WHERE …]``."""
         start = self.start
         self.advance()
-        children: list[ast.Node] = [self.projection()]
-        for item in children[0].items if isinstance(children[0], ast.Projection) else ():
+        projection = self.projection()
+        for item in projection.items:
             if item.alias is None and not isinstance(item.expression, ast.Variable):
                 self.fail("an expression in WITH needs a name: add AS and a name", item.span)
-        if self.accept("WHERE"):
-            children.append(self.expression())
-        return self._other(start, "WITH", *children)
+        where = self.expression() if self.accept("WHERE") else None
+        return ast.With(self.span_since(start), projection, where)
 
     def order_skip_limit(self) -> ast.Clause:
         """Reads ORDER BY, SKIP and LIMIT as a clause of their own."""
         start = self.start
-        construct = "ORDER BY" if self.kind == "ORDER" else self.kind
-        children: list[ast.Node | None] = [*self.order_by(), self.skip(), self.limit()]
-        return self._other(start, construct, *[child for child in children if child is not None])
+        order_by, skip, limit = self.order_by(), self.skip(), self.limit()
+        return ast.OrderSkipLimit(self.span_since(start), order_by, skip, limit)
 
     def finish(self) -> ast.Clause:
         """Reads FINISH."""
         start = self.start
         self.advance()
-        return self._other(start, "FINISH")
+        return ast.Finish(self.span_since(start))
 
     # -------------------------------------------------------------- rows from elsewhere
     def unwind(self) -> ast.Clause:
@@ -137,52 +164,29 @@ class ClauseParser(WriteParser):
         self.advance()
         elements = self.expression()
         self.expect("AS", " and a name")
-        return self._other(start, "UNWIND", elements, self.variable())
+        variable = self.variable()
+        return ast.Unwind(self.span_since(start), elements, variable)
 
     def load_csv(self) -> ast.Clause:
         """Reads ``LOAD CSV [WITH HEADERS] FROM url AS row [FIELDTERMINATOR ';']``."""
         start = self.start
         self.advance()
         self.expect("CSV", " after LOAD")
-        if self.accept("WITH"):
+        headers = self.accept("WITH")
+        if headers:
             self.expect("HEADERS")
         self.expect("FROM")
         url = self.expression()
         self.expect("AS", " and a name")
-        children = [url, self.variable()]
-        if self.accept("FIELDTERMINATOR"):
-            children.append(self.atom() if self.kind == "string" else self._no_terminator())
-        return self._other(start, "LOAD CSV", *children)
-
-    def _no_terminator(self) -> ast.Expression:
-        self.unexpected("a string after FIELDTERMINATOR")
-
-    def let(self) -> ast.Clause:
-        """Reads ``LET x = value, y = value``."""
-        start = self.start
-        children: list[ast.Node] = []
-        while not children or self.kind == ",":
-            self.advance()
-            children.append(self.variable())
-            self.expect("=")
-            children.append(self.expression())
-        return self._other(start, "LET", *children)
-
-    def filter(self) -> ast.Clause:
-        """Reads ``FILTER [WHERE] predicate``."""
-        start = self.start
-        self.advance()
-        if self.kind == "WHERE" and self.begins_value():
-            self.advance()
-        return self._other(start, "FILTER", self.expression())
-
-    def for_(self) -> ast.Clause:
-        """Reads ``FOR x IN list``."""
-        start = self.start
-        self.advance()
         variable = self.variable()
-        self.expect("IN")
-        return self._other(start, "FOR", variable, self.expression())
+        terminator = self._terminator() if self.accept("FIELDTERMINATOR") else None
+        return ast.LoadCsv(self.span_since(start), url, variable, headers, terminator)
+
+    def _terminator(self) -> ast.Literal:
+        terminator = self.atom() if self.kind == "string" else None
+        if not isinstance(terminator, ast.Literal):
+            self.unexpected("a string after FIELDTERMINATOR")
+        return terminator
 
     def use(self) -> ast.Clause:
         """Reads ``USE graph``."""
@@ -190,7 +194,8 @@ class ClauseParser(WriteParser):
         self.advance()
         if self.kind == "GRAPH" and self.is_word_ahead(1):
             self.advance()
-        return self._other(start, "USE", self.operand())
+        graph = self.operand()
+        return ast.Use(self.span_since(start), graph)
 
     def optional(self) -> ast.Clause:
         """Reads ``OPTIONAL MATCH …`` or ``OPTIONAL CALL …``."""
@@ -202,145 +207,9 @@ class ClauseParser(WriteParser):
             self.unexpected("MATCH or CALL after OPTIONAL")
         return self.match_body(start, optional=True)
 
-    # -------------------------------------------------------------- CALL
-    def call(self, start: int | None = None) -> ast.Clause:
-        """Reads a call of a procedure, or ``CALL (x) {subquery} IN TRANSACTIONS …``."""
-        start = self.start if start is None else start
-        self.advance()
-        if self.kind not in ("{", "("):
-            return self._procedure(start)
-        children: list[ast.Node] = []
-        if self.kind == "(":
-            children.extend(self._scope())
-        self.open("{")
-        parts, *_ = self.union()
-        self.close("}")
-        if self.kind == "IN":
-            children.extend(self._transactions())
-        return self._other(start, "CALL subquery", *children, *parts)
-
-    def _scope(self) -> list[ast.Node]:
-        names: list[ast.Node] = []
-        self.expect("(")
-        if not self.accept("*") and self.kind != ")":
-            names.append(self.variable())
-            while self.accept(","):
-                names.append(self.variable())
-        self.expect(")")
-        return names
-
-    def _transactions(self) -> list[ast.Node]:
-        children: list[ast.Node] = []
-        self.expect("IN")
-        if not self._at_transactions():
-            if self.kind != "CONCURRENT":
-                children.append(self.expression())
-            self.expect("CONCURRENT")
-        if not self._at_transactions():
-            self.unexpected("TRANSACTIONS")
-        self.advance()
-        while self.kind in ("OF", "ON", "REPORT"):
-            children.extend(self._transaction_option())
-        return children
-
-    def _at_transactions(self) -> bool:
-        return self.kind in ("TRANSACTIONS", "TRANSACTION")
-
-    def _transaction_option(self) -> list[ast.Node]:
-        kind = self.advance()[0]
-        if kind == "REPORT":
-            self.expect("STATUS")
-            self.expect("AS")
-            return [self.variable()]
-        if kind == "OF":
-            rows = self.expression()
-            if not self.accept("ROW"):
-                self.expect("ROWS")
-            return [rows]
-        self.expect("ERROR", " after ON")
-        if self.accept("RETRY"):
-            return self._retry()
-        if self.kind not in ("CONTINUE", "BREAK", "FAIL"):
-            self.unexpected("CONTINUE, BREAK or FAIL")
-        self.advance()
-        return []
-
-    def _retry(self) -> list[ast.Node]:
-        children: list[ast.Node] = []
-        if self.accept("FOR"):
-            children.append(self.expression())
-            if self.kind in ("SEC", "SECOND", "SECONDS"):
-                self.advance()
-        if self.accept("THEN") and self.kind in ("CONTINUE", "BREAK", "FAIL"):
-            self.advance()
-        return children
-
-    def _procedure(self, start: int) -> ast.Clause:
-        self.expect_name("a procedure's name, '{' or '('")
-        while self.accept("."):
-            self.expect_name("a procedure's name")
-        arguments: tuple[ast.Expression, ...] = ()
-        if self.kind == "(":
-            self.open("(")
-            arguments = self.expressions_until(")")
-            self.close(")")
-        children: list[ast.Node] = [*arguments]
-        if self.accept("YIELD"):
-            children.extend(self._yield())
-        return self._other(start, "CALL procedure", *children)
-
-    def _yield(self) -> list[ast.Node]:
-        if self.accept("*"):
-            return []
-        children: list[ast.Node] = [self._yielded()]
-        while self.accept(","):
-            children.append(self._yielded())
-        if self.accept("WHERE"):
-            children.append(self.expression())
-        return children
-
-    def _yielded(self) -> ast.Variable:
-        column = self.variable("a column's name")
-        return self.variable() if self.accept("AS") else column
-
-    # -------------------------------------------------------------- Cypher 25
-    def next(self) -> ast.Clause:
-        """Reads NEXT, after which another query goes on with the rows."""
-        start = self.start
-        self.advance()
-        return self._other(start, "NEXT")
-
-    def when(self) -> ast.Clause:
-        """Reads ``WHEN condition THEN query … [ELSE query]``."""
-        start = self.start
-        children: list[ast.Node] = []
-        while self.accept("WHEN"):
-            children.append(self.expression())
-            self.expect("THEN")
-            children.extend(self._branch())
-        if self.accept("ELSE"):
-            children.extend(self._branch())
-        return self._other(start, "WHEN", *children)
-
-    def braces(self) -> ast.Clause:
-        """Reads a query in braces."""
-        start = self.start
-        return self._other(start, "query in braces", *self._branch())
-
-    def _branch(self) -> tuple[ast.SingleQuery, ...]:
-        if self.kind != "{":
-            return (self.single_query(),)
-        self.open("{")
-        parts, *_ = self.union()
-        self.close("}")
-        return parts
-
     def periodic_commit(self) -> ast.Clause:
         """Refuses the old ``USING PERIODIC COMMIT``."""
         self.fail("USING PERIODIC COMMIT is gone: write CALL (row) { … } IN TRANSACTIONS")
-
-    def _other(self, start: int, construct: str, *children: ast.Node) -> ast.OtherClause:
-        return ast.OtherClause(self.span_since(start), construct, children)
 
 
 _CLAUSES: Final[dict[str, Callable[[ClauseParser], ast.Clause]]] = {
@@ -369,7 +238,6 @@ _CLAUSES: Final[dict[str, Callable[[ClauseParser], ast.Clause]]] = {
     "LET": ClauseParser.let,
     "FILTER": ClauseParser.filter,
     "FOR": ClauseParser.for_,
-    "NEXT": ClauseParser.next,
     "WHEN": ClauseParser.when,
     "{": ClauseParser.braces,
     "USING": ClauseParser.periodic_commit,

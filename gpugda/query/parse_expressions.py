@@ -99,7 +99,7 @@ class ExpressionParser(TypeParser):
 
     def _is_predicate(self, left: ast.Expression, start: int) -> ast.Expression:
         if self.accept("::"):
-            return self._type_predicate(left, start)
+            return self._type_predicate(left, start, negated=False)
         self.expect("IS")
         negated = self.accept("NOT")
         if self.accept("NULL"):
@@ -107,31 +107,61 @@ class ExpressionParser(TypeParser):
             return ast.Unary(self.span_since(start), null, left)
         if self.kind in ("TYPED", "::"):
             self.advance()
-            return self._type_predicate(left, start)
-        if self.kind in _NORMAL_FORMS:
-            self.advance()
-        if self.accept("NORMALIZED"):
-            return ast.OtherExpression(self.span_since(start), "normalization predicate", (left,))
+            return self._type_predicate(left, start, negated=negated)
+        if self.kind == "NORMALIZED" or self.ahead() == "NORMALIZED":
+            return self._normalized_predicate(left, start, negated=negated)
+        if negated and self.begins_label():
+            return self._negated_labels(left, start)
         self.unexpected("NULL, NOT NULL, '::' and a type, NORMALIZED, or a label after IS")
 
-    def _type_predicate(self, left: ast.Expression, start: int) -> ast.Expression:
-        self.type_name()
-        return ast.OtherExpression(self.span_since(start), "type predicate", (left,))
+    def _type_predicate(
+        self, left: ast.Expression, start: int, *, negated: bool
+    ) -> ast.TypePredicate:
+        wanted = self.type_name()
+        return ast.TypePredicate(self.span_since(start), left, wanted, negated)
+
+    def _normalized_predicate(
+        self, left: ast.Expression, start: int, *, negated: bool
+    ) -> ast.NormalizedPredicate:
+        form = ast.NormalForm.NFC
+        if self.kind != "NORMALIZED":
+            if self.kind not in _NORMAL_FORMS:
+                self.unexpected("NFC, NFD, NFKC or NFKD")
+            form = ast.NormalForm(self.advance()[0])
+        self.expect("NORMALIZED")
+        return ast.NormalizedPredicate(self.span_since(start), left, form, negated)
+
+    def _negated_labels(self, left: ast.Expression, start: int) -> ast.LabelPredicate:
+        begin = self.start
+        operand = self.labels_after_is()
+        labels = ast.LabelNot(self.span_since(begin), operand)
+        return ast.LabelPredicate(self.span_since(start), left, labels)
 
     def when_operand(self) -> ast.Expression:
         """Reads what may follow WHEN in ``CASE x``: a value, or an operator and a value."""
         start = self.start
         precedence = _PRECEDENCE.get(self.kind, 0)
-        missing = ast.Literal(Span(start, start), None)
+        operand = ast.CaseOperand(Span(start, start))
         if precedence == _COMPARISON:
             operator = ast.ComparisonOperator(self.advance()[0])
-            operands = (missing, self._binary(_PREDICATE))
+            operands = (operand, self._binary(_PREDICATE))
             return ast.Comparison(self.span_since(start), operands, (operator,))
-        if self.kind in ("=~", "IS", "::") or (
-            self.kind in ("STARTS", "ENDS") and self.ahead() == "WITH"
-        ):
-            return self._predicate(missing, start)
-        return self.expression()
+        if self.at_labels():
+            labels = self.labels()
+            return ast.LabelPredicate(self.span_since(start), operand, labels)
+        if self._predicate_follows():
+            return self._predicate(operand, start)
+        value = self.expression()
+        equal = (ast.ComparisonOperator.EQUAL,)
+        return ast.Comparison(self.span_since(start), (operand, value), equal)
+
+    def _predicate_follows(self) -> bool:
+        """Whether an operator stands here whose left operand is that of CASE."""
+        if self.kind in ("=~", "IS", "::"):
+            return True
+        if self.kind in ("STARTS", "ENDS"):
+            return self.ahead() == "WITH"
+        return self.kind in ("IN", "CONTAINS") and self.begins_value()
 
     # -------------------------------------------------------------- one operand
     def _negations(self) -> ast.Expression:
@@ -188,18 +218,16 @@ class ExpressionParser(TypeParser):
 
     def _subscript(self, value: ast.Expression, start: int) -> ast.Expression:
         self.open("[")
-        children: list[ast.Node] = [value]
-        if self.kind != "..":
-            children.append(self.expression())
-        construct = "list subscript"
-        if self.accept(".."):
-            construct = "list slice"
-            if self.kind != "]":
-                children.append(self.expression())
-            elif len(children) == 1:
-                self.fail("a slice needs a start or an end: [1..], [..3], [1..3]")
+        first = None if self.kind == ".." else self.expression()
+        if first is not None and self.kind != "..":
+            self.close("]")
+            return ast.Subscript(self.span_since(start), value, first)
+        self.expect("..", " or ']'")
+        end = None if self.kind == "]" else self.expression()
+        if first is None and end is None:
+            self.fail("a slice needs a start or an end: [1..], [..3], [1..3]")
         self.close("]")
-        return ast.OtherExpression(self.span_since(start), construct, tuple(children))
+        return ast.Slice(self.span_since(start), value, first, end)
 
     def begins_value(self) -> bool:
         """Whether what follows the current word can be its operand (else the word is a name)."""

@@ -44,9 +44,11 @@ class LabelParser(Cursor, ABC):
         """Whether a label expression begins here, with ``:`` or with IS."""
         if self.kind == ":":
             return True
-        if self.kind != "IS":
-            return False
-        after = self.ahead()
+        return self.kind == "IS" and self.begins_label(1)
+
+    def begins_label(self, distance: int = 0) -> bool:
+        """Whether a later token can begin a label expression after IS."""
+        after = self.ahead(distance)
         if after in ("(", "!", "%", "$", "quoted", "name"):
             return True
         return after[0].isalpha() and after.isupper() and after not in _NO_LABEL_AFTER_IS
@@ -58,6 +60,14 @@ class LabelParser(Cursor, ABC):
     def labels(self) -> ast.LabelExpression:
         """Reads the labels of a node, or of a value that is tested for them."""
         expression, old_bar = self._label_expression()
+        if old_bar is not None:
+            self.fail("labels are not joined with '|:': write '|'", old_bar)
+        return expression
+
+    def labels_after_is(self) -> ast.LabelExpression:
+        """Reads the labels after ``IS NOT``."""
+        self.is_labels.add(self.start)
+        expression, old_bar = self._label_or()
         if old_bar is not None:
             self.fail("labels are not joined with '|:': write '|'", old_bar)
         return expression

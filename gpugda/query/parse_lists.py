@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
@@ -16,7 +16,9 @@ __all__ = ["LIST_PREDICATES", "ListParser"]
 
 LIST_PREDICATES: Final = frozenset(("ALL", "ANY", "NONE", "SINGLE"))
 
-_Children = tuple[ast.Node, ...]
+_Elements = tuple[ast.Variable, ast.Expression, ast.Expression | None]
+_Comprehension = tuple[ast.Variable, ast.Expression, ast.Expression | None, ast.Expression | None]
+_Part = TypeVar("_Part", bound=tuple[Any, ...])
 
 
 class ListParser(ExpressionParser):
@@ -40,12 +42,11 @@ class ListParser(ExpressionParser):
         if self.is_word() and self.ahead() == "IN":
             comprehension = self._list_comprehension(opening)
             if comprehension is not None:
-                span = self.span_since(start)
-                return ast.OtherExpression(span, "list comprehension", comprehension)
+                return ast.ListComprehension(self.span_since(start), *comprehension)
         elif self._pattern_comprehension_follows():
-            children = self._split_at_bar(opening, self._pattern_comprehension, "]")
-            span = self.span_since(start)
-            return ast.OtherExpression(span, "pattern comprehension", children)
+            (pattern, where), end = self._split_at_bar(opening, self._pattern_and_where, "]")
+            assert end is not None, "_without_bar expects the bar after a pattern"
+            return ast.PatternComprehension(self.span_since(start), pattern, where, end)
         items = self.expressions_until("]")
         self.close("]")
         return ast.ListLiteral(self.span_since(start), items)
@@ -61,25 +62,38 @@ class ListParser(ExpressionParser):
             self.unexpected(f"',' or '{closing}'")
         return tuple(items)
 
-    def reduce(self) -> ast.Expression:
+    def reduce(self) -> ast.Reduce:
         """Reads ``reduce(sum = 0, x IN list | sum + x)``."""
         start = self.start
         self.advance()
         opening = self.index
         self.open("(")
-        children = self._split_at_bar(opening, self._reduction, ")")
-        return ast.OtherExpression(self.span_since(start), "reduce()", children)
+        reduction, step = self._split_at_bar(opening, self._reduction, ")")
+        assert step is not None, "_without_bar expects the bar before a round bracket"
+        return ast.Reduce(self.span_since(start), *reduction, step)
 
-    def list_predicate(self) -> ast.Expression:
+    def all_reduce(self) -> ast.AllReduce:
+        """Reads ``allReduce(sum = 0, x IN list | sum + x, sum < 9)``."""
+        start = self.start
+        self.advance()
+        opening = self.index
+        self.open("(")
+        reduction, step = self._split_at_bar(opening, self._reduction, ",")
+        predicate = self.expression()
+        self.close(")")
+        assert step is not None, "_without_bar expects the bar before a comma"
+        return ast.AllReduce(self.span_since(start), *reduction, step, predicate)
+
+    def list_predicate(self) -> ast.ListPredicate:
         """Reads ``all(x IN list WHERE predicate)`` and its kin."""
         start = self.start
-        name = self.advance()[0].lower()
+        quantifier = ast.ListQuantifier(self.advance()[0].lower())
         self.open("(")
-        children = (*self._element(), *self._where())
-        if len(children) < 3:
-            self.fail(f"{name}(…) needs a WHERE with what is to hold")
+        variable, elements, where = self._filtered_elements()
+        if where is None:
+            self.fail(f"{quantifier}(…) needs a WHERE with what is to hold")
         self.close(")")
-        return ast.OtherExpression(self.span_since(start), f"{name}()", children)
+        return ast.ListPredicate(self.span_since(start), quantifier, variable, elements, where)
 
     def variable(self, what: str = "a variable") -> ast.Variable:
         """Reads a name that stands for a value."""
@@ -87,17 +101,18 @@ class ListParser(ExpressionParser):
         return ast.Variable(span, self.expect_name(what))
 
     # -------------------------------------------------------------- what stands in the brackets
-    def _list_comprehension(self, opening: int) -> _Children | None:
+    def _list_comprehension(self, opening: int) -> _Comprehension | None:
         """The comprehension's parts; None, and nothing read, where it is a list after all."""
         state = self.state()
         if any(True for _ in self._bars(opening)):
-            return self._split_at_bar(opening, self._filtered_elements, "]")
-        children = self._filtered_elements()
+            elements, projection = self._split_at_bar(opening, self._filtered_elements, "]")
+            return *elements, projection
+        elements = self._filtered_elements()
         if self.kind == ",":  # [x IN xs, y]: the first item of a list
             self.restore(state)
             return None
         self.close("]")
-        return children
+        return *elements, None
 
     def _pattern_comprehension_follows(self) -> bool:
         """Looks past a path for the ``|`` or WHERE that a list of paths does not have."""
@@ -114,37 +129,37 @@ class ListParser(ExpressionParser):
         finally:
             self.restore(state)
 
-    def _pattern_comprehension(self) -> _Children:
+    def _pattern_and_where(self) -> tuple[ast.Pattern, ast.Expression | None]:
         variable = None
         if self.ahead() == "=":
             variable = self.variable()
             self.expect("=")
         path = self.path()
-        return (path if variable is None else _named(path, variable), *self._where())
+        return (path if variable is None else _named(path, variable)), self._where()
 
-    def _filtered_elements(self) -> _Children:
-        return (*self._element(), *self._where())
+    def _filtered_elements(self) -> _Elements:
+        return (*self._element(), self._where())
 
-    def _reduction(self) -> _Children:
-        sum_variable = self.variable()
+    def _reduction(self) -> tuple[ast.Variable, ast.Expression, ast.Variable, ast.Expression]:
+        accumulator = self.variable()
         self.expect("=", " after the name of the accumulator")
         initial = self.expression()
         self.expect(",")
-        return (sum_variable, initial, *self._element())
+        return (accumulator, initial, *self._element())
 
-    def _element(self) -> _Children:
+    def _element(self) -> tuple[ast.Variable, ast.Expression]:
         variable = self.variable()
         self.expect("IN")
         return variable, self.expression()
 
-    def _where(self) -> _Children:
-        return (self.expression(),) if self.accept("WHERE") else ()
+    def _where(self) -> ast.Expression | None:
+        return self.expression() if self.accept("WHERE") else None
 
     # -------------------------------------------------------------- bars
     def _split_at_bar(
-        self, opening: int, before: Callable[[], _Children], closing: str
-    ) -> _Children:
-        """Reads ``before | expression`` up to the closing bracket.
+        self, opening: int, before: Callable[[], _Part], closing: str
+    ) -> tuple[_Part, ast.Expression | None]:
+        """Reads ``before | expression`` up to the closing bracket, or to a comma.
 
         A ``|`` may as well join labels: ``x:A|B|x.y``. As in Neo4j the last one that makes sense
         separates; a list comprehension may then have none.
@@ -155,30 +170,36 @@ class ListParser(ExpressionParser):
         for stop in self._bars(opening):
             self.bar_stop = stop
             try:
-                children = before()
+                part = before()
                 if self.index == stop:
                     self.advance()
-                    children = (*children, self.expression())
-                    self.close(closing)
-                    return children
+                    expression = self.expression()
+                    self._end_of_split(closing)
+                    return part, expression
             except CypherSyntaxError as error:
                 failure = furthest(failure, error)
             finally:
                 self.bar_stop = outer
             self.restore(state)
-        return self._without_bar(before, closing, failure)
+        return self._without_bar(before, closing, failure), None
+
+    def _end_of_split(self, closing: str) -> None:
+        if closing == ",":
+            self.expect(",")
+        else:
+            self.close(closing)
 
     def _without_bar(
-        self, before: Callable[[], _Children], closing: str, failure: CypherSyntaxError | None
-    ) -> _Children:
+        self, before: Callable[[], _Part], closing: str, failure: CypherSyntaxError | None
+    ) -> _Part:
         try:
-            children = before()
-            if closing != "]" or isinstance(children[0], ast.Pattern):
+            part = before()
+            if closing != "]" or isinstance(part[0], ast.Pattern):
                 self.expect("|")
             self.close(closing)
         except CypherSyntaxError as error:
             raise furthest(failure, error) from None
-        return children
+        return part
 
     def _bars(self, opening: int) -> Iterator[int]:
         """Positions of ``|`` directly inside a bracket, the last first."""

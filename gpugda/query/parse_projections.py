@@ -25,11 +25,27 @@ class ProjectionParser(PatternParser):
             while self.accept(","):
                 items.append(self._item())
         self._refuse_same_names(items)
+        group_by = self._group_by() if self.kind == "GROUP" else None
         order_by = self.order_by()
         skip, limit = self.skip(), self.limit()
         return ast.Projection(
-            self.span_since(start), distinct, star, tuple(items), order_by, skip, limit
+            self.span_since(start), distinct, star, tuple(items), order_by, skip, limit, group_by
         )
+
+    def _group_by(self) -> ast.GroupBy:
+        start = self.start
+        self.advance()
+        self.expect("BY", " after GROUP")
+        if self.kind == "ALL" and self.ahead() in FOLLOWS_OPERAND:
+            self.advance()
+            return ast.GroupBy(self.span_since(start), (), all=True)
+        if self.kind == "(" and self.ahead() == ")":
+            self.move_to(self.index + 2)
+            return ast.GroupBy(self.span_since(start), ())
+        keys = [self.expression()]
+        while self.accept(","):
+            keys.append(self.expression())
+        return ast.GroupBy(self.span_since(start), tuple(keys))
 
     def order_by(self) -> tuple[ast.SortItem, ...]:
         """Reads ``ORDER BY items``; empty where there is none."""
@@ -56,7 +72,11 @@ class ProjectionParser(PatternParser):
     def _distinct(self) -> bool:
         # 'distinct * 2' multiplies a variable of that name, in 'DISTINCT *' all are meant.
         star = self.ahead() == "*" and self.ahead(2) in FOLLOWS_OPERAND
-        return (star or self.begins_value()) and self.accept("DISTINCT")
+        if not (star or self.begins_value()):
+            return False
+        if self.kind == "ALL" and self.ahead() not in ("(", "=", "["):  # Cypher 25: as without it
+            self.advance()
+        return self.accept("DISTINCT")
 
     def _item(self) -> ast.ReturnItem:
         start = self.start
@@ -87,11 +107,6 @@ class ProjectionParser(PatternParser):
 
 def _column_name(expression: ast.Expression, written: str) -> str:
     """Neo4j's name of a column without an alias: mostly the text as it stands."""
-    if isinstance(expression, ast.OtherExpression) and expression.construct == "map projection":
-        expression = _first_variable(expression)
+    if isinstance(expression, ast.MapProjection):
+        expression = expression.subject
     return expression.name if isinstance(expression, ast.Variable) else written
-
-
-def _first_variable(projection: ast.OtherExpression) -> ast.Expression:
-    subject = projection.children[0]
-    return subject if isinstance(subject, ast.Variable) else projection

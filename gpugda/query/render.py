@@ -10,9 +10,9 @@ from gpugda.query import ast
 from gpugda.query.keywords import CLAUSE_STARTS, COMMANDS, FOLLOWS_OPERAND, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["expression_text", "labels_text", "name_text", "value_text"]
+__all__ = ["expression_text", "labels_text", "name_text", "value_text", "with_colons"]
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTED_WORDS: Final = (
@@ -43,6 +43,11 @@ def name_text(name: str) -> str:
     if _PLAIN_NAME.fullmatch(name) and name.upper() not in _QUOTED_WORDS:
         return name
     return "`" + name.replace("`", "``") + "`"
+
+
+def with_colons(names: Iterable[str]) -> str:
+    """Labels or types for a sentence, each as Cypher writes it: ``:Person, :`odd name```."""
+    return ", ".join(f":{name_text(name)}" for name in names)
 
 
 def value_text(value: Any) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
 from gpugda.query import ast
+from gpugda.query.constructs import clause_name, expression_name
 from gpugda.query.walk import walk
 from gpugda.types import Span
 
@@ -39,6 +40,41 @@ _NAMES: Final = frozenset[type[ast.Node]]((ast.Variable, ast.LabelName))
 _ELEMENTS: Final = (ast.NodePattern, ast.RelationshipPattern)
 
 _Finding = tuple[str, Span]
+_OtherClause = (
+    ast.With
+    | ast.Unwind
+    | ast.Finish
+    | ast.OrderSkipLimit
+    | ast.Let
+    | ast.Filter
+    | ast.Use
+    | ast.LoadCsv
+    | ast.CallSubquery
+    | ast.CallProcedure
+    | ast.When
+    | ast.Braces
+    | ast.Next
+    | ast.OtherClause
+)
+_OtherExpression = (
+    ast.AllReduce
+    | ast.Case
+    | ast.ExistsSubquery
+    | ast.CountSubquery
+    | ast.CollectSubquery
+    | ast.ListComprehension
+    | ast.ListPredicate
+    | ast.MapProjection
+    | ast.NormalizedPredicate
+    | ast.PatternComprehension
+    | ast.PatternExpression
+    | ast.Reduce
+    | ast.ShortestPathExpression
+    | ast.Slice
+    | ast.Subscript
+    | ast.Trim
+    | ast.TypePredicate
+)
 
 
 def check_supported(query: ast.Query) -> None:
@@ -129,6 +165,10 @@ def _match(clause: ast.Match) -> str | None:
     return None
 
 
+def _projection(projection: ast.Projection) -> str | None:
+    return "GROUP BY" if projection.group_by is not None else None
+
+
 def _pattern(pattern: ast.Pattern) -> str | None:
     if pattern.selector is not None:
         return _selector(pattern.selector)
@@ -175,20 +215,15 @@ def _unary(expression: ast.Unary) -> str | None:
     return "arithmetic" if expression.operator in _SIGNS else None
 
 
-def _other(node: ast.OtherClause | ast.OtherExpression) -> str:
-    return node.construct
-
-
-def _pattern_expression(_: ast.PatternExpression) -> str:
-    return "a pattern expression"
-
-
 def _dynamic_label(_: ast.LabelDynamic) -> str:
     return "a dynamic label or type"
 
 
 _CHECKS: Final[dict[type, Callable[[Any], str | None]]] = {
+    **dict.fromkeys(get_args(_OtherClause), clause_name),
+    **dict.fromkeys(get_args(_OtherExpression), expression_name),
     ast.Match: _match,
+    ast.Projection: _projection,
     ast.Pattern: _pattern,
     ast.RelationshipPattern: _relationship,
     ast.GroupPattern: _group,
@@ -197,9 +232,6 @@ _CHECKS: Final[dict[type, Callable[[Any], str | None]]] = {
     ast.LabelPredicate: _label_predicate,
     ast.Binary: _binary,
     ast.Unary: _unary,
-    ast.OtherClause: _other,
-    ast.OtherExpression: _other,
-    ast.PatternExpression: _pattern_expression,
     ast.LabelDynamic: _dynamic_label,
 }
 
@@ -220,7 +252,9 @@ def _place(node: ast.Node, construct: str) -> Span:
         return (node.length or node.quantifier or node).span
     if isinstance(node, ast.Match):
         return _head(node.span, construct) if node.optional else node.mode_span or node.span
-    if isinstance(node, ast.OtherClause):
+    if isinstance(node, ast.Projection) and node.group_by is not None:
+        return node.group_by.span
+    if isinstance(node, _OtherClause):
         return _head(node.span, construct)
     return node.span
 

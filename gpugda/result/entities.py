@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind, to_values
+from gpugda.data.columns import Column, ColumnKind, shown_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -99,6 +99,8 @@ def properties_of(
         indexes: Of nodes, or of relationships.
         of_nodes: Which of the two.
     """
+    if len(indexes) == 0:
+        return []  # nothing was read for them
     store = graph.node_properties if of_nodes else graph.relationship_properties
     if store.complete or read_later is None:
         return _from_columns(store, indexes)
@@ -127,7 +129,7 @@ def _from_columns(
 
 
 def _present(column: Column, indexes: NDArray[np.uint32]) -> list[Any]:
-    values = to_values(Column(column.kind, column.values[indexes], None, column.dictionary))
+    values = shown_values(Column(column.kind, column.values[indexes], None, column.dictionary))
     return [fresh(value) for value in values] if column.kind is ColumnKind.OBJECT else values
 
 

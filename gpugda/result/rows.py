@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.columns import Column, ColumnKind, to_values
+from gpugda.data.columns import Column, ColumnKind, shown_values, to_values
 from gpugda.data.pieces import pieces_of
 from gpugda.values import Entity
 
@@ -88,7 +88,7 @@ class RowReader:
             return self._entity_values(column)
         if kind is ColumnKind.STRING:
             return self._text_values(column)
-        values = to_values(column)
+        values = shown_values(column)
         if kind is ColumnKind.OBJECT and not _CHANGEABLE.isdisjoint(map(type, values)):
             return _Rebuilder(self._entities, values).rebuilt
         return values

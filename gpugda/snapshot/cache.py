@@ -30,8 +30,9 @@ from gpugda.snapshot.cache_folder import (
     why_not_private,
 )
 from gpugda.snapshot.graph_arrays import saved_bytes
-from gpugda.snapshot.manifest import VERSION, Manifest
-from gpugda.snapshot.store import host_token, open_snapshot, read_manifest, save_snapshot
+from gpugda.snapshot.manifest import VERSION, Manifest, read_manifest
+from gpugda.snapshot.opening import open_snapshot
+from gpugda.snapshot.store import host_token, save_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -117,7 +118,8 @@ class SnapshotCache:
             return None
         try:
             _check_state(read_manifest(path), key)
-            return open_snapshot(path)
+            # Written by this user's processes into a folder that nobody else may write to.
+            return open_snapshot(path, trust=True)
         except SourceError as error:
             if path.exists():  # else another process has just removed it
                 logger.warning("a cached snapshot is dropped: %s", error)
@@ -184,6 +186,7 @@ class SnapshotCache:
             path,
             partial=True,
             version=DatabaseVersion(key.database_id, key.transaction),
+            projection=key.projection,
         )
         self._shrink(self._size_limit, keep=path)
 

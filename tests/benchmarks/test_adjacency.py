@@ -27,9 +27,9 @@ import pytest  # noqa: E402
 from gpugda.data.batches import NodeBatch, RelationshipBatch  # noqa: E402
 from gpugda.data.build import build_data_graph  # noqa: E402
 from gpugda.device import program  # noqa: E402
-from gpugda.device.buffers import MemoryBudget, Workspace  # noqa: E402
 from gpugda.device.context import DeviceContext, choose_device, list_devices  # noqa: E402
-from gpugda.device.directory import csr_arrays  # noqa: E402
+from gpugda.device.graph.directory import csr_arrays  # noqa: E402
+from gpugda.device.memory.buffers import MemoryBudget, Workspace  # noqa: E402
 from gpugda.device.program import get_kernel  # noqa: E402
 from gpugda.ports import GraphBatches  # noqa: E402
 

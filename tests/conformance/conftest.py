@@ -3,7 +3,7 @@
 import pytest
 
 from gpugda.device.context import DeviceContext
-from gpugda.execute import device_session
+from gpugda.match import session as device_session
 
 
 class KeptContext(DeviceContext):

@@ -11,7 +11,7 @@ from strategies import rows_key
 
 import gpugda
 from gpugda import errors
-from gpugda.execute.device_session import STRATEGIES
+from gpugda.match.session import STRATEGIES
 
 ENGINES = ["reference", *STRATEGIES]
 """The reference, and the device with each strategy."""

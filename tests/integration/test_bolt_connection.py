@@ -19,6 +19,7 @@ from gpugda_adapters import bolt_connection, bolt_native
 from gpugda_adapters.neo4j_bolt import BoltSource
 from neo4j.exceptions import ClientError, CypherSyntaxError
 
+import gpugda
 from gpugda.errors import ConfigurationError, QueryTimeoutError, SourceError
 
 pytestmark = pytest.mark.neo4j
@@ -425,8 +426,17 @@ def test_missing_database(neo4j_uri, neo4j_auth):
     for address in (neo4j_uri, neo4j_uri.replace("bolt://", "neo4j://")):
         with pytest.raises(SourceError, match="no such database"):
             BoltSource(address, auth=neo4j_auth, database="nosuchdatabase", environment=EMPTY)
-    with pytest.raises(ConfigurationError, match="holds no graph"):
-        BoltSource(neo4j_uri, auth=neo4j_auth, database="system", environment=EMPTY)
+
+
+@pytest.mark.parametrize("name", ["system", "SYSTEM"])
+def test_the_system_database_answers_itself(neo4j_uri, neo4j_auth, caplog, name):
+    with gpugda.connect(neo4j_uri, auth=neo4j_auth, database=name) as accelerator:
+        found = accelerator.run("SHOW DATABASES YIELD name")
+        assert "system" in found.value()
+        assert found.summary.engine == "native"
+        with pytest.raises(ConfigurationError, match="the system database holds no graph; use"):
+            accelerator.run("MATCH (n) RETURN n", engine="gpu")
+    assert caplog.records == []
 
 
 def test_encryption_that_the_server_does_not_offer(neo4j_uri):

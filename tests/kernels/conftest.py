@@ -16,7 +16,7 @@ def context(request):
 
 @pytest.fixture
 def workspace(context):
-    from gpugda.device.buffers import MemoryBudget, Workspace
+    from gpugda.device.memory.buffers import MemoryBudget, Workspace
 
     with Workspace(context, MemoryBudget(1 << 31)) as opened:
         yield opened

@@ -3,10 +3,10 @@
 import numpy as np
 from graphs import make_graph
 
-from gpugda.device.buffers import MemoryBudget
-from gpugda.device.candidate_filter import FilterArrays
-from gpugda.device.device_graph import DeviceGraph
-from gpugda.device.query_words import write_query
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.launch.candidate_filter import FilterArrays
+from gpugda.device.launch.query_words import write_query
+from gpugda.device.memory.buffers import MemoryBudget
 
 SIZES = [1, 2, 31, 32, 33, 255, 256, 257, 2049]
 

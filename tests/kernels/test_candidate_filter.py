@@ -5,10 +5,10 @@ import pytest
 from graphs import make_graph
 from kernels.kernel_graphs import SIZES, entries, pack, random_graph, unpack, upload_query, wrong
 
-from gpugda.device.candidate_filter import Batch, CandidateFilter
-from gpugda.device.device_graph import ANY_LABEL
-from gpugda.device.prefix_sum import PrefixSum
-from gpugda.device.query_words import Adjacency, Degree, QueryRow
+from gpugda.device.graph.device_graph import ANY_LABEL
+from gpugda.device.launch.candidate_filter import Batch, CandidateFilter
+from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.query_words import Adjacency, Degree, QueryRow
 
 LABEL, ANY, NO_LABEL, NOT, AND, OR = range(6)
 A, B, ANYTHING = 0, 1, 2

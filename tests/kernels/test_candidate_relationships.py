@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 from kernels.kernel_graphs import SIZES, entries, pack, random_graph, upload_query, wrong
 
-from gpugda.device.candidate_relationships import CandidateRelationships, Section, write_sections
-from gpugda.device.prefix_sum import PrefixSum
-from gpugda.device.query_words import Adjacency, QueryRow
+from gpugda.device.launch.candidate_relationships import (
+    CandidateRelationships,
+    Section,
+    write_sections,
+)
+from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.launch.query_words import Adjacency, QueryRow
 
 # (row of the end it is looked up by, the query relationship as seen from there)
 TABLES = [

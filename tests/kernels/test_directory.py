@@ -8,9 +8,9 @@ from kernels.kernel_graphs import random_graph
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
 from gpugda.device import program
-from gpugda.device.buffers import MemoryBudget
-from gpugda.device.device_graph import DeviceGraph
-from gpugda.device.directory import FEW_RUNS
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.directory import FEW_RUNS
+from gpugda.device.memory.buffers import MemoryBudget
 from gpugda.device.program import GRAPH, get_kernel
 from gpugda.ports import GraphBatches
 

@@ -8,10 +8,9 @@ import pytest
 from kernels.kernel_graphs import pack, random_graph, wrong
 from kernels.test_join import upload_table
 
-from gpugda.device.buffers import MemoryBudget
-from gpugda.device.candidate_filter import FilterArrays
-from gpugda.device.device_graph import DeviceGraph
-from gpugda.device.extend import (
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.launch.candidate_filter import FilterArrays
+from gpugda.device.launch.extend import (
     Extension,
     ExtensionKernels,
     KeyTest,
@@ -22,8 +21,9 @@ from gpugda.device.extend import (
     Test,
     extension_words,
 )
-from gpugda.device.join import Table
-from gpugda.device.prefix_sum import PrefixSum
+from gpugda.device.launch.join import Table
+from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.memory.buffers import MemoryBudget
 
 NODES = 90
 BLOCKS = 3

@@ -6,9 +6,9 @@ from kernels.kernel_graphs import wrong
 from kernels.test_extend import Step, appended, extension, link, measured
 from kernels.test_extend_rows import LISTS, simple_graph
 
-from gpugda.device.extend import ExtensionKernels, Test
-from gpugda.device.extend_lists import ListKernels
-from gpugda.device.join import Table
+from gpugda.device.launch.extend import ExtensionKernels, Test
+from gpugda.device.launch.extend_lists import ListKernels
+from gpugda.device.launch.join import Table
 
 STEPS = {
     **LISTS,
@@ -29,7 +29,7 @@ def known():
 def test_lists(context, workspace, monkeypatch, known, name, rows, shortest):
     if context.is_cpu:
         pytest.skip("for GPUs")
-    monkeypatch.setattr("gpugda.device.hub_bitmaps._SHORTEST", shortest)
+    monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", shortest)
     step = Step(context, workspace, STEPS[name], rows, graph=simple_graph())
     assert (step.arrays.hubs.bits is None) == (shortest == 1000)
     if (name, rows) not in known:

@@ -5,10 +5,10 @@ import pytest
 from graphs import make_graph
 from kernels.kernel_graphs import random_graph, unpack
 
-from gpugda.device.buffers import MemoryBudget
-from gpugda.device.device_graph import DeviceGraph
-from gpugda.device.hub_bitmaps import NO_HUBS, hub_runs
-from gpugda.device.query_words import NONE
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.launch.hub_bitmaps import NO_HUBS, hub_runs
+from gpugda.device.launch.query_words import NONE
+from gpugda.device.memory.buffers import MemoryBudget
 
 BUDGET = 1 << 40
 
@@ -20,7 +20,7 @@ def lists_of(csr):
 @pytest.mark.parametrize("shortest", [1, 3, 20])
 @pytest.mark.parametrize("nodes", [1, 31, 32, 33, 700])
 def test_bitmaps(context, monkeypatch, nodes, shortest):
-    monkeypatch.setattr("gpugda.device.hub_bitmaps._SHORTEST", shortest)
+    monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", shortest)
     graph = random_graph(nodes)
     device_graph = DeviceGraph(context, graph)
     hubs = device_graph.hub_bitmaps(MemoryBudget(BUDGET))
@@ -43,7 +43,7 @@ def test_bitmaps(context, monkeypatch, nodes, shortest):
 
 
 def test_as_many_as_have_place(monkeypatch):
-    monkeypatch.setattr("gpugda.device.hub_bitmaps._SHORTEST", 2)
+    monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", 2)
     lengths = [1, 2, 3, 3, 4]
     rows = [(at, "R", at + to, {}) for at, length in enumerate(lengths) for to in range(length)]
     graph = make_graph([("", {})] * 10, rows)
@@ -55,7 +55,7 @@ def test_as_many_as_have_place(monkeypatch):
 
 
 def test_what_is_made_is_counted_and_freed(context, monkeypatch):
-    monkeypatch.setattr("gpugda.device.hub_bitmaps._SHORTEST", 1)
+    monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", 1)
     device_graph, budget = DeviceGraph(context, random_graph(700)), MemoryBudget(BUDGET)
     device_graph.csr_arguments(budget)
     before = budget.used
@@ -68,17 +68,17 @@ def test_what_is_made_is_counted_and_freed(context, monkeypatch):
 
 
 def test_none_without_memory(context, monkeypatch):
-    monkeypatch.setattr("gpugda.device.hub_bitmaps._SHORTEST", 1)
+    monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", 1)
     device_graph = DeviceGraph(context, random_graph(700))
     device_graph.csr_arguments(MemoryBudget(BUDGET))
     assert device_graph.hub_bitmaps(MemoryBudget(100)) is NO_HUBS
 
 
 def test_none_where_the_device_has_less_than_it_said(context, monkeypatch):
-    from gpugda.device.buffers import Workspace
+    from gpugda.device.memory.buffers import Workspace
     from gpugda.errors import MemoryLimitError
 
-    monkeypatch.setattr("gpugda.device.hub_bitmaps._SHORTEST", 1)
+    monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", 1)
     device_graph, budget = DeviceGraph(context, random_graph(700)), MemoryBudget(BUDGET)
     device_graph.csr_arguments(budget)
     before = budget.used

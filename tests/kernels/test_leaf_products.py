@@ -8,14 +8,14 @@ import pytest
 from kernels.kernel_graphs import entries, pack, random_graph, upload_query, wrong
 from kernels.test_join import upload_table
 
-from gpugda.device.leaf_products import (
+from gpugda.device.launch.leaf_products import (
     Factor,
     Leaves,
     ProductArrays,
     ProductKernels,
     product_words,
 )
-from gpugda.device.query_words import Adjacency, QueryRow
+from gpugda.device.launch.query_words import Adjacency, QueryRow
 
 NODES = 60
 ADJACENCIES = {

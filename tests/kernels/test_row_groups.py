@@ -5,8 +5,8 @@ import pytest
 from kernels.kernel_graphs import pack, random_graph, upload_query, wrong
 from kernels.test_join import upload_table
 
-from gpugda.device.join import Table
-from gpugda.device.leaf_products import (
+from gpugda.device.launch.join import Table
+from gpugda.device.launch.leaf_products import (
     SUM_WORDS,
     BranchSums,
     Factor,
@@ -17,8 +17,8 @@ from gpugda.device.leaf_products import (
     group_words,
     product_words,
 )
-from gpugda.device.query_words import Adjacency, QueryRow
-from gpugda.device.row_groups import GroupKernels, whole_sums
+from gpugda.device.launch.query_words import Adjacency, QueryRow
+from gpugda.device.launch.row_groups import GroupKernels, whole_sums
 from gpugda.types import MOST_WEIGHT
 
 NODES = 70

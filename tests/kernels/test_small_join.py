@@ -9,8 +9,8 @@ from kernels.kernel_graphs import pack
 from kernels.test_extend import NODES, SEVERAL, STEPS, Step, extension, link
 from kernels.test_weigh import RELATIONSHIP_TESTS, ways, weighed
 
-from gpugda.device.extend import Extension, KeyTest, Test, extension_words
-from gpugda.device.small_join import JoinStep, SmallJoin, join_step_words
+from gpugda.device.launch.extend import Extension, KeyTest, Test, extension_words
+from gpugda.device.launch.small_join import JoinStep, SmallJoin, join_step_words
 
 FIRSTS = [3, 17, 30, 31, 32, 64, 88], [0, 5, 17, 31, 33, 89]
 PAIRS = list(product(*FIRSTS))

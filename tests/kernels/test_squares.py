@@ -7,9 +7,9 @@ import pytest
 from kernels.kernel_graphs import entries as entries_of
 from kernels.kernel_graphs import pack, random_graph, upload_query
 
-from gpugda.device.cycle_tasks import CycleTasks
-from gpugda.device.query_words import QueryRow
-from gpugda.device.squares import CycleType, SquareKernels, cycle_words
+from gpugda.device.launch.cycle_tasks import CycleTasks
+from gpugda.device.launch.query_words import QueryRow
+from gpugda.device.launch.squares import CycleType, SquareKernels, cycle_words
 
 NODES = 40
 EVEN = (0, 2, 2, 0)

@@ -5,9 +5,9 @@ import pytest
 from kernels.kernel_graphs import entries as entries_of
 from kernels.kernel_graphs import random_graph, upload_query
 
-from gpugda.device.cycle_tasks import CycleTasks
-from gpugda.device.query_words import QueryRow
-from gpugda.device.triangles import TriangleKernels, triangle_words
+from gpugda.device.launch.cycle_tasks import CycleTasks
+from gpugda.device.launch.query_words import QueryRow
+from gpugda.device.launch.triangles import TriangleKernels, triangle_words
 
 
 def counted(context, workspace, graph, types, most_work):

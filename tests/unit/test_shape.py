@@ -87,7 +87,7 @@ def test_the_error_tree_drawn_is_the_error_tree():
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda path: path.name)
 def test_a_kernel_has_a_launcher_and_a_test_of_its_name(kernel):
-    assert (ROOT / "gpugda" / "device" / f"{kernel.stem}.py").exists()
+    assert (ROOT / "gpugda" / "device" / "launch" / f"{kernel.stem}.py").exists()
     assert (ROOT / "tests" / "kernels" / f"test_{kernel.stem}.py").exists()
 
 

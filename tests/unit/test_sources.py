@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 from graphs import design_graph
+from server_ids import server_graph
 
 import gpugda
 from gpugda.snapshot.store import save_snapshot
@@ -75,6 +76,22 @@ def test_options_of_a_server_are_refused_elsewhere():
         resolve_source("sample:wordnet", database="neo4j")
 
 
+def test_trust_is_for_saved_snapshots(tmp_path):
+    save_snapshot(design_graph(), tmp_path / "saved")
+    with gpugda.connect(tmp_path / "saved", trust=True) as opened:
+        assert opened.run("MATCH (n) RETURN count(*)").single().value() == 2
+    for other in ("sample:wordnet", gpugda.graph(nodes={"id": [1]}), "bolt://localhost"):
+        with pytest.raises(gpugda.ConfigurationError, match="trust=True"):
+            gpugda.connect(other, trust=True)
+
+
+def test_a_snapshot_without_all_properties_is_no_source(tmp_path):
+    graph = server_graph([("A", {})], [], [3], [], complete=False)
+    save_snapshot(graph, tmp_path / "saved", partial=True)
+    with pytest.raises(gpugda.SourceError, match="lacks properties"):
+        gpugda.connect(tmp_path / "saved")
+
+
 def test_the_options_of_an_import(tmp_path):
     for name, title in (("a.csv", "id:ID,name"), ("b.csv", "id:ID,name")):
         (tmp_path / name).write_text(f'{title}\n{name}," x "\n{name}2,""\n')
@@ -87,3 +104,15 @@ def test_the_options_of_an_import(tmp_path):
     )
     rows = gpugda.connect(graph).run("MATCH (n:A) RETURN n.name", engine="reference").value()
     assert rows == ["x", None, "x", None]
+
+
+@pytest.mark.parametrize("address", ["http://x", "https://x:7474", "file:///tmp/x", "neo4js://x"])
+def test_an_address_with_another_scheme_is_told_the_right_ones(address):
+    with pytest.raises(gpugda.ConfigurationError, match=r"no scheme that is known.*bolt://"):
+        resolve_source(address)
+
+
+def test_a_password_in_such_an_address_is_not_repeated():
+    with pytest.raises(gpugda.ConfigurationError, match="credentials do not belong") as caught:
+        resolve_source("http://ann:secret@x")
+    assert "secret" not in str(caught.value)

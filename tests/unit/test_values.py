@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC
 from itertools import pairwise
 
 import pytest
@@ -19,6 +20,7 @@ ONE_HOUR = pytz.FixedOffset(60)
 BERLIN = pytz.timezone("Europe/Berlin")
 STOCKHOLM = pytz.timezone("Europe/Stockholm")
 NEW_YEAR_UTC = DateTime(2020, 1, 1, 0, tzinfo=pytz.UTC)
+NEW_YEAR_Z = DateTime(2020, 1, 1, 0, tzinfo=UTC)
 NEW_YEAR_OFFSET = DateTime(2020, 1, 1, 1, tzinfo=ONE_HOUR)
 NEW_YEAR_BERLIN = BERLIN.localize(DateTime(2020, 1, 1, 1))
 NEW_YEAR_STOCKHOLM = STOCKHOLM.localize(DateTime(2020, 1, 1, 1))
@@ -69,6 +71,7 @@ COMPARISONS = [
     (Date(2020, 1, 1), DateTime(2020, 1, 1), False, None, None, None, None),
     (DateTime(2020, 1, 1), NEW_YEAR_UTC, False, None, None, None, None),
     (NEW_YEAR_OFFSET, NEW_YEAR_UTC, False, False, False, True, True),
+    (NEW_YEAR_Z, NEW_YEAR_UTC, False, True, True, False, False),
     (NEW_YEAR_OFFSET, NEW_YEAR_BERLIN, False, True, True, False, False),
     (NEW_YEAR_BERLIN, NEW_YEAR_STOCKHOLM, False, True, True, False, False),
     (Time(1), Time(2), False, True, True, False, False),
@@ -214,6 +217,7 @@ SORTED = [
         CartesianPoint((1, 2, 3)),
     ),
     (
+        NEW_YEAR_Z,
         NEW_YEAR_UTC,
         NEW_YEAR_OFFSET,
         NEW_YEAR_BERLIN,
@@ -262,6 +266,7 @@ DIFFERENT = [
     (float("nan"), float("nan")),
     (Duration(days=1), Duration(hours=24)),
     (NEW_YEAR_UTC, NEW_YEAR_OFFSET),
+    (NEW_YEAR_UTC, NEW_YEAR_Z),
     (Time(1, tzinfo=ONE_HOUR), Time(0, tzinfo=pytz.UTC)),
     (CartesianPoint((1, 2)), WGS84Point((1, 2))),
     ([1], 1),

@@ -1,6 +1,8 @@
 """What transactions did, netted, is the difference between the states before and after."""
 
+import neo4j.time
 import numpy as np
+import pytz
 from gpugda_adapters.change_events import ChangeEvents, EntityEvents, PropertyEvents, net_changes
 from histories import as_it_is, histories
 from hypothesis import given
@@ -57,3 +59,16 @@ def test_a_label_that_was_got_and_lost_again_is_no_change():
     found = net_changes(events, 3, DatabaseVersion("d", 6)).labels
     assert found.node_ids.tolist() == [6]
     assert found.added.tolist() == [False]
+
+
+def test_a_time_of_which_only_the_server_knows_the_zone_is_read_later():
+    none = EntityEvents(*[np.empty(0, dtype=np.int64)] * 5)
+    nothing = PropertyEvents(*[np.empty(0, dtype=np.int64)] * 4, [], frozenset())
+    one = np.zeros(1, dtype=np.int64)
+    when = neo4j.time.DateTime(2020, 1, 1, tzinfo=pytz.timezone("UTC"))
+    for value in (when, [when]):
+        touched = PropertyEvents(one, one, one, one, [value], frozenset([0]))
+        events = ChangeEvents(1, ["x"], none, none, none, none, none, touched, nothing)
+        found = net_changes(events, 3, DatabaseVersion("d", 4)).node_properties["x"]
+        assert found.ids.tolist() == [0]
+        assert found.values is None

@@ -14,12 +14,12 @@ from neo4j.time import Date, Duration
 
 from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.errors import CypherTypeError, ParameterMissingError
-from gpugda.execute.embeddings import Embeddings
 from gpugda.execute.grouping import group_rows
-from gpugda.execute.operands import Constant, value_at
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.sorting import sorted_rows
 from gpugda.execute.tail import Tail, is_plain_count, needed
+from gpugda.expressions.operands import Constant, value_at
+from gpugda.match.embeddings import Embeddings
 from gpugda.query import ast
 from gpugda.query.query_graph import AggregateReference, ColumnReference, KeyReference
 from gpugda.values import Entity, group_key, order_key

@@ -1,5 +1,6 @@
 """When a snapshot may answer, and how it is made fresh again."""
 
+import logging
 import threading
 import time
 
@@ -213,6 +214,22 @@ def test_why_there_is_no_snapshot(make, caplog):
     keeper.wait(30)
     assert "the connection was cut" in keeper.admit().reason
     assert "the connection was cut" in caplog.text
+
+
+def test_a_database_that_changes_meanwhile_is_one_quiet_line(make, caplog):
+    caplog.set_level(logging.INFO, logger="gpugda")
+    server = FakeServer(NODES, RELATIONSHIPS)
+    server.during_read = server.commit
+    keeper = make(server)
+    keeper.refresh_soon()
+    keeper.wait(30)
+    told = [record for record in caplog.records if "gpugda-refresh" in record.getMessage()]
+    assert [record.levelname for record in told] == ["INFO"]
+    assert "The database changed while it was read" in told[0].getMessage()
+    assert "The database changed while it was read" in keeper.admit().reason
+    with pytest.raises(StaleSnapshotError, match="during each of 2 attempts"):
+        keeper.refresh(attempts=2)
+    assert [record for record in caplog.records if record.levelno > logging.INFO] == []
 
 
 def test_closing_ends_a_refresh(make):

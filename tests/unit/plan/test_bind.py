@@ -54,11 +54,11 @@ def test_label_programs(pattern, program, data):
 @pytest.mark.parametrize(
     ("pattern", "reason"),
     [
-        ("(n:Nowhere)", "No node has the label `Nowhere`."),
-        ("(n:A&(X|Y))", "No node has the labels `X`, `Y`."),
-        ("(n) WHERE n:A AND n:X", "No node has the label `X`."),
-        ("()-[:X]->()", "No relationship has the type `X`."),
-        ("()-[r:R]->() WHERE r:X", "No relationship has the type `X`."),
+        ("(n:Nowhere)", "No node has the label :Nowhere."),
+        ("(n:A&(X|Y))", "No node has the labels :X, :Y."),
+        ("(n) WHERE n:A AND n:X", "No node has the label :X."),
+        ("()-[:X]->()", "No relationship has the type :X."),
+        ("()-[r:R]->() WHERE r:X", "No relationship has the type :X."),
         ("()-[:R&S]->()", "No relationship can have the types asked for."),
         ("()-[r:R]->() MATCH ()-[r:S]->()", "No relationship can have the types asked for."),
         ("(n) WHERE n <> n", "differ from itself"),

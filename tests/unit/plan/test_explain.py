@@ -53,7 +53,7 @@ def test_says_which_conditions_the_join_tests(data):
 
 def test_says_why_there_are_no_rows_and_warns(data):
     found = explain_text(plan("(a), (b:Nowhere) RETURN a", data))
-    assert found.startswith("no rows: No node has the label `Nowhere`.")
+    assert found.startswith("no rows: No node has the label :Nowhere.")
     assert "warning: This query builds a cartesian product" in found
     assert "steps" not in found
 

@@ -8,14 +8,14 @@ from hypothesis import assume, given
 from strategies import PARAMETERS, multigraphs, query_texts
 
 from gpugda.errors import CypherTypeError
-from gpugda.execute.reference import run_reference
-from gpugda.execute.reference_graph import PlainGraph
-from gpugda.execute.reference_values import Evaluator
 from gpugda.plan.bind import bind
 from gpugda.plan.matching_order import make_plan
 from gpugda.plan.plan import LabelOp, StepKind
 from gpugda.query.parser import parse
 from gpugda.query.prepare import prepare
+from gpugda.reference.graph import PlainGraph
+from gpugda.reference.run import run_reference
+from gpugda.reference.values import Evaluator
 from gpugda.values import Entity
 
 

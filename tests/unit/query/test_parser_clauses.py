@@ -2,6 +2,7 @@ import pytest
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
+from gpugda.query.constructs import clause_name
 from gpugda.query.parser import parse
 from gpugda.types import Span
 
@@ -166,21 +167,102 @@ def test_union():
         ("GRANT ROLE r TO u", "GRANT ROLE"),
     ],
 )
-def test_other_clauses_are_named(text, construct):
-    first = clauses(text)[0]
-    assert isinstance(first, ast.OtherClause)
-    assert first.construct == construct
+def test_clauses_have_names(text, construct):
+    assert clause_name(clauses(text)[0]) == construct
+
+
+X, Y, ONE, TWO = ast.Variable(S, "x"), ast.Variable(S, "y"), ast.Literal(S, 1), ast.Literal(S, 2)
+
+
+def body(text):
+    return parse(text).body
+
+
+def projected(text):
+    return clauses(f"RETURN {text}")[0].projection
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "WITH DISTINCT 1 AS x ORDER BY x SKIP 1 LIMIT 2 WHERE x RETURN x",
+            ast.With(S, projected("DISTINCT 1 AS x ORDER BY x SKIP 1 LIMIT 2"), X),
+        ),
+        ("WITH *, 1 AS x RETURN x", ast.With(S, projected("*, 1 AS x"))),
+        ("UNWIND 1 AS x RETURN x", ast.Unwind(S, ONE, X)),
+        ("FOR x IN 1 RETURN x", ast.Unwind(S, ONE, X, is_for=True)),
+        ("FINISH", ast.Finish(S)),
+        ("LET x = 1, y = 2 RETURN x", ast.Let(S, (ast.LetItem(S, X, ONE), ast.LetItem(S, Y, TWO)))),
+        ("FILTER WHERE x RETURN 1", ast.Filter(S, X)),
+        ("FILTER x RETURN 1", ast.Filter(S, X)),
+        (
+            "ORDER BY x DESC OFFSET 1 LIMIT 2 RETURN x",
+            ast.OrderSkipLimit(S, (ast.SortItem(S, X, True),), ONE, TWO),
+        ),
+        ("LIMIT 1 RETURN 1", ast.OrderSkipLimit(S, (), None, ONE)),
+        ("USE x.y RETURN 1", ast.Use(S, ast.Property(S, X, "y"))),
+        (
+            "LOAD CSV WITH HEADERS FROM 'u' AS x FIELDTERMINATOR ';' RETURN x",
+            ast.LoadCsv(S, ast.Literal(S, "u"), X, True, ast.Literal(S, ";")),
+        ),
+        ("CALL { RETURN 1 } RETURN 1", ast.CallSubquery(S, body("RETURN 1"), None)),
+        ("CALL () { RETURN 1 } RETURN 1", ast.CallSubquery(S, body("RETURN 1"), ())),
+        ("CALL (x, y) { RETURN 1 } RETURN 1", ast.CallSubquery(S, body("RETURN 1"), (X, Y))),
+        (
+            "OPTIONAL CALL (*) { RETURN 1 } RETURN 1",
+            ast.CallSubquery(S, body("RETURN 1"), (), True, True),
+        ),
+        (
+            "CALL { RETURN 1 AS x UNION ALL RETURN 2 AS x } RETURN 1",
+            ast.CallSubquery(S, body("RETURN 1 AS x UNION ALL RETURN 2 AS x"), None),
+        ),
+        ("CALL a.b", ast.CallProcedure(S, "a.b", None)),
+        ("CALL a.b(1) YIELD *", ast.CallProcedure(S, "a.b", (ONE,), (), True)),
+        (
+            "OPTIONAL CALL a.b() YIELD c AS x, y WHERE x RETURN x",
+            ast.CallProcedure(
+                S, "a.b", (), (ast.YieldItem(S, "c", X), ast.YieldItem(S, "y", Y)), False, X, True
+            ),
+        ),
+        (
+            "WHEN x THEN RETURN 1 WHEN y THEN { RETURN 2 } ELSE RETURN 1",
+            ast.When(
+                S,
+                (ast.WhenBranch(S, X, body("RETURN 1")), ast.WhenBranch(S, Y, body("RETURN 2"))),
+                body("RETURN 1"),
+            ),
+        ),
+        ("{ RETURN 1 }", ast.Braces(S, body("RETURN 1"))),
+    ],
+)
+def test_clauses_are_nodes(text, expected):
+    assert clauses(text)[0] == expected
+
+
+def test_group_by():
+    assert projected("x, 1 GROUP BY x, y ORDER BY x").group_by == ast.GroupBy(S, (X, Y))
+    assert projected("x GROUP BY ALL").group_by == ast.GroupBy(S, (), all=True)
+    assert projected("1 GROUP BY ()").group_by == ast.GroupBy(S, ())
+    assert projected("ALL x") == projected("x")
 
 
 def test_next_lets_clauses_follow_return():
     found = clauses("MATCH (n) RETURN n NEXT RETURN n")
-    assert [type(c) for c in found] == [ast.Match, ast.Return, ast.OtherClause, ast.Return]
+    assert [type(c) for c in found] == [ast.Match, ast.Return, ast.Next, ast.Return]
 
 
-@pytest.mark.parametrize(
-    ("text", "writes"),
-    [("CREATE (a)", True), ("WITH 1 AS x RETURN x", False), ("SHOW INDEXES", False)],
-)
+def test_next_binds_less_tightly_than_union():
+    joined = "RETURN 1 AS x UNION RETURN 2 AS x"
+    found = clauses(f"{joined} NEXT RETURN x NEXT {joined}")
+    assert found == clauses(f"{{ {joined} }} NEXT RETURN x NEXT {{ {joined} }}")
+    assert [type(c) for c in found] == [ast.Braces, ast.Next, ast.Return, ast.Next, ast.Braces]
+    assert found[0].query == body(joined)
+    when = clauses("WHEN true THEN RETURN 1 AS x NEXT RETURN x")
+    assert [type(c) for c in when] == [ast.When, ast.Next, ast.Return]
+
+
+@pytest.mark.parametrize(("text", "writes"), [("CREATE (a)", True), ("SHOW INDEXES", False)])
 def test_clauses_that_write_say_so(text, writes):
     assert clauses(text)[0].writes is writes
 

@@ -216,51 +216,183 @@ def test_label_predicates():
     assert labels_of("$(a)") == ast.LabelDynamic(S, A)
 
 
-@pytest.mark.parametrize(
-    ("text", "construct", "children"),
-    [
-        ("CASE WHEN a THEN b END", "CASE", (A, B)),
-        ("CASE a WHEN 1, 2 THEN b ELSE c END", "CASE", (A, lit(1), lit(2), B, C)),
-        ("[x IN a]", "list comprehension", (var("x"), A)),
-        ("[x IN a WHERE b | c]", "list comprehension", (var("x"), A, B, C)),
-        ("a[b]", "list subscript", (A, B)),
-        ("a[b..c]", "list slice", (A, B, C)),
-        ("a[..c]", "list slice", (A, C)),
-        ("a[b..]", "list slice", (A, B)),
-        ("a {.x, .*, y: b, c}", "map projection", (A, B, C)),
-        ("reduce(s = a, x IN b | c)", "reduce()", (var("s"), A, var("x"), B, C)),
-        ("all(x IN a WHERE b)", "all()", (var("x"), A, B)),
-        ("single(x IN a WHERE b)", "single()", (var("x"), A, B)),
-        ("a IS :: LIST<INTEGER NOT NULL> NOT NULL", "type predicate", (A,)),
-        ("a :: ZONED DATETIME | TIME WITH TIME ZONE", "type predicate", (A,)),
-        ("a IS NOT NFC NORMALIZED", "normalization predicate", (A,)),
-    ],
-)
-def test_other_expressions_are_named(text, construct, children):
-    assert item(text) == ast.OtherExpression(S, construct, children)
+def test_dynamic_labels():
+    assert labels_of("$all(a)") == ast.LabelDynamic(S, A)
+    assert labels_of("$any(a)") == ast.LabelDynamic(S, A, any=True)
+    negated = ast.LabelPredicate(S, var("n"), ast.LabelNot(S, ast.LabelName(S, "A")))
+    assert item("n IS NOT A") == negated
+
+
+OPERAND = ast.CaseOperand(S)
+
+
+def case(operand, *alternatives, otherwise=None):
+    found = tuple(ast.CaseAlternative(S, conditions, result) for conditions, result in alternatives)
+    return ast.Case(S, operand, found, otherwise)
+
+
+def compared(operator, value):
+    return ast.Comparison(S, (OPERAND, value), (Compare(operator),))
 
 
 @pytest.mark.parametrize(
-    ("text", "construct"),
+    ("text", "expected"),
     [
-        ("[(a)-->(b) | b.x]", "pattern comprehension"),
-        ("[p = (a)-->(b) WHERE b.x > 1 | p]", "pattern comprehension"),
-        ("EXISTS { MATCH (a) }", "EXISTS subquery"),
-        ("EXISTS { (a)-->() WHERE a.x }", "EXISTS subquery"),
-        ("COUNT { MATCH (a) RETURN a UNION MATCH (b) RETURN b AS a }", "COUNT subquery"),
-        ("COLLECT { MATCH (a) RETURN a }", "COLLECT subquery"),
-        ("shortestPath((a)-[*]->(b))", "shortestPath()"),
-        ("allShortestPaths((a)-[*]->(b))", "allShortestPaths()"),
+        ("CASE WHEN a THEN b END", case(None, ((A,), B))),
+        (
+            "CASE a WHEN 1, 2 THEN b ELSE c END",
+            case(A, ((compared("=", lit(1)), compared("=", lit(2))), B), otherwise=C),
+        ),
+        ("CASE a WHEN = 1 THEN b END", case(A, ((compared("=", lit(1)),), B))),
+        (
+            "CASE a WHEN > 1, <= 0 THEN b END",
+            case(A, ((compared(">", lit(1)), compared("<=", lit(0))), B)),
+        ),
+        ("CASE a WHEN IS NULL THEN b END", case(A, ((ast.Unary(S, Un.IS_NULL, OPERAND),), B))),
+        ("CASE a WHEN IN b THEN c END", case(A, ((binary(OPERAND, Op.IN, B),), C))),
+        (
+            "CASE a WHEN STARTS WITH b THEN c END",
+            case(A, ((binary(OPERAND, Op.STARTS_WITH, B),), C)),
+        ),
+        (
+            "CASE a WHEN :A THEN c END",
+            case(A, ((ast.LabelPredicate(S, OPERAND, ast.LabelName(S, "A")),), C)),
+        ),
+        (
+            "CASE a WHEN 1 < b THEN c END",
+            case(A, ((compared("=", ast.Comparison(S, (lit(1), B), (Compare.LESS,))),), C)),
+        ),
+        ("[x IN a]", ast.ListComprehension(S, var("x"), A, None, None)),
+        ("[x IN a | c]", ast.ListComprehension(S, var("x"), A, None, C)),
+        ("[x IN a WHERE b]", ast.ListComprehension(S, var("x"), A, B, None)),
+        ("[x IN a WHERE b | c]", ast.ListComprehension(S, var("x"), A, B, C)),
+        ("a[b]", ast.Subscript(S, A, B)),
+        ("a[b..c]", ast.Slice(S, A, B, C)),
+        ("a[..c]", ast.Slice(S, A, None, C)),
+        ("a[b..]", ast.Slice(S, A, B, None)),
+        (
+            "a {.x, .*, y: b, c}",
+            ast.MapProjection(
+                S,
+                A,
+                (
+                    ast.MapProperty(S, "x"),
+                    ast.MapAllProperties(S),
+                    ast.MapEntry(S, "y", B),
+                    ast.MapVariable(S, C),
+                ),
+            ),
+        ),
+        ("reduce(s = a, x IN b | c)", ast.Reduce(S, var("s"), A, var("x"), B, C)),
+        (
+            "allReduce(s = a, x IN b | c, s < 1)",
+            ast.AllReduce(
+                S,
+                var("s"),
+                A,
+                var("x"),
+                B,
+                C,
+                ast.Comparison(S, (var("s"), lit(1)), (Compare.LESS,)),
+            ),
+        ),
+        ("all(x IN a WHERE b)", ast.ListPredicate(S, ast.ListQuantifier.ALL, var("x"), A, B)),
+        ("single(x IN a WHERE b)", ast.ListPredicate(S, ast.ListQuantifier.SINGLE, var("x"), A, B)),
+        ("a IS NOT NFC NORMALIZED", ast.NormalizedPredicate(S, A, ast.NormalForm.NFC, True)),
+        ("a IS NORMALIZED", ast.NormalizedPredicate(S, A)),
+        ("a IS NFKD NORMALIZED", ast.NormalizedPredicate(S, A, ast.NormalForm.NFKD)),
+        ("trim(a)", ast.FunctionCall(S, "trim", (A,))),
+        ("trim(FROM a)", ast.Trim(S, ast.TrimSide.BOTH, None, A)),
+        ("trim(LEADING b FROM a)", ast.Trim(S, ast.TrimSide.LEADING, B, A)),
+        ("trim(b FROM a)", ast.Trim(S, ast.TrimSide.BOTH, B, A)),
+        ("normalize(a, NFD)", ast.FunctionCall(S, "normalize", (A, lit("NFD")))),
+        ("vector(a, 3, INT8)", ast.FunctionCall(S, "vector", (A, lit(3), lit("INTEGER8")))),
+        ("count(ALL a)", ast.FunctionCall(S, "count", (A,))),
+        ("x.y.z(DISTINCT a, b)", ast.FunctionCall(S, "x.y.z", (A, B), True)),
     ],
 )
-def test_other_expressions_with_patterns_are_named(text, construct):
-    assert item(text).construct == construct
+def test_expressions_with_words(text, expected):
+    assert item(text) == expected
+
+
+INTEGER = ast.SimpleType(S, "INTEGER")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("INT", INTEGER),
+        ("SIGNED INTEGER", INTEGER),
+        ("INT64 NOT NULL", ast.SimpleType(S, "INTEGER", True)),
+        ("bool!", ast.SimpleType(S, "BOOLEAN", True)),
+        (
+            "LIST<INTEGER NOT NULL> NOT NULL",
+            ast.ListType(S, ast.SimpleType(S, "INTEGER", True), True),
+        ),
+        ("INT LIST", ast.ListType(S, INTEGER)),
+        ("INT! ARRAY", ast.ListType(S, ast.SimpleType(S, "INTEGER", True))),
+        (
+            "ZONED DATETIME | TIME WITH TIME ZONE",
+            ast.UnionType(
+                S, (ast.SimpleType(S, "ZONED DATETIME"), ast.SimpleType(S, "ZONED TIME"))
+            ),
+        ),
+        ("ANY<INT | VARCHAR>", ast.UnionType(S, (INTEGER, ast.SimpleType(S, "STRING")))),
+        ("ANY VALUE", ast.SimpleType(S, "ANY")),
+        ("ANY EDGE", ast.SimpleType(S, "RELATIONSHIP")),
+        ("PROPERTY VALUE", ast.SimpleType(S, "PROPERTY VALUE")),
+        ("TIMESTAMP WITHOUT TIMEZONE", ast.SimpleType(S, "LOCAL DATETIME")),
+        ("VECTOR<FLOAT32>(3)", ast.VectorType(S, ast.SimpleType(S, "FLOAT32"), 3)),
+        ("VECTOR", ast.VectorType(S, None, None)),
+    ],
+)
+def test_types(text, expected):
+    assert item(f"a :: {text}") == ast.TypePredicate(S, A, expected)
+    assert item(f"a IS TYPED {text}") == item(f"a IS :: {text}") == item(f"a :: {text}")
+    assert item(f"a IS NOT TYPED {text}") == ast.TypePredicate(S, A, expected, negated=True)
+
+
+@pytest.mark.parametrize(
+    "text", ["TIME", "LIST", "DATETIME", "INT8", "INTEGER32", "FLOAT32", "POINT<INT>"]
+)
+def test_what_is_no_type(text):
+    with pytest.raises(CypherSyntaxError):
+        item(f"a :: {text}")
+
+
+def body_of(text):
+    return parse(text).body
+
+
+def test_subqueries_are_queries():
+    union = "MATCH (a) RETURN a UNION MATCH (b) RETURN b AS a"
+    assert item("EXISTS { MATCH (a) WHERE a.x }") == item("EXISTS { (a) WHERE a.x }")
+    assert item(f"EXISTS {{ {union} }}") == ast.ExistsSubquery(S, body_of(union))
+    assert item(f"COUNT {{ {union} }}") == ast.CountSubquery(S, body_of(union))
+    assert item(f"COLLECT {{ {union} }}") == ast.CollectSubquery(S, body_of(union))
+
+
+def path_of(text):
+    return parse(f"MATCH {text} RETURN 1").parts[0].clauses[0].patterns[0]
+
+
+def test_patterns_as_values():
+    path = path_of("p = (a)-->(b)")
+    found = item("[p = (a)-->(b) WHERE b | c]")
+    assert found == ast.PatternComprehension(S, path, B, C)
+    assert item("[(a)-->(b) | c]") == ast.PatternComprehension(S, path_of("(a)-->(b)"), None, C)
+    for word in ("shortestPath", "allShortestPaths"):
+        text = f"{word}((a)-[*]->(b))"
+        assert item(text) == ast.ShortestPathExpression(S, path_of(text))
+    assert item("exists((a)-->(b))") == ast.FunctionCall(
+        S, "exists", (ast.PatternExpression(S, path_of("(a)-->(b)")),)
+    )
 
 
 def test_a_list_whose_first_item_is_an_in_is_a_list():
     assert isinstance(item("[x IN a, b]"), ast.ListLiteral)
     assert isinstance(item("[x IN a OR b, c]"), ast.ListLiteral)
-    assert item("[x IN a OR b]").construct == "list comprehension"
+    assert isinstance(item("[x IN a OR b]"), ast.ListComprehension)
     assert isinstance(item("[(a)-->(b), c]"), ast.ListLiteral)
     assert isinstance(item("[(a) IN b]"), ast.ListLiteral)
 
@@ -276,7 +408,7 @@ def test_a_list_whose_first_item_is_an_in_is_a_list():
     ],
 )
 def test_the_last_bar_that_makes_sense_separates(text, separator):
-    assert item(text).children[-1] == item(separator)
+    assert item(text).projection == item(separator)
 
 
 def test_not_before_a_value_that_cannot_be_negated_there():

@@ -1,0 +1,140 @@
+"""The zone ``UTC`` and the offset ``Z``, for which the driver gives one value: the server knows."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.dictionaries import ObjectDictionary, encode_objects, merge_objects
+from gpugda.data.temporal import at_offset_zero, neo4j_time, zone_name
+
+from .bolt_pages import Pace, cut
+from .bolt_reading import PageReader, Question
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import neo4j
+    from numpy.typing import NDArray
+
+    from .bolt_pages import Page
+
+__all__ = ["in_unknown_zone", "tell_zones"]
+
+_Named = dict[int, Any]
+"""By id, which values of the entity are in the zone: True, or a list of truth values."""
+
+
+def tell_zones(
+    reader: PageReader, pattern: str, ids: NDArray[np.int64], columns: Mapping[str, Column]
+) -> dict[str, Column]:
+    """The columns, with an offset where a time is not in the zone ``UTC``.
+
+    Nothing is asked for columns that hold no such time.
+
+    Args:
+        reader: Asks the server, at the state of the columns.
+        pattern: Of the nodes or relationships, ``x``, as Cypher.
+        ids: Rising, of the rows.
+        columns: By key, as the driver gives the values.
+
+    Raises:
+        SourceError: The server cannot be reached, or refuses.
+    """
+    return {key: _told(reader, pattern, ids, key, column) for key, column in columns.items()}
+
+
+def in_unknown_zone(value: Any) -> bool:
+    """Whether a value of the driver holds a time of which only the server knows the zone."""
+    return _is_utc(value) or _holds_utc(value)
+
+
+def _told(
+    reader: PageReader, pattern: str, ids: NDArray[np.int64], key: str, column: Column
+) -> Column:
+    dictionary = column.dictionary
+    if column.kind is not ColumnKind.OBJECT or not isinstance(dictionary, ObjectDictionary):
+        return column
+    entries = dictionary.entries.tolist()
+    single = np.array([_is_utc(entry) for entry in entries], dtype=np.bool_)
+    listed = np.array([_holds_utc(entry) for entry in entries], dtype=np.bool_)
+    if not single.any() and not listed.any():
+        return column
+    asked = (_rows_of(column, single), _rows_of(column, listed))
+    named: _Named = {}
+    for rows, text in zip(asked, _questions(key), strict=True):
+        named |= _ask(reader, Question(pattern, "x", text, _decode), ids[rows])
+    plain = [_at_offset(entry) for entry in entries]
+    rows = np.searchsorted(ids, np.array(sorted(named), dtype=np.int64))
+    special = [
+        _mixed(entries[code], plain[code], named[number])
+        for code, number in zip(column.values[rows].tolist(), sorted(named), strict=True)
+    ]
+    return _replaced(column, ObjectDictionary(plain), rows, special)
+
+
+def _questions(key: str) -> tuple[str, str]:
+    value = f"x.`{key.replace('`', '``')}`"
+    return (
+        f"WITH x WHERE {value}.timezone = 'UTC' RETURN collect(id(x)) AS ids, "
+        "collect(true) AS named",
+        f"WITH x, [value IN {value} | value.timezone = 'UTC'] AS zones WHERE true IN zones "
+        "RETURN collect(id(x)) AS ids, collect(zones) AS named",
+    )
+
+
+def _ask(reader: PageReader, question: Question[_Named], ids: NDArray[np.int64]) -> _Named:
+    found: _Named = {}
+    if len(ids):
+        pace = Pace()
+        pages = cut(ids, pace, exact=True)  # other entities' values may have no zone to ask for
+        with closing(reader.answers(question, pages, pace)) as answers:
+            for answer in answers:
+                found |= answer
+    return found
+
+
+def _decode(_page: Page, records: list[neo4j.Record]) -> _Named:
+    (record,) = records
+    return dict(zip(record["ids"], record["named"], strict=True))
+
+
+def _replaced(
+    column: Column, plain: ObjectDictionary, rows: NDArray[np.int64], special: list[Any]
+) -> Column:
+    """The column with other entries, and in some rows other values."""
+    codes, own = encode_objects(special)
+    merged, (of_plain, of_own) = merge_objects([plain, own])
+    values = of_plain[column.values]
+    if len(rows):
+        values[rows] = of_own[codes]
+    return Column(column.kind, values, column.valid, merged)
+
+
+def _rows_of(column: Column, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
+    found = wanted[column.values]
+    return np.flatnonzero(found if column.valid is None else found & column.valid)
+
+
+def _is_utc(value: Any) -> bool:
+    return isinstance(value, neo4j_time().DateTime) and zone_name(value.tzinfo) == "UTC"
+
+
+def _holds_utc(value: Any) -> bool:
+    return isinstance(value, list) and any(map(_is_utc, value))
+
+
+def _at_offset(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_at_offset(item) for item in value]
+    return at_offset_zero(value) if _is_utc(value) else value
+
+
+def _mixed(named: Any, plain: Any, is_named: Any) -> Any:
+    """The values that are in the zone, and the others at their offset."""
+    if is_named is True:
+        return named
+    return [a if is_in else b for a, b, is_in in zip(named, plain, is_named, strict=True)]

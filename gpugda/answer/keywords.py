@@ -1,0 +1,56 @@
+"""Keyword arguments that are taken for parameters of the query: each must be one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gpugda.errors import ConfigurationError
+from gpugda.query.parameter_names import parameter_names
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+__all__ = ["check_keywords"]
+
+OPTIONS: Final = ("parameters", "engine", "strategy", "timeout")
+"""What `Accelerator.run` takes beside parameters of the query."""
+
+_OF_CONNECT: Final = (
+    *("source", "auth", "database", "impersonated_user", "labels", "types", "device"),
+    *("memory_limit", "refinement", "freshness", "planner", "load", "cache", "progress"),
+)
+"""For hints only."""
+
+
+def check_keywords(text: str, names: Collection[str]) -> None:
+    """Refuses names that the query does not use: a misspelt option would be ignored in silence.
+
+    Args:
+        text: The query. One that is no Cypher is left to whoever reads it.
+        names: Of the keyword arguments that are no options.
+
+    Raises:
+        ConfigurationError: One of them is no parameter of the query.
+    """
+    if not names:
+        return
+    used = parameter_names(text)
+    unknown = [] if used is None else [name for name in names if name not in used]
+    if unknown:
+        raise ConfigurationError(
+            f"run() has no argument {unknown[0]!r}, and the query no parameter ${unknown[0]}"
+            f"{_hint(unknown[0], used or ())}. Parameters that a query need not use can be given "
+            "as a mapping: run(query, {...})."
+        )
+
+
+def _hint(name: str, used: Collection[str]) -> str:
+    if name in _OF_CONNECT:
+        return f"; {name} is an argument of gpugda.connect()"
+    from difflib import get_close_matches  # takes long to import
+
+    near = get_close_matches(name, [*OPTIONS, *used], n=1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    wanted = get_close_matches(name, _OF_CONNECT, n=1)
+    return f"; did you mean {wanted[0]!r}, an argument of gpugda.connect()?" if wanted else ""

@@ -1,0 +1,202 @@
+"""A data graph's arrays on the device, uploaded when first needed, shared by all queries."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.device.graph.directory import csr_arrays, run_starts
+from gpugda.device.graph.node_bitmaps import NodeBitmaps
+from gpugda.device.launch.hub_bitmaps import make_hub_bitmaps
+from gpugda.device.memory.buffers import (
+    SMALLEST_BYTES,
+    ArrayPool,
+    DeviceArray,
+    MemoryBudget,
+    Workspace,
+)
+from gpugda.errors import DeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from gpugda.data.csr import Csr
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.hub_bitmaps import HubBitmaps
+    from gpugda.device.launch.query_words import Degree
+
+__all__ = ["ANY_LABEL", "DeviceGraph"]
+
+ANY_LABEL = -1
+"""Stands for a label id: the nodes that have at least one label."""
+
+_NO_LIMIT = 1 << 62
+_MOST_POOLED_BYTES = 1 << 28
+_SHARE_FOR_HUBS = 0.125
+"""Of the memory that is left beside the graph."""
+
+
+class DeviceGraph:
+    """The arrays of a data graph on one device.
+
+    Args:
+        context: The device.
+        graph: The data graph.
+
+    Attributes:
+        pool: Arrays that runs leave to each other.
+    """
+
+    def __init__(self, context: DeviceContext, graph: DataGraph) -> None:
+        self.context = context
+        self.graph = graph
+        self.words = -(-graph.node_count // 32)
+        self.relationship_words = -(-graph.relationship_count // 32)
+        self.pool = ArrayPool(min(_MOST_POOLED_BYTES, context.info.global_memory_bytes // 64))
+        self._workspace = Workspace(context, MemoryBudget(_NO_LIMIT))
+        self._csrs: dict[str, list[DeviceArray | None]] = {}
+        self._hubs: HubBitmaps | None = None
+        self._bitmaps = NodeBitmaps(
+            context, self._workspace, self.words, graph.node_count, self.label_bits
+        )
+        # Not the context's lock, which a long query holds for a while.
+        self._users_lock = threading.Lock()
+        self._users = 0
+        self._closed = False
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        return self._workspace.budget.used
+
+    @contextmanager
+    def use(self) -> Iterator[None]:
+        """Keeps the arrays where they are, also when the graph is closed meanwhile."""
+        with self._users_lock:
+            if self._closed:
+                raise DeviceError("the data graph was taken from the device; run the query again")
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._users_lock:
+                self._users -= 1
+                self._free_when_unused()
+
+    def close(self) -> None:
+        """Frees the arrays as soon as nobody uses them."""
+        with self._users_lock:
+            self._closed = True
+            self._free_when_unused()
+
+    def csr_arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
+        """The arguments for ``GRAPH_PARAMETERS``; all None where no relationship is looked at.
+
+        Raises:
+            MemoryLimitError: They fit the budget or the device no more.
+        """
+        if not needed:
+            return [None] * 11
+        outgoing = self._csr("outgoing", self.graph.outgoing, budget)
+        incoming = self._csr("incoming", self.graph.incoming, budget)
+        return [*outgoing[:5], *incoming]
+
+    def hub_bitmaps(self, budget: MemoryBudget) -> HubBitmaps:
+        """Bitmaps of the longest lists, made at the first call, as many as have place then.
+
+        Raises:
+            MemoryLimitError: The relationships fit the budget or the device no more.
+        """
+        if self._hubs is None:
+            directions = {"outgoing": self.graph.outgoing, "incoming": self.graph.incoming}
+            arrays = [self._csr(name, csr, budget) for name, csr in directions.items()]
+            starts = [run_starts(csr, len(self.graph.types)) for csr in directions.values()]
+            most = int(budget.remaining * _SHARE_FOR_HUBS)
+            before = self._workspace.budget.used
+            self._hubs = make_hub_bitmaps(self._workspace, starts, arrays, self.words, most)
+            budget.reserve(self._workspace.budget.used - before, "bitmaps of long lists")
+        return self._hubs
+
+    def label_slots(
+        self, label_ids: Iterable[int], budget: MemoryBudget
+    ) -> tuple[DeviceArray | None, Mapping[int | Degree, int]]:
+        """A matrix of label bitmaps, and the row of each label in it.
+
+        Args:
+            label_ids: What will be looked up; `ANY_LABEL` may be among them.
+            budget: What new rows are counted against.
+        """
+        bitmaps = self._bitmaps
+        missing = [each for each in dict.fromkeys(label_ids) if each not in bitmaps.slots]
+        if missing:
+            bitmaps.add_labels(missing, len(self.graph.labels) + 1, budget)
+        return bitmaps.matrix, bitmaps.slots
+
+    def degree_slots(
+        self, looks: Mapping[Degree, float], budget: MemoryBudget
+    ) -> tuple[DeviceArray | None, Mapping[int | Degree, int]]:
+        """The matrix and its rows as above, with those degrees that are worth a bitmap by now.
+
+        Args:
+            looks: How many nodes a query would look at for each degree.
+            budget: What new rows are counted against.
+        """
+        if any(each not in self._bitmaps.slots for each in looks):
+            self._bitmaps.add_degrees(looks, self.csr_arguments(budget), budget)
+        return self._bitmaps.matrix, self._bitmaps.slots
+
+    # ------------------------------------------------------------------ uploads
+    def _csr(self, name: str, csr: Csr, budget: MemoryBudget) -> list[DeviceArray | None]:
+        if name not in self._csrs:
+            arrays = (
+                *csr_arrays(csr, len(self.graph.types)).all(),
+                csr.relationship_indexes,
+            )
+            uploaded: list[DeviceArray | None] = []
+            try:
+                uploaded.extend(
+                    None if each is None else self._upload(each, f"{name} relationships", budget)
+                    for each in arrays
+                )
+            except BaseException:
+                self._drop(uploaded, budget)
+                raise
+            self._csrs[name] = uploaded
+        return self._csrs[name]
+
+    def _upload(self, array: Any, what: str, budget: MemoryBudget) -> DeviceArray:
+        before = self._workspace.budget.used
+        # Reserved as the workspace will count it, before anything is allocated.
+        budget.reserve(max(array.nbytes, SMALLEST_BYTES), what)
+        uploaded = self._workspace.upload(array, what)
+        budget.release(max(array.nbytes, SMALLEST_BYTES) - (self._workspace.budget.used - before))
+        return uploaded
+
+    def _drop(self, arrays: list[DeviceArray | None], budget: MemoryBudget) -> None:
+        before = self._workspace.budget.used
+        self._workspace.release(*arrays)
+        self._workspace.trim()
+        budget.release(before - self._workspace.budget.used)
+
+    def label_bits(self, label_id: int) -> Any:
+        """``uint32[words]``: the nodes that have a label, or `ANY_LABEL`, on the host."""
+        if label_id != ANY_LABEL:
+            return self.graph.label_bits(label_id)
+        has_any = np.diff(self.graph.label_offsets) > 0
+        packed = np.packbits(has_any, bitorder="little")
+        padded = np.zeros(self.words * 4, dtype=np.uint8)
+        padded[: len(packed)] = packed
+        return padded.view(np.uint32)
+
+    def _free_when_unused(self) -> None:
+        if self._closed and self._users == 0:
+            self._csrs.clear()
+            self._hubs = None
+            self._bitmaps.matrix = None
+            self._bitmaps.slots = {}
+            self._workspace.close()
+            self.pool.close()

@@ -1,0 +1,205 @@
+"""Candidates of query nodes on the device; launcher of ``candidate_filter.cl``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpugda.device.program import GRAPH, get_kernel
+
+if TYPE_CHECKING:
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.memory.buffers import DeviceArray
+
+__all__ = ["Batch", "CandidateFilter", "FilterArrays"]
+
+_FILE = "candidate_filter.cl"
+_WORDS_PER_PIECE = 1 << 14
+_EXPLORE_PARAMETERS = f"{GRAPH}bbIbbIIIIIbbb"
+_EXPLORING = ("explore_candidates",)
+_EXPLORING_BALANCED = ("explore_candidates", "mark_neighbours")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilterArrays:
+    """What all steps of one query look into.
+
+    Args:
+        graph: Arguments for ``GRAPH_PARAMETERS``.
+        query: ``uint32``, see `write_query`.
+        label_bits: ``uint32[labels * words]`` or None.
+        node_masks: ``uint32[masks * words]`` or None.
+        relationship_masks: ``uint32[masks * relationship_words]`` or None.
+        words: Words of a bitmap of nodes.
+        relationship_words: Words of a bitmap of relationships.
+        node_count: Number of data nodes.
+    """
+
+    graph: list[Any]
+    query: DeviceArray
+    label_bits: DeviceArray | None
+    node_masks: DeviceArray | None
+    relationship_masks: DeviceArray | None
+    words: int
+    relationship_words: int
+    node_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Rows ``first … first+count-1`` of the matrix of candidates."""
+
+    first: int
+    count: int
+
+
+class CandidateFilter:
+    """Checks, collects and explores candidates."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._check = get_kernel(context, _FILE, "check_candidates", f"{GRAPH}bbbbIIIIbb")
+        self._count = get_kernel(context, _FILE, "count_candidates", "bIIb")
+        self._collect = get_kernel(context, _FILE, "collect_candidates", "bbIIIbb")
+        self._explore = [
+            get_kernel(context, _FILE, name, _EXPLORE_PARAMETERS)
+            for name in (_EXPLORING if context.is_cpu else _EXPLORING_BALANCED)
+        ]
+        self._explore_bits = (
+            None
+            if context.is_cpu
+            else get_kernel(context, _FILE, "explore_bits", _EXPLORE_PARAMETERS)
+        )
+
+    def check_candidates(
+        self,
+        arrays: FilterArrays,
+        batch: Batch,
+        marks: DeviceArray | None,
+        candidates: DeviceArray,
+        kept: DeviceArray | None = None,
+    ) -> None:
+        """Writes a batch's rows of ``candidates`` from labels, masks, degrees and ``marks``.
+
+        Those of ``kept`` become the same.
+        """
+        self._check(
+            batch.count * arrays.words,
+            *arrays.graph,
+            arrays.query,
+            arrays.label_bits,
+            arrays.node_masks,
+            marks,
+            batch.first,
+            batch.count,
+            arrays.words,
+            arrays.node_count,
+            candidates,
+            kept,
+        )
+
+    def count_candidates(
+        self, arrays: FilterArrays, rows: int, candidates: DeviceArray, counts: DeviceArray
+    ) -> None:
+        """Adds the number of candidates of each row to ``uint32[rows]``."""
+        pieces = -(-arrays.words // _WORDS_PER_PIECE)
+        self._count.launch_groups(rows * pieces, candidates, rows, arrays.words, counts)
+
+    def collect_candidates(
+        self,
+        arrays: FilterArrays,
+        batch: Batch,
+        candidates: DeviceArray,
+        ranks: DeviceArray,
+        kept: DeviceArray,
+        nodes: DeviceArray,
+    ) -> None:
+        """Writes the node indexes of a batch's candidates, and copies its rows to ``kept``.
+
+        Args:
+            arrays: Of the query.
+            batch: Which rows.
+            candidates: The matrix.
+            ranks: ``uint64[count*words+1]``, prefix sums of the batch's bits.
+            kept: Another matrix.
+            nodes: ``uint32``, as long as the total of ``ranks``.
+        """
+        self._collect(
+            batch.count * arrays.words,
+            candidates,
+            ranks,
+            batch.first,
+            batch.count,
+            arrays.words,
+            kept,
+            nodes,
+        )
+
+    def explore_candidates(
+        self,
+        arrays: FilterArrays,
+        batch: Batch,
+        settled: int,
+        known: int,
+        nodes: DeviceArray,
+        ranks: DeviceArray,
+        candidates: DeviceArray,
+        kept: DeviceArray,
+        marks: DeviceArray | None,
+    ) -> None:
+        """Takes away in ``kept`` who lacks a neighbour; marks the neighbours of those who stay.
+
+        Args:
+            arrays: Of the query.
+            batch: Which rows.
+            settled: Rows of levels below are read from ``kept``, others from ``candidates``.
+            known: Rows of levels above have no candidates yet: any fitting neighbour will do, and
+                is marked.
+            nodes: The batch's collected candidates.
+            ranks: As for collecting.
+            candidates: The matrix that is read.
+            kept: The matrix in which bits are taken away.
+            marks: The matrix in which neighbours are marked; None where all levels are known.
+        """
+        given = _explored(arrays, batch, (nodes, ranks), (settled, known), candidates, kept, marks)
+        for kernel in self._explore if marks is not None else self._explore[:1]:
+            kernel(nodes.count, *given)
+
+    def explore_bits(
+        self,
+        arrays: FilterArrays,
+        batch: Batch,
+        settled: int,
+        known: int,
+        candidates: DeviceArray,
+        kept: DeviceArray,
+        marks: DeviceArray | None,
+    ) -> None:
+        """As `explore_candidates`, on a GPU, of candidates that are few and not collected."""
+        assert self._explore_bits is not None
+        given = _explored(arrays, batch, (None, None), (settled, known), candidates, kept, marks)
+        self._explore_bits(batch.count * arrays.words * 32, *given)
+
+
+def _explored(
+    arrays: FilterArrays,
+    batch: Batch,
+    collected: tuple[DeviceArray | None, DeviceArray | None],
+    levels: tuple[int, int],
+    candidates: DeviceArray,
+    kept: DeviceArray,
+    marks: DeviceArray | None,
+) -> tuple[Any, ...]:
+    return (
+        *arrays.graph,
+        arrays.query,
+        arrays.relationship_masks,
+        arrays.relationship_words,
+        *collected,
+        batch.first,
+        batch.count,
+        arrays.words,
+        *levels,
+        candidates,
+        kept,
+        marks,
+    )

@@ -1,0 +1,321 @@
+"""Extending partial embeddings node by node; launcher of ``extend.cl``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gpugda.device.launch.hub_bitmaps import NO_HUBS
+from gpugda.device.launch.query_words import NONE
+from gpugda.device.program import GRAPH, get_kernel
+from gpugda.types import value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.candidate_filter import FilterArrays
+    from gpugda.device.launch.hub_bitmaps import HubBitmaps
+    from gpugda.device.launch.join import Table
+    from gpugda.device.memory.buffers import DeviceArray
+
+__all__ = [
+    "MOST_LINKS",
+    "STEP_PARAMETERS",
+    "Extension",
+    "ExtensionKernels",
+    "KeyTest",
+    "Link",
+    "LinkFlags",
+    "Pairs",
+    "StepArrays",
+    "Test",
+    "extension_words",
+]
+
+MOST_LINKS = 8
+"""Links that a kernel takes in one step."""
+
+_FILE = "extend.cl"
+STEP_PARAMETERS = f"{GRAPH}bIbIbIbQIb"
+_MOST_TILES = 32
+_CPU_PIECE = 4096
+_COMPARES = 8
+_NO_PAIR = (NONE, NONE)
+
+
+class LinkFlags:
+    """Bits of a link's flags, as ``extension.h`` explains them."""
+
+    NEEDS_RELATIONSHIP = 1
+    DISTINCT = 2
+    SEVERAL = 4
+    SORTED_ROWS = 8
+    PLAIN = 16
+    LOOPS = 32
+
+
+class Link(NamedTuple):
+    """A query relationship between the added node and a node of the row, seen from the latter.
+
+    Args:
+        column: Of the node of the row.
+        outgoing: May it start there?
+        incoming: May it end there?
+        types: Type ids, rising; None for any.
+        mask_slot: Its bitmap among the relationship masks, None for all.
+        relationship_column: Where it goes in the new table, None where nobody needs it.
+        flags: See `LinkFlags`.
+    """
+
+    column: int
+    outgoing: bool
+    incoming: bool
+    types: tuple[int, ...] | None
+    mask_slot: int | None
+    relationship_column: int | None
+    flags: int
+
+
+@value(frozen=True, slots=True)
+class Test:
+    """Two values of a row must be equal or differ; with a second pair, not both may be equal.
+
+    A value is an old column, the old width for the added node, or the old width + 1 + l for the
+    relationship of link l.
+    """
+
+    __test__ = False
+
+    left: int
+    right: int
+    equal: bool
+    second: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyTest:
+    """The keys of two values of a row must be in some order, as ``comparisons.h`` explains.
+
+    Args:
+        left: As in `Test`.
+        right: As in `Test`.
+        outcomes: Bits of those that pass.
+        left_place: Block where the left keys begin, None where indexes are compared.
+        right_place: Likewise.
+    """
+
+    left: int
+    right: int
+    outcomes: int
+    left_place: int | None
+    right_place: int | None
+
+
+class Extension(NamedTuple):
+    """One step in terms of columns.
+
+    Args:
+        candidate_row: Row of the added node in the matrix of candidates; None where all fit.
+        node_column: Where the added node goes, None where nobody needs it.
+        bound_column: Where a relationship between two nodes of the row is added, the column of
+            the other end; else None.
+        kept: Old columns that the new table begins with.
+        tests: What a new row must pass.
+        links: At most `MOST_LINKS`; only one with a bound column.
+        early: So many of the tests, the first ones, know no relationship of the step.
+        ends: For each test that compares an old relationship with a link's, in this order, the
+            columns of both ends of the old one. Only steps that go row by row need them.
+    """
+
+    candidate_row: int | None
+    node_column: int | None
+    bound_column: int | None
+    kept: tuple[int, ...]
+    tests: tuple[Test | KeyTest, ...]
+    links: tuple[Link, ...]
+    early: int = 0
+    ends: tuple[int, ...] = ()
+
+
+def extension_words(steps: Sequence[Extension]) -> tuple[list[int], list[int]]:
+    """Steps as kernels read them, and the place of each."""
+    words: list[int] = []
+    types: dict[tuple[int, ...], int] = {}
+    for step in steps:
+        for link in step.links:
+            if link.types is not None and link.types not in types:
+                types[link.types] = len(words)
+                words.extend(link.types)
+    places: list[int] = []
+    for step in steps:
+        words.extend(step.ends)
+        places.append(len(words))
+        words.extend((len(step.kept), len(step.tests) | step.early << 16, len(step.links)))
+        words.extend(map(_word, (step.candidate_row, step.node_column, step.bound_column)))
+        words.extend(step.kept)
+        for test in step.tests:
+            if isinstance(test, KeyTest):
+                words += _key_test_words(test)
+            else:
+                words += (test.left, test.right, test.equal, *(test.second or _NO_PAIR))
+        for link in step.links:
+            words += (link.column, link.outgoing | link.incoming << 1)
+            words += (0, NONE) if link.types is None else (types[link.types], len(link.types))
+            words += (_word(link.mask_slot), _word(link.relationship_column), link.flags)
+    return words, places
+
+
+def _key_test_words(test: KeyTest) -> tuple[int, ...]:
+    places = (_word(test.left_place), _word(test.right_place))
+    return test.left, test.right, test.outcomes | _COMPARES, *places
+
+
+def _word(value: int | None) -> int:
+    return NONE if value is None else value
+
+
+class StepArrays(NamedTuple):
+    """What a step looks into.
+
+    Args:
+        filter: Arrays of the query.
+        candidates: The matrix of candidates.
+        words: What `extension_words` gave.
+        place: Of the step in it.
+        link_count: Links of the step.
+        hubs: Bitmaps of long lists.
+        keys: By which values are compared.
+        end_count: Columns before the step, its `Extension.ends`.
+    """
+
+    filter: FilterArrays
+    candidates: DeviceArray
+    words: DeviceArray
+    place: int
+    link_count: int
+    hubs: HubBitmaps = NO_HUBS
+    keys: DeviceArray | None = None
+    end_count: int = 0
+
+    def arguments(self, table: Table) -> tuple[Any, ...]:
+        """For ``STEP_PARAMETERS``."""
+        return (
+            *self.filter.graph,
+            self.words,
+            self.place,
+            self.filter.relationship_masks,
+            self.filter.relationship_words,
+            self.candidates,
+            self.filter.words,
+            table.values,
+            table.column_stride,
+            table.width,
+            self.keys,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """All pairs of a table's rows with the neighbours of their bases.
+
+    Args:
+        sums: ``uint64[row_count+1]``, prefix sums of the rows' lengths.
+        bases: ``uint8[row_count]``, the link whose entries a row is paired with.
+        total: The last sum, or no less.
+        is_exact: Is it the last sum? Only the kernels of `ListKernels` do without.
+    """
+
+    sums: DeviceArray
+    bases: DeviceArray
+    total: int
+    is_exact: bool = True
+
+
+class ExtensionKernels:
+    """Measures rows, and extends them."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._measure = get_kernel(context, _FILE, "measure_extensions", f"{STEP_PARAMETERS}Qbb")
+        self._extend = get_kernel(context, _FILE, "extend_pairs", f"{STEP_PARAMETERS}QbbQQIbQb")
+        self._count = get_kernel(context, _FILE, "count_pairs", f"{STEP_PARAMETERS}QbbQQIb")
+        self._test = get_kernel(context, _FILE, "test_rows", f"{STEP_PARAMETERS}Qb")
+
+    @property
+    def group_count(self) -> int:
+        """Most work groups of a launch, the length of ``totals``."""
+        return self._context.info.compute_units * 16
+
+    def measure(
+        self, arrays: StepArrays, table: Table, lengths: DeviceArray, bases: DeviceArray
+    ) -> None:
+        """Writes each row's base and the number of its entries."""
+        self._measure(table.row_count, *arrays.arguments(table), table.row_count, lengths, bases)
+
+    def test(self, arrays: StepArrays, table: Table, counts: DeviceArray) -> None:
+        """Writes 1 for each row that passes the tests, 0 for the others: ``uint32`` per row."""
+        self._test(table.row_count, *arrays.arguments(table), table.row_count, counts)
+
+    def extend(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        pairs: Pairs,
+        window: tuple[int, int],
+        extended: Table,
+        appended: DeviceArray,
+    ) -> None:
+        """Tests the pairs of a window and appends a row for each that passes.
+
+        Args:
+            arrays: Of the step.
+            table: The partial embeddings.
+            pairs: Theirs.
+            window: First pair and the one after the last.
+            extended: Where rows are appended.
+            appended: ``uint32[1]``, rows in ``extended``, before and after.
+        """
+        groups, tiles = self._split(window)
+        self._extend.launch_groups(
+            groups,
+            *_arguments(arrays, table, pairs, window, tiles),
+            extended.values,
+            extended.column_stride,
+            appended,
+        )
+
+    def count(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        pairs: Pairs,
+        window: tuple[int, int],
+        totals: DeviceArray,
+    ) -> None:
+        """Counts the rows of a window's pairs into ``totals``, ``uint64[group_count]``."""
+        groups, tiles = self._split(window)
+        arguments = _arguments(arrays, table, pairs, window, tiles)
+        self._count.launch_groups(groups, *arguments, totals)
+
+    def _split(self, window: tuple[int, int]) -> tuple[int, int]:
+        """Work groups, and how many pairs a work item of theirs takes at once."""
+        count = window[1] - window[0]
+        if self._context.is_cpu:
+            return min(self.group_count, -(-count // _CPU_PIECE)), 1
+        size = self._context.group_size
+        tiles = max(1, min(_MOST_TILES, count // (size * self.group_count)))
+        return min(self.group_count, -(-count // (size * tiles))), tiles
+
+
+def _arguments(
+    arrays: StepArrays, table: Table, pairs: Pairs, window: tuple[int, int], tiles: int
+) -> tuple[Any, ...]:
+    return (
+        *arrays.arguments(table),
+        table.row_count,
+        pairs.sums,
+        pairs.bases,
+        *window,
+        tiles,
+    )

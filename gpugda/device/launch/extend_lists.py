@@ -1,0 +1,115 @@
+"""Extending along plain sorted lists on a GPU; launcher of ``extend_lists.cl``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+
+from gpugda.device.launch.extend import STEP_PARAMETERS
+from gpugda.device.launch.hub_bitmaps import HUB_PARAMETERS
+from gpugda.device.program import get_kernel
+
+if TYPE_CHECKING:
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.extend import Pairs, StepArrays
+    from gpugda.device.launch.join import Table
+    from gpugda.device.memory.buffers import DeviceArray, Workspace
+
+__all__ = ["ListKernels"]
+
+_FILE = "extend_lists.cl"
+_PIECE = 8192
+"""Pairs that a work group takes at once; as in the kernels."""
+_GROUPS_PER_UNIT = 128
+"""Far more than run at a time: those that end early leave their place to others."""
+_BYTES_OF_LIST = 8 * 256
+"""Where the other lists of a block of rows lie, per link besides the base."""
+_PARAMETERS = {"count_listed": "QbbQQbb", "append_listed": "QbbQQbbQb"}
+
+
+class ListKernels:
+    """Counts and appends the pairs of steps with plain lists.
+
+    Args:
+        context: A device that is no CPU.
+    """
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._find = get_kernel(context, _FILE, "find_rows", "QbQQb")
+        self._kernels = {
+            name: get_kernel(
+                context, _FILE, name, f"{STEP_PARAMETERS}{HUB_PARAMETERS}b{parameters}"
+            )
+            for name, parameters in _PARAMETERS.items()
+        }
+
+    def group_count(self, pairs: int) -> int:
+        """Work groups of a launch, the length of its ``totals``."""
+        return min(-(-pairs // _PIECE), self._context.info.compute_units * _GROUPS_PER_UNIT)
+
+    def count(
+        self,
+        workspace: Workspace,
+        arrays: StepArrays,
+        table: Table,
+        pairs: Pairs,
+        window: tuple[int, int],
+        totals: DeviceArray,
+    ) -> None:
+        """Adds the number of a window's pairs that pass to ``totals``, one ``uint64`` per group."""
+        self._launch("count_listed", workspace, arrays, table, pairs, window, (totals,))
+
+    def append(
+        self,
+        workspace: Workspace,
+        arrays: StepArrays,
+        table: Table,
+        pairs: Pairs,
+        window: tuple[int, int],
+        extended: Table,
+        appended: DeviceArray,
+    ) -> None:
+        """Appends a row for each pair of a window that passes.
+
+        Args:
+            workspace: For an array that lives as long as the launch.
+            arrays: Of the step.
+            table: The partial embeddings.
+            pairs: Theirs.
+            window: First pair and the one after the last; it may lie behind the last of all.
+            extended: Where rows are appended.
+            appended: ``uint32[1]``, rows in ``extended``, before and after.
+        """
+        output = (extended.values, extended.column_stride, appended)
+        self._launch("append_listed", workspace, arrays, table, pairs, window, output)
+
+    def _launch(
+        self,
+        name: str,
+        workspace: Workspace,
+        arrays: StepArrays,
+        table: Table,
+        pairs: Pairs,
+        window: tuple[int, int],
+        output: tuple[Any, ...],
+    ) -> None:
+        count = window[1] - window[0]
+        pieces = -(-count // _PIECE)
+        first_rows = workspace.allocate(pieces + 1, np.uint32, "first rows of pieces")
+        self._find(pieces + 1, table.row_count, pairs.sums, *window, first_rows)
+        self._kernels[name].launch_groups(
+            self.group_count(count),
+            *arrays.arguments(table),
+            *arrays.hubs.arguments,
+            cl.LocalMemory(_BYTES_OF_LIST * max(1, arrays.link_count - 1)),
+            table.row_count,
+            pairs.sums,
+            pairs.bases,
+            *window,
+            first_rows,
+            *output,
+        )
+        workspace.release(first_rows)

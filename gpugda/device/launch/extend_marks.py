@@ -1,0 +1,96 @@
+"""Extending partial embeddings row by row on a CPU; launcher of ``extend_marks.cl``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpugda.device.launch.extend import STEP_PARAMETERS
+from gpugda.device.program import get_kernel
+
+if TYPE_CHECKING:
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.extend import StepArrays
+    from gpugda.device.launch.join import Table
+    from gpugda.device.memory.buffers import DeviceArray
+
+__all__ = ["MarkKernels", "Tasks"]
+
+_FILE = "extend_marks.cl"
+_MOST_TASK_ROWS = 256
+_MOST_TASK_WORK = 1 << 24
+"""An item ends a task before it looks whether it has done enough."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tasks:
+    """Rows that work items take from a counter, and what they need for it.
+
+    Args:
+        rows: First row and the one after the last.
+        counters: ``uint32[2]``, rows that were appended and tasks that were taken.
+        scratch: ``uint32[items * levels * words]``, zero before and after; a level for each link
+            of the step but the last. With one link a level keeps what is known of each node.
+        words: Of each level; with one link as many as there are nodes, or none.
+        most_work: Neighbours at which an item may look in one launch.
+        totals: ``uint64``, at least as long as there are items.
+        row_work: Neighbours at which an item looks for one row, at most.
+    """
+
+    rows: tuple[int, int]
+    counters: DeviceArray
+    scratch: DeviceArray
+    words: int
+    most_work: int
+    totals: DeviceArray
+    row_work: int = 1
+
+
+class MarkKernels:
+    """Intersects lists by marks."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._intersect = get_kernel(
+            context, _FILE, "intersect_rows", f"{STEP_PARAMETERS}IQQIQIbQbQbb"
+        )
+
+    @property
+    def item_count(self) -> int:
+        """Work items that intersect."""
+        return self._context.info.compute_units * 2
+
+    def task_rows(self, rows: int, row_work: int = 1) -> int:
+        """Rows of a task: few enough that all items have something to do, and soon end it."""
+        return max(
+            1, min(_MOST_TASK_ROWS, rows // (16 * self.item_count), _MOST_TASK_WORK // row_work)
+        )
+
+    def intersect(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        tasks: Tasks,
+        extended: Table | None,
+        *,
+        weighs: bool = False,
+    ) -> None:
+        """Takes tasks; appends rows, or without ``extended`` counts them into ``totals``.
+
+        ``weighs``: Each row that has new rows is appended once, with their number.
+        """
+        self._intersect.launch_groups(
+            self.item_count,
+            *arrays.arguments(table),
+            arrays.end_count,
+            *tasks.rows,
+            self.task_rows(tasks.rows[1] - tasks.rows[0], tasks.row_work),
+            tasks.most_work,
+            int(weighs),
+            tasks.scratch,
+            tasks.words,
+            None if extended is None else extended.values,
+            0 if extended is None else extended.column_stride,
+            tasks.counters,
+            tasks.totals,
+        )

@@ -1,0 +1,60 @@
+"""Counting the rows of a step with one link; launcher of ``extend_rows.cl``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.device.launch.extend import STEP_PARAMETERS
+from gpugda.device.program import get_kernel
+
+if TYPE_CHECKING:
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.extend import StepArrays
+    from gpugda.device.launch.join import Table
+    from gpugda.device.memory.buffers import DeviceArray
+
+__all__ = ["MOST_EXCLUDED", "RowKernels"]
+
+MOST_EXCLUDED = 16
+"""Tests that kernels take in one step."""
+
+_FILE = "extend_rows.cl"
+
+
+class RowKernels:
+    """Counts leaves."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._fitting = get_kernel(context, _FILE, "count_fitting", f"{STEP_PARAMETERS}bQQb")
+        self._leaves = get_kernel(context, _FILE, "count_leaves", f"{STEP_PARAMETERS}Qbb")
+
+    def count_fitting(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        nodes: tuple[DeviceArray, int, int],
+        fitting: DeviceArray,
+    ) -> None:
+        """Writes per node how many of its neighbours along the step's link are candidates.
+
+        Args:
+            arrays: Of the step.
+            table: Any table of the step.
+            nodes: The collected candidates, the first one in question, and how many.
+            fitting: ``uint32``, one per data node.
+        """
+        self._fitting(nodes[2], *arrays.arguments(table), *nodes, fitting)
+
+    def count_leaves(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        fitting: DeviceArray | None,
+        totals: DeviceArray,
+        groups: int,
+    ) -> None:
+        """Counts the rows of a step with one link into ``totals``, ``uint64[groups]``."""
+        self._leaves.launch_groups(
+            groups, *arrays.arguments(table), table.row_count, fitting, totals
+        )

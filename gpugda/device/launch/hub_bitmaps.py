@@ -1,0 +1,139 @@
+"""Bitmaps of a data graph's long lists; launcher of ``hub_bitmaps.cl``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.device.launch.query_words import NONE
+from gpugda.device.program import get_kernel
+from gpugda.errors import MemoryLimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.device.memory.buffers import DeviceArray, Workspace
+
+__all__ = ["HUB_PARAMETERS", "NO_HUBS", "HubBitmaps", "hub_runs", "make_hub_bitmaps"]
+
+HUB_PARAMETERS = "bbbI"
+_FILE = "hub_bitmaps.cl"
+_SHORTEST = 32
+"""Five steps of a search cost more than a look at a bitmap."""
+_MOST_BYTES = 1 << 33
+"""Of shorter lists, more bitmaps win little. NVIDIA's driver fills no buffer beyond here: it counts
+words in 31 bits."""
+_MOST_GROUPS_PER_UNIT = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HubBitmaps:
+    """Which runs have a bitmap, and the bitmaps.
+
+    Args:
+        slots: For each run of the outgoing, and of the incoming rows, ``uint32``: its bitmap or
+            ``NONE``.
+        bits: ``uint32[bitmaps * words]``.
+        shortest: Runs with fewer entries have none.
+    """
+
+    slots: tuple[DeviceArray | None, DeviceArray | None]
+    bits: DeviceArray | None
+    shortest: int
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """For ``HUB_PARAMETERS``."""
+        return (*self.slots, self.bits, self.shortest)
+
+
+NO_HUBS = HubBitmaps((None, None), None, NONE)
+
+
+def hub_runs(
+    starts: Sequence[NDArray[np.uint32]], words: int, most_bytes: int
+) -> list[NDArray[np.uint32]]:
+    """The longest runs of each direction, as many as have place for their bitmaps.
+
+    Args:
+        starts: Of the runs of both directions.
+        words: Of a bitmap.
+        most_bytes: For the bitmaps and the slots of all runs.
+    """
+    lengths = [np.diff(each) for each in starts]
+    most = (most_bytes - 4 * sum(map(len, lengths))) // (4 * words)
+    long = np.concatenate([each[each >= _SHORTEST] for each in lengths])
+    shortest = _SHORTEST
+    if len(long) > most:
+        # One more than the longest that does not fit: of equal length, all have one or none.
+        shortest = int(np.sort(long)[-most - 1]) + 1 if most >= 0 else NONE
+    return [np.flatnonzero(each >= shortest).astype(np.uint32) for each in lengths]
+
+
+def make_hub_bitmaps(
+    workspace: Workspace,
+    starts: Sequence[NDArray[np.uint32]],
+    arrays: Sequence[Sequence[DeviceArray | None]],
+    words: int,
+    most_bytes: int,
+) -> HubBitmaps:
+    """The bitmaps of the longest runs; none where nothing is long, or nothing fits.
+
+    Args:
+        workspace: Owns them.
+        starts: Of the runs of outgoing and incoming rows.
+        arrays: The same on the device, as in ``csr.h``.
+        words: Of a bitmap.
+        most_bytes: For all that is made.
+    """
+    longest = workspace.context.info.max_allocation_bytes
+    runs = hub_runs(starts, words, min(most_bytes, longest, _MOST_BYTES))
+    if not sum(map(len, runs)):
+        return NO_HUBS
+    made: list[DeviceArray] = []
+    try:
+        for each, found, first in zip(starts, runs, (0, len(runs[0])), strict=True):
+            slots = np.full(len(each) - 1, NONE, dtype=np.uint32)
+            slots[found] = np.arange(first, first + len(found), dtype=np.uint32)
+            made.append(workspace.upload(slots, "long lists"))
+        made.append(_bitmaps(workspace, runs, arrays, words))
+    except MemoryLimitError:
+        # The device has less than it said; all works without.
+        workspace.release(*made)
+        workspace.trim()
+        return NO_HUBS
+    lengths = [np.diff(each)[found] for each, found in zip(starts, runs, strict=True)]
+    return HubBitmaps((made[0], made[1]), made[2], int(np.concatenate(lengths).min()))
+
+
+def _bitmaps(
+    workspace: Workspace,
+    runs: Sequence[NDArray[np.uint32]],
+    arrays: Sequence[Sequence[DeviceArray | None]],
+    words: int,
+) -> DeviceArray:
+    context = workspace.context
+    bits = workspace.allocate(sum(map(len, runs)) * words, np.uint32, "bitmaps of long lists")
+    mark = get_kernel(context, _FILE, "mark_hubs", "bbbIIIb")
+    most_groups = context.info.compute_units * _MOST_GROUPS_PER_UNIT
+    try:
+        workspace.fill(bits, 0)
+        first = 0
+        for found, (_, neighbours, _, _, begins, *_) in zip(runs, arrays, strict=True):
+            if len(found):
+                listed = workspace.upload(found, "long lists")
+                groups, numbers = min(len(found), most_groups), (len(found), first, words)
+                mark.launch_groups(groups, neighbours, begins, listed, *numbers, bits)
+                workspace.release(listed)
+            first += len(found)
+    except MemoryLimitError:
+        workspace.release(bits)
+        raise
+    # Not while kernels still read what is freed.
+    context.finish()
+    workspace.trim()
+    return bits

@@ -1,0 +1,113 @@
+"""Rows of a join by the nodes that they are grouped by; launcher of ``row_groups.cl``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.leaf_products import SUM_WORDS
+from gpugda.device.program import GRAPH, get_kernel
+from gpugda.types import MOST_WEIGHT
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.join import Table
+    from gpugda.device.launch.leaf_products import ProductArrays
+    from gpugda.device.memory.buffers import DeviceArray
+
+__all__ = ["GroupKernels", "whole_sums"]
+
+_FILE = "row_groups.cl"
+_CORE = f"{GRAPH}bbIbbbbIbQ"
+_GROUPS_PER_UNIT = 16
+
+
+def whole_sums(words: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    """``uint64`` per group from three words each; `MOST_WEIGHT` for all that is more."""
+    low, middle, high = words.reshape(-1, SUM_WORDS).T
+    sums = low.astype(np.uint64) | middle.astype(np.uint64) << np.uint64(32)
+    sums[(high > 0) | (middle >> np.uint32(31) > 0)] = MOST_WEIGHT
+    return sums
+
+
+class GroupKernels:
+    """Adds up, or marks, groups of rows; weighs single rows."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._launched = context.info.compute_units * _GROUPS_PER_UNIT
+        self._sum = get_kernel(context, _FILE, "sum_groups", f"{_CORE}QQbbQ")
+        self._mark = get_kernel(context, _FILE, "mark_groups", f"{_CORE}QQbb")
+        self._weigh = get_kernel(context, _FILE, "weigh_rows", f"{_CORE}QQb")
+        self._largest = get_kernel(context, _FILE, "largest_sum", "bQQb")
+
+    def sum(
+        self,
+        arrays: ProductArrays,
+        table: Table,
+        rows: tuple[int, int],
+        keys: DeviceArray,
+        sums: DeviceArray,
+        first_word: int = 0,
+    ) -> None:
+        """Adds each row's product to its group's sum, three words of ``sums`` (`whole_sums`).
+
+        Args:
+            arrays: What rows are multiplied with.
+            table: The rows.
+            rows: The first one and the one after the last.
+            keys: From `group_words`.
+            sums: ``uint32``.
+            first_word: Of the first group in it.
+        """
+        self._sum.launch_groups(
+            self._launched, *_core(arrays, table), *_counted(rows), keys, sums, first_word
+        )
+
+    def mark(
+        self,
+        arrays: ProductArrays,
+        table: Table,
+        rows: tuple[int, int],
+        keys: DeviceArray,
+        marks: DeviceArray,
+    ) -> None:
+        """Writes 1 for the groups of all these rows whose product is not 0."""
+        self._mark.launch_groups(
+            self._launched, *_core(arrays, table), *_counted(rows), keys, marks
+        )
+
+    def weigh(
+        self, arrays: ProductArrays, table: Table, rows: tuple[int, int], weights: DeviceArray
+    ) -> None:
+        """Writes the products of these rows."""
+        self._weigh.launch_groups(self._launched, *_core(arrays, table), *_counted(rows), weights)
+
+    def largest(self, sums: DeviceArray, first_word: int, count: int, most: DeviceArray) -> None:
+        """Raises the two words of ``most`` to the high and the low word of any of these sums."""
+        self._largest(count, sums, first_word, count, most)
+
+
+def _counted(rows: tuple[int, int]) -> tuple[int, int]:
+    first, last = rows
+    return first, last - first
+
+
+def _core(arrays: ProductArrays, table: Table) -> tuple[Any, ...]:
+    return (
+        *arrays.filter.graph,
+        arrays.filter.query,
+        arrays.matrix,
+        arrays.filter.words,
+        arrays.product,
+        arrays.ways,
+        arrays.ranks,
+        arrays.tables,
+        arrays.filter.node_count,
+        table.values,
+        table.column_stride,
+    )

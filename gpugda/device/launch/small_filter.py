@@ -1,0 +1,99 @@
+"""Candidates of all query nodes in one launch, on a CPU; launcher of ``small_filter.cl``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.program import GRAPH, get_kernel
+
+if TYPE_CHECKING:
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.candidate_filter import FilterArrays
+    from gpugda.device.memory.buffers import DeviceArray, Workspace
+
+__all__ = ["SmallFilter", "SmallOutcome"]
+
+_ALL_ROUNDS = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmallOutcome:
+    """What one launch found.
+
+    Args:
+        counts: Candidates per row. With a 0 among them the others mean nothing.
+        matrix: ``uint32[rows * words]``, one bit per candidate.
+        nodes: Node indexes of all candidates, row after row, rising; None where they are too many.
+    """
+
+    counts: list[int]
+    matrix: DeviceArray
+    nodes: DeviceArray | None
+
+
+class SmallFilter:
+    """Checks, explores, refines, counts and lists candidates by one work item."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._filter = get_kernel(
+            context, "small_filter.cl", "filter_all", f"{GRAPH}bbbbIIIIIIIIbbbb"
+        )
+
+    def filter_all(
+        self,
+        workspace: Workspace,
+        arrays: FilterArrays,
+        rows: int,
+        *,
+        explores: bool,
+        rounds: int | None,
+        most_looks: int,
+        most_nodes: int,
+    ) -> SmallOutcome | None:
+        """The candidates; None where it is more work than was thought.
+
+        Args:
+            workspace: Where they are allocated.
+            arrays: Of the query.
+            rows: Query nodes.
+            explores: Shall neighbourhoods be looked at?
+            rounds: How often they are refined then; None until nothing changes.
+            most_looks: It is given up after so many entries.
+            most_nodes: So many candidates are listed at most.
+        """
+        size = rows * arrays.words
+        matrix = workspace.allocate(size, np.uint32, "candidates")
+        marks = workspace.allocate(size if explores else 1, np.uint32, "marks")
+        nodes = workspace.allocate(most_nodes, np.uint32, "listed candidates")
+        outcome = workspace.allocate(2 + rows, np.uint32, "counts of candidates")
+        self._filter.launch_groups(
+            1,
+            *arrays.graph,
+            arrays.query,
+            arrays.label_bits,
+            arrays.node_masks,
+            arrays.relationship_masks,
+            arrays.relationship_words,
+            rows,
+            arrays.words,
+            arrays.node_count,
+            int(explores),
+            _ALL_ROUNDS if rounds is None else rounds,
+            most_looks,
+            most_nodes,
+            matrix,
+            marks,
+            nodes,
+            outcome,
+        )
+        is_done, is_listed, *counts = workspace.download(outcome).tolist()
+        workspace.release(marks, outcome)
+        if not is_listed:
+            workspace.release(nodes)
+        if not is_done:
+            workspace.release(matrix)
+            return None
+        return SmallOutcome(counts, matrix, nodes if is_listed else None)

@@ -1,0 +1,167 @@
+"""Counting cycles of four query nodes; launcher of ``squares.cl``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpugda.device.launch.cycle_tasks import CycleKernels
+from gpugda.device.launch.query_words import NONE
+from gpugda.device.program import GRAPH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.candidate_filter import FilterArrays
+    from gpugda.device.launch.cycle_tasks import CycleTasks
+    from gpugda.device.memory.buffers import DeviceArray
+
+__all__ = ["MOST_TYPES", "CycleType", "SquareKernels", "cycle_words"]
+
+MOST_TYPES = 8
+"""Relationship types of all four links together, ``MOST_LISTS`` in both directions."""
+
+_FILE = "squares.cl"
+_SYMMETRIC, _HAS_LOOPS, _MEET_AT_ODD, _HALVED = 1, 2, 4, 8
+
+
+@dataclass(frozen=True, slots=True)
+class CycleType:
+    """A relationship type, and for each link a bit if such a relationship fits.
+
+    Args:
+        type_id: The type.
+        starting: Where it starts at the even one of the link's two places.
+        ending: Where it ends there.
+    """
+
+    type_id: int
+    starting: int
+    ending: int
+
+
+def cycle_words(
+    rows: Sequence[int | None],
+    slots: Sequence[int | None],
+    types: Sequence[CycleType],
+    differ: Sequence[tuple[int, int]],
+    *,
+    has_loops: bool,
+) -> list[int]:
+    """A cycle as kernels read it.
+
+    Args:
+        rows: Of the four places in the matrix of candidates; None where every node fits.
+        slots: Of the four links among the relationship masks.
+        types: At most `MOST_TYPES`.
+        differ: Pairs of links, the lower one first, that must be different relationships.
+        has_loops: Has the data graph loops of these types?
+    """
+    same = _Alike(rows, slots, types)
+    over_both = same.places(1, 3) and same.links((0, 3), (1, 2))
+    turned = same.places(0, 2) and (
+        (same.places(1, 3) and same.links((0, 2), (1, 3))) or same.links((0, 1), (2, 3))
+    )
+    flags = _SYMMETRIC if over_both else 0
+    flags |= _HALVED if turned else 0
+    flags |= _HAS_LOOPS if has_loops else 0
+    flags |= _MEET_AT_ODD if _meet_at_odd(types, differ, has_loops) else 0
+    tests = sum(1 << (4 * one + other) for one, other in differ)
+    partitions = _partitions(differ)
+    words = [NONE if each is None else each for each in (*rows, *slots)]
+    words += [flags, tests, len(types), len(partitions)]
+    for each in types:
+        words += [each.type_id, each.starting, each.ending]
+    for blocks, coefficient in partitions.items():
+        words += [coefficient & NONE, *blocks, *[0] * (4 - len(blocks))]
+    return words
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Which places, and which links, are asked the same. What is masked is like nothing."""
+
+    rows: Sequence[int | None]
+    slots: Sequence[int | None]
+    types: Sequence[CycleType]
+
+    def places(self, *places: int) -> bool:
+        return all(self.rows[each] is None for each in places)
+
+    def links(self, *pairs: tuple[int, int]) -> bool:
+        return all(self.slots[link] is None for pair in pairs for link in pair) and all(
+            (links >> one & 1) == (links >> other & 1)
+            for each in self.types
+            for links in (each.starting, each.ending)
+            for one, other in pairs
+        )
+
+
+def _meet_at_odd(
+    types: Sequence[CycleType], differ: Sequence[tuple[int, int]], has_loops: bool
+) -> bool:
+    """Could two links that lead to even places from one odd node take one relationship?"""
+    together = [links for each in types for links in (each.starting, each.ending)]
+    if has_loops:  # which fit in both directions
+        together += [each.starting | each.ending for each in types]
+    return any(
+        pair in differ and links >> pair[0] & links >> pair[1] & 1
+        for links in together
+        for pair in ((0, 3), (1, 2))
+    )
+
+
+def _partitions(differ: Sequence[tuple[int, int]]) -> dict[tuple[int, ...], int]:
+    """Coefficients by the blocks of links that take the same relationship.
+
+    The product of (1 - [two links are the same]) over all pairs that must differ, multiplied out.
+    """
+    found: dict[tuple[int, ...], int] = {(1, 2, 4, 8): 1}
+    for one, other in differ:
+        for blocks, coefficient in list(found.items()):
+            merged = _merged(blocks, one, other)
+            found[merged] = found.get(merged, 0) - coefficient
+    return {blocks: coefficient for blocks, coefficient in found.items() if coefficient}
+
+
+def _merged(blocks: tuple[int, ...], one: int, other: int) -> tuple[int, ...]:
+    together = 0
+    rest = []
+    for block in blocks:
+        if block >> one & 1 or block >> other & 1:
+            together |= block
+        else:
+            rest.append(block)
+    return tuple(sorted((*rest, together)))
+
+
+class SquareKernels(CycleKernels):
+    """Counts squares on a CPU."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        super().__init__(context, _FILE, "count_squares", f"{GRAPH}bbIbIIIQbbb")
+
+    def item_words(self, nodes: int, *, has_loops: bool) -> int:
+        """Words of scratch that an item needs."""
+        return (4 if has_loops else 2) * nodes + 1
+
+    def count(
+        self, arrays: FilterArrays, candidates: DeviceArray, words: DeviceArray, tasks: CycleTasks
+    ) -> None:
+        """Takes tasks; adds what they count to ``totals``."""
+        self._count.launch_groups(
+            self.item_count,
+            *arrays.graph,
+            words,
+            arrays.relationship_masks,
+            arrays.relationship_words,
+            candidates,
+            arrays.words,
+            tasks.nodes,
+            self.task_nodes(tasks.nodes),
+            tasks.most_work,
+            tasks.scratch,
+            tasks.counters,
+            tasks.totals,
+        )

@@ -1,0 +1,62 @@
+"""Counting undirected triangles; launcher of ``triangles.cl``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.device.launch.cycle_tasks import CycleKernels
+from gpugda.device.launch.squares import CycleType, cycle_words
+from gpugda.device.program import GRAPH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.candidate_filter import FilterArrays
+    from gpugda.device.launch.cycle_tasks import CycleTasks
+    from gpugda.device.memory.buffers import DeviceArray
+
+__all__ = ["MOST_PARALLEL", "TriangleKernels", "triangle_words"]
+
+MOST_PARALLEL = 255
+"""Relationships between two nodes: a mark is a byte."""
+
+_FILE = "triangles.cl"
+_BOTH_WAYS = 0b1111
+
+
+def triangle_words(types: Iterable[int], *, has_loops: bool) -> list[int]:
+    """A triangle as kernels read it: at most ``MOST_TYPES`` types."""
+    any_way = [CycleType(each, _BOTH_WAYS, _BOTH_WAYS) for each in types]
+    return cycle_words([None] * 4, [None] * 4, any_way, [], has_loops=has_loops)
+
+
+class TriangleKernels(CycleKernels):
+    """Counts triangles on a CPU."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        super().__init__(context, _FILE, "count_triangles", f"{GRAPH}bIIQbbb")
+
+    def item_words(self, nodes: int, *, has_loops: bool) -> int:
+        """Words of scratch that an item needs."""
+        return -(-nodes // 4)
+
+    def count(
+        self,
+        arrays: FilterArrays,
+        candidates: DeviceArray,
+        words: DeviceArray,
+        tasks: CycleTasks,
+    ) -> None:
+        """Takes tasks; adds what they count to ``totals``."""
+        self._count.launch_groups(
+            self.item_count,
+            *arrays.graph,
+            words,
+            tasks.nodes,
+            self.task_nodes(tasks.nodes),
+            tasks.most_work,
+            tasks.scratch,
+            tasks.counters,
+            tasks.totals,
+        )

@@ -1,0 +1,60 @@
+"""Counting the ways of a query node per partial embedding; launcher of ``weigh.cl``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.device.launch.extend import STEP_PARAMETERS
+from gpugda.device.program import get_kernel
+
+if TYPE_CHECKING:
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.extend import StepArrays
+    from gpugda.device.launch.join import Table
+    from gpugda.device.memory.buffers import DeviceArray
+
+__all__ = ["WeighKernels"]
+
+_FILE = "weigh.cl"
+_TEAMS = 32
+"""Rows that a work group of a GPU takes at once; as in the kernel."""
+_GROUPS_PER_UNIT = 64
+
+
+class WeighKernels:
+    """Appends rows with their number of ways."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._weigh = get_kernel(context, _FILE, "weigh_rows", f"{STEP_PARAMETERS}QQbQb")
+
+    def weigh(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        rows: tuple[int, int],
+        extended: Table,
+        appended: DeviceArray,
+    ) -> None:
+        """Appends those of some rows that have ways, with their number in the node's column.
+
+        Args:
+            arrays: Of the step.
+            table: The partial embeddings.
+            rows: First row and the one after the last.
+            extended: Where rows are appended; there must be place for all.
+            appended: ``uint32[1]``, rows in ``extended``, before and after.
+        """
+        arguments = (
+            *arrays.arguments(table),
+            *rows,
+            extended.values,
+            extended.column_stride,
+            appended,
+        )
+        units, count = self._context.info.compute_units, rows[1] - rows[0]
+        if self._context.is_cpu:
+            groups = min(units * 16, count)
+        else:
+            groups = min(units * _GROUPS_PER_UNIT, -(-count // _TEAMS))
+        self._weigh.launch_groups(groups, *arguments)

@@ -1,0 +1,86 @@
+"""Refuses a result that would not fit the memory of this machine, before it is full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpugda.errors import MemoryLimitError
+from gpugda.expressions.operands import Constant
+
+if TYPE_CHECKING:
+    from gpugda.execute.row_table import RowTable
+
+__all__ = ["ResultRoom", "available_bytes"]
+
+_LOOK_EVERY = 64 << 20
+_LEFT_FREE = 512 << 20
+_MEMORY = Path("/proc/meminfo")
+_GROUP = Path("/sys/fs/cgroup")
+
+
+class ResultRoom:
+    """Counts what the rows of a result take.
+
+    Args:
+        copied: Whether the rows are sorted or compared in the end, which copies them.
+    """
+
+    def __init__(self, *, copied: bool) -> None:
+        self._copied = copied
+        self._kept = 0
+        self._rows = 0
+        self._looked_at = 0
+
+    def add(self, table: RowTable) -> None:
+        """Counts rows that are kept.
+
+        Raises:
+            MemoryLimitError: Hardly any memory is left.
+        """
+        self._rows += table.row_count
+        self._kept += _size(table)
+        if self._kept - self._looked_at < _LOOK_EVERY:
+            return
+        self._looked_at = self._kept
+        free = available_bytes()
+        if free is not None and free < _LEFT_FREE + (self._kept if self._copied else 0):
+            raise MemoryLimitError(
+                f"the first {self._rows:,} rows of the result take {self._kept:,} bytes of this "
+                f"machine's memory, of which {free:,} bytes are left: use LIMIT, or let the query "
+                "count or group"
+            )
+
+    def only(self, table: RowTable) -> None:
+        """These rows have taken the place of all before."""
+        self._rows, self._kept = table.row_count, _size(table)
+        self._looked_at = min(self._looked_at, self._kept)
+
+
+def _size(table: RowTable) -> int:
+    return sum(each.values.nbytes for each in table.columns if not isinstance(each, Constant))
+
+
+def available_bytes() -> int | None:
+    """Memory that this process can still take; None where the system does not tell."""
+    found = [each for each in (_of_machine(), _of_group()) if each is not None]
+    return min(found, default=None)
+
+
+def _of_machine() -> int | None:
+    try:
+        for line in _MEMORY.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    return None
+
+
+def _of_group() -> int | None:
+    """Of a container."""
+    try:
+        most = int((_GROUP / "memory.max").read_text())  # "max" where there is no limit
+        return most - int((_GROUP / "memory.current").read_text())
+    except (OSError, ValueError):
+        return None

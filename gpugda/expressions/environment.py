@@ -1,0 +1,46 @@
+"""What the names in an expression stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpugda.data.columns import Column
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.expressions.operands import Operand
+    from gpugda.expressions.parameters import Parameters
+
+__all__ = ["Environment"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Environment:
+    """What the names in an expression stand for, in some rows.
+
+    Args:
+        row_count: Number of rows.
+        parameters: The query's parameters.
+        text: The query, for error messages.
+        graph: Whose nodes and relationships the variables hold; None where there are no variables.
+        variables: Column of kind NODE or RELATIONSHIP per pattern variable.
+        keys: Per grouping key.
+        aggregates: Per aggregate.
+        outputs: Per returned column.
+        everything: Whether the variables hold all nodes (or relationships) in their order, so that
+            property columns can be taken as they are.
+        cache: What was computed per dictionary, kept from one chunk of rows to the next.
+    """
+
+    row_count: int
+    parameters: Parameters
+    text: str
+    graph: DataGraph | None = None
+    variables: Mapping[str, Column] = field(default_factory=dict[str, Any])
+    keys: Sequence[Operand] = ()
+    aggregates: Sequence[Operand] = ()
+    outputs: Sequence[Operand] = ()
+    everything: bool = False
+    cache: dict[Any, Any] = field(default_factory=dict[Any, Any])

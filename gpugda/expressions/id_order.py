@@ -1,0 +1,75 @@
+"""Nodes and relationships in the order of their ids, which is how Neo4j compares and sorts them.
+
+Indexes of nodes rise with the ids. Those of relationships follow the rows of the data graph, so
+where ids came from a server, what is to be ordered gets ids in place of indexes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.dictionaries import ObjectDictionary
+from gpugda.expressions.operands import Constant, Operand, used_codes
+from gpugda.values import Entity
+
+if TYPE_CHECKING:
+    from gpugda.data.data_graph import DataGraph
+
+__all__ = ["by_ids"]
+
+
+def by_ids(operand: Operand, graph: DataGraph | None) -> Operand:
+    """The operand as it is to be ordered; good for nothing else, as its entities are others.
+
+    Args:
+        operand: Values, also lists and maps with relationships in them.
+        graph: Whose relationships these are; None where there are none.
+    """
+    if isinstance(operand, Constant) or graph is None or graph.external_ids is None:
+        return operand
+    if operand.kind is ColumnKind.RELATIONSHIP:
+        return _relationships_by_ids(operand, graph)
+    if operand.kind is ColumnKind.OBJECT and operand.dictionary:
+        return _objects_by_ids(operand, graph)
+    return operand
+
+
+def _relationships_by_ids(column: Column, graph: DataGraph) -> Column:
+    if column.valid is None:
+        return Column(column.kind, graph.ids_of(column.values, of_nodes=False))
+    # What stands in a null's place is no index.
+    numbers = np.zeros(len(column), dtype=np.int64)
+    numbers[column.valid] = graph.ids_of(column.values[column.valid], of_nodes=False)
+    return Column(column.kind, numbers, column.valid)
+
+
+def _objects_by_ids(column: Column, graph: DataGraph) -> Column:
+    dictionary = column.dictionary
+    assert dictionary is not None
+    used, places = used_codes(column.values, len(dictionary))
+    entries = dictionary.values(used.astype(np.int32))
+    if not any(map(_holds_relationship, entries)):
+        return column
+    replaced = ObjectDictionary([_by_id(entry, graph) for entry in entries])
+    return Column(column.kind, places.astype(np.int32), column.valid, replaced)
+
+
+def _holds_relationship(value: Any) -> bool:
+    if isinstance(value, Entity):
+        return not value.is_node
+    if isinstance(value, dict):
+        return any(map(_holds_relationship, value.values()))
+    return isinstance(value, list) and any(map(_holds_relationship, value))
+
+
+def _by_id(value: Any, graph: DataGraph) -> Any:
+    if isinstance(value, Entity):
+        return value if value.is_node else Entity(False, graph.id_of(value.index, of_nodes=False))
+    if isinstance(value, dict):
+        return {key: _by_id(item, graph) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_by_id(item, graph) for item in value]
+    return value

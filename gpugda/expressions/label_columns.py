@@ -1,0 +1,109 @@
+"""Label predicates, and the functions that read what a node or relationship is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.dictionaries import ObjectDictionary, encode_strings
+from gpugda.errors import UnsupportedQueryError
+from gpugda.query import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.expressions.environment import Environment
+    from gpugda.expressions.text_columns import Cache
+
+__all__ = ["ENTITY_KINDS", "FUNCTIONS", "label_flags"]
+
+
+def label_flags(
+    graph: DataGraph, column: Column, labels: ast.LabelExpression, environment: Environment
+) -> NDArray[np.bool_]:
+    """Whether each node's labels satisfy the expression, or each relationship's type does."""
+    codes: NDArray[Any]
+    if column.kind is ColumnKind.NODE:
+        codes, names = graph.label_codes()
+    else:
+        codes, names = graph.relationship_types(), tuple((name,) for name in graph.types.names)
+    satisfied = np.array([_holds(labels, each) for each in names], dtype=np.bool_)
+    if not environment.everything:
+        codes = codes[column.values]
+    found: NDArray[np.bool_] = satisfied[codes]
+    return found
+
+
+def _holds(labels: ast.LabelExpression, names: Sequence[str]) -> bool:
+    if isinstance(labels, ast.LabelName):
+        return labels.name in names
+    if isinstance(labels, ast.LabelWildcard):
+        return len(names) > 0
+    if isinstance(labels, ast.LabelNot):
+        return not _holds(labels.operand, names)
+    if isinstance(labels, ast.LabelAnd):
+        return all(_holds(operand, names) for operand in labels.operands)
+    if isinstance(labels, ast.LabelOr):
+        return any(_holds(operand, names) for operand in labels.operands)
+    raise UnsupportedQueryError("dynamic labels are not answered here", construct="dynamic label")
+
+
+# ------------------------------------------------------------------ functions
+def _id(graph: DataGraph, column: Column, cache: Cache) -> Column:
+    is_node = column.kind is ColumnKind.NODE
+    if column.valid is None:
+        return Column(ColumnKind.INTEGER, graph.ids_of(column.values, of_nodes=is_node))
+    # What stands in a null's place is no index.
+    numbers = np.zeros(len(column), dtype=np.int64)
+    numbers[column.valid] = graph.ids_of(column.values[column.valid], of_nodes=is_node)
+    return Column(ColumnKind.INTEGER, numbers, column.valid)
+
+
+def _element_id(graph: DataGraph, column: Column, cache: Cache) -> Column:
+    # What stands in a null's place is no index.
+    indexes = column.values if column.valid is None else column.values[column.valid]
+    used, places = np.unique(indexes, return_inverse=True)
+    is_node = column.kind is ColumnKind.NODE
+    name = graph.element_id_of_node if is_node else graph.element_id_of_relationship
+    texts = pa.array([name(index) for index in used.tolist()], type=pa.large_string())
+    codes, dictionary = encode_strings(texts)
+    found = codes[places.reshape(-1)]
+    if column.valid is None:
+        return Column(ColumnKind.STRING, found, None, dictionary)
+    all_codes = np.zeros(len(column), dtype=codes.dtype)
+    all_codes[column.valid] = found
+    return Column(ColumnKind.STRING, all_codes, column.valid, dictionary)
+
+
+def _labels(graph: DataGraph, column: Column, cache: Cache) -> Column:
+    codes, label_sets = graph.label_codes()
+    if "label sets" not in cache:
+        cache["label sets"] = ObjectDictionary([list(names) for names in label_sets])
+    dictionary = cache["label sets"]
+    return Column(ColumnKind.OBJECT, codes[column.values], column.valid, dictionary)
+
+
+def _type(graph: DataGraph, column: Column, cache: Cache) -> Column:
+    if "type names" not in cache:
+        names = pa.array(graph.types.names, type=pa.large_string())
+        cache["type names"] = encode_strings(names)
+    codes, dictionary = cache["type names"]
+    values = codes[graph.relationship_types()[column.values]]
+    return Column(ColumnKind.STRING, values, column.valid, dictionary)
+
+
+ENTITY_KINDS = (ColumnKind.NODE, ColumnKind.RELATIONSHIP)
+
+FUNCTIONS: dict[str, tuple[tuple[ColumnKind, ...], Callable[[Any, Column, Any], Column]]] = {
+    "id": (ENTITY_KINDS, _id),
+    "elementid": (ENTITY_KINDS, _element_id),
+    "labels": ((ColumnKind.NODE,), _labels),
+    "type": ((ColumnKind.RELATIONSHIP,), _type),
+}
+"""By lower-case name: what kinds of columns it takes, and the function itself."""

@@ -1,0 +1,149 @@
+"""Comparison of integers with floats, exactly, on arrays.
+
+An argument is an ``int64`` or ``float64`` array or, for one of the two, a Python number. NumPy
+would turn the integers into floats and so lose what is beyond 2^53.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from gpugda.expressions.operands import Flags
+
+__all__ = ["are_nan", "numbers_equal", "numbers_less"]
+
+Numbers: TypeAlias = NDArray[Any] | int | float
+
+_EXACT = 2**53
+_BEYOND = 2.0**63
+
+
+def are_nan(numbers: Numbers) -> Flags:
+    """Which are NaN."""
+    if isinstance(numbers, np.ndarray):
+        return np.isnan(numbers) if numbers.dtype.kind == "f" else False
+    return isinstance(numbers, float) and math.isnan(numbers)
+
+
+def numbers_equal(a: Numbers, b: Numbers) -> Flags:
+    """``a = b``; never for NaN."""
+    if _is_float(a) == _is_float(b):
+        return _flags(a == b)
+    integers, floats = (b, a) if _is_float(a) else (a, b)
+    if isinstance(floats, float):
+        inside = floats.is_integer() and -_BEYOND <= floats < _BEYOND
+        return _flags(integers == int(floats)) if inside else False
+    if isinstance(integers, int):
+        near = float(integers)
+        return _flags(floats == near) if int(near) == integers else False
+    return _equal_arrays(integers, floats)
+
+
+def numbers_less(a: Numbers, b: Numbers) -> Flags:
+    """``a < b``; never for NaN. -0.0 is less than 0."""
+    if not _is_float(a) and not _is_float(b):
+        return _flags(a < b)
+    if _is_float(a) and _is_float(b):
+        return _floats_less(a, b)
+    if isinstance(a, float):
+        return _float_less_than(a, b)
+    if isinstance(b, float):
+        return _less_than_float(a, b)
+    if isinstance(a, int):
+        return _integer_less_than(a, b)
+    if isinstance(b, int):
+        return _less_than_integer(a, b)
+    return _mixed_less(a, b)
+
+
+def _is_float(numbers: Numbers) -> bool:
+    return isinstance(numbers, float) or (
+        isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f"
+    )
+
+
+def _flags(flags: Any) -> Flags:
+    return flags if isinstance(flags, np.ndarray) else bool(flags)
+
+
+def _floats_less(a: Numbers, b: Numbers) -> Flags:
+    less = a < b
+    if (isinstance(a, float) and a != 0) or (isinstance(b, float) and b != 0):
+        return _flags(less)
+    zeros = np.equal(a, 0) & np.equal(b, 0)
+    return _flags(less | (zeros & np.signbit(a) & ~np.signbit(b)))
+
+
+# ------------------------------------------------------------------ integers against one float
+def _less_than_float(integers: Numbers, limit: float) -> Flags:
+    if math.isnan(limit) or abs(limit) >= _BEYOND:
+        return limit > 0
+    return _flags(integers < math.ceil(limit))
+
+
+def _float_less_than(limit: float, integers: Numbers) -> Flags:
+    if math.isnan(limit) or limit >= _BEYOND:
+        return False
+    if limit < -_BEYOND:
+        return True
+    if limit == 0 and math.copysign(1.0, limit) < 0:
+        return _flags(integers >= 0)
+    return _flags(integers > math.floor(limit))
+
+
+# ------------------------------------------------------------------ floats against one integer
+def _less_than_integer(floats: Numbers, limit: int) -> Flags:
+    near = float(limit)
+    # Where the integer is no float, no float lies between it and the nearest one.
+    if int(near) == limit:
+        return _floats_less(floats, near)
+    return _flags(floats < near if near > limit else floats <= near)
+
+
+def _integer_less_than(limit: int, floats: Numbers) -> Flags:
+    near = float(limit)
+    if int(near) == limit:
+        return _floats_less(near, floats)
+    return _flags(floats >= near if near > limit else floats > near)
+
+
+# ------------------------------------------------------------------ arrays of both
+def _equal_arrays(integers: Any, floats: Any) -> NDArray[np.bool_]:
+    plain: NDArray[np.bool_] = integers.astype(np.float64) == floats
+    if _all_exact(integers):
+        return plain
+    inside, below = _floors(floats)
+    exact: NDArray[np.bool_] = inside & (integers == below) & (np.floor(floats) == floats)
+    return exact
+
+
+def _mixed_less(a: NDArray[Any], b: NDArray[Any]) -> Flags:
+    integers, floats = (b, a) if _is_float(a) else (a, b)
+    plain = _floats_less(a.astype(np.float64), b.astype(np.float64))
+    if _all_exact(integers):
+        return plain
+    inside, below = _floors(floats)
+    if _is_float(a):
+        exact = np.where(inside, below < integers, floats < 0)
+    else:
+        same = (integers == below) & (floats > np.floor(floats))
+        exact = np.where(inside, (integers < below) | same, floats > 0)
+    return np.where(_exact(integers), plain, exact)
+
+
+def _exact(integers: NDArray[np.int64]) -> NDArray[np.bool_]:
+    return (integers >= -_EXACT) & (integers <= _EXACT)
+
+
+def _all_exact(integers: NDArray[np.int64]) -> bool:
+    return len(integers) == 0 or (integers.min() >= -_EXACT and integers.max() <= _EXACT)
+
+
+def _floors(floats: NDArray[np.float64]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    inside = (floats >= -_BEYOND) & (floats < _BEYOND)
+    return inside, np.floor(np.where(inside, floats, 0.0)).astype(np.int64)

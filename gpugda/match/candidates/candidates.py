@@ -1,0 +1,120 @@
+"""Candidates of query nodes: a bitmap each, and lists of those that somebody goes through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from gpugda.device.launch.candidate_filter import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gpugda.device.launch.candidate_filter import FilterArrays
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.run import Run
+
+__all__ = ["CandidateCounts", "Candidates", "CollectedCandidates", "ExpectedCandidates"]
+
+
+class CandidateCounts(Protocol):
+    """How many candidates query nodes have, which is all that plans of a join ask."""
+
+    def count(self, position: int) -> int:
+        """Number of a query node's candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCandidates:
+    """Of a query that was not filtered, but made of one that was.
+
+    Args:
+        counts: By position of the query node.
+    """
+
+    counts: Sequence[int]
+
+    def count(self, position: int) -> int:
+        """Number of a query node's candidates, about."""
+        return self.counts[position]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """The candidates of all query nodes.
+
+    Args:
+        rows: Row of the matrix per position of a query node.
+        arrays: What kernels look into.
+        adjacencies: Place in the query's words per (row, relationship).
+        matrix: ``uint32[rows * words]``, one bit per candidate.
+        counts: Candidates per row.
+        lists: Per row, if it is listed already: ``uint32`` node indexes, rising, and where in this
+            array they begin.
+        explored: Were neighbours looked at?
+    """
+
+    rows: Mapping[int, int]
+    arrays: FilterArrays
+    adjacencies: Mapping[tuple[int, int], int]
+    matrix: DeviceArray
+    counts: Sequence[int]
+    lists: dict[int, tuple[DeviceArray, int]]
+    explored: bool
+
+    def count(self, position: int) -> int:
+        """Number of a query node's candidates."""
+        return self.counts[self.rows[position]]
+
+    def listed(self, run: Run, position: int) -> tuple[DeviceArray, int, int]:
+        """Node indexes of a query node's candidates: the array, the place of the first, how many.
+
+        They are written when they are first asked for, and kept as long as the candidates are.
+
+        Raises:
+            MemoryLimitError: There is no place for them.
+        """
+        row = self.rows[position]
+        if row not in self.lists:
+            self.lists[row] = self._list(run, row), 0
+        return *self.lists[row], self.counts[row]
+
+    def device_arrays(self) -> Iterator[DeviceArray]:
+        """What they hold on the device."""
+        yield from (self.matrix, self.arrays.query)
+        yield from {id(nodes): nodes for nodes, _ in tuple(self.lists.values())}.values()
+        for mask in (self.arrays.node_masks, self.arrays.relationship_masks):
+            if mask is not None:
+                yield mask
+
+    def _list(self, run: Run, row: int) -> DeviceArray:
+        workspace, words = run.workspace, self.arrays.words
+        ranks = run.kernels.prefix_sum.run(workspace, self.matrix, row * words, words, of_bits=True)
+        nodes = workspace.allocate(max(self.counts[row], 1), np.uint32, "listed candidates")
+        run.kernels.candidate_filter.collect_candidates(
+            self.arrays, Batch(row, 1), self.matrix, ranks, self.matrix, nodes
+        )
+        workspace.release(ranks)
+        workspace.hand_over(nodes)
+        return nodes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CollectedCandidates(Candidates):
+    """Candidates all of whose rows are listed, one after the other.
+
+    Args:
+        ranks: ``uint64[rows * words + 1]``, prefix sums of the bits of the matrix.
+        nodes: ``uint32``, the node indexes of all candidates.
+        firsts: Place of each row's first candidate in ``nodes``, and the total.
+    """
+
+    ranks: DeviceArray
+    nodes: DeviceArray
+    firsts: Sequence[int]
+
+    def first(self, position: int) -> int:
+        """Place of a query node's first candidate in ``nodes``."""
+        return self.firsts[self.rows[position]]

@@ -1,0 +1,305 @@
+"""A bound query as the words and masks that the device reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.graph.device_graph import ANY_LABEL
+from gpugda.device.launch.query_words import LABEL_STACK, Adjacency, Degree, QueryRow, write_query
+from gpugda.plan.plan import LabelOp
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.device.launch.query_words import QueryWords
+    from gpugda.match.embeddings import Masks
+    from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship
+
+__all__ = [
+    "Encoding",
+    "degree_looks",
+    "encode_query",
+    "exploring_looks",
+    "label_ids",
+    "levels_of",
+    "reached_nodes",
+]
+
+_LOOKS_PER_ENTRY = 3
+"""Marked, and looked for from both ends."""
+_ANY = LabelOp.ANY
+_READING = (LabelOp.LABEL, LabelOp.ANY)
+_LabelProgram = tuple[tuple[LabelOp, int], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoding:
+    """A query as arrays.
+
+    Args:
+        rows: Row of the matrix of candidates per position of a query node.
+        levels: First row of each level, and the number of rows last.
+        query: Its words.
+        node_masks: Bitmaps one after the other, or None.
+        relationship_masks: Likewise.
+        looks: How many nodes must be looked at for degrees, and nodes and entries for exploring if
+            that is done, by estimate.
+    """
+
+    rows: Mapping[int, int]
+    levels: tuple[int, ...]
+    query: QueryWords
+    node_masks: NDArray[np.uint32] | None
+    relationship_masks: NDArray[np.uint32] | None
+    looks: float
+
+
+def levels_of(bound: BoundQuery) -> list[list[int]]:
+    """Query nodes by their distance from where their component starts: its most selective node."""
+    around: list[set[int]] = [set() for _ in bound.nodes]
+    for each in bound.relationships:
+        around[each.source].add(each.target)
+        around[each.target].add(each.source)
+    levels: list[list[int]] = [[]]
+    seen: set[int] = set()
+    for start in sorted(bound.nodes, key=attrgetter("cardinality")):
+        if start.position in seen:
+            continue
+        level = 0
+        reached = [start.position]
+        while reached:
+            if level == len(levels):
+                levels.append([])
+            levels[level].extend(reached)
+            seen.update(reached)
+            neighbours: set[int] = set().union(*[around[each] for each in reached])
+            reached = sorted(neighbours - seen)
+            level += 1
+    return levels
+
+
+def _relationships_at(bound: BoundQuery) -> list[list[BoundRelationship]]:
+    """Of each query node its relationships, a loop once."""
+    found: list[list[BoundRelationship]] = [[] for _ in bound.nodes]
+    for each in bound.relationships:
+        found[each.source].append(each)
+        if each.target != each.source:
+            found[each.target].append(each)
+    return found
+
+
+def label_ids(bound: BoundQuery) -> set[int]:
+    """Labels whose bitmaps the device needs."""
+    ids: set[int] = set()
+    for node in bound.nodes:
+        if _fits_stack(node.labels):
+            ids.update(_bitmap_of(operation, label) for operation, label in _reading(node.labels))
+    return ids
+
+
+def degree_looks(bound: BoundQuery, reached: Sequence[float]) -> dict[Degree, float]:
+    """How many nodes must be looked at for each degree that is needed, by estimate.
+
+    Args:
+        bound: The query.
+        reached: How many nodes are asked per query node.
+    """
+    looks: dict[Degree, float] = {}
+    for node in bound.nodes:
+        for need in _degrees(node):
+            looks[need] = looks.get(need, 0.0) + reached[node.position]
+    return looks
+
+
+def exploring_looks(bound: BoundQuery, reached: Sequence[float] | None = None) -> float:
+    """How many nodes and entries exploring and refining look at, by estimate.
+
+    Args:
+        bound: The query.
+        reached: What `reached_nodes` gives, where that is known.
+    """
+    if reached is None:
+        reached = reached_nodes(bound, levels_of(bound))
+    shares = [
+        count / max(node.cardinality, 1.0) for count, node in zip(reached, bound.nodes, strict=True)
+    ]
+    entries = [
+        each.cardinality * min(shares[each.source], shares[each.target], 1.0)
+        for each in bound.relationships
+    ]
+    return sum(reached) + _LOOKS_PER_ENTRY * sum(entries)
+
+
+def reached_nodes(bound: BoundQuery, levels: Sequence[Sequence[int]]) -> list[float]:
+    """Per query node how many nodes are marked from the level before, by estimate.
+
+    Args:
+        bound: The query.
+        levels: What `levels_of` gives.
+    """
+    reached: dict[int, float] = {}
+    nodes, at = bound.nodes, _relationships_at(bound)
+    before = [max(node.cardinality, 1.0) for node in nodes]
+    for position in [position for level in levels for position in level]:
+        least = nodes[position].cardinality
+        for each in at[position]:
+            other = each.target if each.source == position else each.source
+            if other in reached:
+                least = min(least, reached[other] * each.cardinality / before[other])
+        reached[position] = least
+    return [reached[each.position] for each in nodes]
+
+
+def encode_query(
+    bound: BoundQuery,
+    masks: Masks,
+    graph: DeviceGraph,
+    slots: Mapping[int | Degree, int],
+    levels: Sequence[Sequence[int]],
+    looks: float,
+) -> Encoding:
+    """The arrays of a query.
+
+    Args:
+        bound: The query.
+        masks: What predicates leave.
+        graph: Where deep label programs are evaluated.
+        slots: Row of each label's bitmap, and of those of some degrees.
+        levels: What `levels_of` gives.
+        looks: As `Encoding` has it.
+    """
+    order = [position for level in levels for position in level]
+    rows = {position: row for row, position in enumerate(order)}
+    node_masks = _all_node_masks(bound, masks, graph)
+    node_slots = {position: slot for slot, position in enumerate(node_masks)}
+    relationship_slots = {position: slot for slot, position in enumerate(masks.relationships)}
+    adjacencies = _adjacencies(bound, rows, relationship_slots)
+    degrees = [_degrees(node) for node in bound.nodes]
+    query_rows = [
+        QueryRow(
+            level=number,
+            labels=_label_words(bound.nodes[position], degrees[position], slots),
+            mask_slot=node_slots.get(position),
+            degrees=tuple([each for each in degrees[position] if each not in slots]),
+            adjacencies=tuple(adjacencies[position]),
+        )
+        for number, level in enumerate(levels)
+        for position in level
+    ]
+    return Encoding(
+        rows,
+        tuple(accumulate(map(len, levels), initial=0)),
+        write_query(query_rows),
+        _joined(list(node_masks.values())),
+        _joined(list(masks.relationships.values())),
+        looks,
+    )
+
+
+def _joined(bitmaps: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32] | None:
+    return np.concatenate(bitmaps) if bitmaps else None
+
+
+def _degrees(node: BoundNode) -> tuple[Degree, ...]:
+    return tuple(
+        [
+            Degree(need.outgoing, need.incoming, need.types, need.at_least)
+            for need in node.degree_needs
+            if need.at_least > 0
+        ]
+    )
+
+
+def _adjacencies(
+    bound: BoundQuery, rows: Mapping[int, int], slots: Mapping[int, int]
+) -> list[list[Adjacency]]:
+    """Of each query node its relationships as seen from there, a loop once."""
+    found: list[list[Adjacency]] = [[] for _ in bound.nodes]
+    for each in bound.relationships:
+        position, types, slot = each.position, each.types, slots.get(each.position)
+        source, target, both_ways = each.source, each.target, not each.directed
+        is_loop = source == target
+        # A loop of the data graph is in both rows of its node: the outgoing one is enough.
+        incoming = both_ways and not is_loop
+        found[source].append(
+            Adjacency(position, rows[target], True, incoming, is_loop, slot, types)
+        )
+        if not is_loop:
+            found[target].append(
+                Adjacency(position, rows[source], both_ways, True, False, slot, types)
+            )
+    return found
+
+
+# ------------------------------------------------------------------ labels
+def _reading(program: _LabelProgram) -> list[tuple[LabelOp, int]]:
+    return [each for each in program if each[0] in _READING]
+
+
+def _bitmap_of(operation: LabelOp, label: int) -> int:
+    return ANY_LABEL if operation is _ANY else label
+
+
+def _label_words(
+    node: BoundNode, degrees: Sequence[Degree], slots: Mapping[int | Degree, int]
+) -> tuple[tuple[int, int], ...]:
+    """Its label program, and the degrees that have bitmaps as if they were labels, too."""
+    words: list[tuple[int, int]] = []
+    if _fits_stack(node.labels):
+        words += [
+            (operation.value, slots.get(_bitmap_of(operation, label), 0))
+            for operation, label in node.labels
+        ]
+    for need in degrees:
+        if need in slots:
+            both = [(LabelOp.AND.value, 0)] if words else []
+            words += [(LabelOp.LABEL.value, slots[need]), *both]
+    return tuple(words)
+
+
+def _fits_stack(program: _LabelProgram) -> bool:
+    """Does the device evaluate it?"""
+    if len(program) <= LABEL_STACK:
+        return True
+    depth = deepest = 0
+    for operation, _ in program:
+        if operation in (LabelOp.AND, LabelOp.OR):
+            depth -= 1
+        elif operation is not LabelOp.NOT:
+            depth += 1
+        deepest = max(deepest, depth)
+    return deepest <= LABEL_STACK
+
+
+def _all_node_masks(
+    bound: BoundQuery, masks: Masks, graph: DeviceGraph
+) -> dict[int, NDArray[np.uint32]]:
+    node_masks = dict(masks.nodes)
+    for node in bound.nodes:
+        if not _fits_stack(node.labels):
+            bits = _evaluate(node.labels, graph)
+            node_masks[node.position] = bits & node_masks.get(node.position, bits)
+    return node_masks
+
+
+def _evaluate(program: _LabelProgram, graph: DeviceGraph) -> NDArray[np.uint32]:
+    stack: list[NDArray[np.uint32]] = []
+    for operation, label in program:
+        if operation is LabelOp.NONE:
+            stack.append(np.zeros(graph.words, dtype=np.uint32))
+        elif operation in (LabelOp.LABEL, LabelOp.ANY):
+            stack.append(graph.label_bits(_bitmap_of(operation, label)))
+        elif operation is LabelOp.NOT:
+            stack.append(~stack.pop())
+        else:
+            last, first = stack.pop(), stack.pop()
+            stack.append(first & last if operation is LabelOp.AND else first | last)
+    return stack[0]

@@ -1,0 +1,207 @@
+"""Candidates: initialisation, exploration and refinement."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.candidate_filter import Batch, FilterArrays
+from gpugda.match.candidates.candidates import CollectedCandidates
+from gpugda.match.candidates.encode import (
+    degree_looks,
+    encode_query,
+    exploring_looks,
+    label_ids,
+    levels_of,
+    reached_nodes,
+)
+
+if TYPE_CHECKING:
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.candidates.encode import Encoding
+    from gpugda.match.embeddings import Masks
+    from gpugda.match.run import Run
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["collect_checked", "encode_filter", "explore_candidates", "filter_candidates"]
+
+
+def filter_candidates(
+    run: Run, bound: BoundQuery, masks: Masks, rounds: int | None
+) -> CollectedCandidates | None:
+    """The candidates of all query nodes; None as soon as one has none.
+
+    Args:
+        run: Of the query.
+        bound: The query.
+        masks: What predicates leave.
+        rounds: How often candidates are refined; None until nothing changes.
+    """
+    arrays, encoding = encode_filter(run, bound, masks, explores=True)
+    if not bound.relationships:
+        return collect_checked(run, arrays, encoding)
+    return explore_candidates(run, arrays, encoding, rounds)
+
+
+def encode_filter(
+    run: Run, bound: BoundQuery, masks: Masks, *, explores: bool
+) -> tuple[FilterArrays, Encoding]:
+    """What kernels look into, uploaded."""
+    budget = run.workspace.budget
+    run.graph.label_slots(label_ids(bound), budget)
+    levels = levels_of(bound)
+    asked = reached_nodes(bound, levels) if explores else [each.cardinality for each in bound.nodes]
+    degrees = degree_looks(bound, asked)
+    label_bits, slots = run.graph.degree_slots(degrees, budget)
+    looks = sum(count for degree, count in degrees.items() if degree not in slots)
+    if explores:
+        looks += exploring_looks(bound, asked)
+    encoding = encode_query(bound, masks, run.graph, slots, levels, looks)
+    arrays = FilterArrays(
+        graph=run.graph.csr_arguments(budget, needed=bool(bound.relationships)),
+        query=run.workspace.upload(encoding.query.words, "the query graph"),
+        label_bits=label_bits,
+        node_masks=_upload(run, encoding.node_masks),
+        relationship_masks=_upload(run, encoding.relationship_masks),
+        words=run.graph.words,
+        relationship_words=run.graph.relationship_words,
+        node_count=run.graph.graph.node_count,
+    )
+    return arrays, encoding
+
+
+def collect_checked(
+    run: Run, arrays: FilterArrays, encoding: Encoding
+) -> CollectedCandidates | None:
+    """Who has the labels, degrees and predicates, whatever the neighbours are."""
+    return _Filter(run, arrays, encoding).checked()
+
+
+def explore_candidates(
+    run: Run, arrays: FilterArrays, encoding: Encoding, rounds: int | None
+) -> CollectedCandidates | None:
+    """Who has fitting neighbours, too."""
+    return _Filter(run, arrays, encoding).explored(rounds)
+
+
+def _upload(run: Run, values: np.ndarray | None) -> DeviceArray | None:
+    return None if values is None else run.workspace.upload(values, "predicate bitmaps")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Collected:
+    ranks: DeviceArray
+    nodes: DeviceArray
+    firsts: list[int]
+
+
+class _Filter:
+    """Two matrices: kernels read one and take away in the other, a copy."""
+
+    def __init__(self, run: Run, arrays: FilterArrays, encoding: Encoding) -> None:
+        self._run = run
+        self._explored = False
+        self._arrays = arrays
+        self._encoding = encoding
+        self._everything = Batch(0, encoding.levels[-1])
+        size = encoding.levels[-1] * arrays.words
+        self._read = run.workspace.allocate(size, np.uint32, "candidates")
+        self._kept = run.workspace.allocate(size, np.uint32, "candidates")
+
+    def checked(self) -> CollectedCandidates | None:
+        self._run.kernels.candidate_filter.check_candidates(
+            self._arrays, self._everything, None, self._read
+        )
+        collected = self._collect(self._everything)
+        return None if collected is None else self._result(collected)
+
+    def explored(self, rounds: int | None) -> CollectedCandidates | None:
+        self._explored = True
+        return self._refine(rounds) if self._initialise() else None
+
+    def _initialise(self) -> bool:
+        kernels = self._run.kernels.candidate_filter
+        levels = self._encoding.levels
+        marks = self._run.workspace.allocate(self._read.count, np.uint32, "marks")
+        if len(levels) > 2:
+            self._run.workspace.fill(marks, 0)
+        for level, (first, last) in enumerate(itertools.pairwise(levels)):
+            batch = Batch(first, last - first)
+            kernels.check_candidates(self._arrays, batch, marks, self._read)
+            collected = self._collect(batch)
+            if collected is None:
+                return False
+            self._explore(batch, collected, level, level, marks)
+        self._run.workspace.release(marks)
+        return True
+
+    def _refine(self, rounds: int | None) -> CollectedCandidates | None:
+        done = 0
+        before: list[int] = []
+        while True:
+            self._read, self._kept = self._kept, self._read
+            collected = self._collect(self._everything)
+            if collected is None:
+                return None
+            if done == rounds or collected.firsts == before:
+                return self._result(collected)
+            before = collected.firsts
+            deepest = len(self._encoding.levels) - 2
+            self._explore(self._everything, collected, 0, deepest, None)
+            done += 1
+
+    def _collect(self, batch: Batch) -> _Collected | None:
+        self._run.check_deadline()
+        workspace, words = self._run.workspace, self._arrays.words
+        ranks = self._run.kernels.prefix_sum.run(
+            workspace, self._read, batch.first * words, batch.count * words, of_bits=True
+        )
+        places = range(0, batch.count * words + 1, words)
+        firsts = workspace.download_at(ranks, places)
+        if any(first == last for first, last in itertools.pairwise(firsts)):
+            return None
+        nodes = workspace.allocate(firsts[-1], np.uint32, "collected candidates")
+        self._run.kernels.candidate_filter.collect_candidates(
+            self._arrays, batch, self._read, ranks, self._kept, nodes
+        )
+        return _Collected(ranks, nodes, firsts)
+
+    def _explore(
+        self,
+        batch: Batch,
+        collected: _Collected,
+        settled: int,
+        known: int,
+        marks: DeviceArray | None,
+    ) -> None:
+        self._run.kernels.candidate_filter.explore_candidates(
+            self._arrays,
+            batch,
+            settled,
+            known,
+            collected.nodes,
+            collected.ranks,
+            self._read,
+            self._kept,
+            marks,
+        )
+        self._run.workspace.release(collected.nodes, collected.ranks)
+
+    def _result(self, collected: _Collected) -> CollectedCandidates:
+        self._run.workspace.release(self._kept)
+        counts = [last - first for first, last in itertools.pairwise(collected.firsts)]
+        return CollectedCandidates(
+            self._encoding.rows,
+            self._arrays,
+            self._encoding.query.adjacencies,
+            self._read,
+            counts,
+            {row: (collected.nodes, first) for row, first in enumerate(collected.firsts[:-1])},
+            self._explored,
+            collected.ranks,
+            collected.nodes,
+            collected.firsts,
+        )

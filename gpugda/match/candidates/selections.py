@@ -1,0 +1,195 @@
+"""Predicates over one variable, evaluated once for all nodes or relationships.
+
+A predicate that is a type error for some node must not raise: no row may ever hold that node. Such
+nodes are kept by the mask, and the predicates come back as conditions on the resulting rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.expressions.environment import Environment
+from gpugda.expressions.evaluate import evaluate_truth
+from gpugda.expressions.operands import Flags, check_faults, either
+from gpugda.expressions.parameters import Parameters
+from gpugda.match.candidates.indexed_nodes import indexed_nodes
+from gpugda.match.embeddings import Masks
+from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, LabelOp
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+
+__all__ = ["bitmap_of", "make_masks", "mask_query"]
+
+_FEW = 16
+"""A label is selective when fewer than one in so many nodes has it."""
+
+_FEW_BITS = 256
+"""Times fewer bits than nodes are set one by one."""
+
+
+def mask_query(
+    bound: BoundQuery,
+    graph: DataGraph,
+    parameters: Mapping[str, Any],
+    limit_to: Mapping[int, NDArray[np.uint32]] | None = None,
+) -> tuple[Masks, BoundQuery]:
+    """The masks, and the query that is left for the rows.
+
+    Args:
+        bound: Whose nodes and relationships have predicates.
+        graph: Where they are evaluated.
+        parameters: Values by name.
+        limit_to: Per query node position the only nodes that matter, if that is known.
+
+    Returns:
+        The masks, and ``bound`` with those predicates added to its residuals that were a type error
+        for some node or relationship. The tail must be given this one.
+
+    Raises:
+        ParameterMissingError: A parameter has no value.
+    """
+    maker = _MaskMaker(graph, Parameters(parameters, bound.query.text), bound.query.text)
+    nodes, relationships = {}, {}
+    for node in bound.nodes:
+        if node.predicates:
+            rows = (limit_to or {}).get(node.position)
+            nodes[node.position] = maker.of_node(node, rows)
+    for relationship in bound.relationships:
+        if relationship.predicates:
+            relationships[relationship.position] = maker.of_relationship(relationship)
+    if maker.doubtful:
+        bound = replace(bound, residuals=(*bound.residuals, *maker.doubtful))
+    return Masks(nodes, relationships), bound
+
+
+def make_masks(
+    bound: BoundQuery,
+    graph: DataGraph,
+    parameters: Mapping[str, Any],
+    limit_to: Mapping[int, NDArray[np.uint32]] | None = None,
+) -> Masks:
+    """The masks alone.
+
+    Raises:
+        CypherTypeError: For some node or relationship a predicate is a type error, even if no row
+            would hold it: `mask_query` tells these apart.
+    """
+    masks, rest = mask_query(bound, graph, parameters, limit_to)
+    if len(rest.residuals) > len(bound.residuals):
+        maker = _MaskMaker(graph, Parameters(parameters, bound.query.text), bound.query.text)
+        maker.raise_first(bound)
+    return masks
+
+
+class _MaskMaker:
+    def __init__(self, graph: DataGraph, parameters: Parameters, text: str) -> None:
+        self.graph = graph
+        self.parameters = parameters
+        self.text = text
+        self.cache: dict[Any, Any] = {}
+        self.doubtful: list[Any] = []
+
+    def of_node(self, node: BoundNode, rows: NDArray[np.uint32] | None) -> NDArray[np.uint32]:
+        if rows is None:
+            rows = _labelled(node, self.graph)
+        if rows is None:
+            rows = indexed_nodes(node.predicates, self.graph, self.parameters)
+        return self._mask(node, ColumnKind.NODE, self.graph.node_count, rows)
+
+    def of_relationship(self, relationship: BoundRelationship) -> NDArray[np.uint32]:
+        count = self.graph.relationship_count
+        return self._mask(relationship, ColumnKind.RELATIONSHIP, count, None)
+
+    def raise_first(self, bound: BoundQuery) -> None:
+        for node in bound.nodes:
+            rows = _labelled(node, self.graph)
+            self._check(node, ColumnKind.NODE, self.graph.node_count, rows)
+        for relationship in bound.relationships:
+            count = self.graph.relationship_count
+            self._check(relationship, ColumnKind.RELATIONSHIP, count, None)
+
+    def _check(
+        self,
+        bound: BoundNode | BoundRelationship,
+        kind: ColumnKind,
+        count: int,
+        rows: NDArray[np.uint32] | None,
+    ) -> None:
+        environment = self._environment(bound.name, kind, count, rows)
+        truth = evaluate_truth(bound.predicates, environment)
+        check_faults(truth.faults, environment.row_count)
+
+    def _mask(
+        self,
+        bound: BoundNode | BoundRelationship,
+        kind: ColumnKind,
+        count: int,
+        rows: NDArray[np.uint32] | None,
+    ) -> NDArray[np.uint32]:
+        environment = self._environment(bound.name, kind, count, rows)
+        truth = evaluate_truth(bound.predicates, environment)
+        kept = truth.holds
+        if any(np.any(fault.rows) for fault in truth.faults):
+            self.doubtful.extend(bound.predicates)
+            for fault in truth.faults:
+                kept = either(kept, fault.rows)
+        return _bitmap(kept, count, rows)
+
+    def _environment(
+        self, name: str, kind: ColumnKind, count: int, rows: NDArray[np.uint32] | None
+    ) -> Environment:
+        indexes = np.arange(count, dtype=np.uint32) if rows is None else rows
+        return Environment(
+            len(indexes),
+            self.parameters,
+            self.text,
+            self.graph,
+            {name: Column(kind, indexes)},
+            everything=rows is None,
+            cache=self.cache,
+        )
+
+
+def _labelled(node: BoundNode, graph: DataGraph) -> NDArray[np.uint32] | None:
+    """The nodes of the rarest label that the node must have, if they are few; None else."""
+    if any(operation not in (LabelOp.LABEL, LabelOp.AND) for operation, _ in node.labels):
+        return None
+    labels = [label for operation, label in node.labels if operation is LabelOp.LABEL]
+    if not labels:
+        return None
+    count, label = min((graph.statistics.nodes_with(label), label) for label in labels)
+    if count * _FEW > graph.node_count:
+        return None
+    bits = graph.label_bits(label).view(np.uint8)
+    flags = np.unpackbits(bits, count=graph.node_count, bitorder="little")
+    return np.flatnonzero(flags).astype(np.uint32)
+
+
+def bitmap_of(flags: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    """Bit ``i % 32`` of word ``i // 32`` for flag i."""
+    return _bitmap(flags, len(flags), None)
+
+
+def _bitmap(kept: Flags, count: int, rows: NDArray[np.uint32] | None) -> NDArray[np.uint32]:
+    if rows is None:
+        flags = np.full(count, kept) if isinstance(kept, bool) else kept
+    elif len(rows) * _FEW_BITS < count:
+        words = np.zeros((count + 31) // 32, dtype=np.uint32)
+        found = rows if kept is True else rows[:0] if kept is False else rows[kept]
+        np.bitwise_or.at(words, found >> 5, np.uint32(1) << (found & 31))
+        return words
+    else:
+        flags = np.zeros(count, dtype=np.bool_)
+        flags[rows] = kept
+    packed = np.zeros((count + 31) // 32 * 4, dtype=np.uint8)
+    packed[: (count + 7) // 8] = np.packbits(flags, bitorder="little")
+    return packed.view(np.uint32)

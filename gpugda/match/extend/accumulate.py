@@ -1,0 +1,156 @@
+"""Steps that go row by row, with marks for what neighbouring rows have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.extend import LinkFlags
+from gpugda.device.launch.extend_marks import MarkKernels, Tasks
+from gpugda.device.launch.extend_rows import MOST_EXCLUDED
+from gpugda.match.extend.drafts import ExtendKind
+from gpugda.match.extend.memory import least_bytes
+from gpugda.match.list_lengths import longest, shortest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpugda.device.launch.extend import StepArrays
+    from gpugda.device.launch.join import Table
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.extend.compile import ExtendStep
+    from gpugda.match.run import Run
+
+__all__ = ["MarkedRows"]
+
+_WORK_PER_LAUNCH = 1 << 23
+"""Neighbours per work item and launch: some ten milliseconds."""
+_SHARE_FOR_SCRATCH = 0.25
+_SEARCH_WORK = 16
+_ZERO = np.zeros(1, dtype=np.uint32)
+
+
+class MarkedRows:
+    """Counts and appends row by row on a CPU.
+
+    Args:
+        run: Of the query.
+        steps: What to do.
+        arrays: Of the steps that extend.
+        counters: ``uint32[2]``, rows that were appended and tasks that were taken.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        steps: Sequence[ExtendStep],
+        arrays: Mapping[int, StepArrays],
+        counters: DeviceArray,
+    ) -> None:
+        self._run = run
+        self._graph = run.graph.graph
+        self._kernels = MarkKernels(run.graph.context)
+        self._steps = steps
+        self._arrays = arrays
+        self._counters = counters
+        self._least = least_bytes(steps)
+        self._scratch: dict[int, tuple[DeviceArray, int]] = {}
+
+    def intersects(self, number: int) -> bool:
+        """Is it a step that can go row by row, and is there place for its marks?"""
+        step = self._steps[number]
+        if not step.by_rows or len(step.tests) > MOST_EXCLUDED:
+            return False
+        needed = 4 * self._words(number) * self._levels(number)
+        return number in self._scratch or needed < self._free() * _SHARE_FOR_SCRATCH
+
+    def count(self, number: int, table: Table, totals: DeviceArray) -> int:
+        """The number of new rows, none of which is made."""
+        self._run.workspace.fill(totals, 0)
+        self._work(number, table, (0, table.row_count), None, totals)
+        return int(self._run.workspace.download(totals).sum(dtype=np.uint64))
+
+    def most_rows(self, number: int, table: Table) -> int:
+        """As many new rows, at most, come of a table."""
+        step = self._steps[number]
+        return table.row_count * step.most_rows * shortest(step.device_links, self._graph)
+
+    def append(
+        self,
+        number: int,
+        table: Table,
+        rows: tuple[int, int],
+        extended: Table,
+        totals: DeviceArray,
+    ) -> int:
+        """Appends the new rows of some rows; there must be place for the shortest lists.
+
+        Where the step weighs, these rows themselves: there must be place for all.
+
+        Returns how many rows there are now.
+        """
+        return self._work(number, table, rows, extended, totals)
+
+    def _work(
+        self,
+        number: int,
+        table: Table,
+        rows: tuple[int, int],
+        extended: Table | None,
+        totals: DeviceArray,
+    ) -> int:
+        scratch, words = self._scratch_of(number)
+        self._run.workspace.write(self._counters, _ZERO, start=1)
+        row_work = self._row_work(number)
+        tasks = Tasks(rows, self._counters, scratch, words, _WORK_PER_LAUNCH, totals, row_work)
+        row_count = rows[1] - rows[0]
+        count = -(-row_count // self._kernels.task_rows(row_count, row_work))
+        while True:
+            weighs = self._steps[number].kind is ExtendKind.WEIGH
+            self._kernels.intersect(self._arrays[number], table, tasks, extended, weighs=weighs)
+            appended, taken = self._run.workspace.download(self._counters).tolist()
+            if taken >= count:
+                return int(appended)
+            self._run.check_deadline()
+
+    def _free(self) -> int:
+        """Bytes that no step needs to go on."""
+        return self._run.workspace.available - self._least
+
+    def _scratch_of(self, number: int) -> tuple[DeviceArray, int]:
+        if number not in self._scratch:
+            words = self._words(number)
+            size = max(1, words * self._levels(number))
+            scratch = self._run.workspace.allocate(size, np.uint32, "marks of neighbours")
+            self._run.workspace.fill(scratch, 0)
+            self._scratch[number] = (scratch, words)
+        return self._scratch[number]
+
+    def _levels(self, number: int) -> int:
+        """Of all items together."""
+        return max(1, len(self._steps[number].links) - 1) * self._kernels.item_count
+
+    def _words(self, number: int) -> int:
+        """Of a level: a byte per node, and the list of what is marked; or what is known of each."""
+        if len(self._steps[number].links) == 1:
+            return self._graph.node_count if self._keeps_counts(number) else 0
+        first = longest(self._steps[number].device_links[0], self._graph)
+        return 8 * self._run.graph.words + min(first, self._graph.node_count)
+
+    def _keeps_counts(self, number: int) -> bool:
+        """Of a step with one link, are counts more than lengths of lists, and is there place?"""
+        step = self._steps[number]
+        is_counted = number == len(self._steps) - 1 or step.kind is ExtendKind.WEIGH
+        is_masked = any(link.mask_slot is not None for link in step.device_links)
+        if not is_counted or not (is_masked or step.candidate_row is not None):
+            return False
+        needed = 4 * self._graph.node_count * self._kernels.item_count
+        return needed < self._free() * _SHARE_FOR_SCRATCH
+
+    def _row_work(self, number: int) -> int:
+        """Neighbours at which a row makes an item look, at most; a search counts for several."""
+        links = self._steps[number].device_links
+        is_searched = len(links) > 1 or links[0].flags & LinkFlags.NEEDS_RELATIONSHIP
+        searched = shortest(links, self._graph) * _SEARCH_WORK if is_searched else 0
+        return max(1, searched, *(longest(link, self._graph) for link in links))

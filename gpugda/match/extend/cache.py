@@ -1,0 +1,198 @@
+"""Candidates and steps of queries that may come again, kept on the device between runs."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from gpugda.match.extend.counting.leaves import find_product
+from gpugda.match.extend.order import Growth, node_order
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.embeddings import Masks, Wanted
+    from gpugda.match.extend.compile import ExtendStep
+    from gpugda.match.extend.counting.leaves import LeafProduct
+    from gpugda.match.extend.counting.parts import Way
+    from gpugda.match.extend.encode import StepWords
+    from gpugda.plan.plan import BoundQuery
+
+    StepsKey = tuple[Wanted, frozenset[int], bool]
+
+__all__ = ["KeptQueries", "KeptQuery"]
+
+_MOST_QUERIES = 128
+_LONG = 0.001
+"""Seconds: joins that took longer may be worth a better way when they come again."""
+
+
+@dataclass(slots=True, eq=False)
+class KeptQuery:
+    """What was found out about a query with these masks.
+
+    Its arrays are freed when nobody holds them: a run goes on with what others drop.
+
+    Args:
+        bound: The query.
+        masks: What predicates left.
+        candidates: None where a query node has none.
+        took: Seconds that joining everything took, where no better way was looked for.
+        forms: Compiled steps of queries of its shape, by all else that they hang on.
+        steps: By what is wanted, the leaves that are not joined, and whether rows are only counted.
+    """
+
+    bound: BoundQuery
+    masks: Masks
+    candidates: Candidates | None = None
+    took: float | None = None
+    forms: dict[object, tuple[ExtendStep, ...]] | None = None
+    steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
+    _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
+    _nbytes: tuple[int, int] | None = None
+    _leaves: LeafProduct | Literal["not looked for"] | None = "not looked for"
+    _ways: dict[object, Way] = field(default_factory=dict)
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """What its steps hang on: queries that only have other names, or values, have the same."""
+        bound, masks = self.bound, self.masks
+        return (
+            tuple([each.labels for each in bound.nodes]),
+            tuple(
+                [
+                    (each.source, each.target, each.directed, each.types)
+                    for each in bound.relationships
+                ]
+            ),
+            bound.tests,
+            tuple(masks.nodes),
+            tuple(masks.relationships),
+            masks.comparisons,
+            tuple(map(len, masks.keys)),
+        )
+
+    def order(self, left_out: frozenset[int]) -> list[int]:
+        """Of joining all query nodes but these; it must have candidates."""
+        if left_out not in self._orders:
+            bound, candidates = self.bound, self.candidates
+            assert candidates is not None
+            self._orders[left_out] = node_order(
+                bound,
+                candidates.count,
+                Growth(bound, candidates),
+                left_out,
+                self.masks.comparisons,
+            )
+        return self._orders[left_out]
+
+    def leaf_product(self, graph: DataGraph) -> LeafProduct | None:
+        """Its leaves that could be multiplied where rows are only counted."""
+        if self._leaves == "not looked for":
+            self._leaves = find_product(self.bound, graph, self.masks)
+        return self._leaves
+
+    def way(self, goal: object, find: Callable[[], Way]) -> Way:
+        """How it is best counted.
+
+        Args:
+            goal: What is counted, and what may be done for it.
+            find: Finds out what is not known yet.
+        """
+        if goal in self._ways:
+            return self._ways[goal]
+        before, found = self.took, find()
+        is_worth_more = before is None and self.took is not None and self.took > _LONG
+        if not is_worth_more:
+            self._ways[goal] = found
+        return found
+
+    def arrays(self) -> Iterator[DeviceArray]:
+        """What it holds on the device."""
+        if self.candidates is not None:
+            yield from self.candidates.device_arrays()
+        # A copy: others may add steps while somebody counts.
+        for _, words in tuple(self.steps.values()):
+            yield from words.uploaded()
+
+    def add_steps(self, key: StepsKey, steps: tuple[ExtendStep, ...], words: StepWords) -> None:
+        """Keeps compiled steps."""
+        self.steps[key] = steps, words
+        self._nbytes = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        # Candidates are listed when somebody needs that.
+        lists = 0 if self.candidates is None else len(self.candidates.lists)
+        known = self._nbytes
+        if known is None or known[0] != lists:
+            known = self._nbytes = lists, sum([array.nbytes for array in self.arrays()])
+        return known[1]
+
+    def is_of(self, masks: Masks) -> bool:
+        """Do the query's predicates leave the same?"""
+        return (
+            _are_same(self.masks.nodes, masks.nodes)
+            and _are_same(self.masks.relationships, masks.relationships)
+            and self.masks.comparisons == masks.comparisons
+            and all(map(_is_same_array, self.masks.keys, masks.keys))
+        )
+
+
+class KeptQueries:
+    """The queries that came last, from whichever thread."""
+
+    def __init__(self) -> None:
+        self._queries: list[KeptQuery] = []
+        self._lock = threading.Lock()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        return sum([each.nbytes for each in tuple(self._queries)])
+
+    def find(self, bound: BoundQuery, masks: Masks) -> KeptQuery | None:
+        """What is known of a query; it then is the last to be dropped."""
+        with self._lock:
+            for number, each in enumerate(self._queries):
+                if each.bound is bound and each.is_of(masks):
+                    self._queries.append(self._queries.pop(number))
+                    return each
+        return None
+
+    def add(self, query: KeptQuery, most_bytes: int) -> None:
+        """Keeps a query, and drops old ones until all together take at most so much."""
+        with self._lock:
+            self._queries.append(query)
+            kept = self.nbytes
+            while self._queries and (kept > most_bytes or len(self._queries) > _MOST_QUERIES):
+                kept -= self._queries.pop(0).nbytes
+
+    def drop(self, but: KeptQuery | None = None) -> int:
+        """Drops all, perhaps but one; the bytes that this gives."""
+        with self._lock:
+            before = self.nbytes
+            self._queries = [each for each in self._queries if each is but]
+            return before - self.nbytes
+
+
+def _is_same_array(left: NDArray[np.uint32], right: NDArray[np.uint32]) -> bool:
+    return left is right or np.array_equal(left, right)
+
+
+def _are_same(
+    left: Mapping[int, NDArray[np.uint32]], right: Mapping[int, NDArray[np.uint32]]
+) -> bool:
+    # The order counts: slots of masks are given by it.
+    return list(left) == list(right) and all(
+        np.array_equal(mask, right[position]) for position, mask in left.items()
+    )

@@ -1,0 +1,103 @@
+"""What looking at neighbours would cost, and whether the join is worth that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.match.candidates.encode import exploring_looks
+from gpugda.match.extend.order import join_cost
+from gpugda.plan.cardinality import label_share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.match.embeddings import Masks
+    from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship
+
+__all__ = ["SMALL", "leaves_nothing", "pays_exploring", "with_counts"]
+
+SMALL = 1 << 16
+"""So many entries are looked at in the time of some launches."""
+_SMALL_FOR_GPU = 1 << 24
+_FEW = 0.25
+"""Share of all nodes or relationships. Neighbours of more are most nodes anyway."""
+_PAIRS_PER_LOOK = 2
+
+
+def leaves_nothing(masks: Masks) -> bool:
+    """Does a predicate hold for no node, or for no relationship, at all?"""
+    return any(
+        not np.any(mask) for each in (masks.nodes, masks.relationships) for mask in each.values()
+    )
+
+
+def with_counts(bound: BoundQuery, masks: Masks, graph: DataGraph) -> BoundQuery:
+    """The query with cardinalities that know how many nodes and relationships predicates leave."""
+    if not masks.nodes and not masks.relationships:
+        return bound
+    nodes = tuple(_counted_node(each, masks, graph) for each in bound.nodes)
+    shares = [
+        new.cardinality / max(old.cardinality, 1.0)
+        for new, old in zip(nodes, bound.nodes, strict=True)
+    ]
+    relationships = tuple(
+        _counted_relationship(each, masks, shares) for each in bound.relationships
+    )
+    return replace(bound, nodes=nodes, relationships=relationships)
+
+
+def pays_exploring(
+    bound: BoundQuery, graph: DataGraph, leaves: Callable[[], Collection[int]], *, is_cpu: bool
+) -> bool:
+    """Shall candidates be taken away that lack a fitting neighbour?
+
+    Where something is selective and there is little to look at this is cheap, and estimates of the
+    join may be far too low. Else the join must be expected to take longer.
+
+    Args:
+        bound: The query, `with_counts`.
+        graph: What it is asked of.
+        leaves: Query nodes that are multiplied, not joined; asked for where it hangs on them.
+        is_cpu: A GPU looks at many entries in the time of a launch.
+    """
+    few_nodes, few = graph.node_count * _FEW, graph.relationship_count * _FEW
+    is_selective = any(each.cardinality < few_nodes for each in bound.nodes) or any(
+        each.cardinality < few for each in bound.relationships if each.predicates
+    )
+    if not is_selective:
+        return False
+    looks = exploring_looks(bound)
+    if looks <= (SMALL if is_cpu else _SMALL_FOR_GPU):
+        return True
+    return join_cost(bound, graph, leaves()) > _PAIRS_PER_LOOK * looks
+
+
+def _counted_node(node: BoundNode, masks: Masks, graph: DataGraph) -> BoundNode:
+    mask = masks.nodes.get(node.position)
+    if mask is None:
+        return node
+    labelled = label_share(node.labels, graph.statistics) * graph.node_count
+    return replace(node, cardinality=min(labelled, float(_bits(mask))))
+
+
+def _counted_relationship(
+    each: BoundRelationship, masks: Masks, shares: list[float]
+) -> BoundRelationship:
+    ends = {each.source, each.target}
+    count = each.cardinality
+    for end in ends:
+        count *= shares[end]
+    mask = masks.relationships.get(each.position)
+    if mask is not None:
+        count = min(count, float(_bits(mask)) * (1 if each.directed else 2))
+    return replace(each, cardinality=count)
+
+
+def _bits(mask: NDArray[np.uint32]) -> int:
+    return int(np.bitwise_count(mask).sum(dtype=np.int64))

@@ -1,0 +1,377 @@
+"""Which columns each step of the strategy ``extend`` reads, tests, keeps and adds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpugda.device.launch.extend import Extension, KeyTest, Link, LinkFlags, Test
+from gpugda.garbage import collection_paused
+from gpugda.match.comparisons import Comparison, key_places
+from gpugda.match.extend.alternatives import WITH_NODE, StepWays
+from gpugda.match.extend.drafts import Draft, ExtendKind, make_drafts
+from gpugda.match.row_tests import type_ids, variable_tests
+from gpugda.match.special.cycles import Cycle, find_cycle
+from gpugda.match.variables import Variable, node_variable, relationship_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.match.embeddings import Masks, Wanted
+    from gpugda.match.extend.alternatives import Ways
+    from gpugda.match.row_tests import VariableTest
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["ExtendStep", "compile_extensions"]
+
+
+class ExtendStep(NamedTuple):
+    """One step in terms of columns.
+
+    Args:
+        kind: What it does.
+        position: Query node (NODES, EXTEND, WEIGH, PRUNE) or query relationship (CLOSE).
+        links: Query relationships that are followed.
+        bound_ends: Query node at the bound end of each.
+        variables: What the columns of the new table hold.
+        kept: Old columns that the new table begins with.
+        tests: In terms of columns.
+        node_column: Where the added node goes, or its number of ways.
+        extension: For the kernels.
+        counts_lengths: Does every entry give a row?
+        searched_only: Are all links found by one search, no relationship needed?
+        most_rows: So many rows come of one pair at most.
+        by_rows: Can it go row by row on a CPU?
+        compared: The conditions among the tests, for people.
+        cycle: Of the last step, the cycle that all steps together count.
+    """
+
+    kind: ExtendKind
+    position: int
+    links: tuple[int, ...]
+    bound_ends: tuple[int, ...]
+    variables: tuple[Variable, ...]
+    kept: tuple[int, ...]
+    tests: tuple[Test | KeyTest, ...]
+    node_column: int | None
+    extension: Extension
+    counts_lengths: bool = False
+    searched_only: bool = False
+    most_rows: int = 1
+    by_rows: bool = False
+    compared: tuple[str, ...] = ()
+    cycle: Cycle | None = None
+
+    @property
+    def compares(self) -> bool:
+        """Are values compared by keys?"""
+        return any(isinstance(test, KeyTest) for test in self.tests)
+
+    @property
+    def candidate_row(self) -> int | None:
+        """Row of the added node in the matrix of candidates; None where all fit."""
+        return self.extension.candidate_row
+
+    @property
+    def device_links(self) -> tuple[Link, ...]:
+        """The links as kernels see them."""
+        return self.extension.links
+
+
+@collection_paused()
+def compile_extensions(
+    bound: BoundQuery,
+    graph: DataGraph,
+    order: Sequence[int],
+    masks: Masks,
+    wanted: Wanted,
+    rows: Mapping[int, int],
+    *,
+    counting: bool,
+    weighed: Collection[int] = (),
+    explored: bool = False,
+    by_rows: bool = False,
+) -> tuple[ExtendStep, ...]:
+    """The steps with their columns.
+
+    Args:
+        bound: The query.
+        graph: Decides which tests and relationships need no look.
+        order: Query nodes.
+        masks: What predicates leave.
+        wanted: What the last table must hold.
+        rows: Row of each query node in the matrix of candidates.
+        counting: Only the number of rows is asked for.
+        weighed: Query nodes that are not in the order, whose ways are counted.
+        explored: Has each candidate what its query relationships ask for?
+        by_rows: Is it for a CPU, whose items go row by row where steps allow it?
+    """
+    compiler = _Compiler(bound, graph, masks, wanted, rows, by_rows=by_rows)
+    return compiler.steps(order, counting=counting, weighed=weighed, explored=explored)
+
+
+class _Compiler:
+    def __init__(
+        self,
+        bound: BoundQuery,
+        graph: DataGraph,
+        masks: Masks,
+        wanted: Wanted,
+        rows: Mapping[int, int],
+        *,
+        by_rows: bool,
+    ) -> None:
+        self._by_rows = by_rows
+        self._bound = bound
+        self._graph = graph
+        self._masks = masks
+        self._rows = rows
+        self._tests = variable_tests(bound, graph, masks.comparisons)
+        self._wanted = {Variable(True, each) for each in wanted.nodes}
+        self._wanted |= {Variable(False, each) for each in wanted.relationships}
+        tested = self._wanted.union(*(each.variables() for each in masks.comparisons))
+        for test in self._tests:
+            if not test.left.is_node:
+                tested.update(test.variables())
+        self._known = {each.position for each in tested if not each.is_node}
+        self._key_places = key_places(masks.keys) if masks.keys else []
+        self._slots = {position: slot for slot, position in enumerate(masks.relationships)}
+        self._ways = StepWays(bound, graph, masks, self._known, by_rows=by_rows)
+        self._has_one_type = len(graph.types) <= 1
+
+    def steps(
+        self, order: Sequence[int], *, counting: bool, weighed: Collection[int], explored: bool
+    ) -> tuple[ExtendStep, ...]:
+        drafts = make_drafts(
+            self._bound,
+            self._graph,
+            order,
+            self._tests,
+            self._known,
+            self._masks.comparisons,
+            counting=counting,
+            weighed=weighed,
+            loops_seen=self._loops_seen() if explored else frozenset(),
+        )
+        if self._by_rows:
+            place = {node: number for number, node in enumerate(order)}
+            for draft in drafts:
+                self._sort_links(draft, place)
+        ways = [self._ways_of(draft) for draft in drafts]
+        ends = [self._ends(draft, its) for draft, its in zip(drafts, ways, strict=True)]
+        last_reads = self._last_reads(drafts, ends)
+        steps: list[ExtendStep] = []
+        columns: tuple[Variable, ...] = ()
+        for number, draft in enumerate(drafts):
+            kept = [each for each in columns if last_reads[each] > number]
+            new = [each for each in draft.added() if last_reads.get(each, 0) > number]
+            steps.append(self._compile(draft, ways[number], ends[number], columns, kept, new))
+            columns = steps[-1].variables
+        if counting and self._by_rows:
+            cycle = find_cycle(self._bound, self._graph, self._masks, self._rows, order[0])
+            steps[-1] = steps[-1]._replace(cycle=cycle)
+        return tuple(steps)
+
+    def _ways_of(self, draft: Draft) -> Ways:
+        """How it can be done; pair by pair, without tests that follow from others."""
+        ways = self._ways.of(draft)
+        if ways.searched_only or ways.by_rows or not any(map(_is_redundant, draft.tests)):
+            return ways
+        draft.tests = [each for each in draft.tests if not _is_redundant(each)]
+        return self._ways.of(draft)
+
+    def _loops_seen(self) -> frozenset[int]:
+        """Loops that say no more than that the node is a candidate."""
+        return frozenset(
+            each.position
+            for each in self._bound.relationships
+            if each.source == each.target
+            and self._ways.single[each.position]
+            and each.position not in self._slots
+            and each.position not in self._known
+        )
+
+    def _last_reads(
+        self, drafts: Sequence[Draft], ends: Sequence[Sequence[Variable]]
+    ) -> dict[Variable, int]:
+        """The last step whose tests or links read a variable; one more where it is wanted."""
+        last_reads: dict[Variable, int] = {}
+        for number, draft in enumerate(drafts):
+            last_reads.update(dict.fromkeys(ends[number], number))
+            for test in draft.tests:
+                for variable in test.variables():
+                    last_reads[variable] = number
+            for position in draft.links:
+                each = self._bound.relationships[position]
+                last_reads[node_variable(each.source)] = number
+                last_reads[node_variable(each.target)] = number
+        last_reads.update(dict.fromkeys(self._wanted, len(drafts)))
+        return last_reads
+
+    def _sort_links(self, draft: Draft, place: Mapping[int, int]) -> None:
+        """In the order in which their nodes are bound: the last changes fastest."""
+        if len(draft.links) > 1:
+            links = sorted(draft.links, key=lambda each: place[self._bound_end(draft, each)])
+            draft.links = tuple(links)
+
+    def _ends(self, draft: Draft, ways: Ways) -> list[Variable]:
+        """Both ends of each old relationship that a test of a step row by row compares."""
+        if not ways.by_rows:
+            return []
+        old = [
+            self._bound.relationships[each.position]
+            for test in draft.tests
+            if not isinstance(test, Comparison) and not test.left.is_node
+            for each in (test.left, test.right)
+            if each.position not in draft.links
+        ]
+        return [node_variable(end) for each in old for end in (each.source, each.target)]
+
+    # ------------------------------------------------------------------ columns
+    def _compile(
+        self,
+        draft: Draft,
+        ways: Ways,
+        ends: Sequence[Variable],
+        old: tuple[Variable, ...],
+        kept: Sequence[Variable],
+        new: Sequence[Variable],
+    ) -> ExtendStep:
+        place = self._places(draft, old)
+        kept_columns = tuple([place[each] for each in kept])
+        added = {each: number for number, each in enumerate(new, len(kept))}
+        tests, early = self._columns_of(draft, place, len(old))
+        node_column = added.get(node_variable(draft.position))
+        bound_ends = tuple([self._bound_end(draft, each) for each in draft.links])
+        if draft.links:
+            links = tuple(
+                [
+                    self._link(draft, ways, each, start, place, added)
+                    for each, start in zip(draft.links, bound_ends, strict=True)
+                ]
+            )
+            is_close = draft.kind is ExtendKind.CLOSE
+            extension = Extension(
+                candidate_row=None if is_close or ways.fits_all else self._rows[draft.position],
+                node_column=node_column,
+                bound_column=place[self._target(draft.position)] if is_close else None,
+                kept=kept_columns,
+                tests=tests,
+                links=links,
+                early=early,
+                ends=tuple([place[each] for each in ends]),
+            )
+        elif draft.kind is ExtendKind.NODES:
+            row = self._rows[draft.position]
+            extension = Extension(row, node_column, None, kept_columns, (), ())
+        else:
+            extension = Extension(None, None, None, kept_columns, tests, ())
+        return ExtendStep(
+            draft.kind,
+            draft.position,
+            draft.links,
+            bound_ends,
+            (*kept, *new),
+            kept_columns,
+            tests,
+            node_column,
+            extension,
+            ways.counts_lengths,
+            ways.searched_only,
+            draft.most_rows,
+            ways.by_rows,
+            tuple([e.text for e in draft.tests if isinstance(e, Comparison) and e.text]),
+        )
+
+    def _places(self, draft: Draft, old: tuple[Variable, ...]) -> dict[Variable, int]:
+        """Of each variable that tests and links may name, the column; added ones follow the old."""
+        place = dict(zip(old, range(len(old)), strict=True))
+        if draft.kind in WITH_NODE:
+            place[node_variable(draft.position)] = len(old)
+        for number, position in enumerate(draft.links, len(old) + 1):
+            if position in draft.bound:
+                place[relationship_variable(position)] = number
+        return place
+
+    def _columns_of(
+        self, draft: Draft, place: Mapping[Variable, int], width: int
+    ) -> tuple[tuple[Test | KeyTest, ...], int]:
+        """The tests, and how many of them, the first ones, know no relationship of the step.
+
+        ``width``: Number of old columns.
+        """
+        before: list[Test | KeyTest] = []
+        after: list[Test | KeyTest] = []
+        closes = draft.kind is ExtendKind.CLOSE
+        for each in draft.tests:
+            if isinstance(each, Comparison):
+                test: Test | KeyTest = self._key_test(each, place)
+            else:
+                left, right, equal, others = each
+                second = None if others is None else (place[others[0]], place[others[1]])
+                test = Test(place[left], place[right], equal, second)
+            is_late = closes or test.left > width or test.right > width
+            (after if is_late else before).append(test)
+        return (*before, *after), len(before)
+
+    def _key_test(self, test: Comparison, place: Mapping[Variable, int]) -> KeyTest:
+        slots = (test.left_keys, test.right_keys)
+        places = [None if slot is None else self._key_places[slot] for slot in slots]
+        return KeyTest(place[test.left], place[test.right], test.outcomes, *places)
+
+    def _target(self, position: int) -> Variable:
+        return node_variable(self._bound.relationships[position].target)
+
+    def _bound_end(self, draft: Draft, position: int) -> int:
+        each = self._bound.relationships[position]
+        if draft.kind in WITH_NODE and each.source == draft.position:
+            return each.target
+        return each.source
+
+    def _link(
+        self,
+        draft: Draft,
+        ways: Ways,
+        position: int,
+        start: int,
+        place: Mapping[Variable, int],
+        added: Mapping[Variable, int],
+    ) -> Link:
+        each = self._bound.relationships[position]
+        is_loop = each.source == each.target
+        starts = each.source == start
+        flags = 0
+        if position in self._slots or position in self._known:
+            flags |= LinkFlags.NEEDS_RELATIONSHIP
+        if position not in draft.bound:
+            flags |= LinkFlags.DISTINCT
+        if position in draft.multiplies or (
+            (len(draft.links) > 1 or ways.by_rows)
+            and position in draft.bound
+            and not self._ways.single[position]
+        ):
+            flags |= LinkFlags.SEVERAL
+        if self._has_one_type:
+            flags |= LinkFlags.SORTED_ROWS
+        if self._ways.type_counts[position] == 1:
+            flags |= LinkFlags.PLAIN
+        if not each.directed and self._has_loops(each):
+            flags |= LinkFlags.LOOPS
+        return Link(
+            column=place[node_variable(start)],
+            # A loop of the data graph is in both rows of its node: the outgoing one is enough.
+            outgoing=is_loop or starts or not each.directed,
+            incoming=not is_loop and (not starts or not each.directed),
+            types=each.types,
+            mask_slot=self._slots.get(position),
+            relationship_column=added.get(relationship_variable(position)),
+            flags=flags,
+        )
+
+    def _has_loops(self, each: BoundRelationship) -> bool:
+        return any(self._graph.statistics.loop_counts[kind] for kind in type_ids(each, self._graph))
+
+
+def _is_redundant(test: VariableTest | Comparison) -> bool:
+    """Such a test only cuts lists that are intersected row by row."""
+    return isinstance(test, Comparison) and test.is_redundant

@@ -1,0 +1,89 @@
+"""Steps of joins, compiled once for all queries of one shape and order, whatever their names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.match.extend.compile import compile_extensions
+
+if TYPE_CHECKING:
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.embeddings import Masks, Wanted
+    from gpugda.match.extend.cache import KeptQuery
+    from gpugda.match.extend.compile import ExtendStep
+    from gpugda.match.extend.counting.leaves import LeafProduct
+
+    Forms = dict[object, tuple[ExtendStep, ...]]
+
+__all__ = ["CompiledSteps"]
+
+_MOST_SHAPES = 256
+
+
+class CompiledSteps:
+    """Of the queries of one graph.
+
+    Args:
+        graph: Decides which tests need no look.
+        by_rows: Are they for a CPU, whose items go row by row where steps allow it?
+    """
+
+    def __init__(self, graph: DataGraph, *, by_rows: bool) -> None:
+        self._graph = graph
+        self._by_rows = by_rows
+        self._shapes: dict[object, Forms] = {}
+
+    def steps(
+        self,
+        query: KeptQuery,
+        product: LeafProduct | None,
+        masks: Masks,
+        wanted: Wanted,
+        candidates: Candidates,
+        *,
+        counting: bool,
+    ) -> tuple[ExtendStep, ...]:
+        """Of a query, or of the core of a product, whose rows are made.
+
+        Args:
+            query: Knows its orders.
+            product: Of its leaves and other parts; None where it is joined as a whole.
+            masks: Those of the core.
+            wanted: What the last table must hold.
+            candidates: Of the query nodes.
+            counting: Only the number of rows is asked for.
+        """
+        bound = query.bound
+        weighed = () if product is None else tuple(each[0] for each in product.weighed)
+        left_out = frozenset(weighed if product is None else product.left_out.union(weighed))
+        order = query.order(left_out)
+        core = bound if product is None else product.core
+        # Which row of the matrix is whose depends on how many nodes the predicates leave.
+        rows = tuple(candidates.rows.items())
+        # A product may leave tests and comparisons to its parts.
+        tested = None if product is None else (core.tests, masks.comparisons)
+        explored = candidates.explored
+        forms = self._forms(query)
+        key = (tuple(order), rows, weighed, tested, wanted, counting, explored)
+        if key not in forms:
+            forms[key] = compile_extensions(
+                core,
+                self._graph,
+                order,
+                masks,
+                wanted,
+                candidates.rows,
+                counting=counting and product is None,
+                weighed=weighed,
+                explored=explored,
+                by_rows=self._by_rows,
+            )
+        return forms[key]
+
+    def _forms(self, query: KeptQuery) -> Forms:
+        if query.forms is None:
+            if len(self._shapes) >= _MOST_SHAPES:
+                self._shapes.clear()
+            query.forms = self._shapes.setdefault(query.shape, {})
+        return query.forms

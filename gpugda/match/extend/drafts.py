@@ -1,0 +1,239 @@
+"""Steps of the strategy ``extend`` in terms of variables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gpugda.device.launch.extend import MOST_LINKS
+from gpugda.match.comparisons import with_implied
+from gpugda.match.row_tests import all_most_parallel
+from gpugda.match.variables import Variable, node_variable, relationship_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence, Set
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.match.comparisons import Comparison
+    from gpugda.match.row_tests import VariableTest
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["MOST_ROWS_OF_PAIR", "Draft", "ExtendKind", "make_drafts"]
+
+MOST_ROWS_OF_PAIR = 64
+"""More parallel relationships than these are bound by steps of their own."""
+
+
+class ExtendKind(StrEnum):
+    """What a step does to partial embeddings."""
+
+    NODES = "nodes"
+    """Multiply with all candidates of a query node."""
+    EXTEND = "extend"
+    """Add a query node along all query relationships to nodes that are there."""
+    CLOSE = "close"
+    """Add a query relationship between nodes that are there."""
+    WEIGH = "weigh"
+    """Count the ways of a query node instead of adding it; rows that have none go."""
+    PRUNE = "prune"
+    """Only test rows."""
+
+
+_WITHOUT_NODE = (ExtendKind.CLOSE, ExtendKind.PRUNE)
+
+
+@dataclass(slots=True)
+class Draft:
+    """One step.
+
+    Args:
+        kind: What it does.
+        position: Query node, or for CLOSE the query relationship.
+        links: Query relationships that are followed.
+        bound: Those of them that are bound by it; others are only known to be there.
+        multiplies: Those of which nobody wants to know more than how many there are.
+        most_rows: So many rows come of one pair at most.
+        tests: What can be tested now.
+    """
+
+    kind: ExtendKind
+    position: int
+    links: tuple[int, ...] = ()
+    bound: frozenset[int] = frozenset()
+    multiplies: frozenset[int] = frozenset()
+    most_rows: int = 1
+    tests: list[VariableTest | Comparison] = field(default_factory=list)
+
+    def added(self) -> list[Variable]:
+        """Node first, then the relationships that are bound."""
+        bound = [relationship_variable(each) for each in self.links if each in self.bound]
+        if self.kind in _WITHOUT_NODE:
+            return bound
+        return [node_variable(self.position), *bound]
+
+
+def make_drafts(
+    bound: BoundQuery,
+    graph: DataGraph,
+    order: Sequence[int],
+    tests: Sequence[VariableTest],
+    known: Set[int],
+    comparisons: Sequence[Comparison] = (),
+    *,
+    counting: bool,
+    weighed: Collection[int] = (),
+    loops_seen: Set[int] = frozenset(),
+) -> list[Draft]:
+    """The steps.
+
+    Args:
+        bound: The query.
+        graph: Says how many parallel relationships there are.
+        order: Query nodes.
+        tests: What rows must pass.
+        known: Query relationships that somebody looks at.
+        comparisons: What rows must pass, too.
+        counting: Only the number of rows is asked for.
+        weighed: Query nodes, not in the order, whose ways are counted as soon as all is there that
+            they depend on.
+        loops_seen: Loops of which each candidate has exactly one, that nobody looks at.
+    """
+    waiting = _Weighed(bound, tests, weighed)
+    drafts = _Drafts(bound, graph, loops_seen).of(order, waiting)
+    if counting:
+        drafts = _folded(drafts, known)
+    return _with_tests(drafts, tests, comparisons)
+
+
+class _Drafts:
+    def __init__(self, bound: BoundQuery, graph: DataGraph, loops_seen: Set[int]) -> None:
+        self._parallel = all_most_parallel(bound.relationships, graph)
+        # Of each node its relationships, and what is at their other ends.
+        self._at: list[list[tuple[int, int]]] = [[] for _ in bound.nodes]
+        self._loops: list[list[int]] = [[] for _ in bound.nodes]
+        for each in bound.relationships:
+            if each.source != each.target:
+                self._at[each.source].append((each.position, each.target))
+                self._at[each.target].append((each.position, each.source))
+            elif each.position not in loops_seen:
+                self._loops[each.source].append(each.position)
+
+    def of(self, order: Sequence[int], weighed: _Weighed) -> list[Draft]:
+        drafts: list[Draft] = []
+        reached: dict[int, int] = {}
+        for number, node in enumerate(order):
+            drafts.extend(self._node_drafts(node, reached))
+            reached[node] = number
+            drafts.extend(self._weighing(each, reached) for each in weighed.ready(reached))
+        return drafts
+
+    def _weighing(self, node: int, reached: Mapping[int, int]) -> Draft:
+        links = tuple(self._links(node, reached))
+        return Draft(ExtendKind.WEIGH, node, links, frozenset(links))
+
+    def _node_drafts(self, node: int, reached: Mapping[int, int]) -> list[Draft]:
+        links = self._links(node, reached)
+        if not links:
+            drafts = [Draft(ExtendKind.NODES, node)]
+        elif len(links) == 1:
+            drafts = [Draft(ExtendKind.EXTEND, node, tuple(links), frozenset(links))]
+        else:
+            followed = tuple(links[:MOST_LINKS])
+            bound, rows = self._bound_at_once(followed)
+            drafts = [Draft(ExtendKind.EXTEND, node, followed, bound, most_rows=rows)]
+        left = [each for each in links if each not in drafts[0].bound]
+        drafts += [
+            Draft(ExtendKind.CLOSE, each, (each,), frozenset((each,)))
+            for each in (*left, *self._loops[node])
+        ]
+        return drafts
+
+    def _bound_at_once(self, links: Sequence[int]) -> tuple[frozenset[int], int]:
+        """The relationships that one step binds: so many rows may come of one pair at most."""
+        bound: list[int] = []
+        rows = 1
+        for each in links:
+            parallel = self._parallel[each]
+            if rows * parallel <= MOST_ROWS_OF_PAIR:
+                bound.append(each)
+                rows *= parallel
+        return frozenset(bound), rows
+
+    def _links(self, node: int, reached: Mapping[int, int]) -> list[int]:
+        """To nodes that are there; first those that one search finds, as their nodes were bound."""
+        links = [
+            (self._parallel[each], reached[other], each)
+            for each, other in self._at[node]
+            if other in reached
+        ]
+        return [each for _, _, each in sorted(links)]
+
+
+class _Weighed:
+    """Query nodes to be weighed, and the nodes that must be there before."""
+
+    def __init__(
+        self, bound: BoundQuery, tests: Sequence[VariableTest], weighed: Collection[int]
+    ) -> None:
+        self._needs: dict[int, set[int]] = {}
+        for node in weighed:
+            around = [each for each in bound.relationships if node in (each.source, each.target)]
+            mine = {Variable(True, node), *(Variable(False, each.position) for each in around)}
+            needs = {end for each in around for end in (each.source, each.target)}
+            for test in tests:
+                variables = test.variables()
+                if not mine.isdisjoint(variables):
+                    needs |= {end for each in variables for end in _ends(bound, each)}
+            self._needs[node] = needs - {node}
+
+    def ready(self, reached: Mapping[int, int]) -> list[int]:
+        """Those that can be weighed now, and could not before."""
+        found = [node for node, needs in self._needs.items() if needs <= reached.keys()]
+        for node in found:
+            del self._needs[node]
+        return found
+
+
+def _ends(bound: BoundQuery, variable: Variable) -> tuple[int, ...]:
+    if variable.is_node:
+        return (variable.position,)
+    each = bound.relationships[variable.position]
+    return each.source, each.target
+
+
+def _folded(drafts: list[Draft], known: Set[int]) -> list[Draft]:
+    """The last steps only multiply where nobody looks at the relationships they add."""
+    last = len(drafts)
+    while drafts[last - 1].kind is ExtendKind.CLOSE:
+        last -= 1
+    closed = {draft.position for draft in drafts[last:]}
+    extend = drafts[last - 1]
+    if not closed or extend.kind is not ExtendKind.EXTEND:
+        return drafts
+    if closed & known or not closed <= set(extend.links):
+        return drafts
+    return [*drafts[: last - 1], replace(extend, multiplies=frozenset(closed))]
+
+
+def _with_tests(
+    drafts: list[Draft], tests: Sequence[VariableTest], comparisons: Sequence[Comparison]
+) -> list[Draft]:
+    """Each test goes where the last of its variables is bound."""
+    bound_at = {each: number for number, draft in enumerate(drafts) for each in draft.added()}
+    tests_of: list[list[VariableTest | Comparison]] = [[] for _ in drafts]
+    for test in tests:
+        last = max(bound_at[test.left], bound_at[test.right])
+        if test.second is not None:
+            last = max(last, bound_at[test.second[0]], bound_at[test.second[1]])
+        tests_of[last].append(test)
+    for each in with_implied(comparisons, bound_at) if comparisons else ():
+        tests_of[max(bound_at[each.left], bound_at[each.right])].append(each)
+    result: list[Draft] = []
+    for draft, now in zip(drafts, tests_of, strict=True):
+        result.append(draft)
+        if draft.kind is not ExtendKind.NODES:
+            draft.tests = now
+        elif now:
+            result.append(Draft(ExtendKind.PRUNE, draft.position, tests=now))
+    return result

@@ -1,0 +1,116 @@
+"""The steps of the strategy ``extend`` as what kernels read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.extend import StepArrays, extension_words
+from gpugda.device.launch.hub_bitmaps import NO_HUBS
+from gpugda.device.launch.join import step_words
+from gpugda.device.launch.small_join import JoinStep, SmallJoin, join_step_words
+from gpugda.match.comparisons import join_keys
+from gpugda.match.extend.drafts import ExtendKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.device.launch.hub_bitmaps import HubBitmaps
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.extend.compile import ExtendStep
+    from gpugda.match.launch_size import LaunchSize
+    from gpugda.match.run import Run
+
+__all__ = ["StepWords", "upload_steps"]
+
+_KINDS = {
+    ExtendKind.NODES: SmallJoin.MULTIPLIES,
+    ExtendKind.EXTEND: SmallJoin.EXTENDS,
+    ExtendKind.CLOSE: SmallJoin.EXTENDS,
+    ExtendKind.WEIGH: SmallJoin.WEIGHS,
+    ExtendKind.PRUNE: SmallJoin.PRUNES,
+}
+
+
+@dataclass(slots=True, eq=False)
+class StepWords:
+    """All steps on the device.
+
+    Args:
+        words: Of all steps.
+        arrays: By their number.
+        plain: For the steps without links: the words, and the step's place in them.
+        together: What a `SmallJoin` does, and its arrays.
+        keys: What comparisons read; None where there are none.
+        launches: How much a launch of a step gets, by its number; learnt by all runs.
+        are_many: Had its rows no place where few are joined, from the first steps on?
+    """
+
+    words: DeviceArray
+    arrays: Mapping[int, StepArrays]
+    plain: Mapping[int, tuple[DeviceArray, int]]
+    together: tuple[tuple[JoinStep, ...], StepArrays]
+    keys: DeviceArray | None = None
+    launches: dict[int, LaunchSize] = field(default_factory=dict)
+    are_many: bool = False
+
+    def uploaded(self) -> list[DeviceArray]:
+        """What it holds."""
+        return [self.words] if self.keys is None else [self.words, self.keys]
+
+
+def upload_steps(
+    run: Run,
+    steps: Sequence[ExtendStep],
+    candidates: Candidates,
+    keys: Sequence[NDArray[np.uint32]] = (),
+) -> StepWords:
+    """Uploads steps; makes bitmaps of the data graph's long lists if a step will look at them."""
+    words, places = extension_words([each.extension for each in steps])
+    plain_places: dict[int, int] = {}
+    for number, step in enumerate(steps):
+        if not step.links:
+            plain_places[number] = len(words)
+            words.extend(step_words(step.kept, ()))
+    together = tuple(
+        JoinStep(_KINDS[step.kind], place, _most_rows(step, candidates), len(step.variables))
+        for step, place in zip(steps, places, strict=True)
+    )
+    joined_at = len(words)
+    words.extend(join_step_words(together))
+    array = run.workspace.upload(np.array(words, dtype=np.uint32), "steps of the join")
+    all_keys = None
+    if keys:
+        all_keys = run.workspace.upload(join_keys(keys), "keys of compared values")
+    arrays = {
+        number: StepArrays(
+            candidates.arrays,
+            candidates.matrix,
+            array,
+            place,
+            len(step.links),
+            _hubs(run, step),
+            all_keys,
+            len(step.extension.ends),
+        )
+        for number, (step, place) in enumerate(zip(steps, places, strict=True))
+    }
+    plain = {n: (array, place) for n, place in plain_places.items()}
+    at_all = StepArrays(candidates.arrays, candidates.matrix, array, joined_at, 0, keys=all_keys)
+    return StepWords(array, arrays, plain, (together, at_all), all_keys)
+
+
+def _most_rows(step: ExtendStep, candidates: Candidates) -> int:
+    is_product = step.kind is ExtendKind.NODES
+    return candidates.count(step.position) if is_product else step.most_rows
+
+
+def _hubs(run: Run, step: ExtendStep) -> HubBitmaps:
+    if run.graph.context.is_cpu or not step.searched_only or len(step.links) == 1:
+        return NO_HUBS
+    return run.graph.hub_bitmaps(run.workspace.budget)

@@ -1,0 +1,172 @@
+"""Candidates for the strategy ``extend``: without waiting in between where they are few."""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.candidate_filter import Batch
+from gpugda.match.candidates.candidates import Candidates
+from gpugda.match.candidates.filter import encode_filter, explore_candidates
+from gpugda.match.extend.candidate_estimates import SMALL
+
+if TYPE_CHECKING:
+    from gpugda.device.launch.candidate_filter import FilterArrays
+    from gpugda.device.launch.small_filter import SmallFilter
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.candidates.encode import Encoding
+    from gpugda.match.embeddings import Masks
+    from gpugda.match.run import Run
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["filter_for_extension"]
+
+_MOST_WORDS = 1 << 17
+"""Of the matrix, for one work item: it goes through them some times."""
+_MOST_EXPLORED_WORDS = 1 << 20
+"""By many items they are gone through more often, together with sums of twice their size."""
+_MOST_LOOKS = 1 << 17
+"""After twice as many entries as are thought to be worth it, one work item gives up."""
+_MOST_LISTED = 1 << 16
+_LONGEST_ALONE = 1 << 10
+"""Entries of a node that one work item of a GPU goes through."""
+_MOST_ROUNDS = 4
+_ARRAYS_AT_LEAST = 4
+"""Times what one work item needs must be free: it is not worth going near the limit."""
+
+
+def filter_for_extension(
+    run: Run,
+    small: SmallFilter | None,
+    bound: BoundQuery,
+    masks: Masks,
+    rounds: int | None,
+    *,
+    explore: bool,
+) -> Candidates | None:
+    """The candidates of all query nodes; None as soon as one has none.
+
+    Args:
+        run: Of the query.
+        small: Filters by one work item; None where the device is none for that.
+        bound: The query, with cardinalities `with_counts`.
+        masks: What predicates leave.
+        rounds: How often candidates are refined; None until nothing changes.
+        explore: Shall neighbourhoods be looked at? Else labels, degrees and predicates decide.
+    """
+    explores = explore and bool(bound.relationships)
+    arrays, encoding = encode_filter(run, bound, masks, explores=explores)
+    if small is not None and _is_small(run, arrays, encoding, explores=explores):
+        outcome = small.filter_all(
+            run.workspace,
+            arrays,
+            len(bound.nodes),
+            explores=explores,
+            rounds=rounds,
+            most_looks=_MOST_LOOKS,
+            most_nodes=min(_MOST_LISTED, len(bound.nodes) * arrays.node_count),
+        )
+        if outcome is not None:
+            lists = {} if outcome.nodes is None else _lists(outcome.nodes, outcome.counts)
+            return _candidates(
+                arrays, encoding, outcome.matrix, outcome.counts, lists, explored=explores
+            )
+        # Neighbours are more than was thought, so that looking at them does not pay.
+        explores = False
+    if small is None and explores and _has_few_bits(run, arrays, encoding, rounds):
+        matrix, counts = _explored_bits(run, arrays, encoding, rounds or 0)
+        return _candidates(arrays, encoding, matrix, counts, {}, explored=True)
+    if explores:
+        return explore_candidates(run, arrays, encoding, rounds)
+    matrix, counts = _checked(run, arrays, len(bound.nodes))
+    return _candidates(arrays, encoding, matrix, counts, {}, explored=False)
+
+
+def _is_small(run: Run, arrays: FilterArrays, encoding: Encoding, *, explores: bool) -> bool:
+    words = len(encoding.rows) * arrays.words
+    needed = 4 * (2 * words + _MOST_LISTED)
+    most = _MOST_EXPLORED_WORDS if explores else _MOST_WORDS
+    if words > most or needed * _ARRAYS_AT_LEAST > run.workspace.available:
+        return False
+    return encoding.looks <= SMALL
+
+
+def _has_few_bits(run: Run, arrays: FilterArrays, encoding: Encoding, rounds: int | None) -> bool:
+    """Shall a GPU explore bit by bit?"""
+    if (
+        rounds is None
+        or rounds > _MOST_ROUNDS
+        or not _is_small(run, arrays, encoding, explores=True)
+    ):
+        return False
+    statistics = run.graph.graph.statistics
+    return all(
+        statistics.degrees(None, outgoing=outgoing).largest <= _LONGEST_ALONE
+        for outgoing in (True, False)
+    )
+
+
+def _explored_bits(
+    run: Run, arrays: FilterArrays, encoding: Encoding, rounds: int
+) -> tuple[DeviceArray, list[int]]:
+    """As `explore_candidates`, but it waits only for the counts at the end."""
+    run.check_deadline()
+    workspace, kernels, levels = run.workspace, run.kernels.candidate_filter, encoding.levels
+    size = levels[-1] * arrays.words
+    read, kept = (workspace.allocate(size, np.uint32, "candidates") for _ in range(2))
+    marks = None
+    if len(levels) > 2:
+        marks = workspace.allocate(size, np.uint32, "marks")
+        workspace.fill(marks, 0)
+    for level, (first, last) in enumerate(pairwise(levels)):
+        batch = Batch(first, last - first)
+        kernels.check_candidates(arrays, batch, marks, read, kept)
+        kernels.explore_bits(arrays, batch, level, level, read, kept, marks)
+    everything, deepest = Batch(0, levels[-1]), len(levels) - 2
+    for _ in range(rounds):
+        read, kept = kept, read
+        workspace.copy(read, kept, 0)
+        kernels.explore_bits(arrays, everything, 0, deepest, read, kept, None)
+    workspace.release(read, marks)
+    return kept, _counted(run, arrays, levels[-1], kept)
+
+
+def _checked(run: Run, arrays: FilterArrays, rows: int) -> tuple[DeviceArray, list[int]]:
+    run.check_deadline()
+    workspace, kernels = run.workspace, run.kernels.candidate_filter
+    matrix = workspace.allocate(rows * arrays.words, np.uint32, "candidates")
+    kernels.check_candidates(arrays, Batch(0, rows), None, matrix)
+    return matrix, _counted(run, arrays, rows, matrix)
+
+
+def _counted(run: Run, arrays: FilterArrays, rows: int, matrix: DeviceArray) -> list[int]:
+    workspace = run.workspace
+    counts = workspace.allocate(rows, np.uint32, "counts of candidates")
+    workspace.fill(counts, 0)
+    run.kernels.candidate_filter.count_candidates(arrays, rows, matrix, counts)
+    found: list[int] = workspace.download(counts).tolist()
+    workspace.release(counts)
+    return found
+
+
+def _lists(nodes: DeviceArray, counts: list[int]) -> dict[int, tuple[DeviceArray, int]]:
+    firsts = accumulate(counts, initial=0)
+    return {row: (nodes, first) for row, first in zip(range(len(counts)), firsts, strict=False)}
+
+
+def _candidates(
+    arrays: FilterArrays,
+    encoding: Encoding,
+    matrix: DeviceArray,
+    counts: list[int],
+    lists: dict[int, tuple[DeviceArray, int]],
+    *,
+    explored: bool,
+) -> Candidates | None:
+    if 0 in counts:
+        return None
+    return Candidates(
+        encoding.rows, arrays, encoding.query.adjacencies, matrix, counts, lists, explored
+    )

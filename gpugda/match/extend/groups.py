@@ -1,0 +1,215 @@
+"""Rows of the core by the nodes that are grouped by, each with the product of its leaves.
+
+Few groups are added up on the device, so that no row comes to the host; else rows come with their
+products, and the tail groups them.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.leaf_products import SUM_WORDS, ProductArrays, group_words, product_words
+from gpugda.device.launch.row_groups import whole_sums
+from gpugda.match.embeddings import Embeddings
+from gpugda.match.launch_size import LaunchSize
+from gpugda.match.variables import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpugda.device.launch.join import Table
+    from gpugda.device.launch.row_groups import GroupKernels
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.embeddings import WantedGroups
+    from gpugda.match.extend.ranks import CandidateRanks
+    from gpugda.match.run import Run
+
+__all__ = ["GroupSums", "RowWeights", "sums_fit"]
+
+_SHARE_FOR_SUMS = 0.25
+_MOST_TUPLES = 1 << 18
+"""Of more than one node: most of them are taken by no row, and all are fetched."""
+_PIECE_ROWS = 1 << 18
+_FIRST_ROWS = 1 << 17
+"""Of the first launch, whatever they cost."""
+_WORTH_WAITING = 1 << 14
+"""How long fewer rows take does not matter."""
+_SHARE_FOR_PIECE = 0.25
+
+
+def sums_fit(run: Run, wanted: WantedGroups, candidates: Candidates, least: int) -> bool:
+    """Is there memory for a sum per group, and are they not far more than there may be rows?
+
+    ``least``: bytes that the join needs.
+    """
+    groups = math.prod(candidates.count(each) for each in wanted.nodes)
+    if len(wanted.nodes) > 1 and groups > _MOST_TUPLES:
+        return False
+    needed = 4 * SUM_WORDS * groups
+    free = run.workspace.available
+    longest = run.graph.context.info.max_allocation_bytes
+    return needed <= min(longest, free * _SHARE_FOR_SUMS, free - least)
+
+
+class _Rows:
+    def __init__(
+        self,
+        run: Run,
+        kernels: GroupKernels,
+        wanted: WantedGroups,
+        candidates: Candidates,
+        variables: Sequence[Variable],
+        product: ProductArrays | None,
+    ) -> None:
+        self._run = run
+        self._kernels = kernels
+        self._wanted = wanted
+        self.nodes, self.counted = wanted.nodes, wanted.counted
+        self._candidates = candidates
+        self._places = {variable: number for number, variable in enumerate(variables)}
+        self._columns = {each: self._places[Variable(True, each)] for each in wanted.nodes}
+        self._arrays = self._no_leaves() if product is None else product
+
+    def _no_leaves(self) -> ProductArrays:
+        words = self._run.workspace.upload(product_words(()), "no leaves")
+        matrix = self._candidates.matrix
+        return ProductArrays(self._candidates.arrays, matrix, words, words, words, words)
+
+
+class GroupSums(_Rows):
+    """Sums, or marks, of all groups that candidates could make.
+
+    Args:
+        run: Of the query.
+        kernels: Of the strategy.
+        wanted: What is grouped.
+        candidates: Of the query nodes.
+        variables: What the columns of the core's tables hold.
+        product: Of the leaves; None where there are none.
+        ranks: Of the candidates.
+        place: Where the sums go, all 0 now: an array, and the first word there. None: to one of
+            their own.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        kernels: GroupKernels,
+        wanted: WantedGroups,
+        candidates: Candidates,
+        variables: Sequence[Variable],
+        product: ProductArrays | None,
+        ranks: CandidateRanks,
+        place: tuple[DeviceArray, int] | None = None,
+    ) -> None:
+        super().__init__(run, kernels, wanted, candidates, variables, product)
+        self._arrays = replace(self._arrays, ranks=ranks.array)
+        tuning = run.graph.context.tuning
+        self._launches = LaunchSize(_FIRST_ROWS, tuning.most_pairs, tuning.launch_seconds)
+        self._counts = [candidates.count(each) for each in wanted.nodes]
+        keys = group_words(ranks.keys(wanted.nodes, self._places))
+        self._keys = run.workspace.upload(keys, "what is grouped by")
+        self._sums, self._first_word = place or (self._make_sums(), 0)
+
+    def add(self, table: Table) -> None:
+        """Adds a table's rows."""
+        first = 0
+        while first < table.row_count:
+            last = min(first + self._launches.size, table.row_count)
+            self._run.check_deadline()
+            started = time.perf_counter()
+            self._launch(table, (first, last))
+            if last - first >= _WORTH_WAITING:
+                self._run.graph.context.finish()
+                self._launches.took(last - first, time.perf_counter() - started)
+            first = last
+
+    def found(self) -> Embeddings:
+        """The groups that came, each once."""
+        words = self._run.workspace.download(self._sums)
+        weights = whole_sums(words) if self._wanted.counted else None
+        groups = np.flatnonzero(words if weights is None else weights)
+        places = np.unravel_index(groups, self._counts)
+        nodes = {
+            node: self._nodes(node)[place]
+            for node, place in zip(self._wanted.nodes, places, strict=True)
+        }
+        if weights is not None:
+            weights = weights[groups]
+        return Embeddings(len(groups), nodes, {}, weights, distinct=True)
+
+    def most(self) -> int:
+        """What no sum is above."""
+        workspace = self._run.workspace
+        most = workspace.allocate(2, np.uint32, "largest sum")
+        workspace.fill(most, 0)
+        self._run.check_deadline()
+        self._kernels.largest(self._sums, self._first_word, math.prod(self._counts), most)
+        high, low = map(int, workspace.download(most))
+        workspace.release(most)
+        return (high + 1) << 32 if high else low
+
+    def _make_sums(self) -> DeviceArray:
+        words = math.prod(self._counts) * (SUM_WORDS if self._wanted.counted else 1)
+        sums = self._run.workspace.allocate(words, np.uint32, "sums of groups")
+        self._run.workspace.fill(sums, 0)
+        return sums
+
+    def _launch(self, table: Table, rows: tuple[int, int]) -> None:
+        if self._wanted.counted:
+            self._kernels.sum(self._arrays, table, rows, self._keys, self._sums, self._first_word)
+        else:
+            self._kernels.mark(self._arrays, table, rows, self._keys, self._sums)
+
+    def _nodes(self, node: int) -> np.ndarray:
+        return self._run.workspace.download(*self._candidates.listed(self._run, node))
+
+
+class RowWeights(_Rows):
+    """The products of single rows, in pieces.
+
+    Args: as `GroupSums`, and
+
+        least: Bytes that the join needs.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        kernels: GroupKernels,
+        wanted: WantedGroups,
+        candidates: Candidates,
+        variables: Sequence[Variable],
+        product: ProductArrays | None,
+        least: int,
+    ) -> None:
+        super().__init__(run, kernels, wanted, candidates, variables, product)
+        # Before the join, which takes what memory is left.
+        free = max(0, run.workspace.available - least)
+        rows = max(1, min(_PIECE_ROWS, int(free * _SHARE_FOR_PIECE) // 8))
+        self._weights: DeviceArray = run.workspace.allocate(rows, np.uint64, "products of rows")
+
+    def weighed(self, table: Table) -> Iterator[Embeddings]:
+        """A table's rows whose product is not 0, with it."""
+        rows, piece = table.row_count, self._weights.count
+        for first in range(0, rows, piece):
+            yield self._piece(table, first, min(first + piece, rows))
+
+    def _piece(self, table: Table, first: int, last: int) -> Embeddings:
+        assert table.values is not None
+        self._run.check_deadline()
+        self._kernels.weigh(self._arrays, table, (first, last), self._weights)
+        download, size = self._run.workspace.download, last - first
+        weights = download(self._weights, 0, size)
+        kept = np.flatnonzero(weights)
+        nodes = {}
+        for node, column in self._columns.items():
+            values = download(table.values, column * table.column_stride + first, size)
+            nodes[node] = values if len(kept) == size else values[kept]
+        return Embeddings(len(kept), nodes, {}, weights[kept] if self._wanted.counted else None)

@@ -1,0 +1,258 @@
+"""Rows of the core, multiplied with the numbers of ways of the leaves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.leaf_products import (
+    SUM_WORDS,
+    BranchSums,
+    Factor,
+    Leaves,
+    ProductArrays,
+    product_words,
+)
+from gpugda.match.extend.counting.weighed import most_ways
+from gpugda.match.list_lengths import most_entries
+from gpugda.match.row_tests import type_ids
+from gpugda.match.variables import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.join import Table
+    from gpugda.device.launch.leaf_products import ProductKernels
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.embeddings import Masks
+    from gpugda.match.extend.counting.leaves import Branch, LeafFactor, LeafGroup, LeafProduct
+    from gpugda.match.extend.groups import GroupSums
+    from gpugda.match.extend.ranks import CandidateRanks
+    from gpugda.match.run import Run
+
+__all__ = ["LeafMultiplier", "has_room"]
+
+_SHARE_FOR_WAYS = 0.25
+_WORD = 1 << 64
+_BELOW = 1 << 31
+
+
+def has_room(
+    run: Run, product: LeafProduct, kernels: ProductKernels, candidates: Candidates
+) -> bool:
+    """Is there memory for a count per node and group, and for the sums of branches?"""
+    needed, longest = 0, 0
+    waiting = [product]
+    while waiting:
+        each = waiting.pop()
+        ways = 4 * run.graph.graph.node_count * len(each.groups())
+        tables = 4 * sum(_table_words(branch, candidates) for branch in each.branches)
+        needed += ways + tables + 8 * kernels.group_count
+        longest = max(longest, ways, tables)
+        waiting.extend(branch.product for branch in each.branches)
+    return (
+        longest <= run.graph.context.info.max_allocation_bytes
+        and needed <= run.workspace.available * _SHARE_FOR_WAYS
+    )
+
+
+def _table_words(branch: Branch, candidates: Candidates) -> int:
+    """Of the sums of a branch."""
+    return SUM_WORDS * math.prod(candidates.count(each) for each in branch.roots)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OnDevice:
+    arrays: ProductArrays
+    totals: DeviceArray
+
+
+class LeafMultiplier:
+    """Multiplies.
+
+    Args:
+        run: Of the query.
+        kernels: Of the strategy.
+        product: What to multiply.
+        candidates: Of the query nodes.
+        masks: What predicates leave.
+        variables: What the columns of the core's tables hold.
+        ranks: Of the candidates.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        kernels: ProductKernels,
+        product: LeafProduct,
+        candidates: Candidates,
+        masks: Masks,
+        variables: Sequence[Variable],
+        ranks: CandidateRanks,
+    ) -> None:
+        self._run = run
+        self._kernels = kernels
+        self.product = product
+        self._candidates = candidates
+        self._masks = masks
+        self._ranks = ranks
+        self._columns = {variable: number for number, variable in enumerate(variables)}
+        # Before the join, which takes what memory is left.
+        self._made = self._on_device()
+        self._most = self._most_of_core()
+
+    @property
+    def arrays(self) -> ProductArrays:
+        """What rows of the core are multiplied with."""
+        return self._made.arrays
+
+    def sums_of_branch(self, number: int) -> tuple[DeviceArray, int]:
+        """Where the sums of a branch must be before the first row: an array, and a word there."""
+        return self._made.arrays.tables, self._first_words()[number]
+
+    def add_branch(self, sums: GroupSums) -> None:
+        """Takes the sums of a branch, which are complete now."""
+        self._most *= sums.most()
+
+    def count(self, table: Table) -> int:
+        """The number of embeddings whose cores are in a table, however large.
+
+        Sums of a branch that are 2**63 or more count as if it were so many.
+        """
+        bound = table.row_count * self._most
+        total, modulus, number = self._sum(table, self._made, 0), _WORD, 0
+        while bound >= modulus:
+            # Chinese remainder theorem: the one number below the product that leaves both rests.
+            prime = _prime(number)
+            rest = self._sum(table, self._made, prime)
+            total += modulus * ((rest - total) * pow(modulus, -1, prime) % prime)
+            modulus *= prime
+            number += 1
+        return total
+
+    def _sum(self, table: Table, made: _OnDevice, modulus: int) -> int:
+        self._run.check_deadline()
+        self._kernels.multiply(made.arrays, table, modulus, made.totals)
+        sums = self._run.workspace.download(made.totals)
+        total = int(sums.sum(dtype=np.uint64))  # wraps as the device does
+        return total % modulus if modulus else total
+
+    # ------------------------------------------------------------------ what is multiplied
+    def _on_device(self) -> _OnDevice:
+        workspace, graph = self._run.workspace, self._run.graph.graph
+        factors, slot = [], 0
+        for factor in self.product.factors:
+            factors.append(self._factor(factor, slot))
+            slot += len(factor.groups)
+        groups, nodes = [each for factor in factors for each in factor.groups], graph.node_count
+        ways = workspace.allocate(max(1, slot * nodes), np.uint32, "ways of leaves")
+        for group, leaves in zip(self.product.groups(), groups, strict=True):
+            self._count_ways(group, leaves, ways)
+        weights = [
+            (self._columns[Variable(True, each[0])], len(each)) for each in self.product.weighed
+        ]
+        branches = [
+            BranchSums(first, self._ranks.keys(each.roots, self._columns))
+            for first, each in zip(self._first_words(), self.product.branches, strict=False)
+        ]
+        words = workspace.upload(product_words(factors, weights, branches), "what is multiplied")
+        ranks, tables = (self._ranks.array, self._tables()) if branches else (words, words)
+        arrays = ProductArrays(
+            self._candidates.arrays, self._candidates.matrix, words, ways, ranks, tables
+        )
+        totals = workspace.allocate(self._kernels.group_count, np.uint64, "totals")
+        return _OnDevice(arrays, totals)
+
+    def _tables(self) -> DeviceArray:
+        workspace = self._run.workspace
+        tables = workspace.allocate(self._first_words()[-1], np.uint32, "sums of branches")
+        workspace.fill(tables, 0)
+        return tables
+
+    def _first_words(self) -> list[int]:
+        """Of the sums of each branch, one after the other; then of what would come next."""
+        sizes = (_table_words(each, self._candidates) for each in self.product.branches)
+        return list(accumulate(sizes, initial=0))
+
+    def _most_of_core(self) -> int:
+        """No row's product is more, but for branches."""
+        graph = self._run.graph.graph
+        most = 1
+        for group in self.product.groups():
+            most *= _largest(self.product, group, graph) ** len(group.leaves)
+        for each in self.product.weighed:
+            most *= most_ways(self.product.core, graph, each[0]) ** len(each)
+        return most
+
+    def _factor(self, factor: LeafFactor, slot: int) -> Factor:
+        groups = tuple(
+            self._leaves(group, slot + number) for number, group in enumerate(factor.groups)
+        )
+        return Factor(groups, self._ends(factor.taken))
+
+    def _leaves(self, group: LeafGroup, slot: int) -> Leaves:
+        candidates, leaf = self._candidates, group.leaves[0]
+        fits_all = not self.product.core.nodes[leaf].labels and leaf not in self._masks.nodes
+        return Leaves(
+            self._columns[Variable(True, group.anchor)],
+            slot,
+            len(group.leaves),
+            group.outgoing,
+            group.incoming,
+            None if fits_all else candidates.rows[leaf],
+            candidates.adjacencies[candidates.rows[group.anchor], group.relationships[0]],
+            self._ends(group.taken),
+        )
+
+    def _ends(self, taken: Sequence[int]) -> tuple[tuple[int, int], ...]:
+        found = [self.product.core.relationships[each] for each in taken]
+        return tuple(
+            (self._columns[Variable(True, each.source)], self._columns[Variable(True, each.target)])
+            for each in found
+        )
+
+    def _count_ways(self, group: LeafGroup, leaves: Leaves, ways: DeviceArray) -> None:
+        candidates, anchor = self._candidates, group.anchor
+        nodes = candidates.listed(self._run, anchor)
+        self._run.check_deadline()
+        self._kernels.count_ways(
+            candidates.arrays,
+            candidates.matrix,
+            leaves,
+            nodes,
+            ways,
+            by_length=self._by_length(group, leaves),
+        )
+
+    def _by_length(self, group: LeafGroup, leaves: Leaves) -> bool:
+        graph, position = self._run.graph.graph, group.relationships[0]
+        loops = graph.statistics.loop_counts
+        types = type_ids(self.product.core.relationships[position], graph)
+        # A loop is in both rows of its node, and counts once.
+        twice = group.outgoing and group.incoming and any(loops[each] for each in types)
+        masked = position in self._masks.relationships
+        return leaves.candidate_row is None and not masked and not twice
+
+
+def _largest(product: LeafProduct, group: LeafGroup, graph: DataGraph) -> int:
+    """No node has more relationships that fit to a leaf of the group."""
+    types = product.core.relationships[group.relationships[0]].types
+    return most_entries(graph, types, outgoing=group.outgoing, incoming=group.incoming)
+
+
+@cache
+def _prime(number: int) -> int:
+    """The primes below 2**31, falling: what kernels can multiply modulo."""
+    below = _prime(number - 1) if number else _BELOW + 1
+    return next(each for each in range(below - 2, 0, -2) if _is_prime(each))
+
+
+def _is_prime(number: int) -> bool:
+    return all(number % each for each in range(3, math.isqrt(number) + 1, 2))

@@ -1,0 +1,195 @@
+"""Steps that go pair by pair: each row with each entry of its shortest list."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.extend import Pairs
+from gpugda.device.launch.extend_lists import ListKernels
+from gpugda.match.extend.drafts import ExtendKind
+from gpugda.match.launch_size import LaunchSize
+from gpugda.match.list_lengths import shortest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.device.launch.extend import ExtensionKernels
+    from gpugda.device.launch.join import Table
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.extend.compile import ExtendStep
+    from gpugda.match.extend.encode import StepWords
+    from gpugda.match.run import Run
+
+__all__ = ["PairSteps", "prefix_sums"]
+
+_FEWEST_PAIRS = 1 << 16
+_PAIRS_PER_BYTE = 1 << 10
+"""Where rows begin is kept for so many pairs a byte, at least."""
+
+
+class PairSteps:
+    """Measures, counts and appends pairs, in launches that are neither too long nor too short.
+
+    Args:
+        run: Of the query.
+        kernels: For pairs.
+        steps: What to do.
+        words: The same on the device.
+        counters: ``uint32[2]``, the first one counts rows that were appended.
+        totals: ``uint64[kernels.group_count]``.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        kernels: ExtensionKernels,
+        steps: Sequence[ExtendStep],
+        words: StepWords,
+        counters: DeviceArray,
+        totals: DeviceArray,
+    ) -> None:
+        self._run = run
+        self._kernels = kernels
+        context = run.graph.context
+        self._lists = ListKernels(context) if context.tuning.intersection == "lists" else None
+        self._steps = steps
+        self._arrays, self._launches = words.arrays, words.launches
+        self._counters = counters
+        self._totals = totals
+
+    # ------------------------------------------------------------------ measuring
+    def measured(self, number: int, table: Table, most_rows: int | None = None) -> Pairs:
+        """The pairs of a table's rows.
+
+        How many there are is not asked where no more than one launch takes and, were each pair a
+        row, no more than ``most_rows``.
+        """
+        workspace = self._run.workspace
+        unread = self._most_pairs(number)
+        if most_rows is not None:
+            unread = min(unread, most_rows)
+        lengths = workspace.allocate(table.row_count, np.uint32, "lengths of rows")
+        bases = workspace.allocate(table.row_count, np.uint8, "bases of rows")
+        self._kernels.measure(self._arrays[number], table, lengths, bases)
+        most = self._most_of(number, table)
+        if most is not None and most <= unread:
+            sums = self._run.kernels.prefix_sum.run(workspace, lengths, 0, lengths.count)
+            workspace.release(lengths)
+            return Pairs(sums, bases, most, is_exact=False)
+        sums, total = prefix_sums(self._run, lengths)
+        return Pairs(sums, bases, total)
+
+    def release(self, pairs: Pairs) -> None:
+        """Nobody needs them any more."""
+        self._run.workspace.release(pairs.sums, pairs.bases)
+
+    def whole_rows(self, pairs: Pairs, window: tuple[int, int]) -> tuple[int, int]:
+        """The rows all of whose pairs are in a window; none where it begins within a row."""
+        low, high = window
+        rows = pairs.sums.count - 1
+        if low == 0 and high == pairs.total:
+            return 0, rows
+        first = self._place(pairs, low, 0)
+        if int(self._run.workspace.download(pairs.sums, first, 1)[0]) != low:
+            return first, first
+        last = self._place(pairs, high + 1, first) - 1
+        return first, last
+
+    def _place(self, pairs: Pairs, wanted: int, first: int) -> int:
+        """The first place whose sum is at least ``wanted``, else one past the last."""
+        last = pairs.sums.count
+        while first < last:
+            middle = (first + last) // 2
+            if int(self._run.workspace.download(pairs.sums, middle, 1)[0]) < wanted:
+                first = middle + 1
+            else:
+                last = middle
+        return first
+
+    def _most_of(self, number: int, table: Table) -> int | None:
+        """No more pairs than these, where they need not be counted."""
+        step = self._steps[number]
+        if self._list_kernels(number) is None or step.counts_lengths:
+            return None
+        graph = self._run.graph.graph
+        most = table.row_count * shortest(step.device_links, graph)
+        if number == 1 and self._steps[0].kind is ExtendKind.NODES:
+            # No node comes twice: neither does an entry of a list.
+            most = min(most, graph.relationship_count)
+        return most
+
+    # ------------------------------------------------------------------ appending, counting
+    def append(
+        self, number: int, table: Table, pairs: Pairs, window: tuple[int, int], extended: Table
+    ) -> tuple[int, int]:
+        """Appends the rows of pairs from the first of a window on, by one launch.
+
+        Returns up to which, and how many rows there are now.
+        """
+        low = window[0]
+        high = min(window[1], low + self._most_pairs(number))
+        started = time.perf_counter()
+        arrays, workspace = self._arrays[number], self._run.workspace
+        lists = self._list_kernels(number)
+        if lists is not None:
+            lists.append(workspace, arrays, table, pairs, (low, high), extended, self._counters)
+        else:
+            self._kernels.extend(arrays, table, pairs, (low, high), extended, self._counters)
+        filled = int(workspace.download(self._counters, 0, 1)[0])
+        self._launches[number].took(high - low, time.perf_counter() - started)
+        return high, filled
+
+    def count(self, number: int, table: Table, pairs: Pairs) -> int:
+        """How many rows come of them."""
+        if self._steps[number].counts_lengths or pairs.total == 0:
+            return pairs.total
+        workspace, lists = self._run.workspace, self._list_kernels(number)
+        launched = min(pairs.total, self._most_pairs(number)) if pairs.is_exact else pairs.total
+        groups = self._kernels.group_count if lists is None else lists.group_count(launched)
+        totals = self._totals
+        if groups > totals.count:
+            totals = workspace.allocate(groups, np.uint64, "totals")
+        workspace.fill(totals, 0)
+        low = 0
+        while low < pairs.total:
+            high = min(low + launched, pairs.total)
+            started = time.perf_counter()
+            arrays = self._arrays[number]
+            if lists is not None:
+                lists.count(workspace, arrays, table, pairs, (low, high), totals)
+            else:
+                self._kernels.count(arrays, table, pairs, (low, high), totals)
+            if high < pairs.total:
+                self._run.graph.context.finish()
+                self._run.check_deadline()
+                self._launches[number].took(high - low, time.perf_counter() - started)
+            low = high
+        total = int(workspace.download(totals).sum(dtype=np.uint64))
+        if totals is not self._totals:
+            workspace.release(totals)
+        return total
+
+    def _list_kernels(self, number: int) -> ListKernels | None:
+        """For steps of a GPU that keep what they know of rows in local memory."""
+        return self._lists if self._steps[number].searched_only else None
+
+    def _most_pairs(self, number: int) -> int:
+        """Of a launch: so many, at most, are worked on without asking first how many there are."""
+        if number not in self._launches:
+            tuning = self._run.graph.context.tuning
+            self._launches[number] = LaunchSize(
+                tuning.first_pairs, tuning.most_pairs, tuning.launch_seconds
+            )
+        within = self._run.workspace.available * _PAIRS_PER_BYTE
+        return min(self._launches[number].size, max(_FEWEST_PAIRS, within))
+
+
+def prefix_sums(run: Run, counts: DeviceArray) -> tuple[DeviceArray, int]:
+    """The sums before each count, which is released, and of all."""
+    sums = run.kernels.prefix_sum.run(run.workspace, counts, 0, counts.count)
+    total = int(run.workspace.download(sums, counts.count, 1)[0])
+    run.workspace.release(counts)
+    return sums, total

@@ -1,0 +1,99 @@
+"""Last steps with one plain link, whose rows a formula counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.extend import KeyTest
+from gpugda.device.launch.extend_rows import MOST_EXCLUDED
+from gpugda.match.comparisons import ABOVE, BELOW
+from gpugda.match.extend.memory import least_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpugda.device.launch.extend import StepArrays
+    from gpugda.device.launch.extend_rows import RowKernels
+    from gpugda.device.launch.join import Table
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.extend.compile import ExtendStep
+    from gpugda.match.run import Run
+
+__all__ = ["LeafCounts"]
+
+_DIFFER = BELOW | ABOVE
+
+
+class LeafCounts:
+    """Counts where pairs need not be looked at one by one.
+
+    Args:
+        run: Of the query.
+        kernels: Of the strategy.
+        steps: What to do.
+        candidates: Of the query nodes.
+        arrays: Of the steps that extend.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        kernels: RowKernels,
+        steps: Sequence[ExtendStep],
+        candidates: Candidates,
+        arrays: Mapping[int, StepArrays],
+    ) -> None:
+        self._run = run
+        self._kernels = kernels
+        self._steps = steps
+        self._candidates = candidates
+        self._arrays = arrays
+        self._least = least_bytes(steps)
+        self._fitting: dict[int, DeviceArray] = {}
+
+    def counts_leaves(self, number: int, table: Table) -> bool:
+        """Is the last step one whose rows a formula counts?"""
+        step = self._steps[number]
+        if not step.searched_only or len(step.links) != 1 or len(step.tests) > MOST_EXCLUDED:
+            return False
+        if step.compares and not self._are_bounds(step):
+            return False
+        if self._steps[number].candidate_row is None or number in self._fitting:
+            return True
+        needed = 4 * self._run.graph.graph.node_count
+        many = table.row_count >= self._candidates.count(step.bound_ends[0])
+        return many and needed < self._free() // 4
+
+    def _are_bounds(self, step: ExtendStep) -> bool:
+        """Do comparisons only cut the sorted lists, all of whose nodes are candidates?"""
+        return step.candidate_row is None and not any(
+            isinstance(test, KeyTest) and (test.left_place is not None or test.outcomes == _DIFFER)
+            for test in step.tests
+        )
+
+    def count_leaves(self, number: int, table: Table, totals: DeviceArray) -> int:
+        """The number of new rows of the last step."""
+        workspace = self._run.workspace
+        fitting = None
+        if self._steps[number].candidate_row is not None:
+            fitting = self._fitting_of(number, table)
+        workspace.fill(totals, 0)
+        self._kernels.count_leaves(self._arrays[number], table, fitting, totals, totals.count)
+        return int(workspace.download(totals).sum(dtype=np.uint64))
+
+    def _fitting_of(self, number: int, table: Table) -> DeviceArray:
+        if number not in self._fitting:
+            end, candidates = self._steps[number].bound_ends[0], self._candidates
+            nodes = self._run.graph.graph.node_count
+            fitting = self._run.workspace.allocate(nodes, np.uint32, "counts of neighbours")
+            places = candidates.listed(self._run, end)
+            self._kernels.count_fitting(self._arrays[number], table, places, fitting)
+            self._fitting[number] = fitting
+        return self._fitting[number]
+
+    def _free(self) -> int:
+        """Bytes that no step needs to go on."""
+        return self._run.workspace.available - self._least

@@ -1,0 +1,131 @@
+"""From tables on the device to embeddings on the host, the last one while the next one is made."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from gpugda.device.launch.join import Table
+from gpugda.device.memory.staging import Staging
+from gpugda.match.embeddings import Embeddings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from concurrent.futures import Future
+    from types import TracebackType
+    from typing import Any, Self
+
+    from numpy.typing import NDArray
+
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.run import Run
+    from gpugda.match.variables import Variable
+
+__all__ = ["TableFetcher"]
+
+_WORTH_IT_BYTES = 1 << 22
+"""Less than this comes faster without a thread, and without waiting for the next table."""
+_SHARE_FOR_COPY = 4
+
+
+class TableFetcher:
+    """Fetches tables in their order.
+
+    The first table is there at once: who takes few rows does not wait. On a device with memory of
+    its own each longer one after it is copied there, which takes microseconds, so that the next can
+    be made in its place while a thread brings the copy to the host.
+
+    Args:
+        run: Its workspace gives place for the copy; outlives this.
+        variables: What the columns hold.
+    """
+
+    def __init__(self, run: Run, variables: Sequence[Variable]) -> None:
+        self._run = run
+        self._variables = variables
+        self._is_first = True
+        self._copy: DeviceArray | None = None
+        self._pool: ThreadPoolExecutor | None = None
+        self._under_way: Future[Embeddings] | None = None
+
+    def fetch(self, table: Table) -> list[Embeddings]:
+        """What has come by now, in order; the table itself may come with the next call.
+
+        Under the lock of the run; afterwards the table may be written again.
+        """
+        ready = self.rest()
+        copy = None if self._is_first else self._place_for(table)
+        self._is_first = False
+        if copy is None:
+            return [*ready, self._download(table)]
+        assert table.values is not None
+        staging = Staging.of(self._run.graph.context)
+        copied = staging.copy(table.values, copy)
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(1, thread_name_prefix="gpugda-fetch")
+        shape = Table(copy, table.row_count, table.width, table.column_stride)
+        self._under_way = self._pool.submit(self._stage, staging, shape, copied)
+        return ready
+
+    def rest(self) -> list[Embeddings]:
+        """What is still under way, waited for."""
+        if self._under_way is None:
+            return []
+        found, self._under_way = self._under_way, None
+        return [found.result()]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()  # waits: nobody may read an array that is about to be freed
+
+    def _place_for(self, table: Table) -> DeviceArray | None:
+        workspace, values = self._run.workspace, table.values
+        if values is None or self._run.graph.context.is_cpu:
+            return None
+        size = values.count * values.dtype.itemsize
+        if size < _WORTH_IT_BYTES:
+            return None
+        if self._copy is not None and self._copy.nbytes < size:
+            workspace.release(self._copy)
+            self._copy = None
+        if self._copy is None and size <= workspace.available // _SHARE_FOR_COPY:
+            self._copy = workspace.allocate(values.count, values.dtype, "a copy of a table")
+        return self._copy
+
+    def _download(self, table: Table) -> Embeddings:
+        values, rows = table.values, table.row_count
+        if values is None:
+            return Embeddings(rows, {}, {})
+        download = self._run.workspace.download
+        if table.column_stride == rows:
+            # The array may be longer: windows are as wide as the widest step of the join.
+            columns = download(values, 0, table.width * rows).reshape(table.width, rows)
+            return self._embeddings(rows, list(columns))
+        return self._embeddings(rows, [download(values, first, rows) for first in _firsts(table)])
+
+    def _stage(self, staging: Staging, table: Table, copied: Any) -> Embeddings:
+        assert table.values is not None
+        rows = table.row_count
+        columns = [staging.download(table.values, first, rows, copied) for first in _firsts(table)]
+        return self._embeddings(rows, columns)
+
+    def _embeddings(self, rows: int, values: Sequence[NDArray[Any]]) -> Embeddings:
+        columns = dict(zip(self._variables, values, strict=True))
+        return Embeddings(
+            rows,
+            {each.position: column for each, column in columns.items() if each.is_node},
+            {each.position: column for each, column in columns.items() if not each.is_node},
+        )
+
+
+def _firsts(table: Table) -> range:
+    stride = table.column_stride
+    return range(0, table.width * stride, stride)

@@ -1,0 +1,42 @@
+"""What the strategy did, in lines for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.match.report import node_text, relationship_text, tests_text
+from gpugda.plan.plan import StepKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.match.embeddings import StrategyReport
+    from gpugda.match.gpsm.join import JoinWindows
+    from gpugda.match.gpsm.steps import JoinStep
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["describe_steps"]
+
+
+def describe_steps(
+    report: StrategyReport,
+    graph: DataGraph,
+    bound: BoundQuery,
+    steps: Sequence[JoinStep],
+    windows: JoinWindows,
+) -> None:
+    """One line per step of the join: what was done, and how many rows came of it."""
+    for number, step in enumerate(steps):
+        rows, chunks = windows.rows[number], windows.windows[number]
+        line = f"{_what(step, graph, bound)}: {rows:,} rows"
+        report.steps.append(line if chunks <= 1 else f"{line} in {chunks:,} chunks")
+
+
+def _what(step: JoinStep, graph: DataGraph, bound: BoundQuery) -> str:
+    if step.kind is None:
+        return f"prune by {len(step.tests)} tests"
+    if step.kind is StepKind.NODES:
+        return f"{step.kind} {node_text(bound, step.position)}"
+    along = relationship_text(graph.types, bound, bound.relationships[step.position])
+    return f"{step.kind} {along}{tests_text(len(step.tests))}"

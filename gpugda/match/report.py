@@ -1,0 +1,47 @@
+"""Query nodes, relationships and candidates in lines for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.query.query_parts import is_anonymous
+from gpugda.query.render import name_text
+
+if TYPE_CHECKING:
+    from gpugda.data.identifiers import NameTable
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.embeddings import StrategyReport
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["describe_candidates", "node_text", "relationship_text", "tests_text"]
+
+
+def describe_candidates(report: StrategyReport, bound: BoundQuery, candidates: Candidates) -> None:
+    """Fills in how many candidates were left."""
+    report.candidates.update(
+        {node.position: candidates.count(node.position) for node in bound.nodes}
+    )
+
+
+def tests_text(count: int) -> str:
+    """How many tests a step has, if any."""
+    return f" with {count} test{'s' if count > 1 else ''}" if count else ""
+
+
+def relationship_text(types: NameTable, bound: BoundQuery, each: BoundRelationship) -> str:
+    """A query relationship as Cypher writes it."""
+    kind = ""
+    if each.types is not None:
+        kind = ":" + "|".join([name_text(types.names[number]) for number in each.types])
+    inside = f"[{_name(each.name)}{kind}]"
+    arrow = f"-{inside}->" if each.directed else f"-{inside}-"
+    return f"{node_text(bound, each.source)}{arrow}{node_text(bound, each.target)}"
+
+
+def node_text(bound: BoundQuery, position: int) -> str:
+    """A query node as Cypher writes it."""
+    return f"({_name(bound.nodes[position].name)})"
+
+
+def _name(name: str) -> str:
+    return "" if is_anonymous(name) else name_text(name)

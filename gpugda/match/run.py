@@ -1,0 +1,122 @@
+"""What one run of the strategy works with."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from gpugda.deadline import check_deadline, seconds_left
+from gpugda.device.launch.candidate_filter import CandidateFilter
+from gpugda.device.launch.candidate_relationships import CandidateRelationships
+from gpugda.device.launch.join import Join
+from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.errors import MemoryLimitError, QueryTimeoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.device.memory.buffers import Workspace
+    from gpugda.match.embeddings import StrategyReport
+
+__all__ = ["Kernels", "Run"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kernels:
+    """The launchers, made once per device."""
+
+    prefix_sum: PrefixSum
+    candidate_filter: CandidateFilter
+    candidate_relationships: CandidateRelationships
+    join: Join
+
+    @classmethod
+    def of(cls, context: DeviceContext) -> Kernels:
+        """Builds what is not built yet."""
+        return cls(
+            PrefixSum(context),
+            CandidateFilter(context),
+            CandidateRelationships(context),
+            Join(context),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One query on the device.
+
+    Args:
+        kernels: The launchers.
+        graph: The data graph.
+        workspace: Owns all arrays of this run.
+        report: Filled while running.
+        deadline: ``time.monotonic()`` at which to give up, or None.
+    """
+
+    kernels: Kernels
+    graph: DeviceGraph
+    workspace: Workspace
+    report: StrategyReport
+    deadline: float | None
+
+    def check_deadline(self) -> None:
+        """Called between launches.
+
+        Raises:
+            DeviceError: The device was closed meanwhile.
+            QueryTimeoutError: The deadline passed.
+        """
+        check_deadline(self.deadline)
+        self.graph.context.check()
+
+    def tried(self, seconds: float, work: Callable[[Run], T]) -> T | None:
+        """What comes of work that is given up where it takes longer, or more memory than there is.
+
+        Raises:
+            DeviceError: The device was closed meanwhile.
+            QueryTimeoutError: The deadline of the whole run passed.
+        """
+        ends = time.monotonic() + seconds
+        ends = ends if self.deadline is None else min(ends, self.deadline)
+        try:
+            with self.workspace.given_up(QueryTimeoutError, MemoryLimitError):
+                return work(replace(self, deadline=ends))
+        except (QueryTimeoutError, MemoryLimitError):
+            self.check_deadline()
+            return None
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """The device for this run alone, to launch on and read from.
+
+        Raises:
+            QueryTimeoutError: The deadline passed while others had it.
+        """
+        context, left = self.graph.context, seconds_left(self.deadline)
+        if not context.lock.acquire(timeout=-1.0 if left is None else left):
+            raise QueryTimeoutError(
+                "the query waited for others on the device until its time limit: give it more time"
+            )
+        before = context.deadline
+        try:
+            context.deadline = self.deadline
+            yield
+        finally:
+            context.deadline = before
+            context.lock.release()
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Adds the wall clock time inside to a stage."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            taken = time.perf_counter() - started
+            self.report.timings[name] = self.report.timings.get(name, 0.0) + taken

@@ -1,0 +1,189 @@
+"""The device of an accelerator: opened when first needed, holding at most one data graph's copy."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from gpugda.device.context import DeviceContext, choose_device
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.linker import check_linker
+from gpugda.device.program import is_everything_built
+from gpugda.device.warming import Warming
+from gpugda.errors import ConfigurationError
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.gpsm.strategy import GpsmStrategy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.devices import DeviceInfo
+    from gpugda.match.device_strategy import DeviceStrategy
+
+__all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "DeviceSession"]
+
+STRATEGIES: dict[str, type[DeviceStrategy]] = {"gpsm": GpsmStrategy, "extend": ExtendStrategy}
+"""Ways to join on the device, by name. A new one is one line here."""
+
+DEFAULT_STRATEGY = "extend"
+
+_OPENING_SECONDS = 0.1
+"""So long a query waits for a device that somebody else opens, before another engine answers."""
+
+
+class DeviceSession:
+    """Opens a device once and keeps strategies for the graph that was asked for last.
+
+    Args:
+        wanted: What `choose_device` is given.
+        memory_limit: Bytes, None for the strategy's default.
+        refinement: How often candidates are refined.
+    """
+
+    def __init__(self, wanted: str | int | None, memory_limit: int | None, refinement: str) -> None:
+        self._wanted = wanted
+        self._memory_limit = memory_limit
+        self._refinement = refinement
+        self._lock = threading.Lock()
+        self._closed = False
+        self._context: DeviceContext | None = None
+        self._graph: DeviceGraph | None = None
+        self._host_graph: DataGraph | None = None
+        self._strategies: dict[str, DeviceStrategy] = {}
+        self._warming: Warming | None = None
+
+    @property
+    def device_name(self) -> str:
+        """The device's name, empty while none is open."""
+        return "" if self._context is None else self._context.info.name
+
+    @property
+    def info(self) -> DeviceInfo:
+        """The device, chosen and opened if it was not yet.
+
+        Raises:
+            ConfigurationError: The session is closed.
+            DeviceError: There is no such device, or it cannot be opened.
+        """
+        with self._lock:
+            return self._opened().info
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the device is open; asks nothing of it."""
+        return self._context is not None
+
+    def is_ready(self, graph: DataGraph) -> bool:
+        """Whether the device is open and holds the graph's copy; asks nothing of it."""
+        return self.is_open and self._host_graph is graph
+
+    @property
+    def why_cold(self) -> str:
+        """Why a query would wait for a compiler now, empty if it would not; asks nothing."""
+        if self._warming is None or (self._context and self._context.everything_compiled):
+            return ""
+        return str(self._warming)
+
+    def warm_soon(self) -> str:
+        """As `why_cold`, after opening the device; what is not compiled then begins to be.
+
+        Raises:
+            ConfigurationError: The session is closed.
+            DeviceError: There is no such device, or it cannot be opened.
+        """
+        if self._warming is None:
+            if not self._lock.acquire(timeout=_OPENING_SECONDS):
+                return "the device is being opened in the background"
+            try:
+                self._begin_warming()
+            finally:
+                self._lock.release()
+        return self.why_cold
+
+    def warm(self, seconds: float | None = None) -> None:
+        """Opens the device and waits until all its kernels are compiled.
+
+        Raises:
+            ConfigurationError: The session is closed.
+            DeviceError: There is no such device, it cannot be opened, or a kernel does not build.
+            QueryTimeoutError: It took longer than ``seconds``; it goes on.
+        """
+        with self._lock:
+            self._begin_warming()
+        if self._warming is not None:
+            self._warming.wait(seconds)
+
+    def _begin_warming(self) -> None:
+        context = self._opened()
+        if self._warming is None and not is_everything_built(context):
+            self._warming = Warming(context)
+
+    def prepare(self, graph: DataGraph) -> None:
+        """Opens the device and copies the graph there, so that the next query finds it ready.
+
+        Raises:
+            ConfigurationError: The session is closed.
+            DeviceError: There is no such device, or it cannot be opened.
+        """
+        with self.strategy(DEFAULT_STRATEGY, graph):
+            pass
+
+    @property
+    def bytes_used(self) -> int:
+        """Bytes that the graph's copy takes on the device."""
+        return 0 if self._graph is None else self._graph.nbytes
+
+    @contextmanager
+    def strategy(self, name: str, graph: DataGraph) -> Iterator[DeviceStrategy]:
+        """The strategy of this name for a graph, whose copy stays on the device meanwhile.
+
+        Raises:
+            ConfigurationError: The session is closed.
+            DeviceError: There is no such device, or it cannot be opened.
+        """
+        with ExitStack() as kept:
+            with self._lock:
+                strategy = self._strategy(name, graph)
+                # Under the lock, so that nobody can free the copy before it is in use.
+                kept.enter_context(strategy.graph.use())
+            yield strategy
+
+    def close(self) -> None:
+        """Frees everything on the device, as soon as running queries have left it."""
+        warming = self._warming
+        if warming is not None:
+            warming.stop()
+        with self._lock:
+            self._closed = True
+            self._release_graph()
+            if self._context is not None:
+                self._context.close()
+            self._context = None
+
+    def _strategy(self, name: str, graph: DataGraph) -> DeviceStrategy:
+        context = self._opened()
+        if self._host_graph is not graph or self._graph is None:
+            self._release_graph()
+            self._graph, self._host_graph = DeviceGraph(context, graph), graph
+        if name not in self._strategies:
+            self._strategies[name] = STRATEGIES[name](
+                self._graph, memory_limit=self._memory_limit, refinement=self._refinement
+            )
+        return self._strategies[name]
+
+    def _opened(self) -> DeviceContext:
+        if self._closed:
+            raise ConfigurationError("The accelerator is closed; connect again.")
+        if self._context is None:
+            info = choose_device(self._wanted)
+            check_linker(info)
+            self._context = DeviceContext(info)
+        return self._context
+
+    def _release_graph(self) -> None:
+        self._strategies.clear()
+        if self._graph is not None:
+            self._graph.close()
+        self._graph = self._host_graph = None

@@ -1,0 +1,215 @@
+"""Cycles of three or four query nodes that are only counted: no row is made on a CPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.cycle_tasks import CycleTasks
+from gpugda.device.launch.squares import MOST_TYPES, CycleType, SquareKernels, cycle_words
+from gpugda.device.launch.triangles import MOST_PARALLEL, TriangleKernels, triangle_words
+from gpugda.match.list_lengths import most_entries
+from gpugda.match.row_tests import most_parallel, type_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.embeddings import Masks
+    from gpugda.match.run import Run
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["Cycle", "CycleCount", "find_cycle"]
+
+_WORK_PER_LAUNCH = 1 << 23
+_SHARE_FOR_SCRATCH = 0.25
+_MOST_MARK = 1 << 32
+_MOST_COUNT = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """A query graph that is one cycle.
+
+    Args:
+        size: Query nodes, 3 or 4.
+        words: It for kernels.
+        has_loops: Has the data graph loops of its types?
+    """
+
+    size: int
+    words: tuple[int, ...]
+    has_loops: bool
+
+
+def find_cycle(
+    bound: BoundQuery, graph: DataGraph, masks: Masks, rows: Mapping[int, int], first: int
+) -> Cycle | None:
+    """The cycle that a query is, where nothing is asked of it but that relationships differ.
+
+    A triangle must be undirected, with the same types everywhere, and of any nodes.
+
+    Args:
+        bound: The query.
+        graph: Says whether sums fit.
+        masks: What predicates leave.
+        rows: Row of each query node in the matrix of candidates.
+        first: Query node that has the first place: one with few candidates.
+    """
+    links = _links_along(bound, first)
+    if links is None or masks.comparisons or not _only_differ(bound):
+        return None
+    types = frozenset().union(*(type_ids(each, graph) for each in links))
+    if not 0 < len(types) <= MOST_TYPES or not _fits(links, graph):
+        return None
+    has_loops = any(graph.statistics.loop_counts[each] for each in types)
+    if len(links) == 4:
+        nodes = _nodes_along(links, first)
+        words = _square(bound, graph, masks, rows, links, nodes, types, has_loops=has_loops)
+    elif _is_any_triangle(bound, graph, masks, links):
+        words = triangle_words(sorted(types), has_loops=has_loops)
+    else:
+        return None
+    return Cycle(len(links), tuple(words), has_loops)
+
+
+def _square(
+    bound: BoundQuery,
+    graph: DataGraph,
+    masks: Masks,
+    rows: Mapping[int, int],
+    links: Sequence[BoundRelationship],
+    nodes: Sequence[int],
+    types: frozenset[int],
+    *,
+    has_loops: bool,
+) -> list[int]:
+    places = {each.position: place for place, each in enumerate(links)}
+    slots = {position: slot for slot, position in enumerate(masks.relationships)}
+    pairs = [sorted((places[test.left], places[test.right])) for test in bound.tests]
+    return cycle_words(
+        [rows[each] if _is_tested(bound, masks, each) else None for each in nodes],
+        [slots.get(each.position) for each in links],
+        [_type(each, links, nodes, graph) for each in sorted(types)],
+        sorted({(one, other) for one, other in pairs}),
+        has_loops=has_loops,
+    )
+
+
+def _is_any_triangle(
+    bound: BoundQuery, graph: DataGraph, masks: Masks, links: Sequence[BoundRelationship]
+) -> bool:
+    differ = {frozenset((test.left, test.right)) for test in bound.tests}
+    return (
+        len(differ) == len(links)
+        and most_parallel(links[0], graph) <= MOST_PARALLEL
+        and not masks.relationships
+        and not any(each.directed for each in links)
+        and not any(_is_tested(bound, masks, each.position) for each in bound.nodes)
+        and len({type_ids(each, graph) for each in links}) == 1
+    )
+
+
+def _links_along(bound: BoundQuery, first: int) -> list[BoundRelationship] | None:
+    """The relationships in the order of the cycle, from the node ``first``, if it is one."""
+    if len(bound.nodes) not in (3, 4) or len(bound.relationships) != len(bound.nodes):
+        return None
+    left, links, end = list(bound.relationships), [], first
+    while left:
+        following = [each for each in left if end in (each.source, each.target)]
+        if not following or following[0].source == following[0].target:
+            return None
+        links.append(following[0])
+        left.remove(following[0])
+        end = following[0].other_end(end)
+    return links if end == first and len(set(_nodes_along(links, first))) == len(links) else None
+
+
+def _nodes_along(links: Sequence[BoundRelationship], first: int) -> tuple[int, ...]:
+    nodes = [first]
+    for each in links[:-1]:
+        nodes.append(each.other_end(nodes[-1]))
+    return tuple(nodes)
+
+
+def _only_differ(bound: BoundQuery) -> bool:
+    return not any(test.on_nodes or test.equal or test.left == test.right for test in bound.tests)
+
+
+def _is_tested(bound: BoundQuery, masks: Masks, node: int) -> bool:
+    """Need candidates be asked? Having the relationships is seen without."""
+    return bool(bound.nodes[node].labels) or node in masks.nodes
+
+
+def _type(
+    type_id: int, links: Sequence[BoundRelationship], nodes: Sequence[int], graph: DataGraph
+) -> CycleType:
+    starting = ending = 0
+    for place, each in enumerate(links):
+        if type_id not in type_ids(each, graph):
+            continue
+        even = nodes[(place + 1) // 2 * 2 % 4]
+        starting |= (not each.directed or each.source == even) << place
+        ending |= (not each.directed or each.target == even) << place
+    return CycleType(type_id, starting, ending)
+
+
+def _fits(links: Sequence[BoundRelationship], graph: DataGraph) -> bool:
+    """Do marks fit 32 bits, and the sum 63, whatever the masks leave?"""
+    longest = max(most_entries(graph, each.types, outgoing=True, incoming=True) for each in links)
+    parallel = max(most_parallel(each, graph) for each in links)
+    most = 2 * graph.relationship_count * longest**2 * parallel
+    return longest * parallel < _MOST_MARK and most < _MOST_COUNT
+
+
+class CycleCount:
+    """Counts.
+
+    Args:
+        run: Of the query.
+        cycle: What to count.
+        candidates: Of the query nodes.
+    """
+
+    def __init__(self, run: Run, cycle: Cycle, candidates: Candidates) -> None:
+        self._run = run
+        self._cycle = cycle
+        self._candidates = candidates
+        kernels = SquareKernels if cycle.size == 4 else TriangleKernels
+        self._kernels: SquareKernels | TriangleKernels = kernels(run.graph.context)
+        self._nodes = run.graph.graph.node_count
+
+    @classmethod
+    def of(cls, run: Run, cycle: Cycle | None, candidates: Candidates) -> CycleCount | None:
+        """What counts a cycle, if it is one and there is place for the marks."""
+        if cycle is None:
+            return None
+        found = cls(run, cycle, candidates)
+        has_room = 4 * found._size < run.workspace.available * _SHARE_FOR_SCRATCH
+        return found if has_room else None
+
+    @property
+    def _size(self) -> int:
+        words = self._kernels.item_words(self._nodes, has_loops=self._cycle.has_loops)
+        return words * self._kernels.item_count
+
+    def count(self, totals: DeviceArray) -> int:
+        """The number of embeddings; ``totals`` is overwritten."""
+        workspace = self._run.workspace
+        words = workspace.upload(np.array(self._cycle.words, dtype=np.uint32), "a cycle")
+        scratch = workspace.allocate(self._size, np.uint32, "marks of nodes")
+        counters = workspace.allocate(1, np.uint32, "counters")
+        for each in (scratch, counters, totals):
+            workspace.fill(each, 0)
+        tasks = CycleTasks(counters, scratch, self._nodes, _WORK_PER_LAUNCH, totals)
+        task_count = -(-self._nodes // self._kernels.task_nodes(self._nodes))
+        while int(workspace.download(counters)[0]) < task_count:
+            self._run.check_deadline()
+            self._kernels.count(self._candidates.arrays, self._candidates.matrix, words, tasks)
+        total = int(workspace.download(totals).sum(dtype=np.uint64))
+        workspace.release(words, scratch, counters)
+        return total

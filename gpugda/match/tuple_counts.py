@@ -1,0 +1,209 @@
+"""Tuples of nodes with their multiplicities, merged as they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.match.embeddings import Embeddings
+from gpugda.types import MOST_WEIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+
+__all__ = ["TupleCounts", "difference", "multiplied"]
+
+_PIECE_ROWS = 1 << 20
+"""Are sorted without looking at the time."""
+_MERGE_ROWS = 1 << 20
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+class TupleCounts:
+    """Tuples of nodes and how often they came, as sorted words; memory grows with the tuples.
+
+    Args:
+        nodes: Query nodes.
+        counted: Is it asked how often? A count of 2**63 stands for all that is more, too.
+        check: Called often: it raises when it is time to give up.
+        merge_rows: Tuples are merged when at least so many, and as many as are merged, have come.
+    """
+
+    def __init__(
+        self,
+        nodes: tuple[int, ...],
+        *,
+        counted: bool,
+        check: Callable[[], None],
+        merge_rows: int = _MERGE_ROWS,
+    ) -> None:
+        self._nodes = nodes
+        self._counted = counted
+        self._check = check
+        self._merge_rows = merge_rows
+        self._waiting: list[_Tuples] = []
+        self._waiting_rows = self._merged_rows = 0
+
+    def add(self, chunk: Embeddings) -> None:
+        """Adds rows."""
+        for first in range(0, chunk.row_count, _PIECE_ROWS):
+            self._check()
+            piece = slice(first, first + _PIECE_ROWS)
+            words = _packed([chunk.nodes[each][piece] for each in self._nodes])
+            weights = None if chunk.weights is None else chunk.weights[piece]
+            self._waiting.append(self._merged(_Tuples(words, weights)))
+            self._waiting_rows += self._waiting[-1].row_count
+            if self._waiting_rows > max(self._merge_rows, 2 * self._merged_rows):
+                self._check()
+                self._merge()
+
+    def found(self) -> Embeddings:
+        """Each tuple once."""
+        self._merge()
+        if not self._waiting:
+            empty = np.zeros(0, dtype=np.uint32)
+            weights = np.zeros(0, dtype=np.uint64) if self._counted else None
+            return Embeddings(0, dict.fromkeys(self._nodes, empty), {}, weights, distinct=True)
+        tuples = self._waiting[0]
+        columns = _unpacked(tuples.words, len(self._nodes))
+        nodes = dict(zip(self._nodes, columns, strict=True))
+        weights = tuples.weights_or_ones() if self._counted else None
+        return Embeddings(tuples.row_count, nodes, {}, weights, distinct=True)
+
+    def _merge(self) -> None:
+        if len(self._waiting) > 1:
+            words = [
+                np.concatenate(each)
+                for each in zip(*(tuples.words for tuples in self._waiting), strict=True)
+            ]
+            weights = None
+            if any(each.weights is not None for each in self._waiting):
+                weights = np.concatenate([each.weights_or_ones() for each in self._waiting])
+            self._waiting = [self._merged(_Tuples(words, weights))]
+        self._waiting_rows = self._merged_rows = sum(each.row_count for each in self._waiting)
+
+    def _merged(self, tuples: _Tuples) -> _Tuples:
+        """Sorted, each tuple once."""
+        if not self._counted:
+            tuples = _Tuples(tuples.words, None)
+        runs = tuples.runs_merged(counted=self._counted)
+        if 2 * runs.row_count <= tuples.row_count:
+            tuples = runs
+        return tuples.sorted().runs_merged(counted=self._counted)
+
+
+def difference(nodes: tuple[int, ...], more: Embeddings, less: Embeddings) -> Embeddings:
+    """Tuples as `TupleCounts.found` has them, as often as they come in ``more`` than in ``less``.
+
+    Args:
+        nodes: Query nodes.
+        more: No count may be 2**63.
+        less: Likewise; of no tuple may there be more.
+    """
+    assert more.weights is not None
+    assert less.weights is not None
+    sides = (_packed([side.nodes[node] for node in nodes]) for side in (more, less))
+    words = [np.concatenate(each) for each in zip(*sides, strict=True)]
+    # Modulo 2**64, which the differences are far below.
+    tuples = _Tuples(words, np.concatenate([more.weights, np.uint64(0) - less.weights])).sorted()
+    assert tuples.weights is not None
+    first = tuples.firsts()
+    weights = np.add.reduceat(tuples.weights, first) if len(first) else tuples.weights
+    kept = np.flatnonzero(weights)
+    columns = _unpacked([each[first[kept]] for each in tuples.words], len(nodes))
+    return Embeddings(
+        len(kept), dict(zip(nodes, columns, strict=True)), {}, weights[kept], distinct=True
+    )
+
+
+def multiplied(found: Embeddings, times: int) -> Embeddings:
+    """Each tuple so many times as often, `MOST_WEIGHT` times at most."""
+    if not times:
+        nodes = {node: column[:0] for node, column in found.nodes.items()}
+        return Embeddings(0, nodes, {}, np.zeros(0, dtype=np.uint64), distinct=True)
+    assert found.weights is not None
+    most = int(MOST_WEIGHT)
+    fitting = found.weights <= np.uint64((most - 1) // times)
+    weights = np.where(fitting, found.weights * np.uint64(min(times, most)), MOST_WEIGHT)
+    return replace(found, weights=weights)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tuples:
+    """Tuples, the first word the most significant one; ``weights`` None for one each."""
+
+    words: list[NDArray[np.uint64]]
+    weights: NDArray[np.uint64] | None
+
+    @property
+    def row_count(self) -> int:
+        return len(self.words[0])
+
+    def weights_or_ones(self) -> NDArray[np.uint64]:
+        return np.ones(self.row_count, np.uint64) if self.weights is None else self.weights
+
+    def firsts(self) -> NDArray[np.int64]:
+        """Where equal tuples that follow each other begin."""
+        begins = np.ones(self.row_count, dtype=np.bool_)
+        begins[1:] = False
+        for each in self.words:
+            begins[1:] |= each[1:] != each[:-1]
+        return np.flatnonzero(begins)
+
+    def sorted(self) -> _Tuples:
+        if len(self.words) == 1 and self.weights is None:
+            return _Tuples([np.sort(self.words[0])], None)
+        if len(self.words) == 1:
+            order = np.argsort(self.words[0], kind="stable")  # merges what is sorted in pieces
+        else:
+            order = np.lexsort(self.words[::-1])
+        weights = None if self.weights is None else self.weights[order]
+        return _Tuples([each[order] for each in self.words], weights)
+
+    def runs_merged(self, *, counted: bool) -> _Tuples:
+        """One for equal tuples that follow each other."""
+        rows, first = self.row_count, self.firsts()
+        if len(first) == rows:
+            return self
+        weights = None
+        if counted and self.weights is None:
+            weights = np.diff(first, append=rows).astype(np.uint64)
+        elif self.weights is not None:
+            weights = _sums_of_runs(self.weights, first)
+        return _Tuples([each[first] for each in self.words], weights)
+
+
+def _sums_of_runs(weights: NDArray[np.uint64], first: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """At most `MOST_WEIGHT` each. Summed in two halves, neither of which wraps."""
+    half = np.uint64(32)
+    low = np.add.reduceat(weights & _LOW, first)
+    high = np.add.reduceat(weights >> half, first) + (low >> half)
+    sums: NDArray[np.uint64] = high << half | low & _LOW
+    sums[high >> np.uint64(31) > 0] = MOST_WEIGHT
+    return sums
+
+
+def _packed(columns: Sequence[NDArray[np.uint32]]) -> list[NDArray[np.uint64]]:
+    """Two nodes a word."""
+    words = []
+    for first in range(0, len(columns), 2):
+        word = columns[first].astype(np.uint64)
+        if first + 1 < len(columns):
+            word <<= np.uint64(32)
+            word |= columns[first + 1]
+        words.append(word)
+    return words
+
+
+def _unpacked(words: Sequence[NDArray[np.uint64]], count: int) -> list[NDArray[np.uint32]]:
+    columns = []
+    for number, word in enumerate(words):
+        if 2 * number + 1 < count:
+            columns.append((word >> np.uint64(32)).astype(np.uint32))
+        columns.append((word & _LOW).astype(np.uint32))
+    return columns

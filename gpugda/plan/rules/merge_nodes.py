@@ -1,0 +1,143 @@
+"""Query nodes that must be the same node become one, so that they are joined and not tested.
+
+``MATCH (a)-->(b), (c)-->(d) WHERE b = c`` is a path, and a relationship variable that comes back in
+a later clause brings its end nodes with it. Without this, such parts would be multiplied out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from gpugda.plan.rules.split_predicates import compared_variables
+from gpugda.query import ast
+from gpugda.query.query_parts import QueryNode, is_anonymous
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gpugda.query.query_graph import Query, QueryGraph, QueryRelationship
+
+__all__ = ["merge_nodes"]
+
+T = TypeVar("T")
+
+
+def merge_nodes(query: Query) -> Query:
+    """The same query with one query node for each set of those that are required to be equal."""
+    graph = query.graph
+    merged = list(range(len(graph.nodes)))  # position of the node that each one is merged into
+    tests = [test for test in graph.predicates if _equal_nodes(test, graph) is not None]
+    for left, right in [*_pairs_of_tests(tests, graph), *_pairs_of_relationships(graph)]:
+        first, second = sorted((_root(merged, left), _root(merged, right)))
+        merged[second] = first
+    roots = [_root(merged, position) for position in range(len(merged))]
+    if roots == list(range(len(roots))):
+        return query
+    return _rewritten(query, roots, tests)
+
+
+def _root(merged: Sequence[int], position: int) -> int:
+    while merged[position] != position:
+        position = merged[position]
+    return position
+
+
+# ------------------------------------------------------------------ which nodes are equal
+def _equal_nodes(predicate: ast.Expression, graph: QueryGraph) -> tuple[int, int] | None:
+    """Positions of a and b in a conjunct ``a = b`` between query nodes."""
+    compared = compared_variables(predicate)
+    if compared is None or not compared[2]:
+        return None
+    positions = {node.name: node.position for node in graph.nodes}
+    if compared[0] not in positions or compared[1] not in positions:
+        return None
+    return positions[compared[0]], positions[compared[1]]
+
+
+def _pairs_of_tests(
+    tests: Sequence[ast.Expression], graph: QueryGraph
+) -> Iterator[tuple[int, int]]:
+    for test in tests:
+        pair = _equal_nodes(test, graph)
+        if pair is not None:
+            yield pair
+
+
+def _pairs_of_relationships(graph: QueryGraph) -> Iterator[tuple[int, int]]:
+    """The ends of query relationships that must be equal, where both say which end is which."""
+    by_name: dict[str, QueryRelationship] = {}
+    for each in graph.relationships:
+        by_name.setdefault(each.name, each)
+    equal = [
+        (graph.relationships[each.same_as], each)
+        for each in graph.relationships
+        if each.same_as is not None
+    ]
+    for predicate in graph.predicates:
+        compared = compared_variables(predicate)
+        if compared and compared[2] and compared[0] in by_name and compared[1] in by_name:
+            equal.append((by_name[compared[0]], by_name[compared[1]]))
+    for one, other in equal:
+        if one.directed and other.directed:
+            yield one.source, other.source
+            yield one.target, other.target
+
+
+# ------------------------------------------------------------------ the query without the others
+def _rewritten(query: Query, roots: Sequence[int], tests: Sequence[ast.Expression]) -> Query:
+    graph = query.graph
+    kept = sorted(set(roots))
+    members = {
+        root: [node for node in graph.nodes if roots[node.position] == root] for root in kept
+    }
+    names = {root: _name(members[root]) for root in kept}
+    nodes = tuple(
+        QueryNode(
+            position,
+            names[root],
+            tuple(dict.fromkeys(label for node in members[root] for label in node.labels)),
+        )
+        for position, root in enumerate(kept)
+    )
+    renamed = {node.name: names[roots[node.position]] for node in graph.nodes}
+    relationships = tuple(
+        replace(
+            each,
+            source=kept.index(roots[each.source]),
+            target=kept.index(roots[each.target]),
+        )
+        for each in graph.relationships
+    )
+    predicates = tuple(
+        _renamed(predicate, renamed) for predicate in graph.predicates if predicate not in tests
+    )
+    return replace(
+        query,
+        graph=replace(graph, nodes=nodes, relationships=relationships, predicates=predicates),
+        columns=_renamed(query.columns, renamed),
+        grouping=_renamed(query.grouping, renamed),
+        aggregates=_renamed(query.aggregates, renamed),
+        order_by=_renamed(query.order_by, renamed),
+    )
+
+
+def _name(members: Sequence[QueryNode]) -> str:
+    return next((node.name for node in members if not is_anonymous(node.name)), members[0].name)
+
+
+def _renamed(value: T, names: Mapping[str, str]) -> T:
+    """A tree, or a tuple of trees, with the variables' new names."""
+    if isinstance(value, ast.Variable):
+        return replace(value, name=names.get(value.name, value.name))
+    if isinstance(value, tuple):
+        return type(value)(_renamed(item, names) for item in value)
+    if not is_dataclass(value) or isinstance(value, type):
+        return value
+    changed = {}
+    for field in fields(value):
+        old = getattr(value, field.name)
+        new = _renamed(old, names) if field.name != "span" else old
+        if new is not old:
+            changed[field.name] = new
+    return replace(value, **changed) if changed else value

@@ -1,0 +1,70 @@
+"""A data graph's arrays on the device."""
+
+import numpy as np
+import pytest
+from graphs import make_graph
+
+from gpugda.device.graph.device_graph import ANY_LABEL, DeviceGraph
+from gpugda.device.memory.buffers import MemoryBudget, Workspace
+from gpugda.errors import DeviceError, MemoryLimitError
+
+pytestmark = pytest.mark.device
+
+
+@pytest.fixture
+def graph():
+    nodes = [(labels, {}) for labels in ("A", "B", "", "A:C", "D:E")] * 20
+    return make_graph(nodes, [(at, "R", at // 2, {}) for at in range(100)])
+
+
+def test_arrays_are_uploaded_once(context, graph):
+    device_graph, budget = DeviceGraph(context, graph), MemoryBudget(1 << 20)
+    assert device_graph.csr_arguments(budget, needed=False) == [None] * 11
+    assert device_graph.nbytes == 0
+    first = device_graph.csr_arguments(budget)
+    assert device_graph.nbytes == budget.used > 0
+    assert device_graph.csr_arguments(budget) == first
+    assert device_graph.nbytes == budget.used
+    csr = graph.incoming
+    # One type: a row is a run, and nothing else is needed.
+    expected = [None, csr.neighbours, None, None, csr.row_offsets, csr.relationship_indexes]
+    with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+        for array, values in zip(first[5:], expected, strict=True):
+            assert (array is None) == (values is None)
+            if values is not None:
+                np.testing.assert_array_equal(workspace.download(array), values)
+
+
+def test_labels_are_added_when_asked_for(context, graph):
+    device_graph, budget = DeviceGraph(context, graph), MemoryBudget(1 << 20)
+    for wanted in ([0], [0, ANY_LABEL], [3, 1, 4], [0, 1, 2, 3, 4]):
+        matrix, slots = device_graph.label_slots(wanted, budget)
+        with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+            words = workspace.download(matrix).reshape(-1, device_graph.words)
+        for label in wanted:
+            expected = device_graph.label_bits(label)
+            np.testing.assert_array_equal(words[slots[label]], expected)
+    assert device_graph.nbytes == budget.used
+    bits = np.unpackbits(device_graph.label_bits(ANY_LABEL).view(np.uint8), bitorder="little")
+    assert bits[:5].tolist() == [1, 1, 0, 1, 1]
+
+
+def test_no_room_leaves_nothing_behind(context, graph):
+    device_graph, budget = DeviceGraph(context, graph), MemoryBudget(1500)
+    with pytest.raises(MemoryLimitError, match="relationships"):
+        device_graph.csr_arguments(budget)
+    with pytest.raises(MemoryLimitError, match="label"):
+        device_graph.label_slots([0], MemoryBudget(10))
+    assert device_graph.nbytes == budget.used
+    device_graph.csr_arguments(MemoryBudget(1 << 20))
+
+
+def test_closed_graph_stays_while_it_is_used(context, graph):
+    device_graph = DeviceGraph(context, graph)
+    with device_graph.use():
+        device_graph.csr_arguments(MemoryBudget(1 << 20))
+        device_graph.close()
+        assert device_graph.nbytes > 0
+    assert device_graph.nbytes == 0
+    with pytest.raises(DeviceError, match="taken from the device"), device_graph.use():
+        pass

@@ -1,0 +1,80 @@
+"""Bitmaps of labels and degrees that are made once and looked at by all queries."""
+
+import numpy as np
+import pytest
+from graphs import make_graph
+
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.launch.query_words import Degree
+from gpugda.device.memory.buffers import MemoryBudget, Workspace
+
+pytestmark = pytest.mark.device
+
+OUT_TWO = Degree(True, False, (0,), 2)
+BOTH = Degree(True, True, None, 3)
+
+
+@pytest.fixture
+def graph():
+    nodes = [("A" if at % 3 else "B", {}) for at in range(100)]
+    rows = [(at, "RS"[at % 2], at * at % 7, {}) for at in range(100) for _ in range(at % 4)]
+    return make_graph(nodes, rows)
+
+
+def bits(graph, degree):
+    """In the order of nodes."""
+    found = np.zeros(graph.words * 32, bool)
+    for node in range(graph.graph.node_count):
+        count = 0
+        for csr, wanted in (
+            (graph.graph.outgoing, degree.outgoing),
+            (graph.graph.incoming, degree.incoming),
+        ):
+            types = csr.entry_types()[csr.row_offsets[node] : csr.row_offsets[node + 1]]
+            here = len(types) if degree.types is None else np.isin(types, degree.types).sum()
+            count += wanted * here
+        found[node] = count >= degree.at_least
+    return np.packbits(found, bitorder="little").view(np.uint32)
+
+
+def rows_of(context, graph, matrix):
+    with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+        words = workspace.download(matrix)
+    return words[: len(words) // graph.words * graph.words].reshape(-1, graph.words)
+
+
+def test_labels_and_degrees_share_a_matrix(context, graph, monkeypatch):
+    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
+    device_graph, budget = DeviceGraph(context, graph), MemoryBudget(1 << 24)
+    device_graph.label_slots([0], budget)
+    for degrees in ([OUT_TWO], [OUT_TWO, BOTH], [Degree(False, True, (0, 1), 5)]):
+        looks = dict.fromkeys(degrees, 60.0)
+        matrix, slots = device_graph.degree_slots(looks, budget)
+        rows = rows_of(context, device_graph, matrix)
+        for each in degrees:
+            np.testing.assert_array_equal(rows[slots[each]], bits(device_graph, each))
+    matrix, slots = device_graph.label_slots([0, 1], budget)
+    rows = rows_of(context, device_graph, matrix)
+    for label in (0, 1):
+        np.testing.assert_array_equal(rows[slots[label]], device_graph.label_bits(label))
+    np.testing.assert_array_equal(rows[slots[OUT_TWO]], bits(device_graph, OUT_TWO))
+    assert device_graph.nbytes == budget.used
+    device_graph.close()
+    assert device_graph.nbytes == 0
+
+
+def test_a_degree_is_worth_a_bitmap_when_enough_was_looked_at(context, graph, monkeypatch):
+    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
+    device_graph, budget = DeviceGraph(context, graph), MemoryBudget(1 << 24)
+    made = [OUT_TWO in device_graph.degree_slots({OUT_TWO: 20.0}, budget)[1] for _ in range(4)]
+    assert made == [False, False, True, True]
+    assert BOTH not in device_graph.degree_slots({BOTH: 49.0}, budget)[1]
+
+
+def test_where_memory_is_short_there_are_none(context, graph, monkeypatch):
+    monkeypatch.setattr("gpugda.device.graph.node_bitmaps._FEWEST_LOOKS", 0)
+    device_graph = DeviceGraph(context, graph)
+    device_graph.csr_arguments(MemoryBudget(1 << 24))
+    budget = MemoryBudget(1000)
+    assert device_graph.degree_slots({OUT_TWO: 100.0}, budget) == (None, {})
+    assert budget.used == 0

@@ -1,0 +1,112 @@
+"""Arrays on the device and their budget."""
+
+import numpy as np
+import pytest
+
+from gpugda.device.memory.buffers import ArrayPool, MemoryBudget, Workspace
+from gpugda.errors import MemoryLimitError
+
+
+def test_budget():
+    budget = MemoryBudget(100)
+    budget.reserve(60, "a table")
+    with pytest.raises(MemoryLimitError, match=r"sums needs 50 bytes, but 60 of .* 100 bytes"):
+        budget.reserve(50, "prefix sums")
+    budget.release(60)
+    budget.reserve(100, "a table")
+    assert (budget.used, budget.remaining, budget.peak) == (100, 0, 100)
+
+
+pytestmark = pytest.mark.device
+
+
+@pytest.mark.parametrize("count", [0, 1, 1000, 1 << 19])
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32, np.uint64])
+def test_what_goes_up_comes_down(context, count, dtype):
+    values = np.arange(count).astype(dtype)
+    with Workspace(context, MemoryBudget(1 << 30)) as workspace:
+        array = workspace.upload(values)
+        found = workspace.download(array)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, values)
+        np.testing.assert_array_equal(workspace.download(array, count // 2), values[count // 2 :])
+        assert workspace.download_at(array, range(0, count, 300)) == values[::300].tolist()
+    assert workspace.budget.used == 0
+
+
+def test_arrays_are_used_again(context):
+    with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+        first = workspace.allocate(1000, np.uint32)
+        workspace.release(first)
+        workspace.release(first, None)
+        second = workspace.allocate(600, np.uint32)
+        assert second.buffer is first.buffer
+        assert workspace.allocate(1000, np.uint32).buffer is not first.buffer
+        assert workspace.budget.used == 8000
+
+
+def test_idle_arrays_make_room(context):
+    with Workspace(context, MemoryBudget(10_000)) as workspace:
+        workspace.release(workspace.allocate(2000, np.uint32))
+        assert workspace.available == 10_000
+        workspace.allocate(300, np.uint32)
+        workspace.allocate(2000, np.uint32)
+        assert workspace.budget.used == 1200 + 8000
+        with pytest.raises(MemoryLimitError):
+            workspace.allocate(1000, np.uint32)
+    assert workspace.budget.used == 0
+
+
+def test_longer_than_the_device_allocates(context):
+    count = context.info.max_allocation_bytes // 4 + 1
+    with (
+        Workspace(context, MemoryBudget(1 << 60)) as workspace,
+        pytest.raises(MemoryLimitError, match="at once"),
+    ):
+        workspace.allocate(count, np.uint32)
+
+
+def test_fill(context):
+    with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+        array = workspace.allocate(100, np.uint32)
+        workspace.fill(array, 0xFFFFFFFF)
+        assert (workspace.download(array) == 0xFFFFFFFF).all()
+
+
+def test_a_pool_passes_arrays_on(context):
+    pool = ArrayPool(5000)
+    with Workspace(context, MemoryBudget(1 << 20), pool) as first:
+        small, large = first.allocate(1000, np.uint32), first.allocate(2000, np.uint32)
+        buffer = small.buffer
+        lent = first.upload(np.arange(100))
+        first.hand_over(lent)
+        assert first.budget.used == 4000 + 8000 + 800
+    assert first.budget.used == 0
+    assert small.buffer is large.buffer is None
+    with Workspace(context, MemoryBudget(1 << 20), pool) as second:
+        assert first.download(lent).tolist() == list(range(100))
+        assert second.budget.used == 4000
+        assert second.allocate(2000, np.uint32).buffer is not buffer
+        assert second.upload(np.arange(200)).buffer is not buffer
+        found = second.upload(np.arange(500))
+        assert found.buffer is buffer
+        assert second.download(found).tolist() == list(range(500))
+        with Workspace(context, MemoryBudget(1 << 20), pool) as third:
+            assert third.budget.used == 0
+    with Workspace(context, MemoryBudget(1 << 14), pool) as tight:
+        assert tight.budget.used == 0
+    pool.close()
+    with Workspace(context, MemoryBudget(1 << 20), pool) as last:
+        assert last.budget.used == 0
+        last.allocate(1000, np.uint32)
+    assert pool.take() == []
+
+
+def test_others_give_way(context):
+    with Workspace(context, MemoryBudget(10_000)) as workspace:
+        workspace.count(6000, "kept")
+        with pytest.raises(MemoryLimitError):
+            workspace.allocate(2000, np.uint32)
+        workspace.give_way = lambda: workspace.uncount(1 << 40)
+        workspace.allocate(2000, np.uint32)
+        assert (workspace.outside, workspace.budget.used) == (0, 8000)

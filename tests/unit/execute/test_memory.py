@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+
+import gpugda
+from gpugda.data.column import Column, ColumnKind
+from gpugda.execute import memory as host_memory
+from gpugda.execute.memory import ResultRoom, available_bytes
+from gpugda.execute.row_table import RowTable
+from gpugda.expressions.operands import Constant
+
+MEBIBYTE = 1 << 20
+CHUNK = RowTable(
+    4 * MEBIBYTE,
+    (Column(ColumnKind.NODE, np.zeros(4 * MEBIBYTE, dtype=np.uint32)), Constant(1)),
+)
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Files that tell how much memory there is."""
+    monkeypatch.setattr(host_memory, "_MEMORY", tmp_path / "meminfo")
+    monkeypatch.setattr(host_memory, "_GROUP", tmp_path)
+    return tmp_path
+
+
+def test_the_machine_and_its_container(machine):
+    assert available_bytes() is None
+    (machine / "meminfo").write_text("MemTotal:  900 kB\nMemAvailable:   700 kB\n")
+    assert available_bytes() == 700 * 1024
+    (machine / "memory.max").write_text("max\n")
+    (machine / "memory.current").write_text("100\n")
+    assert available_bytes() == 700 * 1024
+    (machine / "memory.max").write_text("500000\n")
+    assert available_bytes() == 499_900
+
+
+def test_something_is_known_here():
+    assert (available_bytes() or 1) > 0
+
+
+@pytest.mark.parametrize(("copied", "chunks"), [(False, 40), (True, 20)])
+def test_rows_are_refused_before_memory_is_full(monkeypatch, copied, chunks):
+    room, kept = ResultRoom(copied=copied), 0
+    monkeypatch.setattr(host_memory, "available_bytes", lambda: 1152 * MEBIBYTE - kept)
+
+    def fill():
+        nonlocal kept
+        while kept < 1152 * MEBIBYTE:
+            kept += 16 * MEBIBYTE
+            room.add(CHUNK)
+
+    with pytest.raises(gpugda.MemoryLimitError, match=r"rows of the result take .* use LIMIT"):
+        fill()
+    assert abs(kept // (16 * MEBIBYTE) - chunks) <= 4  # it looks every 64 MiB
+
+
+def test_rows_that_went_count_no_more(monkeypatch):
+    room = ResultRoom(copied=True)
+    monkeypatch.setattr(host_memory, "available_bytes", lambda: 700 * MEBIBYTE)
+    for _ in range(100):
+        room.add(CHUNK)
+        room.only(CHUNK)
+
+
+@pytest.mark.device
+def test_a_query_says_so(monkeypatch):
+    monkeypatch.setattr(host_memory, "_LOOK_EVERY", 1000)
+    monkeypatch.setattr(host_memory, "available_bytes", lambda: 1 << 20)
+    graph = gpugda.graph({"id": list(range(100))})
+    with gpugda.connect(graph) as accelerator:
+        with pytest.raises(gpugda.MemoryLimitError, match="10,000 rows of the result"):
+            accelerator.run("MATCH (a), (b) RETURN a, b", engine="gpu")
+        count = accelerator.run("MATCH (a), (b) RETURN count(*)", engine="gpu").single()
+        assert count.value() == 10_000

@@ -1,0 +1,358 @@
+"""Counts that are sums: without tests, less where relationships are the same; against all ways."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from bound_queries import (
+    NO_MASKS,
+    Node,
+    Relationship,
+    all_embeddings,
+    make_plan,
+)
+from branched_queries import a_graph, branched_queries, cycle, path, plan_of
+from counted_groups import expected_groups, groups
+from forced_ways import BRANCHES, LEAVES, NOTHING_AT_ONCE, PARTS, WEIGHED, force
+from graphs import make_graph
+from hypothesis import assume, event, given
+from hypothesis import strategies as st
+
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.errors import QueryTimeoutError
+from gpugda.match.comparisons import BELOW, Comparison
+from gpugda.match.embeddings import Masks, StrategyReport
+from gpugda.match.extend import in_parts as extend_in_parts
+from gpugda.match.extend.counting import include_exclude as extend_terms
+from gpugda.match.extend.counting.identify import identifications, identify, without_tests_of
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.row_tests import Meetings
+from gpugda.match.variables import Variable
+from gpugda.plan.plan import LabelOp, RowTest
+
+needs_device = pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
+
+
+@pytest.fixture(scope="module")
+def always():
+    """Add up whether or not it pays, terms of terms, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        force(patch, LEAVES, WEIGHED, BRANCHES, PARTS, NOTHING_AT_ONCE)
+        patch.setattr(extend_terms, "_MOST_PAIRS", 12)
+        yield
+
+
+def count(context, graph, plan, masks=NO_MASKS):
+    """The count, and how many terms were added up."""
+    report = StrategyReport()
+    counted = ExtendStrategy(DeviceGraph(context, graph)).count(plan, masks, report)
+    return counted, sum("same" in each for each in report.steps)
+
+
+# ------------------------------------------------------------------ one pair of relationships
+def total(graph, bound, masks, plan):
+    return all_embeddings(graph, replace(plan, bound=bound), masks).total()
+
+
+def assert_identified_are_the_rest(graph, plan, masks):
+    """Embeddings without a test are those with it, and those of the terms. How many terms?"""
+    bound = plan.bound
+    meetings, terms = Meetings(bound, graph), 0
+    for test in bound.tests:
+        if test.on_nodes or test.equal or test.left == test.right:
+            continue
+        pair = min(test.left, test.right), max(test.left, test.right)
+        one, other = (bound.relationships[each] for each in pair)
+        loose, same = without_tests_of(bound, [pair]), 0
+        for nodes, sign in identifications(one, other, meetings.turns(one, other)):
+            merged = identify(loose, masks, graph, pair, nodes)
+            if merged is not None:
+                terms += 1
+                same += sign * total(graph, merged.bound, merged.masks, plan)
+                assert len(merged.nodes) == len(bound.nodes)
+                assert {*merged.nodes} == {*range(len(merged.bound.nodes))}
+        assert total(graph, loose, masks, plan) == total(graph, bound, masks, plan) + same
+    return terms
+
+
+PAIRS = {
+    "directed": ([Relationship(0, 1), Relationship(2, 3)], 1),
+    "undirected": ([Relationship(0, 1, None, False), Relationship(2, 3, None, False)], 3),
+    "one of both": ([Relationship(0, 1), Relationship(2, 3, None, False)], 3),
+    "the other one": ([Relationship(0, 1, None, False), Relationship(2, 3)], 3),
+    "one after the other": ([Relationship(0, 1), Relationship(1, 2)], 1),
+    "with an end in common": (
+        [Relationship(0, 1, None, False), Relationship(0, 2, None, False)],
+        1,
+    ),
+    "beside each other": ([Relationship(0, 1), Relationship(0, 1)], 1),
+    "undirected beside each other": (
+        [Relationship(0, 1, None, False), Relationship(0, 1, None, False)],
+        1,
+    ),
+    "a loop": ([Relationship(0, 0), Relationship(1, 2, None, False)], 1),
+    "two loops": ([Relationship(0, 0), Relationship(1, 1)], 1),
+    "types in common": ([Relationship(0, 1, (0, 1)), Relationship(2, 3, (1, 2))], 1),
+    "one type of any": ([Relationship(0, 1, None), Relationship(2, 3, (1,))], 1),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_two_relationships_are_one(name):
+    relationships, terms = PAIRS[name]
+    for seed in range(3):
+        graph, plan = a_graph(seed, relationships=12), plan_of(relationships)
+        assert assert_identified_are_the_rest(graph, plan, NO_MASKS) == terms
+    without_loops = a_graph(3, relationships=12, loops=False)
+    assert_identified_are_the_rest(without_loops, plan, NO_MASKS)
+
+
+def test_relationships_without_a_type_in_common_are_never_one():
+    graph = a_graph(1)
+    bound = plan_of([Relationship(0, 1, (0,)), Relationship(2, 3, (1,))]).bound
+    assert identify(bound, NO_MASKS, graph, (0, 1), [(0, 2), (1, 3)]) is None
+    assert not Meetings(bound, graph).turns(*bound.relationships)
+
+
+@pytest.mark.parametrize(
+    ("turns", "types", "relationships"),
+    [
+        ([(0, 1), (1, 2), (0, 3), (3, 2)], "RR", 2),
+        ([(0, 1), (1, 2), (0, 3), (2, 3)], "RR", 3),
+        ([(0, 1), (1, 2), (0, 3), (3, 2)], "RS", 3),
+    ],
+)
+def test_others_between_the_same_nodes_are_one_where_only_one_fits(turns, types, relationships):
+    links = [
+        Relationship(*ends, (0 if kind == "R" else 1,))
+        for ends, kind in zip(turns, types[0] * 2 + "R" + types[1], strict=True)
+    ]
+    masks = Masks({}, {1: graph_mask(~(1 << 3)), 3: graph_mask(~(1 << 5))})
+    for seed in range(8):
+        graph = a_graph(seed, relationships=20, types="RS", parallel=False)
+        plan = plan_of(links)
+        bound = without_tests_of(plan.bound, [(0, 2), (1, 3)])
+        merged = identify(bound, masks, graph, (0, 2), [(1, 3)])
+        assert len(merged.bound.relationships) == relationships
+        every = all_embeddings(graph, replace(plan, bound=bound), masks)
+        same = sum(links[0] == links[2] for _, links in every.elements())
+        assert total(graph, merged.bound, merged.masks, plan) == same
+
+
+def test_others_between_the_same_nodes_that_must_differ_leave_nothing():
+    links = [Relationship(0, 1, (0,)), Relationship(1, 2, (0,))]
+    bound = plan_of([*links, Relationship(0, 3, (0,)), Relationship(3, 2, (0,))]).bound
+    single, parallel = a_graph(2, types="R", parallel=False), a_graph(2, types="R")
+    assert identify(bound, NO_MASKS, single, (0, 2), [(1, 3)]) is None
+    assert identify(bound, NO_MASKS, parallel, (0, 2), [(1, 3)]) is not None
+
+
+def test_a_test_that_fails_leaves_nothing():
+    graph = a_graph(1)
+    plan = plan_of([Relationship(0, 1), Relationship(2, 3)], [RowTest(True, 0, 2, False)])
+    assert identify(plan.bound, NO_MASKS, graph, (0, 1), [(0, 2), (1, 3)]) is None
+    assert assert_identified_are_the_rest(graph, plan, NO_MASKS) == 0
+
+
+def test_nodes_that_are_one_have_the_labels_and_masks_of_all(context):
+    nodes = [("A", {}), ("B", {}), ("A:B", {}), ("", {})]
+    graph = make_graph(nodes, [(a, "R", b, {}) for a in range(4) for b in range(4)])
+    either = ((LabelOp.LABEL, 0), (LabelOp.LABEL, 1), (LabelOp.OR, 0))
+    query_nodes = [Node(((LabelOp.LABEL, 0),)), Node(either), Node(((LabelOp.LABEL, 1),)), Node()]
+    plan = make_plan(query_nodes, [Relationship(0, 1), Relationship(2, 3)])
+    mask = graph_mask(0b1110)
+    for masks in (NO_MASKS, Masks({0: mask, 2: graph_mask(0b0110)}, {1: graph_mask(0b10110011)})):
+        assert assert_identified_are_the_rest(graph, plan, masks) == 1
+    merged = identify(plan.bound, NO_MASKS, graph, (0, 1), [(0, 2), (1, 3)])
+    assert len(merged.bound.nodes) == 2
+    assert merged.bound.nodes[1].labels == either
+
+
+def graph_mask(bits):
+    return np.array([bits & 0xFFFFFFFF], dtype=np.uint32)
+
+
+def test_what_need_not_differ_needs_no_second_relationship():
+    plan = plan_of([Relationship(0, 1, (0,)), Relationship(0, 2, (0,)), Relationship(0, 3, (0,))])
+    needed = [need.at_least for need in plan.bound.nodes[0].degree_needs]
+    assert needed == [3]
+    for pairs, most in (([(0, 1)], 2), ([(0, 1), (0, 2), (1, 2)], 1)):
+        loose = without_tests_of(plan.bound, pairs)
+        assert [need.at_least for need in loose.nodes[0].degree_needs] == [most]
+
+
+@given(st.data())
+def test_any_two_relationships(data):
+    graph, plan, masks, _ = data.draw(branched_queries(alike=True))
+    assume(len(plan.bound.relationships) <= 5)
+    terms = assert_identified_are_the_rest(graph, plan, masks)
+    event(f"{min(terms, 3)} terms or more")
+
+
+# ------------------------------------------------------------------ whole counts
+SUMS = {
+    "two triangles at a node": cycle(0, 1, 2, kind=0) + cycle(0, 3, 4, kind=0),
+    "undirected triangles at a node": cycle(0, 1, 2, kind=0, directed=False)
+    + cycle(0, 3, 4, kind=0, directed=False),
+    "a path of 4": path(0, 1, 2, 3, 4, kind=0),
+    "a path of 5": path(0, 1, 2, 3, 4, 5, kind=0),
+    "an undirected path of 4": path(0, 1, 2, 3, 4, kind=0, directed=False),
+    "a tree": path(0, 1, 2, kind=0) + path(0, 3, 4, kind=0) + path(0, 5, kind=0),
+    "a square with a path": cycle(0, 1, 2, 3, kind=0) + path(0, 4, 5, kind=0),
+    "pairs at a node": cycle(0, 1, kind=0) + cycle(0, 2, kind=0) + path(0, 3, kind=0),
+}
+
+
+@needs_device
+@pytest.mark.device
+@pytest.mark.parametrize("name", SUMS)
+def test_sums(context, always, name):
+    plan, all_counted = plan_of(SUMS[name]), 0
+    for seed in range(3):
+        for loops, parallel in ((True, True), (False, True), (False, False)):
+            graph = a_graph(seed, relationships=14, types="R", loops=loops, parallel=parallel)
+            expected = all_embeddings(graph, plan).total()
+            counted, terms = count(context, graph, plan)
+            assert counted == expected
+            assert terms > 1 or not expected
+            all_counted += expected
+    assert all_counted
+
+
+@needs_device
+@pytest.mark.device
+@given(case=branched_queries(alike=True))
+def test_any_query_on_any_graph(context, always, case):
+    graph, plan, masks, grouped = case
+    counted, terms = count(context, graph, plan, masks)
+    event("added up" if terms else "not added up")
+    assert counted == all_embeddings(graph, plan, masks).total()
+    report = StrategyReport()
+    expected = expected_groups(graph, plan, grouped, masks)
+    assert groups(context, graph, plan, grouped, masks, report) == expected
+    assert groups(context, graph, plan, grouped, masks, counted=False) == Counter(set(expected))
+    event("groups added up" if any("same" in each for each in report.steps) else "groups joined")
+
+
+@needs_device
+@pytest.mark.device
+@pytest.mark.parametrize("nodes", [(0,), (1,), (2,), (0, 4), (1, 3), (0, 1, 2), (0, 1, 3, 4)])
+@pytest.mark.parametrize("name", ["two triangles at a node", "an undirected path of 4"])
+def test_sums_by_nodes(context, always, name, nodes):
+    plan, all_counted = plan_of(SUMS[name]), 0
+    for seed in range(2):
+        graph, report = a_graph(seed, relationships=16, types="R"), StrategyReport()
+        expected = expected_groups(graph, plan, nodes)
+        assert groups(context, graph, plan, nodes, report=report) == expected
+        all_counted += expected.total()
+        # What is grouped by cannot be beyond a root.
+        is_sum = any("same" in each for each in report.steps)
+        assert is_sum or len(nodes) > 1
+        # Which tuples there are is known from how many of each there are.
+        report = StrategyReport()
+        distinct = groups(context, graph, plan, nodes, report=report, counted=False)
+        assert distinct == Counter(set(expected))
+        assert any("same" in each for each in report.steps) == is_sum
+    assert all_counted
+
+
+@needs_device
+@pytest.mark.device
+def test_terms_with_too_many_embeddings_to_be_known_are_not_added_up(context, always, monkeypatch):
+    plan, graph = plan_of(SUMS["two triangles at a node"]), a_graph(1, relationships=16, types="R")
+    expected = all_embeddings(graph, plan).total()
+    monkeypatch.setattr(extend_in_parts, "MOST_WEIGHT", expected)
+    report = StrategyReport()
+    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    assert strategy.count(plan, NO_MASKS, report) == expected > 0
+    assert any("same" in each for each in report.steps)
+    assert "same" not in report.steps[-1]
+    again = StrategyReport()
+    assert strategy.count(plan, NO_MASKS, again) == expected
+
+
+@needs_device
+@pytest.mark.device
+def test_groups_with_too_many_embeddings_to_subtract_are_joined(context, always, monkeypatch):
+    """What stands for all that is more cannot be subtracted from."""
+    plan, graph = plan_of(SUMS["two triangles at a node"]), a_graph(1, relationships=16, types="R")
+    expected = expected_groups(graph, plan, (0,))
+    monkeypatch.setattr(extend_in_parts, "MOST_WEIGHT", max(expected.values()))
+    report = StrategyReport()
+    assert groups(context, graph, plan, (0,), report=report) == expected
+    assert any("same" in each for each in report.steps)
+    assert any(each.startswith("rows counted by (n0)") for each in report.steps[-2:])
+    distinct = groups(context, graph, plan, (0,), counted=False)
+    assert distinct == Counter(set(expected))
+
+
+# ------------------------------------------------------------------ when
+TWO_TRIANGLES = SUMS["two triangles at a node"]
+
+
+@needs_device
+@pytest.mark.device
+def test_what_is_compared_is_joined(context, always):
+    plan = plan_of(TWO_TRIANGLES)
+    less = Comparison(Variable(True, 1), Variable(True, 3), BELOW, None, None, 0.5, "")
+    graph = a_graph(1, relationships=14, types="R")
+    expected = sum(
+        times for (nodes, _), times in all_embeddings(graph, plan).items() if nodes[1] < nodes[3]
+    )
+    assert count(context, graph, plan, Masks({}, {}, (less,))) == (expected, 0)
+
+
+@needs_device
+@pytest.mark.device
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("search", "_WORTH_PARTS"), math.inf),
+        (("search", "_LEAST_GAIN_OF_PARTS"), 0),
+        (("include_exclude", "_MOST_PAIRS"), 2),
+    ],
+)
+def test_only_what_pays_is_added_up(context, always, monkeypatch, place, value):
+    plan, graph = plan_of(TWO_TRIANGLES), a_graph(1, relationships=14, types="R")
+    expected = all_embeddings(graph, plan).total()
+    assert count(context, graph, plan)[1] > 1
+    monkeypatch.setattr(f"gpugda.match.extend.counting.{'.'.join(place)}", value)
+    assert count(context, graph, plan) == (expected, 0)
+
+
+@needs_device
+@pytest.mark.device
+def test_sums_that_come_again(context, always):
+    plan, graph = plan_of(TWO_TRIANGLES), a_graph(2, relationships=14, types="R")
+    strategy, expected = ExtendStrategy(DeviceGraph(context, graph)), all_embeddings(graph, plan)
+    for _ in range(3):
+        assert strategy.count(plan, NO_MASKS, StrategyReport()) == expected.total() > 0
+
+
+@needs_device
+@pytest.mark.device
+def test_a_sum_says_what_it_is_of(context, always):
+    plan, graph = plan_of(TWO_TRIANGLES), a_graph(2, relationships=14, types="R")
+    report = StrategyReport()
+    ExtendStrategy(DeviceGraph(context, graph)).count(plan, NO_MASKS, report)
+    said = [each for each in report.steps if "same" in each]
+    assert said[0].startswith("counted where these may be the same: (n0)-[r0:R]->(n1), ")
+    assert any(each.startswith("less where these are the same: ") for each in said)
+    assert {*report.candidates} == {*range(5)}
+    assert {"filter", "join"} <= {*report.timings}
+
+
+@needs_device
+@pytest.mark.device
+def test_a_sum_ends_at_its_deadline(context, always):
+    plan, graph = plan_of(TWO_TRIANGLES), a_graph(2, relationships=14, types="R")
+    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    with pytest.raises(QueryTimeoutError):
+        strategy.count(plan, NO_MASKS, StrategyReport(), time.monotonic())
+    assert strategy.count(plan, NO_MASKS, StrategyReport()) == all_embeddings(graph, plan).total()

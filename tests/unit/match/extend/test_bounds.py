@@ -1,0 +1,249 @@
+"""Limits of memory and time: kept, or refused with what would suffice."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, found_by, make_plan
+
+import gpugda
+from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.build import build_data_graph
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.errors import MemoryLimitError, QueryTimeoutError
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend import strategy as extend
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.ports import GraphBatches
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+MEBIBYTE = 1 << 20
+
+
+def graph_of(nodes, starts, ends, types=("R",)):
+    everyone = NodeBatch(nodes, pa.array(np.arange(nodes)), np.zeros(nodes, np.int32), ((),), {})
+    codes = (np.arange(len(starts)) % len(types)).astype(np.int32)
+    batch = RelationshipBatch(len(starts), pa.array(starts), pa.array(ends), codes, types)
+    return build_data_graph(GraphBatches([everyone], [batch]))
+
+
+def complete(nodes, *, parallel=1, types=("R",)):
+    """All pairs, loops too."""
+    starts = np.tile(np.repeat(np.arange(nodes), nodes), parallel)
+    ends = np.tile(np.arange(nodes), nodes * parallel)
+    return graph_of(nodes, starts, ends, types)
+
+
+def source_of(nodes, starts, ends):
+    columns = {"source": starts, "target": ends, "type": np.full(len(starts), "R", dtype=object)}
+    return gpugda.graph({"id": np.arange(nodes)}, columns)
+
+
+def complete_source(nodes):
+    return source_of(nodes, np.repeat(np.arange(nodes), nodes), np.tile(np.arange(nodes), nodes))
+
+
+def star_source(leaves, *, incoming=False):
+    hub, ends = np.zeros(leaves, dtype=np.int64), np.arange(1, leaves + 1)
+    return source_of(leaves + 1, *((ends, hub) if incoming else (hub, ends)))
+
+
+# ------------------------------------------------------------------ a limit that is too small
+SHAPES = {
+    "path": (3, [Relationship(0, 1), Relationship(1, 2)]),
+    "triangle": (3, [Relationship(0, 1), Relationship(1, 2), Relationship(2, 0)]),
+    "undirected": (3, [Relationship(0, 1, directed=False), Relationship(1, 2, directed=False)]),
+    "parallel": (2, [Relationship(0, 1), Relationship(0, 1, (0, 1))]),
+    "product": (3, [Relationship(0, 1)]),
+}
+
+
+NAMED = re.compile(
+    r"(the smallest memory_limit that suffices is|A memory_limit of) ([\d,]+) bytes( is enough)?$"
+)
+
+
+def rows_with(context, graph, plan, limit):
+    strategy = ExtendStrategy(DeviceGraph(context, graph), memory_limit=limit)
+    try:
+        return found_by(strategy, plan, NO_MASKS), strategy.count(plan, NO_MASKS, StrategyReport())
+    finally:
+        strategy.graph.close()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_limit_gives_all_rows_or_names_one_that_does(context, shape):
+    nodes, relationships = SHAPES[shape]
+    graph = complete(9, parallel=2 if shape == "parallel" else 1, types=("R", "S"))
+    plan = make_plan([Node()] * nodes, relationships)
+    expected = all_embeddings(graph, plan)
+    right = (expected, expected.total())
+    refused, suffice = 0, set()
+    for limit in (2.0 ** np.arange(9, 18, 0.1)).astype(int).tolist():
+        try:
+            rows, said = rows_with(context, graph, plan, limit), ""
+        except MemoryLimitError as error:
+            rows, said = None, str(error)
+        if rows is not None:
+            assert rows == right
+            continue
+        refused += 1
+        named = NAMED.search(said)
+        assert named, said
+        found = int(named[2].replace(",", ""))
+        assert found > limit
+        assert found in suffice or rows_with(context, graph, plan, found) == right
+        if named[1].startswith("the"):
+            suffice.add(found)
+    assert refused
+    assert suffice
+    with pytest.raises(MemoryLimitError):
+        rows_with(context, graph, plan, min(suffice) - 2048)
+
+
+def test_a_device_that_is_full_is_not_told_to_raise_the_limit(context, monkeypatch):
+    def full(*_, **__):
+        raise MemoryLimitError("allocating on a device: memory is full")
+
+    monkeypatch.setattr(extend, "filter_for_extension", full)
+    strategy = ExtendStrategy(DeviceGraph(context, complete(3)))
+    with pytest.raises(MemoryLimitError, match=r"is full$"):
+        found_by(strategy, make_plan([Node()] * 2, [Relationship(0, 1)]), NO_MASKS)
+
+
+# ------------------------------------------------------------------ many rows in little memory
+PATH = "MATCH (a)-->(b)-->(c)-->(d)"
+
+
+def paths_from_a_node(n):
+    """Of three different relationships, in a complete graph with loops."""
+    return n**3 - 3 * n + 2
+
+
+@pytest.mark.timed
+def test_ten_to_the_eleven_rows_in_256_mebibytes(budgets):
+    # Half of them pass. What is compared is joined: else this was a sum of a few counts.
+    assert 700 * paths_from_a_node(700) // 2 > 10**11
+    text = f"{PATH} WHERE a.id <= d.id RETURN count(DISTINCT d), count(DISTINCT c)"
+    with gpugda.connect(complete_source(700), memory_limit="256MiB") as accelerator:
+        accelerator.run("MATCH (a)-->(b) RETURN count(*)", engine="gpu")
+        resident = PeakResident()
+        started = time.monotonic()
+        with pytest.raises(QueryTimeoutError):
+            accelerator.run(text, engine="gpu", timeout=3)
+        assert time.monotonic() - started < 4
+        grown = resident.stop()
+    assert all(budget.peak <= 256 * MEBIBYTE for budget in budgets)
+    # The device is the host here; the tail's columns and PoCL's own memory come on top.
+    assert grown < 512 * MEBIBYTE
+
+
+@pytest.mark.parametrize("limit", ["64KiB", "1MiB", "256MiB"])
+def test_groups_and_counts_are_right_whatever_the_chunks(limit, budgets):
+    n = 40
+    with gpugda.connect(complete_source(n), memory_limit=limit) as accelerator:
+        groups = accelerator.run(f"{PATH} RETURN a.id, count(*) ORDER BY a.id", engine="gpu")
+        assert groups.values() == [[a, paths_from_a_node(n)] for a in range(n)]
+        count = accelerator.run(f"{PATH} RETURN count(*)", engine="gpu").single().value()
+        assert count == n * paths_from_a_node(n)
+    assert all(budget.peak <= budget.limit_bytes for budget in budgets)
+
+
+@pytest.mark.parametrize("window", [(0, 5), (700, 300), (62_000, 10_000), (10**6, 5)])
+def test_skip_and_limit_across_chunks(window):
+    n, (skip, limit) = 40, window
+    text = f"MATCH (a)-->(b)-->(c) RETURN a.id, b.id, c.id SKIP {skip} LIMIT {limit}"
+    with gpugda.connect(complete_source(n), memory_limit="64KiB") as accelerator:
+        found = [tuple(row) for row in accelerator.run(text, engine="gpu").values()]
+    total = n**3 - n  # all but a loop taken twice
+    assert len(found) == max(0, min(limit, total - skip))
+    assert len(set(found)) == len(found)
+    assert all(not (a == b == c) and max(a, b, c) < n for a, b, c in found)
+
+
+@pytest.mark.parametrize("incoming", [False, True], ids=["from the hub", "to the hub"])
+def test_row_that_is_longer_than_a_chunk(incoming):
+    # Each of 5,000 leaves has 4,999 others: no row fits the few hundred places of a chunk.
+    leaves = 5_000
+    with gpugda.connect(star_source(leaves, incoming=incoming), memory_limit="256KiB") as hub:
+        arrows = ("<--", "-->") if not incoming else ("-->", "<--")
+        text = f"MATCH (b){arrows[0]}(a){arrows[1]}(c) RETURN"
+        assert hub.run(f"{text} count(*)", engine="gpu").single().value() == leaves * (leaves - 1)
+        found = hub.run(f"{text} b.id, c.id SKIP 4998 LIMIT 20000", engine="gpu").values()
+        assert len({tuple(row) for row in found}) == 20_000
+        assert all(b != c and b > 0 and c > 0 for b, c in found)
+        ends = hub.run("MATCH (a)--(b) RETURN a, count(*) ORDER BY count(*) DESC LIMIT 2").values()
+        assert (ends[0][0]["id"], ends[0][1], ends[1][1]) == (0, leaves, 1)
+
+
+TWO = """
+import sys
+sys.path.insert(0, {folder!r})
+import gpugda
+from test_bounds import PATH, complete_source
+with gpugda.connect(complete_source(50), memory_limit="64MiB") as accelerator:
+    sys.stdin.read(1)
+    groups = accelerator.run(f"{{PATH}} RETURN a.id, count(*) ORDER BY a.id", engine="gpu")
+    count = accelerator.run(f"{{PATH}} RETURN count(*)", engine="gpu").single().value()
+    print(count, sum(each for _, each in groups.values()))
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_share_a_device():
+    folder = Path(__file__).parent
+    command = [sys.executable, "-c", TWO.format(folder=str(folder))]
+    path = os.pathsep.join([str(folder.parents[2]), os.environ.get("PYTHONPATH", "")])
+    both = [
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        for _ in range(2)
+    ]
+    for process in both:  # both have read their graphs when they begin
+        process.stdin.write(b"!")
+        process.stdin.flush()
+    expected = 50 * paths_from_a_node(50)
+    for process in both:
+        answer = process.communicate(timeout=120)[0].split()
+        assert [int(each) for each in answer] == [expected, expected]
+
+
+class PeakResident:
+    """Watches how far the resident memory of this process grows."""
+
+    def __init__(self):
+        self._begin = self._peak = _resident()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+
+    def stop(self):
+        self._stop.set()
+        self._thread.join()
+        return self._peak - self._begin
+
+    def _watch(self):
+        while not self._stop.wait(0.01):
+            self._peak = max(self._peak, _resident())
+
+
+def _resident():
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGESIZE")

@@ -1,0 +1,64 @@
+"""When neighbours are looked at before the join."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from bound_queries import Node, Relationship, make_plan
+from graphs import make_graph
+
+from gpugda.match.embeddings import Masks
+from gpugda.match.extend.candidate_estimates import pays_exploring, with_counts
+
+NO_MASKS = Masks({}, {})
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return make_graph(
+        [("A", {})] * 1000, [(at % 1000, "R", at * 7 % 1000, {}) for at in range(5000)]
+    )
+
+
+def path(*cardinalities, relationship=5000.0):
+    nodes = [Node((), each) for each in cardinalities]
+    links = [Relationship(at, at + 1) for at in range(len(nodes) - 1)]
+    bound = make_plan(nodes, links).bound
+    estimated = tuple(replace(each, cardinality=relationship) for each in bound.relationships)
+    return replace(bound, relationships=estimated)
+
+
+def mask(count):
+    flags = np.zeros(1024, bool)
+    flags[:count] = True
+    return np.packbits(flags, bitorder="little").view(np.uint32)
+
+
+def test_counts_of_masks_replace_guesses(graph):
+    bound = path(1000.0, 1000.0)
+    assert with_counts(bound, NO_MASKS, graph) is bound
+    counted = with_counts(bound, Masks({0: mask(10)}, {}), graph)
+    assert [each.cardinality for each in counted.nodes] == [10.0, 1000.0]
+    assert counted.relationships[0].cardinality == pytest.approx(50.0)
+    few = np.array([0b111], dtype=np.uint32)
+    counted = with_counts(bound, Masks({}, {0: few}), graph)
+    assert counted.relationships[0].cardinality == 3.0
+
+
+def test_only_what_is_selective_is_worth_it(graph):
+    assert not pays_exploring(path(1000.0, 1000.0, 1000.0), graph, tuple, is_cpu=True)
+    assert pays_exploring(path(10.0, 1000.0, 1000.0, relationship=50.0), graph, tuple, is_cpu=True)
+
+
+def test_much_to_look_at_must_be_less_than_the_join(graph):
+    few_rows = path(200.0, 1000.0, relationship=1e6)
+    assert not pays_exploring(few_rows, graph, tuple, is_cpu=True)
+    many_rows = path(*[200.0] * 5, relationship=1e6)
+    assert pays_exploring(many_rows, graph, tuple, is_cpu=True)
+    leaves_multiplied = path(200.0, 1000.0, 1000.0, relationship=1e6)
+    assert not pays_exploring(leaves_multiplied, graph, lambda: {0, 2}, is_cpu=True)
+
+
+def test_a_gpu_looks_at_many_at_once(graph):
+    few_rows = path(200.0, 1000.0, relationship=1e6)
+    assert pays_exploring(few_rows, graph, tuple, is_cpu=False)

@@ -1,0 +1,889 @@
+"""The join node by node against trying every assignment."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from bound_queries import (
+    NO_MASKS,
+    Node,
+    Relationship,
+    all_embeddings,
+    everything,
+    found_by,
+    make_plan,
+    projected,
+    rows_of,
+    smallest_limit,
+    some_masks,
+    some_tests,
+    with_no_rows,
+)
+from forced_ways import BRANCHES, LEAVES, WEIGHED, force
+from graphs import design_graph, make_graph
+from hypothesis import event, given, note
+from hypothesis import strategies as st
+
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.program import Kernel
+from gpugda.errors import ConfigurationError, MemoryLimitError, QueryTimeoutError
+from gpugda.match.embeddings import Masks, StrategyReport, Wanted
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.gpsm.strategy import GpsmStrategy
+from gpugda.match.launch_size import LaunchSize
+from gpugda.plan.plan import LabelOp, RowTest
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+R, S = 0, 1
+NOTHING = Wanted(frozenset(), frozenset())
+
+
+def strategy_for(context, graph, **settings):
+    return ExtendStrategy(DeviceGraph(context, graph), **settings)
+
+
+def count(strategy, plan, masks=NO_MASKS):
+    return strategy.count(plan, masks, StrategyReport())
+
+
+def check(context, graph, plan, masks=NO_MASKS, **settings):
+    """Rows and count are those of trying everything; returns how many."""
+    strategy = strategy_for(context, graph, **settings)
+    expected = all_embeddings(graph, plan, masks)
+    assert found_by(strategy, plan, masks) == expected
+    assert count(strategy, plan, masks) == expected.total()
+    return expected.total()
+
+
+# ------------------------------------------------------------------ measured on Neo4j
+UNDIRECTED_R = {"types": (R,), "directed": False}
+FIGURES = {
+    "(a)-[:R]-(b),(b)-[:R]-(a)": (
+        12,
+        [Relationship(0, 1, **UNDIRECTED_R), Relationship(1, 0, **UNDIRECTED_R)],
+    ),
+    "(a)--(b)--(c)": (32, [Relationship(0, 1, directed=False), Relationship(1, 2, directed=False)]),
+    "three undirected between a and b": (
+        24,
+        [
+            Relationship(0, 1, **UNDIRECTED_R),
+            Relationship(0, 1, **UNDIRECTED_R),
+            Relationship(0, 1, directed=False),
+        ],
+    ),
+    "two clauses": (6, [Relationship(0, 1, (R,)), Relationship(0, 1, (R,), clause=1)]),
+    "a loop": (1, [Relationship(0, 0, (R,))]),
+    "an undirected loop": (1, [Relationship(0, 0, directed=False)]),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_measured_on_neo4j(context, name):
+    rows, relationships = FIGURES[name]
+    nodes = [Node()] * (1 + max(max(each.source, each.target) for each in relationships))
+    assert check(context, design_graph(), make_plan(nodes, relationships)) == rows
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_two_over_k_parallel_relationships(context, k):
+    graph = make_graph([("", {}), ("", {})], [(0, "R", 1, {})] * k)
+    plan = make_plan([Node(), Node()], [Relationship(0, 1, (0,)), Relationship(0, 1, (0,))])
+    assert check(context, graph, plan) == k * (k - 1)
+
+
+def test_star_of_like_leaves_is_a_falling_factorial(context):
+    graph = make_graph([("", {})] * 6, [(0, "R", leaf, {}) for leaf in range(1, 6)])
+    plan = make_plan([Node()] * 4, [Relationship(0, leaf, (0,)) for leaf in (1, 2, 3)])
+    assert check(context, graph, plan) == 5 * 4 * 3
+
+
+def test_types_that_overlap_give_a_permanent(context):
+    graph = make_graph([("", {})] * 2, [(0, "R", 1, {})] * 2 + [(0, "S", 1, {})])
+    plan = make_plan([Node(), Node()], [Relationship(0, 1, (0,)), Relationship(0, 1, (0, 1))])
+    assert check(context, graph, plan) == 4
+
+
+# ------------------------------------------------------------------ parts that can be missing
+def test_empty_graph(context):
+    graph = make_graph([])
+    assert check(context, graph, make_plan([Node()])) == 0
+    assert check(context, graph, make_plan([Node(), Node()], [Relationship(0, 1)])) == 0
+
+
+def test_graph_without_relationships(context):
+    graph = make_graph([("A", {})] * 33)
+    assert check(context, graph, make_plan([Node(), Node()], [Relationship(0, 1)])) == 0
+    assert check(context, graph, make_plan([Node()])) == 33
+
+
+def test_no_rows(context):
+    graph = design_graph()
+    assert check(context, graph, with_no_rows(make_plan([Node()]))) == 0
+
+
+def test_no_nodes_are_one_row(context):
+    strategy = strategy_for(context, design_graph())
+    assert found_by(strategy, make_plan([])) == {((), ()): 1}
+    assert count(strategy, make_plan([])) == 1
+
+
+def test_products_and_their_tests(context):
+    graph = make_graph([("A", {})] * 5 + [("B", {})] * 3, [(0, "R", 5, {}), (1, "R", 1, {})])
+    a, b = Node(((LabelOp.LABEL, 0),)), Node(((LabelOp.LABEL, 1),))
+    assert check(context, graph, make_plan([a, b, a])) == 75
+    assert check(context, graph, make_plan([a, a], tests=[RowTest(True, 0, 1, True)])) == 5
+    assert check(context, graph, make_plan([a, a], tests=[RowTest(True, 0, 1, False)])) == 20
+    assert check(context, graph, make_plan([a, b], tests=[RowTest(True, 0, 1, True)])) == 0
+    assert check(context, graph, make_plan([a, b, a], [Relationship(0, 1)])) == 5
+    two = [Relationship(0, 1), Relationship(2, 3)]
+    assert check(context, graph, make_plan([Node()] * 4, two)) == 2
+
+
+def test_start_with_a_test_on_its_ends(context):
+    plan = make_plan([Node(), Node()], [Relationship(0, 1)], [RowTest(True, 0, 1, False)])
+    assert check(context, design_graph(), plan) == 4
+    plan = make_plan([Node(), Node()], [Relationship(0, 1)], [RowTest(True, 0, 1, True)])
+    assert check(context, design_graph(), plan) == 1
+
+
+def test_a_loop_that_is_another_relationship(context):
+    graph = make_graph(
+        [("A:B", {}), ("B", {}), ("", {}), ("", {})],
+        [(0, "R", 1, {}), *((node, "R", node, {}) for node in range(4))],
+    )
+    a, b = (Node(((LabelOp.LABEL, label),)) for label in (0, 1))
+    # The loop's node comes last, and may be one end of the other relationship, but not both.
+    plan = make_plan([a, b, Node()], [Relationship(0, 1, (0,)), Relationship(2, 2, (0,))])
+    assert check(context, graph, plan) == 7
+
+
+def test_a_relationship_bound_again(context):
+    tests = [RowTest(False, 0, 1, True)]
+    relationships = [Relationship(0, 1), Relationship(2, 3, clause=1)]
+    assert check(context, design_graph(), make_plan([Node()] * 4, relationships, tests)) == 5
+
+
+def test_dozens_of_tests(context):
+    count_of_nodes = 8
+    tests = [
+        RowTest(True, a, b, False)
+        for a in range(count_of_nodes)
+        for b in range(a)
+        if (a, b) != (7, 0)
+    ]
+    ring = [(at, "R", (at + 1) % 7, {}) for at in range(7)]
+    graph = make_graph([("", {})] * 7, ring)
+    path = [Relationship(at, at + 1) for at in range(7)]
+    # Eight nodes over seven: only the first and the last may be one.
+    assert check(context, graph, make_plan([Node()] * 8, path, tests)) == 7
+
+
+def test_deep_label_program_is_evaluated_on_the_host(context):
+    graph = make_graph([("A", {}), ("B", {}), ("", {}), ("A:B", {})])
+    some = (LabelOp.LABEL, 0)
+    program = (*[some] * 20, *[(LabelOp.AND, 0)] * 19)
+    assert check(context, graph, make_plan([Node(program)])) == 2
+    mask = Masks({0: np.array([0b1001], dtype=np.uint32)}, {})
+    assert check(context, graph, make_plan([Node((*program, (LabelOp.NOT, 0)))]), mask) == 0
+
+
+@pytest.mark.parametrize("nodes", [1, 31, 32, 33, 64, 255, 256, 257, 1025])
+def test_sizes_at_the_borders(context, nodes):
+    ring = [(at, "R", (at + 1) % nodes, {}) for at in range(nodes)]
+    graph = make_graph([("", {})] * nodes, ring)
+    strategy = strategy_for(context, graph)
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    expected = {
+        ((at, (at + 1) % nodes, (at + 2) % nodes), (at, (at + 1) % nodes)) for at in range(nodes)
+    }
+    rows = found_by(strategy, plan)
+    assert set(rows) == (expected if nodes > 1 else set())
+    assert count(strategy, plan) == rows.total() == (nodes if nodes > 1 else 0)
+
+
+# ------------------------------------------------------------------ anything
+@st.composite
+def cases(draw):
+    """A multigraph, a query over it, masks, and what is wanted of the rows."""
+    node_count = draw(st.integers(1, 6))
+    names = st.lists(st.sampled_from("ABC"), unique=True, max_size=3).map(":".join)
+    nodes = [(draw(names), {}) for _ in range(node_count)]
+    node = st.integers(0, node_count - 1)
+    one = st.tuples(node, st.sampled_from("RST"), node, st.just({}))
+    relationships = draw(st.lists(one, min_size=draw(st.sampled_from([0, 3, 6])), max_size=9))
+    graph = make_graph(nodes, relationships)
+    plan = draw(plans(len(graph.labels), len(graph.types)))
+    masks = Masks(
+        draw(masks_for(len(plan.bound.nodes), graph.node_count)),
+        draw(masks_for(len(plan.bound.relationships), graph.relationship_count)),
+    )
+    wanted = Wanted(
+        frozenset(draw(st.sets(st.sampled_from(range(len(plan.bound.nodes)))))),
+        frozenset(
+            draw(st.sets(st.sampled_from(range(len(plan.bound.relationships)))))
+            if plan.bound.relationships
+            else ()
+        ),
+    )
+    return graph, plan, masks, wanted
+
+
+@st.composite
+def plans(draw, labels, types):
+    size = draw(st.integers(1, 4))
+    nodes = [
+        Node(draw(programs(labels)), draw(st.sampled_from([0.5, 1.0, 2.0, 3.0])))
+        for _ in range(size)
+    ]
+    position = st.integers(0, size - 1)
+    some_types = st.none()
+    if types:
+        some_types |= st.sets(st.integers(0, types - 1), min_size=1).map(lambda t: tuple(sorted(t)))
+    relationship = st.builds(
+        Relationship, position, position, some_types, st.booleans(), st.sampled_from([0, 0, 0, 1])
+    )
+    relationships = draw(st.lists(relationship, max_size=4))
+    tests = draw(st.lists(row_tests(size, len(relationships)), max_size=2))
+    return make_plan(nodes, relationships, tests, degrees=draw(st.booleans()))
+
+
+@st.composite
+def row_tests(draw, nodes, relationships):
+    on_nodes = relationships == 0 or draw(st.booleans())
+    position = st.integers(0, (nodes if on_nodes else relationships) - 1)
+    return RowTest(on_nodes, draw(position), draw(position), draw(st.integers(0, 3)) == 0)
+
+
+@st.composite
+def programs(draw, labels):
+    if draw(st.integers(0, 2)):
+        return ()
+    leaves = [(LabelOp.ANY, 0), (LabelOp.NONE, 0)] + [
+        (LabelOp.LABEL, at) for at in range(labels)
+    ] * 3
+    program = [draw(st.sampled_from(leaves))]
+    for _ in range(draw(st.integers(0, 2))):
+        if draw(st.booleans()):
+            program.append((LabelOp.NOT, 0))
+        program.append(draw(st.sampled_from(leaves)))
+        program.append((draw(st.sampled_from([LabelOp.AND, LabelOp.OR])), 0))
+    return tuple(program)
+
+
+@st.composite
+def masks_for(draw, positions, count):
+    masks = {}
+    for position in range(positions):
+        if draw(st.integers(0, 3)) == 0:
+            bits = draw(st.integers(0, 2**count - 1)) | draw(st.integers(0, 2**count - 1))
+            masks[position] = np.array([bits], dtype=np.uint32)[: -(-count // 32)]
+    return masks
+
+
+@given(case=cases(), refinement=st.sampled_from(["off", "once", "fixpoint"]))
+def test_any_query_on_any_graph(context, case, refinement):
+    graph, plan, masks, wanted = case
+    strategy = strategy_for(context, graph, refinement=refinement)
+    expected = all_embeddings(graph, plan, masks)
+    assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+    assert count(strategy, plan, masks) == expected.total()
+
+
+@st.composite
+def alike(draw):
+    """A multigraph, and queries over it, each of which differs from the first one in one thing."""
+    node_count = draw(st.integers(2, 5))
+    nodes = [(draw(st.sampled_from(["", "A", "B", "A:B"])), {}) for _ in range(node_count)]
+    node = st.integers(0, node_count - 1)
+    one = st.tuples(node, st.sampled_from("RS"), node, st.just({}))
+    graph = make_graph(nodes, draw(st.lists(one, min_size=3, max_size=9)))
+    size, count = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    types = st.sampled_from([None, *[(each,) for each in range(len(graph.types))]])
+    end, clause = st.integers(0, size - 1), st.sampled_from([0, 0, 1])
+    link = st.builds(Relationship, end, end, types, st.booleans(), clause)
+    labels = [((LabelOp.LABEL, each),) for each in range(len(graph.labels))]
+    some = st.builds(Node, st.sampled_from([(), *labels]), st.sampled_from([1.0, 3.0]))
+    positions = frozenset(range(size))
+    drawn = {
+        "nodes": st.lists(some, min_size=size, max_size=size),
+        "relationships": st.lists(link, min_size=count, max_size=count),
+        "tests": some_tests(size, count),
+        "masks": some_masks(graph, size, count),
+        "wanted": st.sampled_from([frozenset(), frozenset([0]), positions]),
+    }
+    first = {part: draw(way) for part, way in drawn.items()}
+    changed = draw(st.lists(st.sampled_from(sorted(drawn)), min_size=1, max_size=5))
+    queries = []
+    for each in (first, *(first | {part: draw(drawn[part])} for part in changed)):
+        plan = make_plan(each["nodes"], each["relationships"], each["tests"])
+        queries.append((plan, each["masks"], Wanted(each["wanted"], frozenset())))
+    return graph, queries
+
+
+def compiled(strategy):
+    """How often steps were."""
+    return sum(map(len, strategy._compiled._shapes.values()))
+
+
+@given(case=alike(), by_parts=st.booleans())
+def test_queries_of_one_shape_share_steps(context, case, by_parts):
+    """One strategy answers them one after the other, and then once more."""
+    graph, queries = case
+    with pytest.MonkeyPatch.context() as patch:
+        if by_parts:
+            force(patch, LEAVES, WEIGHED, BRANCHES)
+        strategy = strategy_for(context, graph)
+        for plan, masks, wanted in queries * 2:
+            expected = all_embeddings(graph, plan, masks)
+            assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+            assert count(strategy, plan, masks) == expected.total()
+    event(f"{len(queries)} queries, steps compiled {compiled(strategy)} times")
+
+
+def test_other_names_and_values_compile_nothing(context):
+    graph = dense_graph(5)
+    strategy = strategy_for(context, graph)
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    sizes = []
+    for bits in (0b11, 0b1100, 0b11):
+        masks = Masks({0: np.array([bits], dtype=np.uint32)}, {})
+        nodes = tuple(replace(each, name=f"{each.name}_{bits}") for each in plan.bound.nodes)
+        again = replace(plan, bound=replace(plan.bound, nodes=nodes))
+        assert found_by(strategy, again, masks) == all_embeddings(graph, again, masks)
+        sizes.append(compiled(strategy))
+    assert sizes[0] == sizes[-1] > 0
+
+
+def test_masks_of_other_parts_compile_other_steps(context):
+    graph, bits = dense_graph(4), np.array([0b110], dtype=np.uint32)
+    strategy = strategy_for(context, graph)
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    for masks in (NO_MASKS, Masks({}, {0: bits}), Masks({}, {1: bits}), Masks({1: bits}, {})):
+        expected = all_embeddings(graph, plan, masks)
+        assert found_by(strategy, plan, masks) == expected
+        assert count(strategy, plan, masks) == expected.total()
+
+
+def both(value):
+    """The same on a CPU and on a GPU."""
+    return {True: value, False: value}
+
+
+OTHER_WAYS = {
+    "a launch per step": {"small._MOST_ROWS": both(0)},
+    "the first steps at once": {"small._MOST_LOOKS": both(20)},
+    "few rows at once": {"small._MOST_ROWS": both(6)},
+    "measured": {"join._FEW": 0},
+    "tiny windows": {
+        "join._FEW": 0,
+        "join._FIRST_WINDOW": 3,
+        "join._LARGEST_WINDOW": 3,
+        "join._LARGEST_LAST_WINDOW": 2,
+    },
+    "pairs always measured": {
+        "join._FEW": 0,
+        "pairs.PairSteps._most_of": lambda *_: None,
+    },
+    "tiny launches": {
+        "join._FEW": 0,
+        "join.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
+        "pairs.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
+        "accumulate._WORK_PER_LAUNCH": 1,
+    },
+    "relationships closed one by one": {"drafts.MOST_ROWS_OF_PAIR": 1},
+    "relationships closed launch by launch": {
+        "drafts.MOST_ROWS_OF_PAIR": 1,
+        "small._MOST_ROWS": both(0),
+    },
+    "one link a step": {"drafts.MOST_LINKS": 1},
+    "two links a step": {"drafts.MOST_LINKS": 2, "drafts.MOST_ROWS_OF_PAIR": 2},
+    "no rows, only pairs": {
+        "rows.MOST_EXCLUDED": -1,
+        "accumulate.MOST_EXCLUDED": -1,
+        "small._MOST_ROWS": both(0),
+    },
+}
+
+
+# Each case by all ways: to draw it takes longer than to run it.
+@given(case=cases())
+def test_any_query_by_other_ways(context, case):
+    graph, plan, masks, wanted = case
+    expected = all_embeddings(graph, plan, masks)
+    for way, changes in OTHER_WAYS.items():
+        note(way)
+        with pytest.MonkeyPatch.context() as patch:
+            for place, value in changes.items():
+                patch.setattr(f"gpugda.match.extend.{place}", value)
+            strategy = strategy_for(context, graph)
+            assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+            assert count(strategy, plan, masks) == expected.total()
+
+
+FILTERS = {
+    "by many items": {
+        "match.extend.filter._MOST_WORDS": 0,
+        "match.extend.filter._MOST_EXPLORED_WORDS": 0,
+    },
+    "given up": {"match.extend.filter._MOST_LOOKS": 3},
+    "listed when asked for": {"match.extend.filter._MOST_LISTED": 1},
+    "with bitmaps of degrees": {
+        "device.graph.node_bitmaps._FEWEST_LOOKS": 0,
+        "device.graph.node_bitmaps._SHARE_OF_NODES": 0.0,
+    },
+}
+
+
+@given(case=cases(), refinement=st.sampled_from(["off", "once", "fixpoint"]))
+def test_any_query_by_other_filters(context, case, refinement):
+    graph, plan, masks, wanted = case
+    expected = all_embeddings(graph, plan, masks)
+    for way, explores in product(FILTERS, [False, True]):
+        note(f"{way}, {explores=}")
+        with pytest.MonkeyPatch.context() as patch:
+            for place, value in FILTERS[way].items():
+                patch.setattr(f"gpugda.{place}", value)
+            patch.setattr("gpugda.match.extend.strategy.pays_exploring", lambda *_, **__: explores)  # noqa: B023
+            strategy = strategy_for(context, graph, refinement=refinement)
+            assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+            assert count(strategy, plan, masks) == expected.total()
+
+
+@st.composite
+def cyclic_cases(draw):
+    """Query graphs with many cycles over one or two types, with and without parallel ones."""
+    node_count = draw(st.integers(2, 7))
+    node = st.integers(0, node_count - 1)
+    one = st.tuples(node, st.sampled_from(draw(st.sampled_from(["R", "RS"]))), node)
+    rows = draw(st.lists(one, min_size=4, max_size=16, unique=draw(st.booleans())))
+    if draw(st.booleans()):
+        rows = [row for row in rows if row[0] != row[2]]
+    graph = make_graph([("", {})] * node_count, [(*row, {}) for row in rows])
+    size = draw(st.integers(2, 4))
+    position = st.integers(0, size - 1)
+    types = st.just((0,)) | st.none()
+    directed = draw(st.sampled_from([st.just(True), st.booleans()]))
+    relationship = st.builds(Relationship, position, position, types, directed, st.just(0))
+    relationships = draw(st.lists(relationship, min_size=2, max_size=4))
+    relationships = [each for each in relationships if each.source != each.target]
+    if not graph.types:
+        relationships = []
+    nodes = [Node(cardinality=draw(st.sampled_from([1.0, 2.0, 3.0]))) for _ in range(size)]
+    return graph, make_plan(nodes, relationships)
+
+
+@given(case=cyclic_cases())
+def test_any_cycles(context, case):
+    graph, plan = case
+    expected = all_embeddings(graph, plan)
+    for shortest in (1, 3):
+        note(f"bitmaps of {'all' if shortest == 1 else 'some'}")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", shortest)
+            strategy = strategy_for(context, graph)
+            assert found_by(strategy, plan) == expected
+            assert count(strategy, plan) == expected.total()
+            some = Wanted(frozenset((0, 1)), frozenset())
+            assert found_by(strategy, plan, wanted=some) == projected(expected, some)
+
+
+@st.composite
+def crowded_cases(draw):
+    """Cycles over a few nodes with so many relationships that rows share lists and marks fill."""
+    random = np.random.default_rng(draw(st.integers(0, 1 << 20)))
+    nodes, relationships = draw(st.integers(3, 40)), draw(st.integers(60, 400))
+    heads, tails = random.integers(0, nodes, (2, relationships)) // draw(st.integers(1, 4))
+    if draw(st.booleans()):
+        tails = np.where(heads == tails, (tails + 1) % nodes, tails)
+    names = draw(st.sampled_from(["R", "RS", "RST"]))
+    shape = [(*ends, draw(st.booleans())) for ends in draw(st.sampled_from(SHAPES))]
+    while ways(shape, heads, tails) > MOST_WAYS:
+        heads, tails = heads[::2], tails[::2]
+    kinds = random.integers(0, len(names), len(heads))
+    graph = make_graph(
+        [("", {})] * nodes,
+        [(int(a), names[kind], int(b), {}) for a, kind, b in zip(heads, kinds, tails, strict=True)],
+    )
+    types = st.none() | st.sets(st.integers(0, len(graph.types) - 1), min_size=1)
+    relationships = [
+        Relationship(a, b, None if (some := draw(types)) is None else tuple(sorted(some)), directed)
+        for a, b, directed in shape
+    ]
+    return graph, make_plan([Node()] * (1 + max(max(a, b) for a, b, _ in shape)), relationships)
+
+
+SHAPES = [
+    [(0, 1), (0, 1)],
+    [(0, 1), (1, 2), (2, 0)],
+    [(0, 1), (1, 2), (0, 2), (0, 2)],
+    [(0, 1), (1, 0), (1, 2)],
+]
+MOST_WAYS = 2_000_000  # gpsm counts them one by one
+
+
+def ways(shape, heads, tails):
+    """Of laying the shape over the relationships, where they may be the same and of any type."""
+    between = np.zeros((41, 41))
+    np.add.at(between, (heads, tails), 1)
+    matrices = [between if directed else between + between.T for _, _, directed in shape]
+    ends = ",".join("abc"[source] + "abc"[target] for source, target, _ in shape)
+    return np.einsum(ends, *matrices, optimize=True).sum()
+
+
+@given(case=crowded_cases())
+def test_crowded_graphs_count_as_gpsm_does(context, case):
+    graph, plan = case
+    device_graph = DeviceGraph(context, graph)
+    expected = count(GpsmStrategy(device_graph), plan)
+    assert count(ExtendStrategy(device_graph), plan) == expected
+    if expected < 20_000:
+        rows = found_by(ExtendStrategy(device_graph), plan)
+        assert rows.total() == expected
+        assert rows == found_by(GpsmStrategy(device_graph), plan)
+
+
+@pytest.mark.parametrize("parallel", [1, 15, 16, 17, 300])
+@pytest.mark.parametrize("directed", [True, False])
+def test_more_ways_than_a_mark_holds(context, parallel, directed):
+    """Between three nodes: each relationship of the one pair with each of the others."""
+    ends = [(0, 1), (1, 2), (0, 2)]
+    graph = make_graph([("", {})] * 3, [(a, "R", b, {}) for a, b in ends] * parallel)
+    triangle = [Relationship(a, b, (0,), directed) for a, b in ends]
+    plan = make_plan([Node()] * 3, triangle)
+    ways = 1 if directed else 6
+    assert count(strategy_for(context, graph), plan) == ways * parallel**3
+    if parallel > 20:
+        return
+    cliques = [*triangle, *(Relationship(a, 3, (0,), directed) for a in (0, 1))]
+    # The fourth node is a third one again, and takes other relationships, or would be a loop.
+    assert count(strategy_for(context, graph), make_plan([Node()] * 4, cliques)) == (
+        ways * parallel**3 * (parallel - 1) ** 2
+    )
+
+
+@given(case=cases())
+def test_any_query_with_hardly_any_memory(context, case):
+    graph, plan, masks, wanted = case
+    expected = projected(all_embeddings(graph, plan, masks), wanted)
+    roomy = strategy_for(context, graph)
+    assert found_by(roomy, plan, masks, wanted) == expected
+    tight = tight_strategy(roomy._graph, plan, masks, wanted)
+    assert found_by(tight, plan, masks, wanted) == expected
+
+
+def tight_strategy(device_graph, plan, masks, wanted=None):
+    """One that has hardly more than it needs."""
+
+    def run(limit):
+        found_by(ExtendStrategy(device_graph, memory_limit=limit), plan, masks, wanted)
+
+    return ExtendStrategy(device_graph, memory_limit=smallest_limit(run) + 64)
+
+
+# ------------------------------------------------------------------ windows, memory, time
+def dense_graph(nodes):
+    return make_graph(
+        [("", {})] * nodes, [(a, "R", b, {}) for a in range(nodes) for b in range(nodes)]
+    )
+
+
+@pytest.mark.parametrize("window", [1, 2, 3, 7, 100])
+def test_windows_of_a_few_rows(context, monkeypatch, window):
+    monkeypatch.setattr("gpugda.match.extend.join._FIRST_WINDOW", window)
+    monkeypatch.setattr("gpugda.match.extend.join._LARGEST_WINDOW", window)
+    monkeypatch.setattr("gpugda.match.extend.join._LARGEST_LAST_WINDOW", window)
+    graph = dense_graph(5)
+    plan = make_plan(
+        [Node()] * 4,
+        [Relationship(0, 1), Relationship(1, 2), Relationship(2, 0)],
+        [RowTest(True, 0, 3, False)],
+    )
+    strategy = strategy_for(context, graph)
+    report = StrategyReport()
+    chunks = list(strategy.embeddings(plan, NO_MASKS, everything(plan), report))
+    expected = all_embeddings(graph, plan)
+    assert sum(chunk.row_count for chunk in chunks) == expected.total()
+    assert max(chunk.row_count for chunk in chunks) <= window
+    assert found_by(strategy, plan) == expected
+    assert count(strategy, plan) == expected.total()
+    assert len([line for line in report.steps if " rows" in line]) == 5
+
+
+def test_memory_limit_gives_the_same_rows_and_is_kept(context):
+    graph = dense_graph(12)
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    strategy = strategy_for(context, graph)
+    expected = found_by(strategy, plan)
+    assert expected.total() == 12 * 12 * 12 - 12
+    tight = tight_strategy(strategy._graph, plan, NO_MASKS)
+    report = StrategyReport()
+    assert sum(1 for _ in tight.embeddings(plan, NO_MASKS, everything(plan), report)) > 3
+    assert found_by(tight, plan) == expected
+    with pytest.raises(MemoryLimitError, match="memory limit"):
+        found_by(ExtendStrategy(strategy._graph, memory_limit=3000), plan)
+
+
+def test_chunks_are_made_when_asked_for(context, monkeypatch):
+    monkeypatch.setattr("gpugda.match.extend.join._FIRST_WINDOW", 4)
+    monkeypatch.setattr("gpugda.match.extend.join._LARGEST_LAST_WINDOW", 4)
+    strategy = strategy_for(context, dense_graph(6))
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    report = StrategyReport()
+    chunks = strategy.embeddings(plan, NO_MASKS, everything(plan), report)
+    first, second = next(chunks).row_count, next(chunks).row_count
+    assert 0 < first <= 4
+    assert 0 < second <= 4
+    chunks.close()
+    assert f": {first + second} rows in 2 chunks" in report.steps[-1]
+    assert found_by(strategy, plan).total() == 6**3 - 6
+
+
+def test_who_takes_few_rows_does_not_wait_for_many(context):
+    graph = dense_graph(40)
+    strategy = strategy_for(context, graph)
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    report = StrategyReport()
+    chunks = list(strategy.embeddings(plan, NO_MASKS, everything(plan), report, None, 10))
+    assert chunks[0].row_count <= 1024
+    # Later ones are larger, and nothing is lost or found twice.
+    assert max(chunk.row_count for chunk in chunks) > 4096
+    assert sum(chunk.row_count for chunk in chunks) == 40**3 - 40
+    rows = Counter(row for chunk in chunks for row in rows_of(chunk, everything(plan)))
+    assert rows == found_by(strategy, plan)
+
+
+def test_deadline(context):
+    strategy = strategy_for(context, dense_graph(6))
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    late = time.monotonic() - 1
+    with pytest.raises(QueryTimeoutError):
+        strategy.count(plan, NO_MASKS, StrategyReport(), deadline=late)
+    with pytest.raises(QueryTimeoutError):
+        list(strategy.embeddings(plan, NO_MASKS, NOTHING, StrategyReport(), deadline=late))
+    early = time.monotonic() + 60
+    assert strategy.count(plan, NO_MASKS, StrategyReport(), deadline=early) == 210
+
+
+def test_counts_past_32_bits(context):
+    plan = make_plan([Node()] * 5)
+    graph = make_graph([("", {})] * 100)
+    assert count(strategy_for(context, graph), plan) == 100**5
+    hubs = make_graph([("", {})] * 3, [(0, "R", 1, {})] * 70 + [(1, "R", 2, {})] * 70)
+    relationships = [Relationship(0, 1, (0,), clause=at) for at in range(6)]
+    assert count(strategy_for(context, hubs), make_plan([Node()] * 2, relationships[:3])) == (
+        2 * 70**3
+    )
+
+
+def test_report(context):
+    strategy = strategy_for(context, design_graph())
+    plan = make_plan([Node()] * 3, [Relationship(0, 1, (R,)), Relationship(1, 2, (R,))])
+    report = StrategyReport()
+    rows = sum(each.row_count for each in strategy.embeddings(plan, NO_MASKS, NOTHING, report))
+    assert set(report.timings) == {"filter", "join", "fetch"}
+    assert report.candidates.keys() == {0, 1, 2}
+    line, expected = report.steps[-1].split(", expected ")
+    assert line == f"extend by (n2) along (n1)-[r1:R]->(n2) with 1 test: {rows} rows"
+    assert rows / 4 < float(expected) < rows * 4
+
+
+def test_report_says_what_goes_pair_by_pair(context, monkeypatch):
+    if not context.is_cpu:
+        pytest.skip("for CPUs")
+    monkeypatch.setattr("gpugda.match.extend.join._FEW", 0)
+    again = [Relationship(0, 1), Relationship(1, 2), Relationship(1, 2, clause=1)]
+    lines = {}
+    for equal in (True, False):
+        plan = make_plan([Node()] * 3, again, [RowTest(False, 1, 2, equal)])
+        report = StrategyReport()
+        strategy = strategy_for(context, design_graph())
+        tables = strategy.embeddings(plan, NO_MASKS, NOTHING, report)
+        expected = all_embeddings(design_graph(), plan, NO_MASKS)
+        assert sum(each.row_count for each in tables) == expected.total()
+        lines[equal] = [", pair by pair: " in line for line in report.steps]
+    assert any(lines[True])
+    assert not any(lines[False])
+
+
+def test_settings_that_make_no_sense(context):
+    device_graph = DeviceGraph(context, design_graph())
+    with pytest.raises(ConfigurationError, match="twice"):
+        ExtendStrategy(device_graph, refinement="twice")
+    with pytest.raises(ConfigurationError, match="bytes"):
+        ExtendStrategy(device_graph, memory_limit=0)
+
+
+# ------------------------------------------------------------------ threads, interruptions, freeing
+def test_threads_take_turns(context, monkeypatch):
+    monkeypatch.setattr("gpugda.match.extend.join._FIRST_WINDOW", 20)
+    monkeypatch.setattr("gpugda.match.extend.join._LARGEST_LAST_WINDOW", 20)
+    strategy = strategy_for(context, dense_graph(6))
+    plans_by_rows = {
+        210: make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)]),
+        36: make_plan([Node()] * 2, [Relationship(0, 1)]),
+        216: make_plan([Node()] * 3),
+    }
+
+    def work(number):
+        rows, plan = list(plans_by_rows.items())[number % 3]
+        return found_by(strategy, plan).total() == rows == count(strategy, plan)
+
+    with ThreadPoolExecutor(6) as threads:
+        assert all(threads.map(work, range(60)))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8, 1.0])
+def test_interruption_frees_everything(context, monkeypatch, share):
+    strategy = strategy_for(context, dense_graph(6))
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    found_by(strategy, plan)  # uploads the graph
+    workspaces, launches = [], []
+    make, really_launch = ExtendStrategy._workspace, Kernel._launch
+
+    def workspace(self):
+        workspaces.append(make(self))
+        return workspaces[-1]
+
+    def interrupted(self, *arguments):
+        launches.append(self.name)
+        if len(launches) == last:
+            raise KeyboardInterrupt
+        really_launch(self, *arguments)
+
+    for run in (lambda: found_by(strategy, plan), lambda: count(strategy, plan)):
+        strategy._kept.drop()  # else there are fewer launches
+        _, names = launches_of(monkeypatch, run)
+        launches.clear()
+        last = 1 + round(share * (len(names) - 1))
+        strategy._kept.drop()
+        with monkeypatch.context() as patch:
+            patch.setattr(ExtendStrategy, "_workspace", workspace)
+            patch.setattr(Kernel, "_launch", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                run()
+    assert [each.budget.used for each in workspaces] == [strategy._graph.nbytes] * 2
+    assert found_by(strategy, plan).total() == 210
+    strategy._graph.close()
+    assert strategy._graph.nbytes == 0
+
+
+def test_a_mask_leaves_one_of_two_parallel_relationships(context):
+    """The one it takes away comes last, and must not stand for the other."""
+    graph = make_graph([("", {})], [(0, "R", 0, {}), (0, "S", 0, {})])
+    links = [Relationship(0, 1, (R,), directed=False), Relationship(0, 1, directed=False)]
+    for bits, rows in ((1, 0), (2, 1), (3, 1)):
+        masks = Masks({}, {1: np.array([bits], dtype=np.uint32)})
+        assert check(context, graph, make_plan([Node()] * 2, links), masks) == rows
+
+
+# ------------------------------------------------------------------ what is kept between runs
+def launches_of(monkeypatch, run):
+    names, really_launch = [], Kernel._launch
+
+    def launch(self, *arguments):
+        names.append(self.name)
+        really_launch(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Kernel, "_launch", launch)
+        found = run()
+    return found, names
+
+
+@pytest.mark.parametrize(("place", "tried"), [(10, [True, False]), (100, [True, True])])
+def test_that_rows_are_many_is_kept(context, monkeypatch, place, tried):
+    """Where the first steps had no place to be joined without waiting, that is not tried again."""
+    monkeypatch.setattr("gpugda.match.extend.small._MOST_ROWS", both(place))
+    strategy = strategy_for(context, dense_graph(6))
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    for expected in tried:
+        found, names = launches_of(monkeypatch, lambda: found_by(strategy, plan))
+        assert found.total() == 210
+        assert bool({"join_rows", "join_pairs"}.intersection(names)) == expected
+
+
+def test_candidates_are_kept_for_the_same_query_and_masks(context, monkeypatch):
+    strategy = strategy_for(context, dense_graph(6))
+    plan = make_plan([Node()] * 2, [Relationship(0, 1)])
+    for bits in (0b11, 0b11, 0b111, 0b11):
+        masks = Masks({0: np.array([bits], dtype=np.uint32)}, {})
+        is_new = not any(each.is_of(masks) for each in strategy._kept._queries)
+        rows, names = launches_of(monkeypatch, lambda masks=masks: count(strategy, plan, masks))
+        assert rows == bits.bit_count() * 6
+        assert bool({"check_candidates", "filter_all"}.intersection(names)) == is_new
+    assert len(strategy._kept._queries) == 2
+    other = make_plan([Node()] * 2, [Relationship(0, 1)])
+    assert count(strategy, other) == 36
+    assert found_by(strategy, plan, NO_MASKS) == all_embeddings(strategy._graph.graph, plan)
+    assert count(strategy, plan, NO_MASKS) == 36
+
+
+def test_steps_of_a_query_whose_bitmaps_lie_elsewhere(context):
+    """Masks decide where the filter starts, though they leave the same nodes, in one order."""
+    random = np.random.default_rng(2)
+    ends = random.integers(0, 8, (30, 2)).tolist()
+    graph = make_graph([("", {})] * 32, [(a, "R", b, {}) for a, b in ends])
+    plan = make_plan(
+        [Node(cardinality=32.0)] * 3,
+        [Relationship(0, 1), Relationship(1, 2), Relationship(2, 0)],
+    )
+    alone = ~np.uint32(0xFF)  # have no relationships
+    some, others = np.array([0b111110], dtype=np.uint32), np.array([0b11110001], dtype=np.uint32)
+    strategy = strategy_for(context, graph)
+    for nodes in ({0: some | alone, 1: others}, {0: some, 1: others | alone}):
+        masks = Masks(nodes, {})
+        expected = all_embeddings(graph, plan, masks)
+        assert found_by(strategy, plan, masks) == expected
+        assert count(strategy, plan, masks) == expected.total()
+
+
+def test_a_query_without_candidates_is_known_again(context, monkeypatch):
+    strategy = strategy_for(context, dense_graph(6))
+    plan = make_plan([Node()] * 2, [Relationship(0, 1)])
+    nobody = Masks({0: np.zeros(1, dtype=np.uint32)}, {})
+    assert count(strategy, plan, nobody) == 0
+    assert launches_of(monkeypatch, lambda: count(strategy, plan, nobody)) == (0, [])
+
+
+def test_few_queries_are_kept_and_counted(context, monkeypatch):
+    monkeypatch.setattr("gpugda.match.extend.cache._MOST_QUERIES", 3)
+    strategy = strategy_for(context, dense_graph(6))
+    kept = make_plan([Node()], [])
+    for size in (1, 2, 3, 4):
+        plan = make_plan([Node()] * size, [Relationship(0, at) for at in range(1, size)])
+        count(strategy, plan)
+        count(strategy, kept)
+    assert len(strategy._kept._queries) == 3
+    assert strategy._kept.find(kept.bound, NO_MASKS) is not None
+    with strategy._workspace() as workspace:
+        assert workspace.budget.used - workspace.outside >= strategy._graph.nbytes
+        assert workspace.outside == strategy._kept.nbytes > 0
+        workspace.give_way()
+        assert workspace.outside == strategy._kept.nbytes == 0
+
+
+def test_kept_queries_give_way(context):
+    strategy = strategy_for(context, dense_graph(6))
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    assert count(strategy, plan) == 210
+    graph_bytes = strategy._graph.nbytes
+    strategy._limit = graph_bytes + strategy._kept.nbytes - 1
+    with strategy._workspace() as workspace:
+        assert strategy._kept.nbytes == 0
+        assert workspace.budget.used == graph_bytes
+    strategy._limit = 1 << 24
+    assert count(strategy, plan) == 210
+    with strategy._workspace() as workspace:
+        workspace.allocate((strategy._limit - graph_bytes) // 4 - 64, np.uint32)
+        assert strategy._kept.nbytes == 0

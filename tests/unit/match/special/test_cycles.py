@@ -1,0 +1,173 @@
+"""Cycles of query nodes that are counted without rows, against trying every assignment."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, make_plan
+from graphs import make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.match.embeddings import Masks, StrategyReport
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.special import cycles
+from gpugda.plan.plan import LabelOp, RowTest
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+SQUARE = ((0, 1), (1, 2), (2, 3), (3, 0))
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """How often cycles were counted."""
+    found = []
+    count = cycles.CycleCount.count
+    monkeypatch.setattr(
+        cycles.CycleCount, "count", lambda *each: found.append(each) or count(*each)
+    )
+    return found
+
+
+def count(context, graph, plan, masks=NO_MASKS):
+    return ExtendStrategy(DeviceGraph(context, graph)).count(plan, masks, StrategyReport())
+
+
+def a_graph(seed, relationships, *, loops=True, types="R", nodes=7):
+    random = np.random.default_rng(seed)
+    ends = random.integers(0, nodes, (2, relationships))
+    if not loops:
+        ends = ends[:, ends[0] != ends[1]]
+    kinds = random.integers(0, len(types), ends.shape[1])
+    labels = ["A", "B", "A:B", ""]
+    rows = zip(*ends.tolist(), kinds.tolist(), strict=True)
+    return make_graph(
+        [(labels[node % 4], {}) for node in range(nodes)],
+        [(a, types[kind], b, {}) for a, b, kind in rows],
+    )
+
+
+def along(*pairs, types=(0,), directed=True):
+    return [Relationship(source, target, types, directed) for source, target in pairs]
+
+
+@pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
+@pytest.mark.parametrize(
+    "links",
+    [
+        along(*SQUARE),
+        along(*SQUARE, directed=False),
+        along((0, 1), (2, 1), (2, 3), (0, 3)),
+        along((0, 1), (0, 2), (1, 3), (3, 2), directed=False),
+    ],
+    ids=["directed", "undirected", "to and fro", "in another order"],
+)
+def test_a_square_is_counted_at_once(context, counts, links, loops):
+    plan = make_plan([Node()] * 4, links)
+    for seed in range(4):
+        graph = a_graph(seed, 18, loops=loops)
+        assert count(context, graph, plan) == all_embeddings(graph, plan).total()
+    assert len(counts) == (4 if context.is_cpu else 0)
+
+
+@pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
+def test_an_undirected_triangle_is_counted_at_once(context, counts, loops):
+    links = along((0, 1), (2, 1), (2, 0), types=None, directed=False)
+    plan = make_plan([Node()] * 3, links)
+    for seed in range(6):
+        graph = a_graph(seed, 24, loops=loops, types="RS", nodes=4 + seed)
+        assert count(context, graph, plan) == all_embeddings(graph, plan).total()
+    assert len(counts) == (6 if context.is_cpu else 0)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "links", "tests"),
+    [
+        (4, along((0, 1), (1, 2), (2, 0), (2, 3)), []),
+        (4, along((0, 1), (1, 0), (2, 3), (3, 2)), []),
+        (4, along((0, 1), (1, 2), (2, 3), (3, 3)), []),
+        (4, along(*SQUARE, (0, 2)), []),
+        (5, along(*SQUARE), []),
+        (3, along((0, 1), (1, 2), (2, 0)), []),
+        (3, along((0, 1), (1, 2), (0, 0), directed=False), []),
+        (3, [*along((0, 1), directed=False), *along((1, 2), (2, 0))], []),
+        (4, along(*SQUARE), [RowTest(True, 0, 2, False)]),
+        (4, along(*SQUARE), [RowTest(False, 0, 2, True)]),
+    ],
+)
+def test_what_is_no_square(context, counts, nodes, links, tests):
+    plan = make_plan([Node()] * nodes, links, tests)
+    graph = a_graph(1, 14)
+    assert count(context, graph, plan) == all_embeddings(graph, plan).total()
+    assert not counts
+
+
+def test_more_types_than_lists(context, counts):
+    plan = make_plan([Node()] * 4, along(*SQUARE, types=None, directed=False))
+    for types, expected in (("ABCDEFGH", 1), ("ABCDEFGHI", 1)):
+        graph = a_graph(5, 40, types=types)
+        assert count(context, graph, plan) == all_embeddings(graph, plan).total()
+        assert len(counts) == (expected if context.is_cpu else 0)
+
+
+def test_sums_that_might_not_fit_are_left_to_the_join(context, counts, monkeypatch):
+    monkeypatch.setattr(cycles, "_MOST_COUNT", 1000)
+    plan = make_plan([Node()] * 4, along(*SQUARE))
+    graph = a_graph(1, 20)
+    assert count(context, graph, plan) == all_embeddings(graph, plan).total()
+    assert not counts
+
+
+def test_the_report_says_so(context):
+    report = StrategyReport()
+    plan, graph = make_plan([Node()] * 4, along(*SQUARE)), a_graph(1, 20)
+    rows = ExtendStrategy(DeviceGraph(context, graph)).count(plan, NO_MASKS, report)
+    assert (report.steps[-1] == f"cycle of 4 nodes counted: {rows} rows") == context.is_cpu
+
+
+def test_in_many_launches(context, monkeypatch):
+    monkeypatch.setattr(cycles, "_WORK_PER_LAUNCH", 1)
+    plan = make_plan([Node()] * 4, along(*SQUARE, directed=False))
+    graph = a_graph(2, 30, nodes=12)
+    assert count(context, graph, plan) == all_embeddings(graph, plan).total()
+
+
+@st.composite
+def squares_and_graphs(draw):
+    graph = a_graph(
+        draw(st.integers(0, 1000)),
+        draw(st.integers(0, 14)),
+        loops=draw(st.booleans()),
+        types="RS",
+        nodes=draw(st.integers(1, 5)),
+    )
+    label = st.sampled_from([(), ((LabelOp.LABEL, 0),), ((LabelOp.LABEL, 1),)])
+    nodes = [Node(draw(label) if len(graph.labels) > 1 else ()) for _ in range(4)]
+    types = st.sampled_from([None, (0,), (1,), (0, 1)][: 4 if len(graph.types) > 1 else 1])
+    links = []
+    for pair in SQUARE:
+        source, target = pair if draw(st.booleans()) else pair[::-1]
+        clause = draw(st.sampled_from((0, 0, 0, 1)))
+        links.append(Relationship(source, target, draw(types), draw(st.booleans()), clause))
+    node_masks, relationship_masks = {}, {}
+    bits = st.integers(0, 2**graph.node_count - 1)
+    for node in range(4):
+        if draw(st.integers(0, 5)) == 0:
+            node_masks[node] = np.array([draw(bits)], dtype=np.uint32)
+    for link in range(4):
+        if draw(st.integers(0, 5)) == 0:
+            mask = draw(st.integers(0, 2**14 - 1))
+            relationship_masks[link] = np.array([mask], dtype=np.uint32)
+    return graph, make_plan(nodes, links), Masks(node_masks, relationship_masks)
+
+
+@given(squares_and_graphs())
+def test_any_square(context, case):
+    graph, plan, masks = case
+    assert count(context, graph, plan, masks) == all_embeddings(graph, plan, masks).total()

@@ -1,0 +1,157 @@
+"""Tables fetched while the next one is made, against trying every assignment."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from contextlib import closing
+
+import numpy as np
+import pytest
+from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, everything, found_by
+from bound_queries import make_plan as plan_of
+from graphs import make_graph
+
+import gpugda
+from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.memory.staging import Staging
+from gpugda.errors import DeviceError, MemoryLimitError
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.gpsm.strategy import GpsmStrategy
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+GRAPH = make_graph(
+    [("", {})] * 12, [(i, "R", (i + step) % 12, {}) for i in range(12) for step in (0, 1, 1, 5)]
+)
+PLAN = plan_of([Node(), Node(), Node()], [Relationship(0, 1), Relationship(1, 2)])
+
+
+@pytest.fixture(scope="module")
+def context():
+    """As one with memory of its own."""
+    opened = DeviceContext(choose_device(), like_cpu=False)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def fetched(monkeypatch):
+    """Every table but the first goes by way of a copy; gives the names of the threads."""
+    monkeypatch.setattr("gpugda.match.fetching._WORTH_IT_BYTES", 0)
+    monkeypatch.setattr("gpugda.match.extend.join._FIRST_WINDOW", 20)
+    monkeypatch.setattr("gpugda.match.extend.join._LARGEST_LAST_WINDOW", 40)
+    monkeypatch.setattr("gpugda.match.gpsm.join._FIRST_WINDOW", 20)
+    monkeypatch.setattr("gpugda.device.memory.staging._PIECE_BYTES", 64)
+    threads = []
+    download = Staging.download
+
+    def noted(self, *arguments):
+        threads.append(threading.current_thread().name)
+        return download(self, *arguments)
+
+    monkeypatch.setattr(Staging, "download", noted)
+    return threads
+
+
+@pytest.mark.parametrize("kind", [ExtendStrategy, GpsmStrategy])
+def test_all_rows_come_once(context, fetched, kind):
+    strategy = kind(DeviceGraph(context, GRAPH))
+    assert found_by(strategy, PLAN, NO_MASKS) == all_embeddings(GRAPH, PLAN, NO_MASKS)
+    assert len(fetched) > 5
+    assert all(name.startswith("gpugda-fetch") for name in fetched)
+
+
+def test_memory_for_no_copy(context, fetched, monkeypatch):
+    monkeypatch.setattr("gpugda.match.fetching._SHARE_FOR_COPY", 1 << 40)
+    strategy = ExtendStrategy(DeviceGraph(context, GRAPH))
+    assert found_by(strategy, PLAN, NO_MASKS) == all_embeddings(GRAPH, PLAN, NO_MASKS)
+    assert not fetched
+
+
+@pytest.mark.parametrize("kind", [ExtendStrategy, GpsmStrategy])
+def test_a_copy_takes_no_memory_that_is_needed(context, fetched, monkeypatch, kind):
+    device_graph = DeviceGraph(context, GRAPH)
+
+    def outcome(limit):
+        strategy = kind(device_graph, memory_limit=device_graph.nbytes + limit)
+        try:
+            return found_by(strategy, PLAN, NO_MASKS)
+        except MemoryLimitError:
+            return None
+
+    limits = [*range(3_000, 20_000, 1_000), 30_000, 50_000]
+    with_copies = [outcome(limit) for limit in limits]
+    assert fetched
+    monkeypatch.setattr("gpugda.match.fetching._SHARE_FOR_COPY", 1 << 40)
+    assert with_copies == [outcome(limit) for limit in limits]
+    assert with_copies[-1] == all_embeddings(GRAPH, PLAN, NO_MASKS)
+
+
+@pytest.mark.parametrize("taken", [1, 2, 3])
+def test_who_leaves_early_waits_for_what_is_under_way(context, fetched, taken):
+    strategy = ExtendStrategy(DeviceGraph(context, GRAPH))
+    chunks = strategy.embeddings(PLAN, NO_MASKS, everything(PLAN), StrategyReport())
+    with closing(chunks):
+        for _, chunk in zip(range(taken), chunks, strict=False):
+            assert chunk.row_count
+    assert not [each for each in threading.enumerate() if each.name.startswith("gpugda-fetch")]
+    assert found_by(strategy, PLAN, NO_MASKS) == all_embeddings(GRAPH, PLAN, NO_MASKS)
+
+
+def test_the_first_table_does_not_wait_for_the_second(context, fetched):
+    strategy = ExtendStrategy(DeviceGraph(context, GRAPH))
+    report = StrategyReport()
+    with closing(strategy.embeddings(PLAN, NO_MASKS, everything(PLAN), report)) as chunks:
+        first = next(chunks)
+    assert 0 < first.row_count <= 40
+    assert not fetched
+
+
+def test_a_failure_in_the_thread_is_raised(context, fetched, monkeypatch):
+    def fail(*arguments):
+        raise DeviceError("it broke")
+
+    monkeypatch.setattr(Staging, "download", fail)
+    strategy = ExtendStrategy(DeviceGraph(context, GRAPH))
+    with pytest.raises(DeviceError, match="it broke"):
+        list(strategy.embeddings(PLAN, NO_MASKS, everything(PLAN), StrategyReport()))
+
+
+def test_chunks_keep_what_they_were_given(context, fetched):
+    """The copy is written again while earlier chunks are still held."""
+    strategy = ExtendStrategy(DeviceGraph(context, GRAPH))
+    chunks = strategy.embeddings(PLAN, NO_MASKS, everything(PLAN), StrategyReport())
+    held, copies = [], []
+    for chunk in chunks:
+        held.append(chunk)
+        copies.append({each: column.copy() for each, column in chunk.nodes.items()})
+    for chunk, copied in zip(held, copies, strict=True):
+        for position, column in chunk.nodes.items():
+            np.testing.assert_array_equal(column, copied[position])
+
+
+@pytest.mark.parametrize(("sources", "targets"), [(100, 100), (50, 200), (100, 200)])
+def test_a_full_array_of_a_step_that_is_narrower_than_one_before(sources, targets):
+    """The join's arrays are as wide as its widest step: the last one may not fill them."""
+    hub, count = sources, sources + 1 + targets
+    graph = gpugda.graph(
+        nodes={
+            "id": list(range(count)),
+            "labels": [*["A"] * sources, "B", *["C"] * targets],
+        },
+        relationships={
+            "source": [*range(sources), *[hub] * targets],
+            "target": [*[hub] * sources, *range(hub + 1, count)],
+            "type": ["R"] * (sources + targets),
+        },
+    )
+    with gpugda.connect(graph) as opened:
+        found = opened.run("MATCH (a:A)-->(b:B)-->(c:C) WHERE a.id < c.id RETURN c.id AS id")
+        ids = Counter(record["id"] for record in found)
+    assert ids == dict.fromkeys(range(hub + 1, count), sources)

@@ -1,0 +1,408 @@
+"""Grouped counts and DISTINCT over nodes, against trying every assignment and the reference."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+from bound_queries import NO_MASKS, Node, all_embeddings
+from graphs import make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+from unit.match.extend.counting.test_leaves import A, a_graph, out, plan_of, trees_and_more
+
+import gpugda
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.errors import MemoryLimitError, QueryTimeoutError, UnsupportedQueryError
+from gpugda.execute.wanted_groups import wanted_groups
+from gpugda.match.embeddings import Embeddings, StrategyReport, WantedGroups
+from gpugda.match.extend import groups as extend_groups
+from gpugda.match.extend import join as extend_join
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.gpsm.strategy import GpsmStrategy
+from gpugda.match.tuple_counts import TupleCounts
+from gpugda.plan.bind import bind
+from gpugda.query.analyse import analyse
+from gpugda.query.parser import parse
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+DENSE, SPARSE = 1 << 18, -1
+"""So many tuples are added up on the device; none where less than none may be."""
+
+
+def expected_groups(graph, plan, nodes, masks=NO_MASKS):
+    found = Counter()
+    for (row, _), number in all_embeddings(graph, plan, masks).items():
+        found[tuple(row[each] for each in nodes)] += number
+    return found
+
+
+def groups(strategy, plan, wanted, masks=NO_MASKS, report=None):
+    """Embeddings per tuple; rows are not counted where only the tuples are asked for."""
+    found = Counter()
+    for chunk in strategy.groups(plan, masks, wanted, report or StrategyReport()):
+        assert set(chunk.nodes) == set(wanted.nodes)
+        columns = [chunk.nodes[each].tolist() for each in wanted.nodes]
+        assert all(len(each) == chunk.row_count for each in columns)
+        weights = [1] * chunk.row_count if chunk.weights is None else chunk.weights.tolist()
+        assert all(weights)
+        for *row, weight in zip(*columns, weights, strict=True):
+            found[tuple(row)] += weight
+    return found if wanted.counted else Counter(dict.fromkeys(found, 1))
+
+
+def distinct(found):
+    return Counter(dict.fromkeys(found, 1))
+
+
+@pytest.fixture(params=[DENSE, SPARSE], ids=["summed", "weighed"])
+def most_tuples(request, monkeypatch):
+    """Groups added up on the device, or rows that come with their products."""
+    if request.param == SPARSE:
+        monkeypatch.setattr(extend_groups, "_SHARE_FOR_SUMS", SPARSE)
+    return request.param
+
+
+@st.composite
+def grouped(draw):
+    graph, plan, masks = draw(trees_and_more())
+    size = len(plan.bound.nodes)
+    nodes = tuple(sorted(draw(st.sets(st.integers(0, size - 1), min_size=1, max_size=3))))
+    wanted = WantedGroups(nodes, draw(st.booleans()), draw(st.booleans()))
+    return graph, plan, masks, wanted, draw(st.sampled_from([DENSE, SPARSE]))
+
+
+@given(case=grouped())
+def test_any_groups_on_any_graph(context, case):
+    graph, plan, masks, wanted, most = case
+    expected = expected_groups(graph, plan, wanted.nodes, masks)
+    expected = expected if wanted.counted else distinct(expected)
+    device_graph = DeviceGraph(context, graph)
+    with pytest.MonkeyPatch.context() as patch:
+        if most == SPARSE:
+            patch.setattr(extend_groups, "_SHARE_FOR_SUMS", SPARSE)
+        strategy = ExtendStrategy(device_graph)
+        for _ in range(2):  # the second time from what was kept
+            assert groups(strategy, plan, wanted, masks) == expected
+    assert groups(GpsmStrategy(device_graph), plan, wanted, masks) == expected
+
+
+CASES = {
+    # relationships, nodes, grouped by, leaves that are multiplied
+    "star": (out((0, 1), (0, 2), (0, 3)), None, (0,), "(n1), (n2), (n3)"),
+    "star by a leaf": (out((0, 1), (0, 2), (0, 3)), None, (2,), "(n1), (n3)"),
+    "path of 2 by its start": (out((0, 1), (1, 2)), None, (0,), "(n2)"),
+    "path of 2 by both ends": (out((0, 1), (1, 2)), None, (0, 2), ""),
+    "path of 3": (out((0, 1), (1, 2), (2, 3)), None, (0,), "(n3)"),
+    "path of 3 by its middle": (out((0, 1), (1, 2), (2, 3)), None, (1,), "(n0), (n3)"),
+    "undirected path of 3": (
+        out((0, 1), (1, 2), (2, 3), directed=False),
+        None,
+        (1, 2),
+        "(n0), (n3)",
+    ),
+    "triangle": (out((0, 1), (1, 2), (0, 2)), None, (0,), ""),
+    "triangle with a tail": (out((0, 1), (1, 2), (0, 2), (2, 3)), None, (0, 1), "(n3)"),
+    "one relationship": (out((0, 1)), None, (1,), "(n0)"),
+    "labels": (out((0, 1), (0, 2), (0, 3)), [Node(), A, A, Node()], (0,), "(n1), (n2), (n3)"),
+}
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["counted", "distinct"])
+@pytest.mark.parametrize("name", CASES)
+def test_groups_and_their_leaves(context, most_tuples, name, counted):
+    relationships, query_nodes, nodes, leaves = CASES[name]
+    plan, seen = plan_of(relationships, query_nodes), set()
+    for seed in range(3):
+        graph = a_graph(seed, nodes=5, relationships=16)
+        expected = expected_groups(graph, plan, nodes)
+        report = StrategyReport()
+        found = groups(
+            ExtendStrategy(DeviceGraph(context, graph)),
+            plan,
+            WantedGroups(nodes, counted, streamed=False),
+            report=report,
+        )
+        assert found == (expected if counted else distinct(expected))
+        lines = [line for line in report.steps if line.startswith("leaves multiplied: ")]
+        if expected:
+            seen.add("".join(lines).removeprefix("leaves multiplied: "))
+            said = [line for line in report.steps if line.startswith("rows ")]
+            assert len(said) == (1 if leaves or most_tuples == DENSE else 0)
+    assert seen == {leaves}
+
+
+def test_without_memory_for_ways_leaves_are_joined(context, most_tuples, monkeypatch):
+    monkeypatch.setattr("gpugda.match.extend.leaf_counts._SHARE_FOR_WAYS", 0)
+    graph, plan = a_graph(), plan_of(out((0, 1), (1, 2), (2, 3)))
+    found = groups(
+        ExtendStrategy(DeviceGraph(context, graph)), plan, WantedGroups((0,), True, False)
+    )
+    assert found == expected_groups(graph, plan, (0,))
+
+
+# ------------------------------------------------------------------ limits
+@pytest.mark.parametrize("window", [1, 3])
+def test_cores_in_many_windows(context, most_tuples, monkeypatch, window):
+    monkeypatch.setattr(extend_join, "_FEW", 0)
+    monkeypatch.setattr(extend_join, "_FIRST_WINDOW", window)
+    for kind in (True, False):
+        monkeypatch.setitem(extend_join._FIRST_COUNT_WINDOW, kind, window)
+    monkeypatch.setattr(extend_join, "_LARGEST_WINDOW", window)
+    monkeypatch.setattr(extend_join, "_LARGEST_LAST_WINDOW", window)
+    monkeypatch.setattr(extend_groups, "_PIECE_ROWS", 2)
+    graph = a_graph(nodes=4, relationships=14)
+    for pairs in (((0, 1), (1, 2), (2, 3)), ((0, 1), (1, 2), (0, 2)), ((0, 1), (2, 3))):
+        plan = plan_of(out(*pairs))
+        strategy = ExtendStrategy(DeviceGraph(context, graph))
+        for nodes in ((0,), (0, 2)):
+            expected = expected_groups(graph, plan, nodes)
+            assert groups(strategy, plan, WantedGroups(nodes, True, False)) == expected
+            found = groups(strategy, plan, WantedGroups(nodes, False, True))
+            assert found == distinct(expected)
+
+
+@pytest.mark.parametrize("nodes", [(0,), (1,), (0, 3)])
+def test_with_hardly_any_memory(context, nodes):
+    """Where rows can be made, they can be grouped."""
+    graph = a_graph(nodes=300, relationships=2000)
+    device_graph = DeviceGraph(context, graph)
+    plan = plan_of(out((0, 1), (1, 2), (2, 3)))
+    wanted = WantedGroups(nodes, True, False)
+    expected = groups(ExtendStrategy(device_graph), plan, wanted)
+    columns = WantedGroups(nodes, True, False)
+
+    def smallest(found):
+        low, high = 0, 1 << 22
+        while high - low > 64:
+            middle = (low + high) // 2
+            try:
+                assert found(ExtendStrategy(device_graph, memory_limit=max(middle, 1))) == expected
+                high = middle
+            except MemoryLimitError:
+                low = middle
+        return high
+
+    def joined(strategy):
+        found = Counter()
+        for chunk in super(ExtendStrategy, strategy).groups(
+            plan, NO_MASKS, columns, StrategyReport()
+        ):
+            rows = zip(*(chunk.nodes[each].tolist() for each in nodes), strict=True)
+            found.update(rows)
+        return found
+
+    limit = smallest(joined)
+    assert smallest(lambda strategy: groups(strategy, plan, wanted)) <= limit + 1024
+    for more in (1024, 5_000, 50_000):
+        strategy = ExtendStrategy(device_graph, memory_limit=limit + more)
+        assert groups(strategy, plan, wanted) == expected
+
+
+def test_a_deadline_stops_grouping(context, most_tuples):
+    graph = a_graph(nodes=60, relationships=2000)
+    plan = plan_of(out((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)))
+    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    started = time.monotonic()
+    with pytest.raises(QueryTimeoutError):
+        list(
+            strategy.groups(
+                plan, NO_MASKS, WantedGroups((0,), True, False), StrategyReport(), started + 0.3
+            )
+        )
+    assert time.monotonic() - started < 10
+
+
+# ------------------------------------------------------------------ tuples on the host
+@st.composite
+def chunks_of_tuples(draw):
+    largest = draw(st.sampled_from([3, 70_000, (1 << 32) - 1]))
+    width = draw(st.integers(1, 4))
+    weighted = draw(st.booleans())
+    row = st.tuples(*[st.integers(0, largest)] * width)
+    some = draw(st.lists(row, min_size=1, max_size=4))
+    weight = st.sampled_from([1, 2, (1 << 32) - 1, 1 << 32, (1 << 63) - 1, 1 << 63])
+    rows = st.lists(st.tuples(st.sampled_from(some), weight), max_size=12)
+    return width, weighted, draw(st.lists(rows, max_size=4))
+
+
+@given(case=chunks_of_tuples(), counted=st.booleans(), merging=st.sampled_from([0, 5, 1 << 20]))
+def test_tuples_are_counted(case, counted, merging):
+    width, weighted, chunks = case
+    nodes, checked, expected = tuple(range(width)), [], {}
+    tuples = TupleCounts(
+        nodes, counted=counted, check=lambda: checked.append(True), merge_rows=merging
+    )
+    for rows in chunks:
+        columns = np.array([row for row, _ in rows], dtype=np.uint32).reshape(-1, width).T
+        weights = np.array([weight for _, weight in rows], dtype=np.uint64) if weighted else None
+        tuples.add(Embeddings(len(rows), dict(enumerate(columns)), {}, weights))
+        for row, weight in rows:
+            expected[row] = expected.get(row, 0) + (weight if weighted else 1)
+    found = tuples.found()
+    assert len(checked) >= sum(map(bool, chunks))
+    columns = [found.nodes[each].tolist() for each in range(width)]
+    rows = list(zip(*columns, strict=True))
+    assert len(rows) == len(set(rows)) == found.row_count
+    assert (found.weights is not None) == counted
+    assert set(rows) == set(expected)
+    if counted:
+        saturated = {row: min(weight, 1 << 63) for row, weight in expected.items()}
+        assert dict(zip(rows, found.weights.tolist(), strict=True)) == saturated
+
+
+# ------------------------------------------------------------------ as texts
+GROUPED = [
+    "MATCH (a)-->(b)-->(c) RETURN a, count(*)",
+    "MATCH (a)-->(b)-->(c) RETURN a, c, count(*), count(b), count(DISTINCT c)",
+    "MATCH (a)-->(b)-->(c)-->(d) RETURN b.p, labels(b), count(*), count(c.p)",
+    "MATCH (a)-->(b)-->(c)-->(d) RETURN a, count(*) AS n ORDER BY n DESC, id(a) LIMIT 3",
+    "MATCH (a)-->(b), (a)-->(c), (a)-->(d) RETURN a.p AS p, count(*) AS n ORDER BY n, p SKIP 1",
+    "MATCH (a)-[r:R]->(b), (a)-[:R]->(c), (a)-[:S]->(d) WHERE r.q > 0 RETURN c, count(r)",
+    "MATCH (a)--(b)--(c)--(d) RETURN count(DISTINCT b), count(DISTINCT c.p)",
+    "MATCH (a)-->(b), (a)-->(c) MATCH (a)-->(d) WHERE b.p <> 2 RETURN count(DISTINCT a), count(*)",
+    "MATCH (a:A)-->(b)-->(c) WHERE a.p = 1 RETURN DISTINCT c ORDER BY c.p, id(c)",
+    "MATCH (a)-->(b)-->(c), (a)-->(c) RETURN DISTINCT a, b.p",
+    "MATCH (a)-->(b)-->(c) WHERE a <> c RETURN DISTINCT labels(b), id(a)",
+    "MATCH (a)-->(b), (c:A) RETURN a, count(*)",
+    "MATCH (a:A:B) RETURN a.p, count(*)",
+    "MATCH (a)-->(b) RETURN DISTINCT a, count(*) AS n ORDER BY n, id(a)",
+]
+OTHERS = [
+    "MATCH (a)-->(b)-->(c) RETURN a.p < b.p, count(*)",
+    "MATCH (a)-->(b)-->(c) WHERE a.p < c.p RETURN a, count(*)",
+    "MATCH (a)-[r]->(b)-->(c) RETURN DISTINCT a, r",
+    "MATCH (a)-[r]->(b)-->(c) RETURN a, count(DISTINCT r)",
+]
+
+
+def some_graph(seed=8, relationships=24):
+    random = np.random.default_rng(seed)
+    ends = random.integers(0, 7, (2, relationships))
+    kinds = np.array(["R", "R", "S"], dtype=object)
+    labels = [["A"], ["B"], ["A", "B"], ["B"], ["A"], [], []]
+    values = [1.0, 2, math.nan, 2.0, None, 1, math.nan]
+    return gpugda.graph(
+        {"id": np.arange(7), "p": values, "labels": labels},
+        {
+            "source": ends[0],
+            "target": ends[1],
+            "type": kinds[random.integers(0, 3, relationships)],
+            "q": random.integers(0, 3, relationships),
+        },
+    )
+
+
+def rows_of(result):
+    return Counter(repr(row) for row in result.values())
+
+
+@pytest.fixture(scope="module")
+def connected():
+    """Accelerators of `some_graph` by seed and how tuples are counted; to open one takes long."""
+    with contextlib.ExitStack() as stack:
+        yield {
+            (seed, how): stack.enter_context(gpugda.connect(some_graph(seed)))
+            for seed in range(3)
+            for how in (DENSE, SPARSE)
+        }
+
+
+@pytest.mark.parametrize("text", GROUPED + OTHERS)
+def test_texts_answer_as_the_reference_does(connected, text, most_tuples):
+    for seed in range(3):
+        accelerator = connected[seed, most_tuples]
+        expected = accelerator.run(text, engine="reference")
+        found = accelerator.run(text, engine="gpu", strategy="extend")
+        if "ORDER BY" in text:
+            assert repr(found.values()) == repr(expected.values())
+        else:
+            assert rows_of(found) == rows_of(expected)
+        gpsm = accelerator.run(text, engine="gpu", strategy="gpsm")
+        assert rows_of(gpsm) == rows_of(accelerator.run(text, engine="reference"))
+
+
+def test_distinct_with_a_limit_leaves_early():
+    text = "MATCH (a)-->(b)-->(c) RETURN DISTINCT a.p LIMIT 2"
+    with gpugda.connect(some_graph()) as accelerator:
+        every = accelerator.run(text.removesuffix(" LIMIT 2"), engine="reference").values()
+        found = accelerator.run(text, engine="gpu").values()
+    assert len(found) == 2
+    assert {repr(each) for each in found} <= {repr(each) for each in every}
+
+
+def bound_text(text):
+    graph = make_graph([("A:B", {"p": 1})], [(0, "R", 0, {"q": 1}), (0, "S", 0, {})])
+    return bind(analyse(parse(text)), graph)
+
+
+@pytest.mark.parametrize("text", GROUPED)
+def test_what_is_grouped_by_nodes_is_so(text):
+    bound = bound_text(text)
+    wanted = wanted_groups(bound.query, bound)
+    assert wanted is not None
+    assert wanted.counted == ("count(*)" in text or "count(r)" in text)
+
+
+@pytest.mark.parametrize("text", [*OTHERS, "MATCH (a) RETURN count(*)", "MATCH (a) RETURN a.p"])
+def test_what_is_not(text):
+    bound = bound_text(text)
+    assert wanted_groups(bound.query, bound) is None
+
+
+def test_leaves_with_few_ways_are_joined():
+    """They make rows fewer."""
+    labels = [["A"] if node == 3 else [] for node in range(90)]
+    ring = {"source": np.arange(90), "target": (np.arange(90) + 1) % 90, "type": ["R"] * 90}
+    with gpugda.connect(gpugda.graph({"id": np.arange(90), "labels": labels}, ring)) as accelerator:
+        text = "MATCH ({})-->(b)-->(c) RETURN id(c), count(*)"
+        few = accelerator.run(text.format("a:A"), engine="gpu")
+        assert few.values() == [[5, 1]]
+        assert not any("multiplied" in line for line in few.summary.steps)
+        all_of_them = accelerator.run(text.format("a"), engine="gpu")
+        assert len(all_of_them.values()) == 90
+        assert "leaves multiplied: (a)" in all_of_them.summary.steps
+        assert "rows counted by (c) on the device" in all_of_them.summary.steps
+
+
+@pytest.mark.parametrize("text", ["RETURN a, count(*)", "RETURN a, b, count(*)"])
+def test_a_group_that_is_no_integer_of_cypher_is_an_error(text, most_tuples):
+    relationships = {
+        "source": np.zeros(70_000, dtype=int),
+        "target": np.ones(70_000, dtype=int),
+        "type": np.full(70_000, "R", dtype=object),
+    }
+    with gpugda.connect(gpugda.graph({"id": np.arange(2)}, relationships)) as accelerator:
+        match = "MATCH (a)-->(b), (a)-->(c), (a)-->(d)"
+        found = accelerator.run(f"{match} {text}", engine="gpu").values()
+        assert [row[-1] for row in found] == [math.perm(70_000, 3)]
+        with pytest.raises(UnsupportedQueryError, match="larger than 64 bits"):
+            accelerator.run(f"{match}, (a)-->(e) {text}", engine="gpu").values()
+        found = accelerator.run(f"{match}, (a)-->(e) RETURN DISTINCT a.id", engine="gpu")
+        assert found.values() == [[0]]
+
+
+def test_groups_that_are_too_large_only_together(most_tuples):
+    """Two nodes of one group: each has a count below 2**63, their sum is above."""
+    degree = 2_500_000
+    relationships = {
+        "source": np.arange(2 * degree) % 2,
+        "target": np.full(2 * degree, 2),
+        "type": np.full(2 * degree, "R", dtype=object),
+    }
+    nodes = {"id": np.arange(3), "p": [1, 1, 1]}
+    with gpugda.connect(gpugda.graph(nodes, relationships)) as accelerator:
+        match = "MATCH (a)-->(b), (a)-->(c), (a)-->(d)"
+        assert 2**62 < math.perm(degree, 3) < 2**64
+        text = f"{match} RETURN a.p, count(*)"
+        with pytest.raises(UnsupportedQueryError, match="larger than 64 bits"):
+            accelerator.run(text, engine="gpu").values()

@@ -1,0 +1,241 @@
+"""Which engine is worth it."""
+
+from dataclasses import replace
+
+import pytest
+from graphs import make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.plan.bind import bind
+from gpugda.plan.matching_order import make_plan
+from gpugda.plan.route.cost import (
+    device_seconds,
+    is_worth_learning,
+    judge_by_cost,
+    native_seconds,
+)
+from gpugda.plan.route.density import judge_by_density
+from gpugda.plan.route.history import History, Observed
+from gpugda.plan.route.rates import CPU_DEVICE, LOCAL_SERVER
+from gpugda.plan.route.route import RouteInput, route_text
+from gpugda.query.prepare import prepare
+
+GRAPH = make_graph(
+    [("A", {"x": i}) for i in range(30)],
+    [(i, "R", (i * 7 + j) % 30, {}) for i in range(30) for j in range(4)],
+)
+
+
+def question(text, **changes):
+    plan = make_plan(bind(prepare(text), GRAPH), GRAPH.statistics, "extend")
+    statistics = replace(GRAPH.statistics, **changes.pop("statistics", {}))
+    return RouteInput(plan, statistics, CPU_DEVICE, LOCAL_SERVER, **changes)
+
+
+PATH = "MATCH (a)-->(b)-->(c) RETURN count(*)"
+DENSE = (
+    "MATCH (a)-->(b)-->(c)-->(d)-->(a), (a)-->(c), (b)-->(d), (c)-->(a), (d)-->(b) RETURN count(*)"
+)
+
+
+def test_a_new_dense_text_goes_to_the_device():
+    verdict = judge_by_cost(question(DENSE))
+    assert verdict.engine == "gpu"
+    assert verdict.native_seconds > 0.05  # its planning
+    assert "ms" in verdict.reason
+
+
+def test_what_was_seen_counts_more_than_what_is_expected():
+    fast_there = Observed(device=0.5, native=0.003, planned=True)
+    assert judge_by_cost(question(DENSE, observed=fast_there)).engine == "native"
+    fast_here = Observed(device=0.003, native=0.5, planned=True)
+    assert judge_by_cost(question(DENSE, observed=fast_here)).engine == "gpu"
+
+
+def test_a_repeated_text_is_not_planned_again():
+    new = native_seconds(question(DENSE))
+    again = native_seconds(question(DENSE, observed=Observed(native_first=new, planned=True)))
+    assert again < new / 10
+
+
+def test_a_text_that_keeps_coming_is_tried_by_the_database():
+    slow_here = Observed(device=0.02, device_runs=1)
+    assert judge_by_cost(question(PATH, observed=slow_here)).engine == "gpu"
+    again = Observed(device=0.02, device_runs=1000)
+    assert judge_by_cost(question(PATH, observed=again)).engine == "native"
+    fast_here = Observed(device=0.001, device_runs=1000)
+    assert judge_by_cost(question(PATH, observed=fast_here)).engine == "gpu"
+
+
+def test_when_it_helps_to_know_the_databases_time():
+    assert not is_worth_learning(question(PATH))
+    assert not is_worth_learning(question(PATH, observed=Observed(device=0.02, device_runs=1)))
+    again = Observed(device=0.02, device_runs=2)
+    assert is_worth_learning(question(PATH, observed=again))
+    assert not is_worth_learning(question(PATH, observed=replace(again, device=0.001)))
+    known = replace(again, native=0.01, planned=True)
+    assert not is_worth_learning(question(PATH, observed=known))
+    slow = replace(LOCAL_SERVER, expansions_per_second=1.0)
+    assert not is_worth_learning(replace(question(PATH, observed=again), server=slow))
+
+
+def test_a_first_run_that_was_far_too_slow_is_not_trusted_a_second_time():
+    usual = native_seconds(question(DENSE))  # planning and all
+    slow = Observed(device=0.03, device_runs=5, native_first=10 * usual, planned=True)
+    assert judge_by_cost(question(DENSE, observed=slow)).engine == "gpu"
+    assert native_seconds(question(DENSE, observed=slow)) > 5 * usual
+    usual_first = replace(slow, native_first=2 * usual)
+    assert judge_by_cost(question(DENSE, observed=usual_first)).engine == "native"
+    # The server may have been cold: that is found out while nobody waits.
+    assert is_worth_learning(question(DENSE, observed=slow))
+    known = replace(slow, native=0.003)
+    assert judge_by_cost(question(DENSE, observed=known)).engine == "native"
+
+
+def test_the_device_is_given_up_after_a_while():
+    verdict = judge_by_cost(question(PATH, observed=Observed(native=0.2, planned=True)))
+    assert 0.2 < verdict.give_up_after < 2
+
+
+@given(st.floats(1, 1e6), st.floats(1, 1e6))
+def test_more_rows_never_cost_less(some, more):
+    few, many = sorted((some, more))
+    base = question("MATCH (a)-->(b) RETURN a.x, b.x")
+
+    def with_rows(rows):
+        steps = tuple(replace(step, cardinality=rows) for step in base.plan.steps)
+        return replace(base, plan=replace(base.plan, find_steps=lambda _: steps))
+
+    assert device_seconds(with_rows(few)) <= device_seconds(with_rows(many))
+    assert native_seconds(with_rows(few)) <= native_seconds(with_rows(many))
+
+
+def test_the_probe_takes_no_time_beside_longer_work():
+    def seconds(probe, work):
+        server = replace(LOCAL_SERVER, round_trip_seconds=probe)
+        device = replace(CPU_DEVICE, query_seconds=work, prepare_seconds=1e-9)
+        return device_seconds(replace(question(PATH), server=server, device=device))
+
+    assert seconds(0.001, 0.05) == seconds(0.04, 0.05)
+    assert seconds(0.04, 0.001) == pytest.approx(0.04)
+    assert seconds(0.04, 0.001) < seconds(0.05, 0.001)
+
+
+def test_a_limit_makes_both_cheaper():
+    text = "MATCH (a)-->(b)-->(c) RETURN a.x"
+    assert device_seconds(question(text, limit=1)) < device_seconds(question(text))
+    assert native_seconds(question(text, limit=1)) < native_seconds(question(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "relationships", "engine"),
+    [
+        (DENSE, 10**7, "gpu"),
+        (PATH, 10**7, "native"),
+        (PATH, 1000, "gpu"),
+        ("MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)", 10**7, "gpu"),
+        ("MATCH (a)-->(b)-->(c)-->(d)-->(e)-->(f)-->(a) RETURN count(*)", 10**7, "native"),
+        ("MATCH (a:A) RETURN count(*)", 10**7, "native"),
+    ],
+)
+def test_density(text, relationships, engine):
+    asked = question(text, statistics={"relationship_count": relationships})
+    verdict = judge_by_density(asked)
+    assert verdict.engine == engine
+    assert verdict.device_seconds == device_seconds(asked)
+
+
+def test_both_rules_are_shown_the_asked_one_first():
+    asked = question(PATH)
+    lines = route_text([judge_by_cost(asked), judge_by_density(asked)], "density")
+    assert lines[0].startswith("planner density (asked): ")
+    assert lines[1].startswith("planner cost: ")
+
+
+# ------------------------------------------------------------------ history
+def test_the_first_native_run_is_known_to_include_planning():
+    history = History()
+    history.add_native("q", 1.0)
+    assert history.observed("q") == Observed(native_first=1.0, planned=True)
+    history.add_native("q", 0.01)
+    assert history.observed("q").native == 0.01
+
+
+def test_runs_whose_time_nobody_knows_count_as_runs():
+    history = History()
+    history.add_native("q", None)
+    assert history.observed("q") == Observed(planned=True)
+    history.add_native("q", None)
+    assert history.observed("q") == Observed(planned=True, native_runs=1)
+    history.add_native("q", 0.01)
+    assert history.observed("q") == Observed(planned=True, native=0.01, native_runs=2)
+
+
+def test_a_cold_start_is_forgotten_and_noise_is_outvoted():
+    history = History()
+    for seconds, typical in ((3.0, 3.0), (0.01, 0.01), (0.02, 0.02), (0.5, 0.02), (0.011, 0.02)):
+        history.add_device("q", seconds)
+        assert history.observed("q").device == typical
+    for _ in range(3):
+        history.add_device("q", 0.5)  # the graph has grown
+    assert history.observed("q").device == 0.5
+    assert history.observed("q").device_runs == 8
+
+
+def test_the_faster_side_is_chosen_once_both_are_known():
+    close = Observed(device=0.0028, native=0.0018, planned=True, device_runs=6, native_runs=6)
+    assert judge_by_cost(question(PATH, observed=close)).engine == "native"
+    assert judge_by_cost(question(PATH, observed=replace(close, device=0.0019))).engine == "gpu"
+
+
+def test_the_slower_side_is_looked_at_again_now_and_then():
+    close = Observed(device=0.0028, native=0.0018, planned=True, device_runs=5)
+    runs = [
+        n
+        for n in range(70)
+        if judge_by_cost(question(PATH, observed=replace(close, native_runs=n))).engine == "gpu"
+    ]
+    assert runs == [4, 8, 16, 32, 64]
+    far = replace(close, device=0.1, native_runs=8)
+    assert judge_by_cost(question(PATH, observed=far)).engine == "native"
+    fast = Observed(device=0.001, native=0.004, planned=True)
+    asked = [
+        n
+        for n in range(70)
+        if is_worth_learning(question(PATH, observed=replace(fast, device_runs=n)))
+    ]
+    assert asked == [4, 8, 16, 32, 64]
+    slow_there = replace(fast, native=0.02, device_runs=16)
+    assert not is_worth_learning(question(PATH, observed=slow_there))  # as was expected
+    surprising = replace(slow_there, native=0.4, device=0.01)
+    asked = [
+        n
+        for n in range(70)
+        if is_worth_learning(question(PATH, observed=replace(surprising, device_runs=n)))
+    ]
+    assert asked == [16, 32, 64]
+
+
+def test_a_device_that_is_not_open_yet_must_be_worth_opening():
+    known = Observed(device=0.001, native=0.1, planned=True)
+    assert judge_by_cost(question(PATH, observed=known)).engine == "gpu"
+    closed = question(PATH, observed=known, opening_seconds=0.25)
+    assert judge_by_cost(closed).engine == "native"
+    slow = replace(closed, observed=replace(known, native=1.0))
+    assert judge_by_cost(slow).engine == "gpu"
+
+
+def test_whole_entities_that_are_known_cost_no_round_trip():
+    text = "MATCH (a)-->(b) RETURN a, b"
+    unknown = device_seconds(question(text, entity_columns=2))
+    known = device_seconds(question(text, entity_columns=2, entities_known=True))
+    assert known < unknown - LOCAL_SERVER.round_trip_seconds / 2
+
+
+def test_the_history_is_bounded():
+    history = History(texts=2)
+    for text in "abc":
+        history.add_device(text, 1.0)
+    assert history.observed("a") == Observed()
+    assert history.observed("c").device == 1.0
