@@ -25,9 +25,14 @@ POCL_VARIABLE = "POCL_CACHE_DIR"
 _SQLITE = b"SQLite format 3\0"
 
 
-def pocl_folder(variables: Mapping[str, str]) -> Path:
-    """Where PoCL keeps kernels."""
-    return Path(variables.get(POCL_VARIABLE) or user_cache("pocl"))
+def pocl_folder(variables: Mapping[str, str] | None = None) -> Path:
+    """Where PoCL keeps what it compiled; it may not be there yet."""
+    found = os.environ if variables is None else variables
+    if found.get(POCL_VARIABLE):
+        return Path(found[POCL_VARIABLE])
+    if found.get("XDG_CACHE_HOME"):
+        return Path(found["XDG_CACHE_HOME"], "pocl", "kcache")
+    return Path(found.get("HOME") or "/tmp", ".cache", "pocl", "kcache")
 
 
 def pyopencl_folders() -> tuple[Path, ...]:

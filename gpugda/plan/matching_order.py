@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["make_plan", "matching_order"]
 
+_MOST_ROWS = 1e290
+"""Expected of any step: below infinity, which bytes and seconds cannot be made of."""
+
 _Choice = tuple[bool, float, int, StepKind, int]
 """Whether it extends, rows out per row in, position, kind, bound end. The least wins."""
 
@@ -76,7 +79,7 @@ class _Order:
             _, rate, position, kind, end = choice
             reason = _reason(choice, is_first=not self._nodes)
             self._bind(kind, position)
-            self._rows *= rate * self._equality_share()
+            self._rows = min(self._rows * rate * self._equality_share(), _MOST_ROWS)
             steps.append(PlanStep(kind, position, end, self._rows, reason))
         return tuple(steps)
 

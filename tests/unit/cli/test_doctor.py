@@ -118,7 +118,8 @@ def test_caches_below_the_temporary_folder(devices, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr(doctor, "spare_folder", lambda: tmp_path / "spare")
-    findings = texts(doctor.diagnose({}, tmp_path), "Caches")
+    variables = {"XDG_CACHE_HOME": str(tmp_path / "file")}
+    findings = texts(doctor.diagnose(variables, tmp_path), "Caches")
     assert [each.good for each in findings] == [False] * 3
     for name, each in zip(("gpugda", "pyopencl", "PoCL"), findings, strict=True):
         assert each.text.startswith(f"{name}: {tmp_path / 'file'}")
