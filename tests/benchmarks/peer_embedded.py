@@ -64,6 +64,7 @@ class ArcadeDB(Embedded):
 
         shutil.rmtree(self.scratch, ignore_errors=True)
         self.scratch.mkdir(mode=0o700)
+        os.chdir(self.scratch)  # it writes logs to where it is started
         options = {"heap_size": f"{PEER_MEMORY >> 20}m"}
         self._database = arcadedb.create_database(str(self.scratch / "graph"), jvm_kwargs=options)
         for label in dict.fromkeys(label for labels in graph.label_sets for label in labels[:-1]):
