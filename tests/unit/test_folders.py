@@ -32,7 +32,7 @@ def caches(tmp_path_factory):
     (folder / "home").mkdir()
     assert_answers(run_unprivileged(QUERY, environment(folder / "home")))
     made = folder / "home" / ".cache"
-    assert {path.name for path in made.iterdir()} >= {"gpugda", "pocl", "pytools"}
+    assert {path.name for path in made.iterdir()} >= {"pocl", "pytools"}
     return made
 
 
@@ -69,7 +69,7 @@ def test_a_home_that_cannot_be_written(home, place):
     assert done.stderr.count("cannot be written") == 1, done.stderr
     assert str(spare_of(home)) in done.stderr
     made = {path.name for path in spare_of(home).iterdir()}
-    assert made >= {"gpugda", "pocl", "pyopencl"}, made
+    assert made >= {"pocl", "pyopencl"}, made
     assert list(home.iterdir()) == []
 
 
@@ -85,7 +85,6 @@ def test_caches_that_have_become_read_only(home, caches):
 @pytest.mark.parametrize("content", [b"no database", None])
 def test_a_database_of_pyopencl_that_is_of_no_use(home, caches, content):
     shutil.copytree(caches, home / ".cache")
-    (home / ".cache/gpugda").chmod(0o700)
     (database,) = (home / ".cache/pytools").glob("*invoker*.sqlite")
     if content is None:
         database.chmod(0o444)
