@@ -109,6 +109,7 @@ def test_folder_that_cannot_be_written(context, tmp_path, monkeypatch, compiled,
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path / "file"))
     monkeypatch.setattr(folders, "spare_folder", lambda: None)
+    monkeypatch.setattr(DeviceContext, "is_pocl", False)
     with caplog.at_level(logging.INFO, "gpugda.device"):
         build()
         build()
@@ -119,6 +120,7 @@ def test_folder_that_cannot_be_written_is_replaced(context, tmp_path, monkeypatc
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path / "file"))
     monkeypatch.setattr(folders, "spare_folder", lambda: tmp_path)
+    monkeypatch.setattr(DeviceContext, "is_pocl", False)
     build()
     build()
     assert compiled == ["prefix_sum.cl"]
