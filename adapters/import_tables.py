@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .csv_records import CsvFormat
     from .input_files import InputFile
 
-__all__ = ["ReadRules", "TextBlock", "read_blocks", "read_header"]
+__all__ = ["ReadRules", "TextBlock", "read_blocks", "read_header", "split_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _file_blocks(
             row += 1 if length else 0
             block = block[length:]
             at_start = False
-        columns = _split(block, header, rules, name, row)
+        columns = split_rows(block, header, rules, name, row)
         if columns is not None and len(columns[0]):
             yield TextBlock(columns, name, row)
             row += len(columns[0])
@@ -140,10 +140,14 @@ def _refuse_other_header(record: bytes, name: str, layout: CsvFormat) -> None:
     )
 
 
-def _split(
+def split_rows(
     block: bytes, header: ImportHeader, rules: ReadRules, name: str, first_row: int
 ) -> tuple[pa.Array, ...] | None:
-    """Text columns of a block of whole records; None where it has no record."""
+    """Text columns of a block of whole records; None where it has no record.
+
+    Raises:
+        SourceError: A record has more or fewer fields than the header, is not UTF-8, ….
+    """
     if not block.strip(b"\r\n"):
         return None
     try:

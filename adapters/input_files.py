@@ -53,6 +53,11 @@ class InputFile:
             return None
         return self.path.stat().st_size
 
+    def refuse_missing(self) -> None:
+        """Raises SourceError unless the file is there."""
+        if not _is_file(self.path):
+            raise SourceError(f"{_shortened(self.path)}: there is no such file")
+
     def open(self) -> BinaryIO:
         """The uncompressed bytes.
 

@@ -14,6 +14,7 @@ from .bolt_address import BoltAddress, parse_address
 from .bolt_auth import check_name, choose_auth, choose_database
 from .bolt_connection import BoltConnection, open_driver
 from .bolt_native import run_native
+from .part_names import warn_of_unknown_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,6 +81,7 @@ class BoltSource:
             impersonated_user=impersonated_user,
             sessions=sessions,
         )
+        warn_of_unknown_names(self._connection, self._projection)
 
     def __repr__(self) -> str:
         return f"BoltSource({self.name!r})"

@@ -1,226 +1,161 @@
-"""Data frames, Arrow tables and dicts of columns as a graph."""
+"""Data frames, Arrow tables, dicts of columns and files of them as a graph."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from gpugda.data.batches import NodeBatch, RelationshipBatch
-from gpugda.errors import SourceError
+from gpugda.errors import ConfigurationError
 from gpugda.ports import GraphBatches
 
-from .labels import LabelSet, distinct_labels, encode_label_sets, encode_label_texts, split_labels
+from .labels import split_labels
+from .table_arguments import GivenTable, given_tables
+from .table_batches import ColumnNames, Ends, end_nodes, node_batch, relationship_batch
 from .table_columns import TableColumns, open_table
+from .table_files import are_integers, read_table, with_types
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
+    from gpugda.data.batches import NodeBatch, RelationshipBatch
     from gpugda.ports import Progress
 
 __all__ = ["TablesSource"]
 
-_LARGEST_INTEGER = 2**63 - 1
-
 
 class TablesSource:
-    """A graph in tables: data frames of pandas or Polars, Arrow tables, or dicts of columns.
+    """A graph in tables: data frames of pandas or Polars, Arrow tables, dicts of columns, files.
 
     Args:
-        nodes: A table or a list of tables with a column ``id`` (integers or text, each once in all
-            tables) and perhaps ``labels``: text (``"Person"``, ``"Person:Actor"``) or a list of
-            texts. All columns but ``labels`` are properties, ``id`` too.
-        relationships: The same with columns ``source``, ``target`` (ids of nodes) and ``type``
-            (text). The other columns are properties.
+        nodes: A table, a list of tables, or tables by label (a mapping, or pairs of label and
+            table), with a column of ids (integers or text, each once in all tables) and perhaps one
+            of labels: text (``"Person"``, ``"Person:Actor"``) or a list of texts. All columns but
+            that of labels are properties, the ids too. None: the nodes that relationships name.
+        relationships: Tables with columns of ids of both ends, and their types in a column or as
+            keys. A key ``(label, type, label)`` says which tables of nodes the ids are of; ids
+            then need to be distinct within a label only. The other columns are properties.
+        id: What the column of nodes' ids is called.
+        labels: That of their labels.
+        source: That of the ids of start nodes.
+        target: That of the ids of end nodes.
+        type: That of types.
+        keep_ids: Are the ids a property, too?
+        name: For people.
+
+    Raises:
+        ConfigurationError: The tables are given in none of these ways.
     """
 
-    def __init__(self, nodes: Any = None, relationships: Any = None) -> None:
-        self._nodes = _tables(nodes, "nodes")
-        self._relationships = _tables(relationships, "relationships")
+    def __init__(
+        self,
+        nodes: Any = None,
+        relationships: Any = None,
+        *,
+        id: str = "id",
+        labels: str = "labels",
+        source: str = "source",
+        target: str = "target",
+        type: str = "type",
+        keep_ids: bool = True,
+        name: str = "tables",
+    ) -> None:
+        self._has_nodes = nodes is not None
+        self._nodes = given_tables(nodes, "nodes")
+        self._relationships = given_tables(relationships, "relationships")
+        self._names = ColumnNames(id, labels, source, target, type, keep_ids)
+        self._by_label = any(each.ends for each in self._relationships)
+        self._check_ends()
+        self._name = name
 
     @property
     def name(self) -> str:
-        """``tables``."""
-        return "tables"
+        """For people: ``tables`` unless named."""
+        return self._name
 
     @contextmanager
     def read(self, progress: Progress) -> Iterator[GraphBatches]:
-        """One batch a table.
+        """One batch a table; all files are read first.
 
         Raises:
             SourceError: A column is missing or has wrong values; tells table, column and row.
         """
         del progress  # whoever builds the graph counts rows
-        yield GraphBatches(
-            (_node_batch(open_table(table, origin)) for origin, table in self._nodes),
-            (
-                _relationship_batch(open_table(table, origin))
-                for origin, table in self._relationships
-            ),
+        opened = {each: _open(each) for each in (*self._nodes, *self._relationships)}
+        self._type_texts(opened)
+        relationships = (
+            relationship_batch(opened[each], self._names, _ends(each, by_label=self._by_label))
+            for each in self._relationships
         )
+        if self._has_nodes:
+            yield GraphBatches(
+                (self._node_batch(each, opened) for each in self._nodes), relationships
+            )
+            return
+        batches = list(relationships)
+        yield GraphBatches(self._end_nodes(batches), batches)
 
+    def _node_batch(self, each: GivenTable, opened: dict[GivenTable, TableColumns]) -> NodeBatch:
+        space = each.key if self._by_label else ""
+        return node_batch(opened[each], self._names, split_labels(each.key), space)
 
-def _tables(given: Any, origin: str) -> list[tuple[str, Any]]:
-    if given is None:
-        return []
-    if not isinstance(given, (list, tuple)):
-        return [(origin, given)]
-    return [(f"{origin}[{place}]", table) for place, table in enumerate(given)]
+    def _end_nodes(self, batches: list[RelationshipBatch]) -> list[NodeBatch]:
+        spaces = {space for each in self._relationships for space in each.ends}
+        return end_nodes(batches, self._names, {space: split_labels(space) for space in spaces})
 
-
-def _node_batch(table: TableColumns) -> NodeBatch:
-    ids = _ids(table, "id")
-    TableColumns(table.origin, {"id": ids}, table.count).property_column("id")
-    codes, label_sets = _labels(table)
-    names = [name for name in table.columns if name not in {"id", "labels"}]
-    properties = {name: table.property_column(name) for name in names}
-    return NodeBatch(
-        count=table.count,
-        ids=ids,
-        label_codes=codes,
-        label_sets=label_sets,
-        properties={
-            "id": TableColumns(table.origin, {"id": ids}, table.count).property_column("id")
+    def _type_texts(self, opened: dict[GivenTable, TableColumns]) -> None:
+        """Gives the columns of text files their types: ids the same in all of an id space."""
+        if not any(each.is_text_file for each in opened):
+            return
+        spaces = {each: self._spaces(each) for each in opened}
+        names = {space for by_name in spaces.values() for space in by_name.values()}
+        integers = {
+            space: are_integers(
+                (opened[each].columns[name], each.is_text_file)
+                for each, by_name in spaces.items()
+                for name, mine in by_name.items()
+                if mine == space and name in opened[each].columns
+            )
+            for space in names
         }
-        | properties,
-        origin=table.origin,
-    )
+        for each in opened:
+            if each.is_text_file:
+                ids = {name: integers[space] for name, space in spaces[each].items()}
+                texts = (
+                    (self._names.type,) if each in self._relationships else (self._names.labels,)
+                )
+                opened[each] = with_types(opened[each], ids, texts)
+
+    def _spaces(self, each: GivenTable) -> dict[str, str]:
+        """Id space by the name of a column of ids."""
+        if each in self._nodes:
+            return {self._names.id: each.key if self._by_label else ""}
+        ends = _ends(each, by_label=self._by_label)
+        return {self._names.source: ends.source_space, self._names.target: ends.target_space}
+
+    def _check_ends(self) -> None:
+        if not self._by_label:
+            return
+        for each in self._relationships:
+            if not each.ends:
+                raise ConfigurationError(
+                    f"relationships: {each.key!r} says not whose ids its ends are, while others "
+                    f"do: write ('LABEL', {each.key or 'TYPE'!r}, 'LABEL')"
+                )
+        labels = [each.key for each in self._nodes]
+        for each in self._relationships if self._has_nodes else ():
+            for label in each.ends:
+                if label not in labels:
+                    raise ConfigurationError(
+                        f"relationships: there is no table of nodes {label!r} for {each.key!r}; "
+                        f"there are {', '.join(map(repr, labels)) or 'none'}"
+                    )
 
 
-def _relationship_batch(table: TableColumns) -> RelationshipBatch:
-    source_ids, target_ids = _ids(table, "source"), _ids(table, "target")
-    codes, names = _types(table)
-    others = [name for name in table.columns if name not in {"source", "target", "type"}]
-    return RelationshipBatch(
-        count=table.count,
-        source_ids=source_ids,
-        target_ids=target_ids,
-        type_codes=codes,
-        type_names=names,
-        properties={name: table.property_column(name) for name in others},
-        origin=table.origin,
-    )
+def _open(each: GivenTable) -> TableColumns:
+    if each.is_file:
+        return read_table(each.table)
+    return open_table(each.table, each.origin)
 
 
-# ------------------------------------------------------------------ ids
-def _ids(table: TableColumns, name: str) -> pa.Array:
-    """An id column as ``int64`` or ``large_string`` without nulls."""
-    raw = table.required(name)
-    if isinstance(raw, list):
-        return _ids_of_values(raw, table.origin, name)
-    array = raw.combine_chunks() if isinstance(raw, pa.ChunkedArray) else raw
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks)
-    kind = array.type
-    if array.null_count:
-        row = pc.index(array.is_null(), value=True).as_py() + 1
-        raise SourceError(f"{table.origin}, row {row}: {name!r} is null")
-    if len(array) == 0:
-        return pa.array([], pa.int64())
-    if pa.types.is_integer(kind):
-        return _int64(array, table.origin, name)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return array.cast(pa.large_string())
-    raise SourceError(f"{table.origin}, column {name!r}: ids are integers or text, not {kind}")
-
-
-def _int64(array: pa.Array, origin: str, name: str) -> pa.Array:
-    try:
-        return array.cast(pa.int64())
-    except pa.ArrowInvalid:
-        too_large = pc.greater(array, pa.scalar(_LARGEST_INTEGER, array.type))
-        row = pc.index(too_large, value=True).as_py() + 1
-        raise SourceError(f"{origin}, row {row}: {name!r} is beyond 64 bit integers") from None
-
-
-def _ids_of_values(values: list[Any], origin: str, name: str) -> pa.Array:
-    text = bool(values) and isinstance(values[0], str)
-    wanted: type | tuple[type, ...] = str if text else (int, np.integer)
-    for row, value in enumerate(values, start=1):
-        if not isinstance(value, wanted) or isinstance(value, bool):
-            raise SourceError(f"{origin}, row {row}: {_why_no_id(value, name, text=text)}")
-    try:
-        return pa.array(values, pa.large_string() if text else pa.int64())
-    except OverflowError:
-        row = next(row for row, value in enumerate(values, 1) if not _fits(value))
-        raise SourceError(f"{origin}, row {row}: {name!r} is beyond 64 bit integers") from None
-    except UnicodeEncodeError as error:
-        raise SourceError(f"{origin}, column {name!r}: {error}") from None
-
-
-def _fits(value: int) -> bool:
-    return -_LARGEST_INTEGER - 1 <= value <= _LARGEST_INTEGER
-
-
-def _why_no_id(value: object, name: str, *, text: bool) -> str:
-    if value is None:
-        return f"{name!r} is null"
-    if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
-        here, others = ("an integer", "texts") if text else ("a text", "integers")
-        return f"{name!r} is {here} ({value!r}), the ones before are {others}; make them all alike"
-    return f"{name!r} is a {type(value).__name__} ({value!r}); ids are integers or text"
-
-
-# ------------------------------------------------------------------ labels and types
-def _labels(table: TableColumns) -> tuple[NDArray[np.int32], tuple[LabelSet, ...]]:
-    raw = table.columns.get("labels")
-    if raw is None:
-        return np.zeros(table.count, dtype=np.int32), ((),)
-    texts = _texts(raw)
-    if texts is not None:
-        return encode_label_texts(texts, split_labels)
-    values = raw if isinstance(raw, list) else raw.to_pylist()
-    return encode_label_sets(
-        [_label_set(value, table.origin, row) for row, value in enumerate(values, start=1)]
-    )
-
-
-def _label_set(value: object, origin: str, row: int) -> LabelSet:
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        return split_labels(value)
-    if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
-        labels = list(value)
-        if all(isinstance(label, str) for label in labels):
-            return distinct_labels(labels)
-    raise SourceError(
-        f"{origin}, row {row}: 'labels' is {value!r}; labels are a text or a list of texts"
-    )
-
-
-def _types(table: TableColumns) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    raw = table.required("type")
-    texts = _texts(raw)
-    if texts is None:
-        values = raw if isinstance(raw, list) else raw.to_pylist()
-        row, value = next(
-            (row, value) for row, value in enumerate(values, 1) if not isinstance(value, str)
-        )
-        shown = "null" if value is None else repr(value)
-        raise SourceError(f"{table.origin}, row {row}: 'type' is {shown}; a type is a text")
-    missing = pc.fill_null(pc.equal(texts, ""), fill_value=True)
-    if pc.any(missing).as_py():
-        row = pc.index(missing, value=True).as_py() + 1
-        raise SourceError(f"{table.origin}, row {row}: 'type' is null or empty")
-    encoded = texts.dictionary_encode()
-    codes: NDArray[np.int32] = encoded.indices.to_numpy(zero_copy_only=False)
-    return codes, tuple(encoded.dictionary.to_pylist())
-
-
-def _texts(raw: Any) -> pa.Array | None:
-    """The column as one Arrow array of texts; None if it is no column of texts."""
-    if isinstance(raw, list):
-        if not all(value is None or isinstance(value, str) for value in raw):
-            return None
-        return pa.array(raw, pa.large_string())
-    kind = raw.type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)):
-        return None
-    whole = raw.cast(pa.large_string())
-    return whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
+def _ends(each: GivenTable, *, by_label: bool) -> Ends:
+    return Ends(each.key, *each.ends) if by_label else Ends(each.key)

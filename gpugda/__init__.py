@@ -22,6 +22,7 @@ from gpugda.errors import (
     CypherTypeError,
     DeviceError,
     GpugdaError,
+    InternalError,
     MemoryLimitError,
     ParameterMissingError,
     QueryError,
@@ -34,7 +35,7 @@ from gpugda.errors import (
 if TYPE_CHECKING:
     from gpugda.accelerate.entry import accelerate
     from gpugda.accelerator import Accelerator
-    from gpugda.api import AsyncAccelerator, connect, explain, graph, read_import, run
+    from gpugda.api import AsyncAccelerator, connect, explain, graph, read_edges, read_import, run
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.any_error import Error
     from gpugda.result.result import Result
@@ -49,6 +50,7 @@ __all__ = [
     "DeviceError",
     "Error",
     "GpugdaError",
+    "InternalError",
     "MemoryLimitError",
     "ParameterMissingError",
     "QueryError",
@@ -63,6 +65,7 @@ __all__ = [
     "connect",
     "explain",
     "graph",
+    "read_edges",
     "read_import",
     "run",
 ]
@@ -78,6 +81,7 @@ _HOMES = {
     "connect": "gpugda.api",
     "explain": "gpugda.api",
     "graph": "gpugda.api",
+    "read_edges": "gpugda.api",
     "read_import": "gpugda.api",
     "run": "gpugda.api",
     # What ``%load_ext gpugda`` looks for; not for users to call.

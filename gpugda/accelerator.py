@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from gpugda.answer.embedded import EmbeddedAnswers
+from gpugda.answer.faults import foreseen
 from gpugda.answer.keywords import check_keywords
 from gpugda.answer.request import Request
 from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
 from gpugda.deadline import deadline_after
-from gpugda.errors import ConfigurationError, DeviceError
+from gpugda.errors import ConfigurationError, DeviceError, InternalError
 from gpugda.match.session import DEFAULT_STRATEGY, STRATEGIES, DeviceSession
 from gpugda.plan.explain import Estimate, Explanation
 from gpugda.ports import DatabaseServer, GraphSource, Progress, SilentProgress
@@ -22,6 +23,8 @@ from gpugda.snapshot.store import save_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    import networkx
 
     from gpugda.answer.declined import Declined
     from gpugda.loading import LoadedGraph
@@ -77,6 +80,7 @@ class Accelerator:
         planner: str = "cost",
         load: str = "now",
         cache: bool = True,
+        warm: bool = False,
         progress: Progress | None = None,
     ) -> None:
         if refinement not in REFINEMENTS:
@@ -103,6 +107,8 @@ class Accelerator:
             )
         else:
             self._answers = EmbeddedAnswers(source, self._session, watched)
+        if warm:
+            self._warm_or_close()
 
     # ------------------------------------------------------------------ queries
     def run(
@@ -198,9 +204,10 @@ class Accelerator:
             SourceError: There is no snapshot yet, and none can be read.
         """
         request = self._request(query, None, {}, strategy, None)
-        plan = self._answers.plan(request)
-        seconds = self._answers.expected_seconds(request)
-        return Explanation(plan, self._answers.route(request), seconds)
+        with foreseen():
+            plan = self._answers.plan(request)
+            seconds = self._answers.expected_seconds(request)
+            return Explanation(plan, self._answers.route(request), seconds)
 
     def estimate(self, query: str | QueryGraph) -> Estimate:
         """Rows, bytes on the device and seconds; runs nothing.
@@ -245,12 +252,55 @@ class Accelerator:
             compression=compression,
             source_name=loaded.source_name,
             version=loaded.version,
+            projection=loaded.projection,
         )
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Writes the graph as ``nodes.parquet`` and ``relationships.parquet`` for other programs.
+
+        Columns ``_id``, ``_labels``, ``_source``, ``_target`` and ``_type``, and one for each
+        property; `gpugda.connect` reads the folder. Zones of datetimes become UTC, and values of
+        several types in one property Cypher text: `save` keeps all as it is.
+
+        Args:
+            path: The folder, made if need be.
+
+        Raises:
+            ConfigurationError: A property is called like one of these columns.
+            SourceError: It cannot be written, or something else lies there.
+        """
+        from gpugda.result.parquet import write_graph
+
+        self._check_usable()
+        write_graph(self._answers.complete().graph, path)
+
+    def to_networkx(
+        self, *, id: str | None = None, labels: str = "labels", type: str = "type"
+    ) -> networkx.MultiDiGraph[Any]:
+        """The whole graph as a ``networkx.MultiDiGraph``; see `Result.to_networkx` for a part.
+
+        Args:
+            id: Property that names the nodes; default their element ids.
+            labels: Attribute for a node's labels, a list.
+            type: Attribute for an edge's type.
+
+        Raises:
+            ConfigurationError: NetworkX is not installed, the property does not name each node
+                once, or another property is called like an attribute.
+        """
+        from gpugda.result.networkx_graph import networkx_of_graph
+
+        self._check_usable()
+        return networkx_of_graph(self._answers.complete().graph, id, labels, type)
 
     def status(self) -> dict[str, Any]:
         """What is loaded, since when, how large, on which device, and how fresh it is."""
         self._check_usable()
-        device = {"device": self._session.device_name, "device_bytes": self._session.bytes_used}
+        device = {
+            "device": self._session.device_name,
+            "device_bytes": self._session.bytes_used,
+            "compiling": self._session.why_cold,
+        }
         return {**_graph_status(self._answers.loaded), **device, **self._answers.status()}
 
     def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
@@ -271,6 +321,22 @@ class Accelerator:
         """
         self._check_usable()
         return self._answers.calibrate(again=again)
+
+    def warm(self, timeout: float | None = None) -> None:
+        """Opens the device and waits until its kernels are compiled, once for a machine.
+
+        Without it ``engine="auto"`` leaves queries to the database until they are, and an embedded
+        graph compiles what a query needs when it needs it.
+
+        Args:
+            timeout: Seconds to wait at most; it goes on all the same.
+
+        Raises:
+            DeviceError: There is no device, or a kernel does not build.
+            QueryTimeoutError: The timeout passed.
+        """
+        self._check_usable()
+        self._session.warm(check_timeout(timeout))
 
     # ------------------------------------------------------------------ life
     @property
@@ -301,6 +367,13 @@ class Accelerator:
             f"<Accelerator {loaded.source_name}: {graph.node_count:,} nodes, "
             f"{graph.relationship_count:,} relationships; {state}>"
         )
+
+    def _warm_or_close(self) -> None:
+        try:
+            self._session.warm()
+        except BaseException:
+            self.close()
+            raise
 
     def _request(
         self,
@@ -336,7 +409,7 @@ class Accelerator:
         """What fails because `close` was called meanwhile says so."""
         try:
             yield
-        except DeviceError as error:
+        except (DeviceError, InternalError) as error:
             if not self._closed:
                 raise
             raise ConfigurationError(

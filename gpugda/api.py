@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from gpugda.accelerator import Accelerator
 from gpugda.config import default_source
-from gpugda.sources import adapter, resolve_source
+from gpugda.sources import adapter, is_networkx, resolve_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.result import Result
 
-__all__ = ["AsyncAccelerator", "connect", "explain", "graph", "read_import", "run"]
+__all__ = ["AsyncAccelerator", "connect", "explain", "graph", "read_edges", "read_import", "run"]
 
 
 def connect(
@@ -39,6 +39,8 @@ def connect(
     planner: str = "cost",
     load: str = "now",
     cache: bool = True,
+    warm: bool = False,
+    trust: bool = False,
     progress: Progress | None = None,
 ) -> Accelerator:
     """Opens a source and gives an `Accelerator` for it.
@@ -66,6 +68,10 @@ def connect(
         load: When a database is read first: ``"now"``, or in the ``"background"`` while queries go
             to it.
         cache: Keep snapshots of databases on disk, in ``GPUGDA_CACHE_DIR``.
+        warm: Wait until the device's kernels are compiled, which takes some seconds once for a
+            machine; else queries go to the database meanwhile.
+        trust: Open a saved snapshot without checking that it makes sense, only its checksums: for
+            large ones that nobody else may have written.
         progress: Told how far loading, and a query of more than a second, has come.
 
     Raises:
@@ -80,7 +86,11 @@ def connect(
         "types": types,
     }
     return Accelerator(
-        resolve_source(source, **{name: each for name, each in server.items() if each is not None}),
+        resolve_source(
+            source,
+            trust=trust,
+            **{name: each for name, each in server.items() if each is not None},
+        ),
         device=device,
         memory_limit=memory_limit,
         refinement=refinement,
@@ -88,21 +98,40 @@ def connect(
         planner=planner,
         load=load,
         cache=cache,
+        warm=warm,
         progress=progress,
     )
 
 
-def graph(nodes: object = None, relationships: object = None) -> GraphSource:
-    """A source made of tables.
+def graph(
+    nodes: object = None,
+    relationships: object = None,
+    *,
+    id: str = "id",
+    labels: str = "labels",
+    source: str = "source",
+    target: str = "target",
+    type: str = "type",
+) -> GraphSource:
+    """A source made of tables, in memory or in files, or of a NetworkX graph.
 
     Args:
-        nodes: A table or list of tables (pandas, Polars, Arrow, or a dict of columns) with the
-            column ``id``, maybe
-            ``labels`` (text or lists of text); every other column, and ``id`` itself, is a
-            property.
-        relationships: The same with the columns ``source``, ``target`` and ``type``.
+        nodes: A table (pandas, Polars, Arrow, or a dict of columns), the path of one (``.csv``,
+            ``.tsv``, ``.parquet``, ``.arrow``), a list of these, or these by label: ``{"Person":
+            "people.csv"}``. A column has ids, one may have labels (text or lists of text); every
+            other column, and the ids, are properties. Without nodes, they are those that the
+            relationships name. A NetworkX graph alone is nodes and relationships.
+        relationships: The same with columns of both ends' ids, and types in a column or as keys:
+            ``{"KNOWS": "knows.csv"}``; or ``{("Person", "LIVES_IN", "City"): table}`` where ids
+            are distinct within a label only.
+        id: Name of the column of nodes' ids.
+        labels: Name of the column of labels.
+        source: Name of the column of start nodes' ids.
+        target: Name of the column of end nodes' ids.
+        type: Name of the column of types.
 
     Raises:
+        ConfigurationError: A key makes no sense.
         SourceError: A table lacks a column or holds what no property can be.
 
     Example:
@@ -112,7 +141,40 @@ def graph(nodes: object = None, relationships: object = None) -> GraphSource:
         >>> gpugda.connect(graph).run("MATCH (x)-->(y) RETURN x.id, y.id").values()
         [['a', 'b']]
     """
-    made: GraphSource = adapter("tables")(nodes, relationships)
+    names = {"id": id, "labels": labels, "source": source, "target": target, "type": type}
+    made: GraphSource
+    if relationships is None and is_networkx(nodes):
+        made = adapter("networkx")(nodes, labels=labels, type=type)
+    else:
+        made = adapter("tables")(nodes, relationships, **names)
+    return made
+
+
+def read_edges(
+    files: Any,
+    *,
+    type: str = "RELATED",
+    columns: Sequence[str] = ("source", "target"),
+    delimiter: str | None = None,
+    comments: str = "#",
+) -> GraphSource:
+    """A source made of lists of edges: lines of two ids, without a header and without nodes.
+
+    Args:
+        files: A path or several; ``.gz``, ``.xz`` and a ``.zip`` of one file are read, too.
+        type: Of all relationships.
+        columns: What is in a line, ``"source"`` and ``"target"`` among it; the others are
+            properties of relationships.
+        delimiter: Between them; default blanks or tabs.
+        comments: What lines that say something else start with.
+
+    Raises:
+        ConfigurationError: The columns lack an end.
+        SourceError: A file is missing, or a line has more or fewer fields.
+    """
+    made: GraphSource = adapter("edges")(
+        files, type=type, columns=columns, delimiter=delimiter, comments=comments
+    )
     return made
 
 

@@ -6,6 +6,7 @@
     │   ├── UnsupportedQueryError       valid Cypher outside what this engine answers
     │   ├── CypherTypeError             a value of the wrong type met at run time
     │   ├── CypherArgumentError         a value that a function does not take, met at run time
+    │   │   └── CypherExecutionError    one of those for which Neo4j has no code of its own
     │   ├── CypherArithmeticError       an integer overflow or a division by zero
     │   └── ParameterMissingError       the query names a parameter that was not given
     ├── ConfigurationError              a setting, an option or the environment
@@ -13,14 +14,15 @@
     │   └── StaleSnapshotError          the snapshot is older than the freshness asked for
     ├── DeviceError                     OpenCL: no device, a failed build, a lost device
     │   └── MemoryLimitError            cannot be done within the memory limit
-    └── QueryTimeoutError               the time limit was reached; nothing was returned
+    ├── QueryTimeoutError               the time limit was reached; nothing was returned
+    └── InternalError                   a fault of gpugda: report it
 
 Neo4j's own errors pass through unchanged: ``except gpugda.Error`` catches them, too.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gpugda.types import Span
@@ -29,10 +31,12 @@ __all__ = [
     "ConfigurationError",
     "CypherArgumentError",
     "CypherArithmeticError",
+    "CypherExecutionError",
     "CypherSyntaxError",
     "CypherTypeError",
     "DeviceError",
     "GpugdaError",
+    "InternalError",
     "MemoryLimitError",
     "ParameterMissingError",
     "QueryError",
@@ -61,7 +65,7 @@ class QueryError(GpugdaError):
         column: 1-based column of the place, or None.
     """
 
-    code: ClassVar[str] = ""
+    code: str = ""
 
     def __init__(self, message: str, text: str | None = None, span: Span | None = None) -> None:
         self.message = message
@@ -128,6 +132,12 @@ class CypherArgumentError(QueryError):
     code = "Neo.ClientError.Statement.ArgumentError"
 
 
+class CypherExecutionError(CypherArgumentError):
+    """Such a value where Neo4j reports a failure of its own, as for ``left('abc', -1)``."""
+
+    code = "Neo.DatabaseError.Statement.ExecutionFailed"
+
+
 class CypherArithmeticError(QueryError):
     """An integer left the 64 bits, or was divided by zero."""
 
@@ -170,3 +180,7 @@ class MemoryLimitError(DeviceError):
 
 class QueryTimeoutError(GpugdaError):
     """The query took longer than its time limit."""
+
+
+class InternalError(GpugdaError):
+    """A fault of gpugda, which nobody foresaw. The message says what to report."""

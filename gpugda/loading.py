@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from gpugda.caching import LruCache
 from gpugda.data.build import build_data_graph
+from gpugda.errors import SourceError
 from gpugda.plan.bind import bind
 from gpugda.plan.matching_order import make_plan
-from gpugda.ports import DatabaseServer, GraphSource, Progress, SnapshotFolder
-from gpugda.snapshot.store import open_snapshot
+from gpugda.ports import DatabaseServer, GraphSource, Progress, Projection, SnapshotFolder
+from gpugda.snapshot.opening import open_saved
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -42,6 +43,7 @@ class LoadedGraph:
         seconds: What reading and building took.
         loaded_at: When.
         version: The state of the database that it is, None for sources that do not change.
+        projection: The part of the database that it is: nothing outside of it may be asked.
         plans: By query text and strategy.
     """
 
@@ -50,6 +52,7 @@ class LoadedGraph:
     seconds: float
     loaded_at: datetime
     version: DatabaseVersion | None = None
+    projection: Projection = field(default_factory=Projection)
     plans: LruCache[tuple[str, str], Plan] = field(default_factory=lambda: LruCache(PLANS_KEPT))
 
     def plan(self, query: Query, strategy: str) -> Plan:
@@ -79,7 +82,7 @@ def load(source: GraphSource, progress: Progress, *, gentle: bool = False) -> Lo
         SourceError: It cannot be read, or contradicts itself.
     """
     started = time.perf_counter()
-    version = None
+    version, projection = None, Projection()
     opened: AbstractContextManager[GraphBatches | SnapshotFolder]
     if gentle and isinstance(source, DatabaseServer):
         opened = source.read(progress, gentle=True)
@@ -87,10 +90,14 @@ def load(source: GraphSource, progress: Progress, *, gentle: bool = False) -> Lo
         opened = source.read(progress)
     with opened as content:
         if isinstance(content, SnapshotFolder):
-            graph = open_snapshot(content.path)
+            saved = open_saved(content.path, trust=content.trust)
+            _refuse_parts(saved.graph, source.name)
+            graph, projection = saved.graph, saved.manifest.projection
         else:
             graph = build_data_graph(content, progress)
             version = content.version
+    if isinstance(source, DatabaseServer):
+        projection = source.projection
     seconds = time.perf_counter() - started
     logger.info(
         "%s: %d nodes, %d relationships in %.2f s",
@@ -99,4 +106,13 @@ def load(source: GraphSource, progress: Progress, *, gentle: bool = False) -> Lo
         graph.relationship_count,
         seconds,
     )
-    return LoadedGraph(graph, source.name, seconds, datetime.now(UTC), version)
+    return LoadedGraph(graph, source.name, seconds, datetime.now(UTC), version, projection)
+
+
+def _refuse_parts(graph: DataGraph, name: str) -> None:
+    if not (graph.node_properties.complete and graph.relationship_properties.complete):
+        raise SourceError(
+            f"{name} lacks properties that were not read from its database, as snapshots in the "
+            "cache do: connect to the database, which uses it, or save one with gpugda snapshot "
+            "save"
+        )

@@ -10,10 +10,9 @@ from typing import Any
 
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import GraphSource, Progress, SnapshotFolder
-from gpugda.snapshot.manifest import MANIFEST
-from gpugda.snapshot.store import is_snapshot
+from gpugda.snapshot.manifest import MANIFEST, is_snapshot
 
-__all__ = ["adapter", "resolve_source"]
+__all__ = ["adapter", "is_networkx", "resolve_source"]
 
 GROUP = "gpugda.adapters"
 _SHOWN = 200
@@ -45,13 +44,14 @@ def adapter(name: str) -> Any:
 class SnapshotSource:
     """A saved snapshot as a source."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, trust: bool = False) -> None:
         self.path = path
+        self.trust = trust
         self.name = f"snapshot {path.name}"
 
     def read(self, progress: Progress) -> _Ready:
         """The folder itself."""
-        return _Ready(SnapshotFolder(self.path))
+        return _Ready(SnapshotFolder(self.path, self.trust))
 
 
 class _Ready:
@@ -67,11 +67,12 @@ class _Ready:
         return None
 
 
-def resolve_source(source: object, **server_options: Any) -> GraphSource:
+def resolve_source(source: object, *, trust: bool = False, **server_options: Any) -> GraphSource:
     """The source behind a `GraphSource`, a path, an address ``adapter:rest``, or a driver.
 
     Args:
         source: What the user gave.
+        trust: Of a saved snapshot only: nobody else may have written it.
         server_options: Of a database server only: ``auth``, ``database`` and so on.
 
     Raises:
@@ -79,6 +80,7 @@ def resolve_source(source: object, **server_options: Any) -> GraphSource:
         SourceError: The path does not exist or holds no graph, or the server cannot be reached.
     """
     if _is_server(source):
+        _refuse_trust(trust)
         made: GraphSource = adapter("bolt")(source, **server_options)
         return made
     if server_options:
@@ -86,6 +88,19 @@ def resolve_source(source: object, **server_options: Any) -> GraphSource:
             f"{', '.join(sorted(server_options))}: only for a source that is a database server "
             "(bolt://… or neo4j://…, or a driver)."
         )
+    found = _embedded(source)
+    if isinstance(found, SnapshotSource):
+        return SnapshotSource(found.path, trust=trust)
+    _refuse_trust(trust)
+    return found
+
+
+def _refuse_trust(trust: bool) -> None:
+    if trust:
+        raise ConfigurationError("trust=True: only for a source that is a saved snapshot.")
+
+
+def _embedded(source: object) -> GraphSource:
     if isinstance(source, str):
         return _from_text(source)
     if isinstance(source, PathLike) and isinstance(text := fspath(source), str):
@@ -93,11 +108,26 @@ def resolve_source(source: object, **server_options: Any) -> GraphSource:
         return _from_path(Path(text))
     if isinstance(source, GraphSource):
         return source
+    for name, is_such in (("networkx", is_networkx), ("ladybug", _is_ladybug)):
+        if is_such(source):
+            made: GraphSource = adapter(name)(source)
+            return made
     raise ConfigurationError(
         f"A source cannot be a {type(source).__name__}. Give bolt://… or neo4j://…, a neo4j "
-        "driver, a snapshot folder, a GraphML file, a folder of import CSV, 'sample:wordnet', or "
-        "what gpugda.graph(...) and gpugda.read_import(...) return."
+        "driver, a snapshot folder, a GraphML file, a folder of import CSV or Parquet, "
+        "'sample:wordnet', a NetworkX graph, a Ladybug connection, or what gpugda.graph(...), "
+        "gpugda.read_edges(...) and gpugda.read_import(...) return."
     )
+
+
+def is_networkx(source: object) -> bool:
+    """Is it a graph of NetworkX, or one that looks like it?"""
+    return all(hasattr(source, name) for name in ("nodes", "edges", "adj", "is_multigraph"))
+
+
+def _is_ladybug(source: object) -> bool:
+    package = type(source).__module__.partition(".")[0]
+    return package in ("ladybug", "kuzu") and type(source).__name__ in ("Connection", "Database")
 
 
 def _is_server(source: object) -> bool:
@@ -144,7 +174,7 @@ def _looks_like_snapshot(folder: Path) -> bool:
     if not (folder / MANIFEST).is_file():
         return False
     # Files to import may have a manifest of their own beside them.
-    return not any(path.name.lower().endswith(_IMPORT) for path in folder.iterdir())
+    return not _has_import_files(folder)
 
 
 def _shortened(path: Path) -> str:
@@ -152,7 +182,12 @@ def _shortened(path: Path) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
+def _has_import_files(folder: Path) -> bool:
+    return any(path.name.lower().endswith(_IMPORT) for path in folder.iterdir())
+
+
 def _from_path(path: Path) -> GraphSource:
+    made: GraphSource
     try:
         path = path.expanduser()
         if not path.exists():
@@ -168,13 +203,17 @@ def _from_path(path: Path) -> GraphSource:
         ) from error
     except RuntimeError as error:  # ~name of nobody
         raise SourceError(f"{_shortened(path)!r} cannot be looked up: {error}") from error
+    if path.is_dir() and any(path.glob("*.parquet")) and not _has_import_files(path):
+        made = adapter("parquet")(path)
+        return made
     if path.is_dir() or path.suffix == ".zip":
-        made: GraphSource = adapter("import").from_folder(path)
+        made = adapter("import").from_folder(path)
         return made
     if path.name.lower().endswith(_GRAPHML):
         made = adapter("graphml")(path)
         return made
     raise SourceError(
         f"{path.name!r} is no graph that can be read: not a snapshot folder, GraphML "
-        "(.graphml), nor a folder or zip of import CSV."
+        "(.graphml), nor a folder or zip of import CSV or a folder of Parquet. Tables are read "
+        "with gpugda.graph(nodes=…, relationships=…), lists of edges with gpugda.read_edges."
     )

@@ -6,7 +6,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gpugda.answer.device_costs import DeviceCosts
+from gpugda.answer.faults import foreseen
 from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
+from gpugda.answer.projection import refuse_outside
 from gpugda.errors import ConfigurationError
 from gpugda.loading import LoadedGraph, load
 
@@ -49,6 +51,10 @@ class EmbeddedAnswers:
 
     def run(self, request: Request, engine: str) -> Result:
         """See `Accelerator.run`."""
+        with foreseen():
+            return self._run(request, engine)
+
+    def _run(self, request: Request, engine: str) -> Result:
         if engine == "native":
             raise ConfigurationError(
                 "engine='native' needs a Neo4j server as source; this source is an embedded graph."
@@ -57,6 +63,7 @@ class EmbeddedAnswers:
         if engine == "auto":
             engine = "gpu"
             reason = "an embedded source has no native engine, and the device answers this query"
+        refuse_outside(request.prepared(), loaded.projection)
         if request.prepared().mode == "EXPLAIN":
             return explained(request, loaded, engine).result(request)
         if engine == "reference":
@@ -77,6 +84,7 @@ class EmbeddedAnswers:
 
     def plan(self, request: Request) -> Plan:
         """The plan of a query."""
+        refuse_outside(request.prepared(), self._loaded.projection)
         return self._loaded.plan(request.prepared(), request.strategy)
 
     def route(self, request: Request) -> tuple[str, ...]:

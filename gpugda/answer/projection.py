@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpugda.errors import UnsupportedQueryError
 from gpugda.query import ast
 from gpugda.query.render import with_colons
 
@@ -11,9 +12,20 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from gpugda.ports import Projection
-    from gpugda.query.query_graph import QueryGraph
+    from gpugda.query.query_graph import Query, QueryGraph
 
-__all__ = ["leads_outside"]
+__all__ = ["leads_outside", "refuse_outside"]
+
+
+def refuse_outside(query: Query, projection: Projection) -> None:
+    """Refuses what the part that was read cannot answer.
+
+    Raises:
+        UnsupportedQueryError: The query leads outside of it.
+    """
+    outside = leads_outside(query.graph, projection)
+    if outside is not None:
+        raise UnsupportedQueryError(outside, construct="a part of the graph that was not read")
 
 
 def leads_outside(query: QueryGraph, projection: Projection) -> str | None:

@@ -4,10 +4,11 @@ The way of a query, with engine ``auto``:
 
 1. Can the device answer it? What it does not understand, and what it may not see, goes to Neo4j.
 2. Should it? The planner compares both, from statistics and earlier times; nothing is sent.
-3. Is the snapshot fresh enough? One probe at most; if not, it is refreshed where that is cheaper
+3. Are the kernels compiled? Else that is done in the background, once for a machine.
+4. Is the snapshot fresh enough? One probe at most; if not, it is refreshed where that is cheaper
    than the native answer, else in the background.
-4. Are the properties there that the query reads? Else they are read, or it goes native meanwhile.
-5. The device answers; whole nodes and relationships get their properties; what was read since the
+5. Are the properties there that the query reads? Else they are read, or it goes native meanwhile.
+6. The device answers; whole nodes and relationships get their properties; what was read since the
    probe counts only if a second probe finds the database unchanged.
 """
 
@@ -19,27 +20,27 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.declined import Declined
+from gpugda.answer.faults import foreseen, log_fault
 from gpugda.answer.native import answer_natively
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
-from gpugda.answer.projection import leads_outside
+from gpugda.answer.projection import refuse_outside
 from gpugda.data.columns import ColumnKind
-from gpugda.data.property_store import PropertyNotReadError
 from gpugda.errors import (
     ConfigurationError,
     DeviceError,
     GpugdaError,
+    InternalError,
     QueryError,
     QueryTimeoutError,
     SourceError,
     StaleSnapshotError,
-    UnsupportedQueryError,
 )
 from gpugda.live.properties import missing_properties
 from gpugda.query.property_needs import property_needs
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from gpugda.answer.on_graph import GraphAnswer
     from gpugda.answer.on_snapshot import RanAhead
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from gpugda.match.session import DeviceSession
     from gpugda.plan.plan import Plan
     from gpugda.plan.route.route import Verdict
-    from gpugda.ports import DatabaseServer, Progress
+    from gpugda.ports import DatabaseServer, Progress, ServerFacts
     from gpugda.query.query_graph import Query
     from gpugda.result.result import Result
 
@@ -106,11 +107,12 @@ class ServerAnswers:
     # ------------------------------------------------------------------ queries
     def run(self, request: Request, engine: str) -> Result:
         """See `Accelerator.run`."""
-        request.notes["database"] = self._server.facts.database
+        request.notes.update(_of_server(self._server.facts))
         if engine == "native":
             return self._native(request, "engine='native' was asked for")
         if engine in ("gpu", "reference"):
-            return self._demanded(request, engine)
+            with foreseen():
+                return self._demanded(request, engine)
         found = self._offer(request)
         if isinstance(found, Declined):
             return self._native(request, found.reason)
@@ -118,11 +120,19 @@ class ServerAnswers:
 
     def try_device(self, request: Request) -> Result | Declined:
         """The device's answer, or why the database should be asked; nothing but reads was sent."""
-        request.notes["database"] = self._server.facts.database
+        request.notes.update(_of_server(self._server.facts))
         return self._offer(request)
 
     def covers(self, bookmarks: Iterable[str]) -> bool:
         """Whether the snapshot is of the state of all bookmarks; else it soon is, if it may be."""
+        try:
+            with foreseen():
+                return self._covers(bookmarks)
+        except InternalError as error:
+            log_fault(error)
+            return False
+
+    def _covers(self, bookmarks: Iterable[str]) -> bool:
         versions = [self._server.version_in(bookmark) for bookmark in bookmarks]
         known = [version for version in versions if version is not None]
         covered = [self._keeper.covers(version) for version in known]
@@ -132,7 +142,7 @@ class ServerAnswers:
 
     def observe_native(self, text: str, seconds: float | None) -> None:
         """The database answered a text that it was asked by somebody else."""
-        self._router.observe_native(text, seconds)
+        self._note(lambda: self._router.observe_native(text, seconds))
 
     def plan(self, request: Request) -> Plan:
         """The plan of a query on the snapshot, however old it is.
@@ -147,7 +157,8 @@ class ServerAnswers:
         """What each rule of the planner says, one line a rule."""
         loaded = self._snapshot.newest()
         plan = loaded.plan(self._checked(request), request.strategy)
-        return self._router.described(request, plan, loaded, self._keeper)
+        said = self._router.described(request, plan, loaded, self._keeper)
+        return (*said, cold) if (cold := self._session.why_cold) else said
 
     def expected_seconds(self, request: Request) -> float:
         """What the engine that would answer is expected to take."""
@@ -158,6 +169,21 @@ class ServerAnswers:
 
     # ------------------------------------------------------------------ auto
     def _offer(self, request: Request) -> Result | Declined:
+        try:
+            with foreseen():
+                return self._offer_if_possible(request)
+        except QueryTimeoutError:
+            request.seconds_left()  # raises if it was the user's time limit that passed
+            return Declined("the device took longer than expected")
+        except (QueryError, DeviceError) as error:
+            return Declined(f"the device does not answer it: {first_line(error)}", can_run=False)
+        except SourceError as error:
+            return Declined(f"the snapshot cannot be used: {first_line(error)}")
+        except InternalError as error:
+            log_fault(error)
+            return Declined(f"the device failed: {first_line(error.__cause__ or error)}")
+
+    def _offer_if_possible(self, request: Request) -> Result | Declined:
         refused = self._cannot_run(request)
         if refused is not None:
             return refused
@@ -166,19 +192,7 @@ class ServerAnswers:
             reason = self._keeper.admit().reason
             self._keeper.refresh_soon()
             return Declined(reason)
-        try:
-            return self._offer_on(request, loaded)
-        except QueryTimeoutError:
-            request.seconds_left()  # raises if it was the user's time limit that passed
-            return Declined("the device took longer than expected")
-        except (QueryError, DeviceError) as error:
-            return Declined(f"the device does not answer it: {first_line(error)}", can_run=False)
-        except SourceError as error:
-            return Declined(f"the snapshot cannot be used: {first_line(error)}")
-        except PropertyNotReadError:
-            # A fault of ours, found before it could become a wrong row: the database knows better.
-            logger.exception("a property was not read before it was needed")
-            return Declined("a property of the snapshot was not read")
+        return self._offer_on(request, loaded)
 
     def _offer_on(self, request: Request, loaded: LoadedGraph) -> Result | Declined:
         with request.stage("plan"):
@@ -187,6 +201,8 @@ class ServerAnswers:
         if verdict.engine == "native":
             self._open_soon(loaded)
             return Declined(verdict.reason)
+        if cold := self._session.warm_soon():
+            return Declined(cold)
         deadline = _patience(request, verdict)
         ahead = self._snapshot.run_ahead(request, loaded, verdict.device_seconds, deadline)
         fresh = self._fresh(request, verdict, ahead)
@@ -212,9 +228,12 @@ class ServerAnswers:
 
     def _open(self, loaded: LoadedGraph) -> None:
         try:
-            self._session.prepare(loaded.graph)
-        except GpugdaError as error:
+            if not self._session.warm_soon():
+                self._session.prepare(loaded.graph)
+        except Exception as error:
             self._unusable = True
+            if not isinstance(error, GpugdaError):
+                raise
             logger.info("the device cannot be opened: %s", error)
 
     def _learn(self, request: Request) -> None:
@@ -255,9 +274,7 @@ class ServerAnswers:
             QueryError: It is no Cypher, or nothing that can be answered here.
         """
         query = request.prepared()
-        outside = leads_outside(query.graph, self._server.projection)
-        if outside is not None:
-            raise UnsupportedQueryError(outside, construct="a part of the graph that was not read")
+        refuse_outside(query, self._server.projection)
         return query
 
     def _fresh(
@@ -364,9 +381,24 @@ class ServerAnswers:
 
     def _native(self, request: Request, reason: str) -> Result:
         result, seconds, version = answer_natively(request, self._server, reason)
-        self._keeper.observe(version)
-        self._router.record_native(request, seconds)
+
+        def note() -> None:
+            self._keeper.observe(version)
+            self._router.record_native(request, seconds)
+
+        self._note(note)
         return result
+
+    def _note(self, what: Callable[[], None]) -> None:
+        """Learns from an answer that is there, and that no fault in learning may take away."""
+        try:
+            with foreseen():
+                what()
+        except GpugdaError as error:
+            if isinstance(error, InternalError):
+                log_fault(error)
+            else:
+                logger.warning("an answer was not learned from: %s", first_line(error))
 
     # ------------------------------------------------------------------ the snapshot
     def refresh(self) -> None:
@@ -401,6 +433,10 @@ class ServerAnswers:
         """Ends work in the background and closes the connection."""
         self._keeper.close()
         self._server.close()
+
+
+def _of_server(facts: ServerFacts) -> dict[str, Any]:
+    return {"database": facts.database, "server": facts.server_info}
 
 
 def _patience(request: Request, verdict: Verdict) -> float | None:

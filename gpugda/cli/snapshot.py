@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gpugda.cli.failures import say
 from gpugda.cli.run import open_accelerator
 from gpugda.cli.status import format_bytes
+from gpugda.ports import Projection
 
 if TYPE_CHECKING:
     from gpugda.cli.options import SourceOptions
@@ -26,7 +27,7 @@ def save(source: SourceOptions, path: str, compression: str | None) -> None:
 
 def print_info(path: str) -> None:
     """Prints what a snapshot's manifest says; the graph itself is not read."""
-    from gpugda.snapshot.store import read_manifest
+    from gpugda.snapshot.manifest import read_manifest
 
     manifest = read_manifest(path)
     version = manifest.version
@@ -34,6 +35,7 @@ def print_info(path: str) -> None:
         ("source", manifest.source_name or "-"),
         ("created", manifest.created),
         ("state", "-" if version is None else f"transaction {version.transaction:,}"),
+        ("part", _part(manifest.projection)),
         ("nodes", f"{manifest.node_count:,}"),
         ("relationships", f"{manifest.relationship_count:,}"),
         ("labels", f"{len(manifest.labels)}: {_some(manifest.labels)}"),
@@ -44,6 +46,14 @@ def print_info(path: str) -> None:
     )
     for name, value in facts:
         sys.stdout.write(f"{name:<16}{value}\n")
+
+
+def _part(projection: Projection) -> str:
+    if projection == Projection():
+        return "the whole graph"
+    kinds = (("labels", projection.labels), ("types", projection.types))
+    said = [f"{kind} {', '.join(names) or 'none'}" for kind, names in kinds if names is not None]
+    return f"only {' and '.join(said)}; queries outside of it are refused"
 
 
 def _some(names: list[str]) -> str:

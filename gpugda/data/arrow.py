@@ -16,6 +16,8 @@ from gpugda.data.temporal import (
     date_from_days,
     datetime_from_ticks,
     duration_from_ticks,
+    neo4j_time,
+    point_of,
     time_from_ticks,
     zone_from_name,
 )
@@ -167,6 +169,29 @@ def _timestamp_column(array: pa.Array) -> Column:
     return _ticks_column(array, partial(datetime_from_ticks, zone=known))
 
 
+# ------------------------------------------------------------------ structs of our own
+_DURATION = ("months", "days", "seconds", "nanoseconds")
+_POINT = ("srid", "x", "y", "z")
+
+
+def _struct_column(array: pa.Array) -> Column:
+    """Durations and points as ``Result.to_arrow`` writes them."""
+    names = tuple(field.name for field in array.type)
+    makers: dict[tuple[str, ...], Callable[..., Any]] = {_DURATION: _duration, _POINT: point_of}
+    make = makers.get(names)
+    if make is None:
+        raise SourceError(
+            "a column of structs or maps cannot be a property: make each of their fields a column"
+        )
+    values = [None if value is None else make(**value) for value in array.to_pylist()]
+    codes, dictionary = encode_objects(values)
+    return Column(ColumnKind.OBJECT, codes, _valid(array), dictionary)
+
+
+def _duration(**parts: int) -> Any:
+    return neo4j_time().Duration(**parts)
+
+
 def _is_text(kind: pa.DataType) -> bool:
     texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
     return any(is_kind(kind) for is_kind in texts)
@@ -188,5 +213,6 @@ _CONVERTERS: tuple[tuple[Callable[[pa.DataType], bool], Callable[[Any], Column]]
     (pa.types.is_date, _date_column),
     (pa.types.is_timestamp, _timestamp_column),
     (pa.types.is_time, lambda array: _ticks_column(array, time_from_ticks)),
+    (pa.types.is_struct, _struct_column),
     (pa.types.is_duration, lambda array: _ticks_column(array, duration_from_ticks)),
 )

@@ -21,6 +21,7 @@ __all__ = [
     "StringDictionary",
     "encode_objects",
     "encode_strings",
+    "identity_of",
     "merge_objects",
     "merge_strings",
 ]
@@ -200,7 +201,7 @@ def encode_objects(values: Sequence[Any]) -> tuple[NDArray[np.int32], ObjectDict
     for row, value in enumerate(values):
         if value is None:
             continue
-        code = known.setdefault(_identity(value), len(entries))
+        code = known.setdefault(identity_of(value), len(entries))
         if code == len(entries):
             entries.append(value)
         codes[row] = code
@@ -217,13 +218,13 @@ def merge_objects(
     return merged, np.split(codes, ends[:-1])
 
 
-def _identity(value: Any) -> Any:
-    # Hashable, and equal only for values that no expression of a query can tell apart.
+def identity_of(value: Any) -> Any:
+    """A hashable key, equal only for values that no expression of a query can tell apart."""
     kind = type(value)
     if kind is float:
         return (float, value.hex())
     if kind is list:
-        return (list, *map(_identity, value))
+        return (list, *map(identity_of, value))
     if kind in (bool, int, str) or value is None:
         return (kind, value)
     return identity_of_temporal(value)

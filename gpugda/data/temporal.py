@@ -16,6 +16,8 @@ import operator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from gpugda.errors import SourceError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -29,6 +31,7 @@ __all__ = [
     "is_stored_object",
     "neo4j_spatial",
     "neo4j_time",
+    "point_of",
     "rezoned",
     "temporal_from_native",
     "time_from_ticks",
@@ -70,6 +73,30 @@ def identity_of_temporal(value: Any) -> Any:
     if hasattr(value, "srid"):
         return (name, value.srid, *map(float.hex, map(float, value)))
     return (name, value.iso_format(), zone_name(getattr(value, "tzinfo", None)))
+
+
+_POINT_CLASSES = {
+    4326: "WGS84Point",
+    4979: "WGS84Point",
+    7203: "CartesianPoint",
+    9157: "CartesianPoint",
+}
+
+
+def point_of(srid: int, x: float, y: float, z: float | None) -> Any:
+    """A point of neo4j's.
+
+    Raises:
+        SourceError: There is no such coordinate system, or it has more or fewer coordinates.
+    """
+    coordinates = (x, y) if z is None else (x, y, z)
+    if srid in _POINT_CLASSES:
+        point = getattr(neo4j_spatial(), _POINT_CLASSES[srid])(coordinates)
+        if point.srid == srid:
+            return point
+    raise SourceError(
+        f"a point of {len(coordinates)} coordinates with srid {srid} is none of Neo4j's"
+    )
 
 
 # ------------------------------------------------------------------ from counts of ticks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sqlite3
 import time
 import warnings
 from functools import partial
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
+from gpugda.device.compiled import is_compiled, remember_compiled
 from gpugda.device.failures import device_failure
+from gpugda.device.first_launch import launch_each_once
 from gpugda.device.program_cache import (
     discard_program,
     keep_program,
@@ -24,12 +27,20 @@ from gpugda.errors import DeviceError
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from gpugda.device.context import DeviceContext
 
-__all__ = ["GRAPH", "Kernel", "build_everything", "get_kernel", "kernel_text", "with_headers"]
+__all__ = [
+    "GRAPH",
+    "Kernel",
+    "build_everything",
+    "get_kernel",
+    "is_everything_built",
+    "kernel_text",
+    "with_headers",
+]
 
 _LOGGER = logging.getLogger("gpugda.device")
 _INCLUDE = re.compile(r'^#include "([a-z_]+\.h)"$', re.MULTILINE)
@@ -106,22 +117,61 @@ def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) ->
         context.check()
         known: Kernel | None = context.kernels.get((file, name))
         if known is None:
-            handle = cl.Kernel(_program(context, file), name)
-            handle.set_scalar_arg_dtypes([_SCALARS[letter] for letter in parameters])
+            program = _program(context, file)
+            handle = _with_caches(lambda: _handle(program, name, parameters))
             known = context.kernels[file, name] = Kernel(context, handle, name)
         return known
 
 
-def build_everything(context: DeviceContext) -> Mapping[str, str]:
-    """Builds all kernels; tells which did so only without the options for the device, and why.
+def _handle(program: Any, name: str, parameters: str) -> Any:
+    handle = cl.Kernel(program, name)
+    handle.set_scalar_arg_dtypes([_SCALARS[letter] for letter in parameters])
+    return handle
+
+
+def _with_caches(make: Callable[[], Any]) -> Any:
+    """What is made, without pyopencl's cache of generated code where that fails."""
+    try:
+        return make()
+    except (sqlite3.Error, OSError) as error:  # a full disk, a file that somebody else took
+        _LOGGER.info("pyopencl's cache is not used: %s", error)
+        cl._PYOPENCL_NO_CACHE = True  # what its variable sets when it is imported
+        return make()
+
+
+def build_everything(
+    context: DeviceContext, goes_on: Callable[[int, int], bool] = lambda done, total: True
+) -> Mapping[str, str]:
+    """Compiles all kernels; tells which did so only without the options for the device, and why.
+
+    The lock is held for a file at a time: others may launch in between.
+
+    Args:
+        context: The device.
+        goes_on: Told before each file how many are done, and of how many; False ends it.
 
     Raises:
         DeviceError: One does not build at all.
     """
-    with context.lock:
-        for file in _files(context):
-            _program(context, file)
-        return context.plain_builds
+    files = _files(context)
+    for done, file in enumerate(files):
+        if not goes_on(done, len(files)):
+            return context.plain_builds
+        with context.lock:
+            program = _program(context, file, logging.DEBUG)  # one line tells of them all
+            if context.is_pocl:
+                _with_caches(partial(launch_each_once, context, program))
+    remember_compiled(context, _texts(context))
+    return context.plain_builds
+
+
+def is_everything_built(context: DeviceContext) -> bool:
+    """Did this process or an earlier one compile all kernels, so that no query waits for it?"""
+    return context.everything_compiled or is_compiled(context, _texts(context))
+
+
+def _texts(context: DeviceContext) -> dict[str, str]:
+    return {file: kernel_text(file) for file in _files(context)}
 
 
 def _files(context: DeviceContext) -> list[str]:
@@ -150,13 +200,14 @@ def with_headers(text: str) -> str:
     return _INCLUDE.sub(include, text)
 
 
-def _program(context: DeviceContext, file: str) -> Any:
+def _program(context: DeviceContext, file: str, level: int = logging.INFO) -> Any:
     if file not in context.programs:
         started = time.perf_counter()
         make = partial(_tuned_or_plain, context, file, kernel_text(file))
         context.programs[file] = context.compiling.result(file, make, context.deadline)
         if time.perf_counter() - started > _SLOW_BUILD_SECONDS:
-            _LOGGER.info(
+            _LOGGER.log(
+                level,
                 "compiling %s for %s took %.1f s (kept on disk, so only the first time)",
                 file,
                 context.info.name,
@@ -188,7 +239,9 @@ def _tuned_or_plain(context: DeviceContext, file: str, text: str) -> Any:
 
 
 def _build(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
-    path = program_file(context.info, text, options)
+    # PoCL keeps what it compiles. Asking it for a program compiles all kernels in a form that
+    # no launch uses, and stops all of Python for these seconds.
+    path = None if context.is_pocl else program_file(context.info, text, options)
     program = _kept(context, path, options)
     if program is not None:
         return program

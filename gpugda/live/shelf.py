@@ -41,7 +41,14 @@ class DiskShelf:
         if graph is None:
             return None
         seconds = time.perf_counter() - started
-        loaded = LoadedGraph(graph, self._server.name, seconds, datetime.now(UTC), version)
+        loaded = LoadedGraph(
+            graph,
+            self._server.name,
+            seconds,
+            datetime.now(UTC),
+            version,
+            self._server.projection,
+        )
         logger.info("snapshot of transaction %d from the cache", version.transaction)
         return loaded
 

@@ -14,10 +14,12 @@ from gpugda.result.rows import FIRST_BLOCK_ROWS, MOST_BLOCK_ROWS
 from gpugda.result.table_rows import TableRows
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator, Sequence
     from typing import Self
 
     import neo4j
+    import networkx
     import pandas as pd
     import polars as pl
     import pyarrow as pa
@@ -272,6 +274,38 @@ class Result:
             self._position = begin  # the rows were not given to anyone
             raise
 
+    def to_parquet(self, path: str | os.PathLike[str], nodes: EntityForm = "struct") -> None:
+        """Writes the rest of the rows as a Parquet file; see `to_arrow`.
+
+        Raises:
+            ConfigurationError: There is no such form of nodes, or none of what Neo4j answered.
+            SourceError: The file cannot be written.
+        """
+        from gpugda.result.parquet import write_table
+
+        write_table(self.to_arrow(nodes), path)
+
+    def to_networkx(
+        self, *, id: str | None = None, labels: str = "labels", type: str = "type"
+    ) -> networkx.MultiDiGraph[Any]:
+        """All nodes and relationships of the result as a ``networkx.MultiDiGraph``.
+
+        Properties become attributes, element ids the keys of edges. The ends of relationships are
+        nodes of the graph, with what the result knows of them. See `graph`, whose nodes these are.
+
+        Args:
+            id: Property that names the nodes; default their element ids.
+            labels: Attribute for a node's labels, a list.
+            type: Attribute for an edge's type.
+
+        Raises:
+            ConfigurationError: NetworkX is not installed, the property does not name each node
+                once, or another property is called like an attribute.
+        """
+        from gpugda.result.networkx_graph import networkx_of_entities
+
+        return networkx_of_entities(self.graph(), id, labels, type)
+
     def to_eager_result(self) -> neo4j.EagerResult:
         """The rest of the records, the summary and the keys at once; the result is consumed.
 
@@ -356,6 +390,8 @@ class Result:
         return list(range(len(self._rows.names)))
 
     def _place(self, key: int | str) -> int | None:
+        if self._position == self._row_count:
+            return None  # as the driver, which asks its records for a column
         names = self._rows.names
         if isinstance(key, str):
             return names.index(key) if key in names else None
@@ -365,7 +401,7 @@ class Result:
 
     def _place_or_raise(self, key: int | str) -> int | None:
         place = self._place(key)
-        if place is None and isinstance(key, int):
+        if place is None and isinstance(key, int) and self._position < self._row_count:
             raise IndexError(key)
         return place
 

@@ -25,6 +25,11 @@ __all__ = ["COMPRESSIONS", "array_of", "checksums", "map_file", "read_arrays", "
 
 COMPRESSIONS = (None, "lz4", "zstd")
 
+_KINDS = (
+    *(pa.uint8(), pa.uint16(), pa.uint32(), pa.int32(), pa.int64(), pa.float64()),
+    *(pa.string(), pa.large_string()),
+)
+
 # CRC-32 is the fastest checksum of Python's library (1.8 GB/s a core, SHA-1 1.1, BLAKE2b 0.6), and
 # damage is all it has to find. In pieces all cores can work, as it runs without Python's lock.
 _CHECKSUM_PIECE = 1 << 25
@@ -57,6 +62,8 @@ def map_file(path: Path) -> pa.Buffer:
     Raises:
         OSError: It cannot be opened.
     """
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path.name} is no file")
     if path.stat().st_size == 0:  # which cannot be mapped
         return pa.py_buffer(b"")
     with pa.memory_map(str(path)) as source:
@@ -73,15 +80,47 @@ def checksums(data: pa.Buffer) -> list[int]:
         return list(pool.map(zlib.crc32, pieces))
 
 
-def read_arrays(data: pa.Buffer) -> dict[str, pa.Array]:
+def read_arrays(data: pa.Buffer, *, check: bool = True) -> dict[str, pa.Array]:
     """The arrays of a file; they share its memory unless it is compressed.
 
+    Args:
+        data: The file's bytes.
+        check: Validate all that Arrow takes for granted: kinds, offsets, texts, and no nulls.
+
     Raises:
-        pyarrow.ArrowInvalid: The bytes are no such file.
+        pyarrow.ArrowException: The bytes are no such file.
+        ValueError: They are another one than `write_arrays` makes.
     """
     with pa.ipc.open_file(pa.BufferReader(data)) as file:
+        if check:
+            _check_schema(file)
         batch = file.get_batch(0)
-    return {name: batch.column(name).values for name in batch.schema.names}
+    if check:
+        batch.validate(full=True)
+    arrays = {name: batch.column(place).values for place, name in enumerate(batch.schema.names)}
+    if check:
+        _check_entries(batch, arrays)
+    return arrays
+
+
+def _check_schema(file: pa.RecordBatchFileReader) -> None:
+    """Before any array is touched: reading other kinds may cost more than the file's size."""
+    names = file.schema.names
+    if file.num_record_batches != 1 or len(set(names)) != len(names):
+        raise ValueError("a file holds other arrays than one of each name")
+    for field in file.schema:
+        kind = field.type
+        if not pa.types.is_large_list(kind) or kind.value_type not in _KINDS:
+            raise ValueError(f"the array {field.name!r} is of kind {kind}")
+
+
+def _check_entries(batch: pa.RecordBatch, arrays: Mapping[str, pa.Array]) -> None:
+    if arrays and batch.num_rows != 1:
+        raise ValueError("a file holds several arrays under one name")
+    for name, array in arrays.items():
+        ends = batch.column(name).offsets.to_pylist()
+        if batch.column(name).null_count or array.null_count or ends != [0, len(array)]:
+            raise ValueError(f"the array {name!r} has nulls, or other entries than its own")
 
 
 def array_of(array: pa.Array, dtype: type[np.generic]) -> NDArray[Any]:

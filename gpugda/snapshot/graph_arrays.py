@@ -11,7 +11,7 @@ from gpugda.data.column import Column, ColumnKind
 from gpugda.data.csr import Csr
 from gpugda.data.data_graph import DataGraph
 from gpugda.data.dictionaries import ObjectDictionary, StringDictionary
-from gpugda.data.external_ids import ExternalIds
+from gpugda.data.external_ids import ExternalIds, are_distinct
 from gpugda.data.identifiers import NameTable
 from gpugda.data.property_store import PropertyStore
 from gpugda.data.sorting import reversed_csr
@@ -19,6 +19,7 @@ from gpugda.data.statistics import GraphStatistics
 from gpugda.snapshot.array_files import array_of
 from gpugda.snapshot.manifest import PropertyEntry
 from gpugda.snapshot.object_text import object_from_text, object_to_text
+from gpugda.snapshot.row_checks import check_incoming, check_outgoing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,18 +108,21 @@ def saved_bytes(graph: DataGraph) -> int:
 
 
 # ------------------------------------------------------------------ from arrays
-def graph_of_arrays(manifest: Manifest, files: Mapping[str, Mapping[str, pa.Array]]) -> DataGraph:
+def graph_of_arrays(
+    manifest: Manifest, files: Mapping[str, Mapping[str, pa.Array]], *, check: bool = True
+) -> DataGraph:
     """The data graph of a manifest and the arrays of its files.
 
+    Args:
+        manifest: What the files hold.
+        files: Arrays by name, by kind of file.
+        check: Check the rows of both directions; without, only lengths.
+
     Raises:
-        KeyError, ValueError, TypeError: They contradict each other.
+        Exception: They contradict each other.
     """
     arrays = files["arrays"]
-    outgoing = _csr(arrays, "outgoing", manifest)
-    if manifest.has_incoming:
-        incoming = _csr(arrays, "incoming", manifest)
-    else:
-        incoming = reversed_csr(outgoing, len(manifest.types))
+    outgoing, incoming = _directions(arrays, manifest, check=check)
     label_offsets = array_of(arrays["label_offsets"], np.uint32)
     label_ids = array_of(arrays["label_ids"], np.uint16)
     _demand_offsets(label_offsets, manifest.node_count, len(label_ids))
@@ -151,6 +155,21 @@ def graph_of_arrays(manifest: Manifest, files: Mapping[str, Mapping[str, pa.Arra
     )
 
 
+def _directions(
+    arrays: Mapping[str, pa.Array], manifest: Manifest, *, check: bool
+) -> tuple[Csr, Csr]:
+    type_count = len(manifest.types)
+    outgoing = _csr(arrays, "outgoing", manifest)
+    if check:
+        check_outgoing(outgoing, type_count)
+    if not manifest.has_incoming:
+        return outgoing, reversed_csr(outgoing, type_count)
+    incoming = _csr(arrays, "incoming", manifest)
+    if check:
+        check_incoming(incoming, outgoing, type_count)
+    return outgoing, incoming
+
+
 def _store(columns: Mapping[str, Column], read: Sequence[str] | None) -> PropertyStore:
     store = PropertyStore(columns, complete=read is None)
     if read is not None:
@@ -168,6 +187,9 @@ def _external_ids(manifest: Manifest, arrays: Mapping[str, pa.Array]) -> Externa
     _demand(bool((nodes[1:] > nodes[:-1]).all()), "the nodes' ids do not rise")
     count = manifest.relationship_count
     _demand(len(relationships) == count, "the relationships have another number of ids")
+    _demand(are_distinct(relationships), "two relationships have the same id, of all ids")
+    for ids in (nodes, relationships):
+        _demand(int(ids.min(initial=0)) >= 0, "there are ids below zero")
     return ExternalIds(nodes, relationships, node_prefix, relationship_prefix)
 
 
@@ -183,9 +205,11 @@ def _csr(arrays: Mapping[str, pa.Array], direction: str, manifest: Manifest) -> 
     _demand_offsets(csr.row_offsets, manifest.node_count, count)
     _demand_offsets(csr.run_offsets, manifest.node_count, len(csr.run_types))
     _demand_offsets(csr.run_starts, len(csr.run_types), count)
+    indexes = csr.relationship_indexes
     if direction == "incoming":
-        indexes = csr.relationship_indexes
         _demand(indexes is not None and len(indexes) == count, "relationship indexes are missing")
+    else:
+        _demand(indexes is None, "outgoing has relationship indexes beside the places themselves")
     return csr
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from gpugda.errors import SourceError
-from gpugda.ports import DatabaseVersion
+from gpugda.ports import DatabaseVersion, Projection
+from gpugda.snapshot.manifest_checks import check_content
 
 __all__ = [
+    "AGAIN",
     "FORMAT",
     "MANIFEST",
     "VERSION",
@@ -24,9 +26,13 @@ __all__ = [
 
 MANIFEST = "manifest.json"
 FORMAT = "gpugda-snapshot"
-VERSION = 2
-_READABLE = (1, 2)  # 2 added ids of servers, and properties that are read later
-_AGAIN = "save the snapshot again from its source"
+VERSION = 3
+_READABLE = (1, 2, 3)
+# 2 added ids of servers, and properties that are read later; 3 the part that was read.
+AGAIN = "save the snapshot again from its source"
+"""What to do about a damaged one."""
+
+_LARGEST = 1 << 26  # bytes; one with all counts of a rich schema has some ten million
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,7 @@ class Manifest:
         nodes_read: Node property keys that were read, where others may exist; None if all were.
         relationships_read: Likewise of relationships.
         state: `DatabaseVersion` of the graph, where it is of a database.
+        part: `Projection` of the database that was read, None for all of it.
     """
 
     created: str
@@ -86,11 +93,22 @@ class Manifest:
     nodes_read: list[str] | None = None
     relationships_read: list[str] | None = None
     state: dict[str, Any] | None = None
+    part: dict[str, list[str] | None] | None = None
 
     @property
     def version(self) -> DatabaseVersion | None:
         """The state of the database that the graph is, None where it is of none."""
         return None if self.state is None else DatabaseVersion(**self.state)
+
+    @property
+    def projection(self) -> Projection:
+        """The part of the database that was read; saved before version 3: taken for all of it."""
+        if self.part is None:
+            return Projection()
+        labels, types = self.part["labels"], self.part["types"]
+        return Projection(
+            None if labels is None else tuple(labels), None if types is None else tuple(types)
+        )
 
     def to_text(self) -> str:
         """The content of ``manifest.json``."""
@@ -103,8 +121,8 @@ class Manifest:
 def is_snapshot(path: str | Path) -> bool:
     """Is this the folder of a saved snapshot, whatever its version and state?"""
     try:
-        content = json.loads((Path(path) / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        content = json.loads(_text_of(Path(path) / MANIFEST))
+    except (OSError, ValueError, RecursionError):
         # A damaged manifest beside its files is a snapshot to complain about, not something else.
         return any(Path(path).glob("arrays-*.arrow")) and (Path(path) / MANIFEST).exists()
     return isinstance(content, dict) and content.get("format") == FORMAT
@@ -124,16 +142,32 @@ def read_manifest(path: str | Path) -> Manifest:
     if version not in _READABLE:
         raise SourceError(
             f"the snapshot {folder} has format version {version}, this program reads {VERSION}: "
-            f"{_AGAIN}, or use the version of gpugda that wrote it"
+            f"{AGAIN}, or use the version of gpugda that wrote it"
         )
     if content.pop("checksum", None) != _checksum(content):
-        raise SourceError(f"the snapshot {folder} is damaged, its {MANIFEST} was changed: {_AGAIN}")
+        raise SourceError(f"the snapshot {folder} is damaged, its {MANIFEST} was changed: {AGAIN}")
     return _from_content(content, folder)
+
+
+def _text_of(path: Path) -> str:
+    """The text of a manifest of a possible size.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is no text, or no file that has an end.
+    """
+    if path.exists() and not path.is_file():
+        raise ValueError("it is no file")
+    with path.open("rb") as file:
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ValueError("it is too large")
+    return content.decode()
 
 
 def _read_json(folder: Path) -> Any:
     try:
-        return json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        return json.loads(_text_of(folder / MANIFEST))
     except (FileNotFoundError, NotADirectoryError):
         what = "there is no such folder" if not folder.exists() else f"it has no {MANIFEST}"
         raise SourceError(f"{folder} is not a snapshot: {what}") from None
@@ -141,23 +175,26 @@ def _read_json(folder: Path) -> Any:
         raise SourceError(
             f"the snapshot {folder} cannot be read: {error}; check the permissions"
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SourceError(
-            f"the snapshot {folder} is damaged, its {MANIFEST} is not JSON: {_AGAIN}"
+            f"the snapshot {folder} is damaged, its {MANIFEST} is not JSON: {AGAIN}"
         ) from error
 
 
 def _from_content(content: dict[str, Any], folder: Path) -> Manifest:
     try:
+        check_content(content)
         for kind in ("node_properties", "relationship_properties"):
             content[kind] = [PropertyEntry(**entry) for entry in content[kind]]
-        if content.get("state") is not None:
-            DatabaseVersion(**content["state"])
         content["files"] = {kind: FileEntry(**entry) for kind, entry in content["files"].items()}
         return Manifest(**content)
-    except (KeyError, TypeError, AttributeError) as error:
+    except ValueError as error:
         raise SourceError(
-            f"the snapshot {folder} is damaged, its {MANIFEST} lacks something: {_AGAIN}"
+            f"the snapshot {folder} is damaged, in its {MANIFEST} {error}: {AGAIN}"
+        ) from error
+    except (KeyError, TypeError) as error:
+        raise SourceError(
+            f"the snapshot {folder} is damaged, its {MANIFEST} lacks something: {AGAIN}"
         ) from error
 
 

@@ -11,6 +11,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from gpugda.data.dictionaries import identity_of
 from gpugda.data.temporal import (
     datetime_from_ticks,
     neo4j_spatial,
@@ -23,12 +24,13 @@ from gpugda.data.temporal import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["object_from_text", "object_to_text"]
+__all__ = ["check_object", "object_from_text", "object_to_text"]
 
 _TICKS_PER_SECOND = 10**9
 _ZONE_UTC = "[UTC]"
 """The zone of that name. Plain ``UTC`` was written for it and for the offset 0 alike."""
 _SPATIAL = ("Point", "CartesianPoint", "WGS84Point")
+_FLAT = (7203, 4326)
 
 
 def object_to_text(value: Any) -> str:
@@ -44,8 +46,37 @@ def object_from_text(text: str) -> Any:
     """
     try:
         return _decoded(json.loads(text))
-    except (LookupError, TypeError, AttributeError) as error:
+    except ValueError:
+        raise
+    except Exception as error:  # the classes of values raise whatever their arithmetic raises
         raise ValueError(f"not a value of a property: {text[:80]!r}") from error
+
+
+def check_object(value: Any) -> None:
+    """Checks a value that was read from a text of unknown origin.
+
+    Raises:
+        ValueError: It is none that a property can have, or not written as it is read.
+    """
+    try:
+        _check_parts(value)
+        same = identity_of(object_from_text(object_to_text(value))) == identity_of(value)
+    except Exception as error:  # as above, when such a value is looked at
+        raise ValueError(f"not a value of a property: {type(value).__name__}") from error
+    if value is None or not same:
+        raise ValueError(f"not a value of a property: {type(value).__name__}")
+
+
+def _check_parts(value: Any) -> None:
+    if isinstance(value, list):
+        for item in value:
+            _check_parts(item)
+    elif isinstance(value, str):
+        value.encode()
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError("an integer of more than 64 bits")
+    elif type(value).__name__ in _SPATIAL and len(value) != (2 if value.srid in _FLAT else 3):
+        raise ValueError("a point of another space")
 
 
 # ------------------------------------------------------------------ to JSON

@@ -1,64 +1,99 @@
-"""Checks that no number of an opened data graph leads outside its arrays.
+"""Checks labels and property columns of an opened data graph, and counts its statistics again.
 
-Kernels trust these numbers. A checksum finds damage, but not what another program wrote wrongly.
+Kernels trust these numbers, and joins what the statistics say of parallel relationships. A checksum
+finds damage, but not what another program wrote wrongly.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow.compute as pc
+
+from gpugda.data.counting import LabelSets, gather_statistics
+from gpugda.data.dictionaries import ObjectDictionary, StringDictionary, encode_objects
+from gpugda.snapshot.object_text import check_object
+from gpugda.snapshot.row_checks import check_below, check_rising
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import NDArray
-
     from gpugda.data.column import Column
-    from gpugda.data.csr import Csr
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.statistics import GraphStatistics
+    from gpugda.snapshot.manifest import Manifest
 
-__all__ = ["check_ranges"]
+__all__ = ["check_labels", "check_values", "counted_statistics"]
 
 
-def check_ranges(graph: DataGraph) -> None:
-    """Reads every array once.
+def check_labels(graph: DataGraph) -> None:
+    """Every node's labels exist, and none is there twice.
 
     Raises:
-        ValueError: Which array holds a number out of range.
+        ValueError: What is wrong.
     """
-    _check_rising(graph.label_offsets, "label_offsets")
-    _check_below(graph.label_ids, len(graph.labels), "label_ids")
-    for direction, csr in (("outgoing", graph.outgoing), ("incoming", graph.incoming)):
-        _check_rows(csr, direction, len(graph.types))
-    _check_codes(graph.node_properties.columns)
-    _check_codes(graph.relationship_properties.columns)
+    check_rising(graph.label_offsets, "label_offsets")
+    check_below(graph.label_ids, len(graph.labels), "label_ids")
+    lengths = np.diff(graph.label_offsets)
+    several = np.repeat(lengths > 1, lengths)
+    nodes = np.repeat(np.arange(graph.node_count, dtype=np.uint64), lengths)[several]
+    pairs = (nodes << np.uint64(16)) | graph.label_ids[several]
+    pairs.sort()
+    if (pairs[1:] == pairs[:-1]).any():
+        raise ValueError("label_ids: a node has a label twice")
 
 
-def _check_rows(csr: Csr, direction: str, type_count: int) -> None:
-    for name in ("row_offsets", "run_offsets", "run_starts"):
-        _check_rising(getattr(csr, name), f"{direction}.{name}")
-    if not np.array_equal(csr.run_starts[csr.run_offsets], csr.row_offsets):
-        raise ValueError(f"{direction}: the runs do not fit the rows")
-    _check_below(csr.neighbours, csr.node_count, f"{direction}.neighbours")
-    _check_below(csr.run_types, type_count, f"{direction}.run_types")
-    if csr.relationship_indexes is not None:
-        name = f"{direction}.relationship_indexes"
-        _check_below(csr.relationship_indexes, csr.relationship_count, name)
+def check_values(graph: DataGraph) -> None:
+    """Every property column holds values of its kind.
+
+    Raises:
+        ValueError: Which does not.
+    """
+    for store in (graph.node_properties, graph.relationship_properties):
+        _check_columns(store.columns)
 
 
-def _check_codes(columns: Mapping[str, Column]) -> None:
+def counted_statistics(graph: DataGraph, manifest: Manifest) -> GraphStatistics:
+    """The statistics of a graph that passed the other checks, counted from its arrays."""
+    codes, sets = graph.label_codes()
+    ids = [tuple(graph.labels.get(name) or 0 for name in names) for names in sets]
+    counted = gather_statistics(
+        LabelSets(codes, ids, len(graph.labels)),
+        len(graph.types),
+        graph.outgoing,
+        graph.incoming,
+        graph.node_properties.columns,
+        graph.relationship_properties.columns,
+    )
+    if manifest.nodes_read is None and manifest.relationships_read is None:
+        return counted
+    return counted.pending(manifest.nodes_read, manifest.relationships_read)
+
+
+def _check_columns(columns: Mapping[str, Column]) -> None:
     for key, column in columns.items():
-        if column.dictionary is not None:
-            # An empty dictionary goes with the code 0, of nulls.
-            _check_below(column.values, max(1, len(column.dictionary)), f"property {key!r}")
+        name = f"property {key!r}"
+        for flags in (column.valid, column.values):
+            if flags is not None and flags.dtype == np.bool_:
+                check_below(flags.view(np.uint8), 2, name)
+        if column.dictionary is None:
+            continue
+        # An empty dictionary goes with the code 0, of nulls.
+        check_below(column.values, max(1, len(column.dictionary)), name)
+        if len(column.dictionary) == 0 and (column.valid is None or column.valid.any()):
+            raise ValueError(f"{name} has codes without a dictionary")
+        _check_dictionary(column, name)
 
 
-def _check_rising(offsets: NDArray[Any], name: str) -> None:
-    if not bool((offsets[1:] >= offsets[:-1]).all()):
-        raise ValueError(f"{name} falls")
-
-
-def _check_below(numbers: NDArray[Any], limit: int, name: str) -> None:
-    if len(numbers) and not 0 <= int(numbers.min()) <= int(numbers.max()) < limit:
-        raise ValueError(f"{name} holds a number out of range")
+def _check_dictionary(column: Column, name: str) -> None:
+    if isinstance(column.dictionary, StringDictionary):
+        array = column.dictionary.array
+        if not pc.all(pc.less(array[:-1], array[1:]), min_count=0).as_py():
+            raise ValueError(f"{name}: its texts are not sorted, or there twice")
+    elif isinstance(column.dictionary, ObjectDictionary):
+        entries = list(column.dictionary.entries)
+        for entry in entries:
+            check_object(entry)
+        if len(encode_objects(entries)[1]) != len(entries):
+            raise ValueError(f"{name}: a value is there twice")

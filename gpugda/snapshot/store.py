@@ -1,4 +1,4 @@
-"""Saves data graphs as folders, and opens them memory-mapped."""
+"""Saves data graphs as folders; see `gpugda.snapshot.opening` for the way back."""
 
 from __future__ import annotations
 
@@ -14,18 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from gpugda.errors import SourceError
-from gpugda.snapshot.array_files import checksums, map_file, read_arrays, write_arrays
-from gpugda.snapshot.graph_arrays import (
-    column_arrays,
-    graph_arrays,
-    graph_of_arrays,
-    property_entries,
-)
+from gpugda.ports import Projection
+from gpugda.snapshot.array_files import checksums, map_file, write_arrays
+from gpugda.snapshot.graph_arrays import column_arrays, graph_arrays, property_entries
 from gpugda.snapshot.manifest import MANIFEST, FileEntry, Manifest, is_snapshot, read_manifest
-from gpugda.snapshot.range_checks import check_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,19 +26,11 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.ports import DatabaseVersion
 
-__all__ = [
-    "host_token",
-    "is_alive",
-    "is_snapshot",
-    "open_snapshot",
-    "read_manifest",
-    "save_snapshot",
-]
+__all__ = ["host_token", "is_alive", "save_snapshot"]
 
 logger = logging.getLogger(__name__)
 
-_ATTEMPTS = 5
-_AGAIN = "save the snapshot again from its source"
+_ALL = Projection()
 
 
 # ------------------------------------------------------------------ saving
@@ -58,6 +43,7 @@ def save_snapshot(
     source_name: str = "",
     partial: bool = False,
     version: DatabaseVersion | None = None,
+    projection: Projection = _ALL,
 ) -> None:
     """Saves a data graph as a folder, which appears whole or not at all.
 
@@ -73,6 +59,7 @@ def save_snapshot(
         partial: Save a graph whose properties were not all read too; queries on what is opened then
             need somebody who reads the others.
         version: The state of the database that the graph is, where it came from one.
+        projection: The part of that database.
 
     Raises:
         ConfigurationError: No such compression.
@@ -96,7 +83,7 @@ def save_snapshot(
             # One folder deeper, as the temporary one is its owner's only, and removes itself.
             fresh = Path(temporary) / folder.name
             fresh.mkdir()
-            _write(graph, fresh, compression, incoming, source_name, version)
+            _write(graph, fresh, compression, incoming, source_name, version, projection)
             _put_in_place(fresh, folder)
     except OSError as error:
         raise SourceError(
@@ -148,6 +135,7 @@ def _write(
     incoming: bool,
     source_name: str,
     version: DatabaseVersion | None,
+    projection: Projection,
 ) -> None:
     # Once, as more may be read meanwhile.
     nodes, relationships = graph.node_properties.state(), graph.relationship_properties.state()
@@ -177,6 +165,7 @@ def _write(
         nodes_read=nodes.read,
         relationships_read=relationships.read,
         state=None if version is None else asdict(version),
+        part=None if projection == _ALL else asdict(projection),
     )
     (folder / MANIFEST).write_text(manifest.to_text(), encoding="utf-8")
     _sync(folder / MANIFEST)
@@ -229,64 +218,3 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-# ------------------------------------------------------------------ opening
-def open_snapshot(path: str | Path, verify: bool = True) -> DataGraph:
-    """The data graph of a saved snapshot; its arrays lie in the mapped files and are read-only.
-
-    Args:
-        path: The snapshot's folder.
-        verify: Compare checksums and check that no index leads outside, which reads every byte.
-
-    Raises:
-        SourceError: It is no snapshot, is damaged, or is of another version; what to do.
-    """
-    folder = Path(path)
-    manifest, data = _map_files(folder)
-    for kind, entry in manifest.files.items():
-        _check_file(data[kind], entry, folder, verify)
-    try:
-        files = {kind: read_arrays(buffer) for kind, buffer in data.items()}
-        graph = graph_of_arrays(manifest, files)
-        if verify:
-            check_ranges(graph)
-    except (pa.ArrowInvalid, ValueError, LookupError, TypeError, OSError) as error:
-        raise SourceError(f"the snapshot {folder} is damaged, {error}: {_AGAIN}") from error
-    return graph
-
-
-def _map_files(folder: Path) -> tuple[Manifest, dict[str, pa.Buffer]]:
-    manifest = read_manifest(folder)
-    for _ in range(_ATTEMPTS):
-        try:
-            return manifest, {
-                kind: map_file(folder / entry.name) for kind, entry in manifest.files.items()
-            }
-        except FileNotFoundError as error:
-            # Replaced between the manifest and this file? Then there is another manifest now.
-            replaced = read_manifest(folder)
-            if replaced.files == manifest.files:
-                name = Path(str(error.filename)).name
-                raise SourceError(
-                    f"the snapshot {folder} is damaged, its file {name} is missing: {_AGAIN}"
-                ) from None
-            manifest = replaced
-        except OSError as error:
-            raise SourceError(
-                f"the snapshot {folder} cannot be read: {error}; check the permissions"
-            ) from error
-    raise SourceError(f"the snapshot {folder} is being replaced over and over: try again later")
-
-
-def _check_file(data: pa.Buffer, entry: FileEntry, folder: Path, verify: bool) -> None:
-    if data.size != entry.size_bytes:
-        raise SourceError(
-            f"the snapshot {folder} is damaged, its file {entry.name} has {data.size:,} bytes "
-            f"instead of {entry.size_bytes:,}, as if cut short: {_AGAIN}"
-        )
-    if verify and checksums(data) != entry.checksums:
-        raise SourceError(
-            f"the snapshot {folder} is damaged, the checksum of its file {entry.name} is wrong: "
-            f"{_AGAIN}"
-        )

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 from graphs import design_graph
+from server_ids import server_graph
 
 import gpugda
 from gpugda.snapshot.store import save_snapshot
@@ -73,6 +74,22 @@ def test_options_of_a_server_are_refused_elsewhere():
         gpugda.ConfigurationError, match="database: only for a source that is a database"
     ):
         resolve_source("sample:wordnet", database="neo4j")
+
+
+def test_trust_is_for_saved_snapshots(tmp_path):
+    save_snapshot(design_graph(), tmp_path / "saved")
+    with gpugda.connect(tmp_path / "saved", trust=True) as opened:
+        assert opened.run("MATCH (n) RETURN count(*)").single().value() == 2
+    for other in ("sample:wordnet", gpugda.graph(nodes={"id": [1]}), "bolt://localhost"):
+        with pytest.raises(gpugda.ConfigurationError, match="trust=True"):
+            gpugda.connect(other, trust=True)
+
+
+def test_a_snapshot_without_all_properties_is_no_source(tmp_path):
+    graph = server_graph([("A", {})], [], [3], [], complete=False)
+    save_snapshot(graph, tmp_path / "saved", partial=True)
+    with pytest.raises(gpugda.SourceError, match="lacks properties"):
+        gpugda.connect(tmp_path / "saved")
 
 
 def test_the_options_of_an_import(tmp_path):

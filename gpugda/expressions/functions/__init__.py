@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.expressions.functions import mathematical
+from gpugda.expressions.functions import (
+    aggregate,
+    conversion,
+    lists,
+    mathematical,
+    scalar,
+    spatial,
+    temporal,
+    text,
+)
 from gpugda.expressions.functions.registry import Aggregate, Function
 
 if TYPE_CHECKING:
@@ -12,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Aggregate", "Function", "find_aggregate", "find_function", "listed"]
 
-_MODULES = (mathematical,)
+_MODULES = (conversion, lists, mathematical, scalar, spatial, temporal, text)
 
 _FUNCTIONS: dict[str, Function] = {
     function.name.lower(): function for module in _MODULES for function in module.FUNCTIONS
 }
-_AGGREGATES: dict[str, Aggregate] = {}
+_AGGREGATES: dict[str, Aggregate] = {each.name.lower(): each for each in aggregate.AGGREGATES}
 
 
 def find_function(name: str, version: int = 5) -> Function | None:

@@ -25,6 +25,8 @@ ROWS = {
     ],
     "SHOW DATABASES": [{"name": "films"}],
     "SHOW CURRENT USER": [],
+    "CALL db.labels": [{"name": "Person"}, {"name": "City"}],
+    "CALL db.relationshipTypes": [{"name": "KNOWS"}],
 }
 
 
@@ -179,6 +181,23 @@ def test_names_of_a_projection(driver, wrong):
     assert source.projection.labels == ("A", "B")
     assert source.projection.types == ()
     source.close()
+
+
+def test_names_that_the_database_does_not_have_are_warned_of(driver, caplog):
+    part = {"labels": ["Person", "person", "Dog"], "types": ["KNOW"]}
+    BoltSource("bolt://localhost", environment={}, **part).close()
+    assert [record.getMessage() for record in caplog.records] == [
+        "labels=…: the database has no label 'person'; did you mean 'Person'?",
+        "labels=…: the database has no label 'Dog'",
+        "types=…: the database has no type 'KNOW'; did you mean 'KNOWS'?",
+    ]
+    assert driver.open_sessions == 0
+
+
+def test_a_server_that_cannot_list_its_names_is_used_all_the_same(driver, caplog, monkeypatch):
+    monkeypatch.delitem(ROWS, "CALL db.labels")
+    BoltSource("bolt://localhost", environment={}, labels=["Dog"]).close()
+    assert not [record for record in caplog.records if record.levelname == "WARNING"]
 
 
 def test_environment_is_for_addresses_only(driver, monkeypatch):

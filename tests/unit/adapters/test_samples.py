@@ -6,7 +6,7 @@ from gpugda_adapters.samples import SampleSource, sample_names
 from gpugda.data.columns import to_values
 from gpugda.errors import ConfigurationError
 from gpugda.ports import GraphSource, SilentProgress, SnapshotFolder
-from gpugda.snapshot.store import open_snapshot
+from gpugda.snapshot.opening import open_snapshot
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """The way of a query whose source is a live database."""
 
+import logging
 import threading
 import time
 from types import SimpleNamespace
@@ -12,10 +13,12 @@ from gpugda.answer.declined import Declined
 from gpugda.answer.request import Request
 from gpugda.answer.server import ServerAnswers
 from gpugda.config import parse_freshness
+from gpugda.device import warming
 from gpugda.errors import (
     ConfigurationError,
     CypherTypeError,
     DeviceError,
+    InternalError,
     QueryTimeoutError,
     SourceError,
     StaleSnapshotError,
@@ -24,6 +27,7 @@ from gpugda.errors import (
 from gpugda.live import entities
 from gpugda.live.keeper import SnapshotKeeper
 from gpugda.live.reading import EmptyShelf
+from gpugda.match import session
 from gpugda.match.session import DEFAULT_STRATEGY, DeviceSession
 from gpugda.ports import Projection
 
@@ -77,21 +81,37 @@ def open_answers():
     def make(server=None, router=None, freshness="strict", load=True):
         server = server or FakeServer(NODES, RELATIONSHIPS)
         keeper = SnapshotKeeper(server, parse_freshness(freshness), EmptyShelf(), silent())
-        session = DeviceSession(None, None, "once")
-        answers = ServerAnswers(server, keeper, session, router or FakeRouter(), silent())
-        opened.append((answers, session))
+        device = DeviceSession(None, None, "once")
+        answers = ServerAnswers(server, keeper, device, router or FakeRouter(), silent())
+        opened.append((answers, device))
         if load:
             keeper.refresh()
             assert keeper.wait(30)
             # Reading takes a machine that is busy so long that it would not be done again yet.
             keeper._rest_until = 0.0
-        return SimpleNamespace(server=server, keeper=keeper, answers=answers)
+        return SimpleNamespace(server=server, keeper=keeper, answers=answers, device=device)
 
     yield make
-    for answers, session in opened:
+    for answers, device in opened:
         answers.close()
-        session.close()
+        device.close()
     assert not [t for t in threading.enumerate() if t.name.startswith("gpugda-refresh")]
+
+
+@pytest.fixture
+def compiler(monkeypatch):
+    """One that has compiled nothing yet, and is done when the test says so."""
+    may_end = threading.Event()
+
+    def build(context, goes_on):
+        assert goes_on(3, 15)
+        assert may_end.wait(60)
+        context.everything_compiled = True
+
+    monkeypatch.setattr(session, "is_everything_built", lambda context: False)
+    monkeypatch.setattr(warming, "build_everything", build)
+    yield may_end
+    may_end.set()
 
 
 def ask(opened, text, engine="auto", timeout=None, **parameters):
@@ -254,7 +274,86 @@ def test_a_property_that_was_forgotten_is_left_to_the_database(open_answers, mon
     monkeypatch.setattr("gpugda.answer.server.property_needs", lambda query: nothing)
     opened = open_answers()
     assert ask(opened, KNOWS).summary.engine == "native"
-    assert "not read before it was needed" in caplog.text
+    assert "PropertyNotReadError" in caplog.text
+
+
+FAULTS = [
+    "gpugda.answer.on_snapshot.answer_on_device",
+    "gpugda.answer.server.property_needs",
+    "gpugda.answer.server.refuse_outside",
+    "gpugda.loading.make_plan",
+    "gpugda.live.keeper.SnapshotKeeper.admit",
+]
+
+
+@pytest.fixture
+def untold(monkeypatch):
+    """As if no fault had been told of yet."""
+    monkeypatch.setattr("gpugda.answer.faults._told", set())
+
+
+@pytest.mark.parametrize("place", FAULTS)
+@pytest.mark.parametrize("error", [ValueError, RecursionError, KeyError, MemoryError])
+def test_any_fault_of_ours_is_told_once_and_the_database_answers(
+    open_answers, monkeypatch, caplog, untold, place, error
+):
+    opened = open_answers()
+
+    def fail(*arguments, **options):
+        raise error("cannot reshape")
+
+    monkeypatch.setattr(place, fail)
+    for _ in range(3):
+        answered = ask(opened, KNOWS)
+        assert answered.summary.engine == "native"
+        assert len(list(answered)) == 2
+    told = [each for each in caplog.records if each.levelname == "ERROR"]
+    if error is MemoryError:
+        assert not told  # no fault
+        return
+    assert len(told) == 1
+    assert "report this line" in told[0].getMessage()
+    assert error.__name__ in told[0].getMessage()
+    with pytest.raises(InternalError, match=r"test_server\.py"):
+        ask(opened, KNOWS, engine="gpu")
+
+
+@pytest.mark.parametrize("method", ["record_native", "record_device", "is_curious", "decide"])
+def test_a_fault_of_the_planner_takes_no_answer_away(open_answers, monkeypatch, untold, method):
+    router = FakeRouter(engine="native" if method == "record_native" else "gpu")
+
+    def fail(*arguments):
+        raise OSError("attempt to write a readonly database")
+
+    setattr(router, method, fail)
+    assert len(list(ask(open_answers(router=router), KNOWS))) == 2
+
+
+def test_types_of_columns_are_the_same_whoever_answered(open_answers):
+    opened = open_answers()
+    for text in (
+        "MATCH (a:Person) RETURN a.name, a.age, a.none, a.age > 30, [a.age, null], 1.5",
+        "MATCH (a:City) RETURN a.name, a.age, a.none, a.age > 30, [a.age, null], 1.5",
+        "MATCH (a:None) RETURN a.name, a.age, a.none, a.age > 30, [a.age, null], 1.5",
+        "MATCH (a) RETURN a.age, a.name ORDER BY a.name SKIP 2",
+        "MATCH (a:None) RETURN count(*), count(a.age) > 0",
+    ):
+        schemas = [
+            ask(opened, text, engine=engine).to_arrow().schema
+            for engine in ("native", "gpu", "reference")
+        ]
+        assert schemas[0] == schemas[1] == schemas[2], text
+
+
+@pytest.mark.parametrize(
+    "text", ["MATCH (a:None) RETURN a", "MATCH (a)-[r]->() RETURN r, a LIMIT 0"]
+)
+def test_no_entities_need_no_properties(open_answers, text):
+    pytest.importorskip("polars", reason="Polars is not installed")
+    opened = open_answers()
+    assert ask(opened, text, engine="gpu").to_arrow().num_rows == 0
+    assert ask(opened, text, engine="gpu").to_polars().height == 0
+    assert len(ask(opened, text, engine="gpu").to_df()) == 0
 
 
 def test_times_are_remembered(open_answers):
@@ -286,6 +385,54 @@ def test_the_device_is_opened_while_the_database_answers(open_answers):
     assert ask(opened, KNOWS).summary.engine == "native"
     assert opened.keeper.wait(30)
     assert session.is_ready(opened.keeper.loaded.graph)
+
+
+@pytest.mark.parametrize("engine", ["gpu", "native"])
+def test_nobody_waits_for_a_compiler(open_answers, compiler, caplog, engine):
+    opened = open_answers(router=FakeRouter(engine))
+    caplog.set_level(logging.INFO, "gpugda.device")
+    for _ in range(3):
+        result = ask(opened, KNOWS)
+        assert result.values() == [["Ann", 1999], ["Ann", 2001]]
+        assert result.summary.engine == "native"
+        assert opened.keeper.wait(30)
+    if engine == "gpu":
+        assert "kernels are being compiled in the background" in result.summary.reason
+        assert "(3 of 15 files" in result.summary.reason
+    (said,) = [each for each in caplog.messages if "in the background" in each]
+    assert "until then a database answers itself" in said
+    assert "being compiled" in opened.answers.route(Request(KNOWS, {}, DEFAULT_STRATEGY))[-1]
+    compiler.set()
+    opened.device.warm(60)
+    assert ask(opened, KNOWS).summary.engine == engine
+    assert opened.answers.route(Request(KNOWS, {}, DEFAULT_STRATEGY)) == ("cost: gpu",)
+
+
+def test_a_device_that_is_asked_for_waits_only_for_what_it_needs(open_answers, compiler):
+    opened = open_answers()
+    assert ask(opened, KNOWS).summary.engine == "native"
+    assert ask(opened, KNOWS, "gpu").values() == [["Ann", 1999], ["Ann", 2001]]
+
+
+def test_kernels_that_do_not_build_are_tried_once(open_answers, monkeypatch, caplog):
+    tried = []
+
+    def build(context, goes_on):
+        tried.append(context)
+        raise DeviceError("no such instruction")
+
+    monkeypatch.setattr(session, "is_everything_built", lambda context: False)
+    monkeypatch.setattr(warming, "build_everything", build)
+    opened = open_answers()
+    for _ in range(3):
+        ask(opened, KNOWS)
+        with pytest.raises(DeviceError):
+            opened.device.warm(60)
+    result = ask(opened, KNOWS)
+    assert result.summary.engine == "native"
+    assert result.summary.reason == "the device's kernels do not build: no such instruction"
+    assert len(tried) == 1
+    assert caplog.messages.count(result.summary.reason) == 1
 
 
 def test_a_device_that_cannot_be_opened_is_tried_once_in_the_background(open_answers, monkeypatch):

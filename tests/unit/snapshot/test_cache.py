@@ -23,7 +23,8 @@ from gpugda.snapshot import cache as cache_module
 from gpugda.snapshot.cache import CacheKey, SnapshotCache, cache_folder, open_cache
 from gpugda.snapshot.cache_folder import lock_folder
 from gpugda.snapshot.manifest import MANIFEST, read_manifest
-from gpugda.snapshot.store import host_token, open_snapshot, save_snapshot
+from gpugda.snapshot.opening import open_snapshot
+from gpugda.snapshot.store import host_token, save_snapshot
 
 KEY = CacheKey("bolt://host:7687", "a-uuid", 7, "ann")
 TESTS = Path(__file__).parents[2]

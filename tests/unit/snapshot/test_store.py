@@ -17,9 +17,10 @@ from server_ids import server_graph
 from gpugda.data.columns import column_from_values, to_values
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import DatabaseVersion
-from gpugda.snapshot import store
-from gpugda.snapshot.manifest import MANIFEST
-from gpugda.snapshot.store import is_snapshot, open_snapshot, read_manifest, save_snapshot
+from gpugda.snapshot import opening, store
+from gpugda.snapshot.manifest import MANIFEST, is_snapshot, read_manifest
+from gpugda.snapshot.opening import open_snapshot
+from gpugda.snapshot.store import save_snapshot
 
 VALUES = st.sampled_from(
     [1, 2, 1.0, -0.0, float("nan"), True, False, "a", "é😀", "", None, [1, 1.0], []]
@@ -104,7 +105,7 @@ def test_opening_loads_no_other_library(tmp_path):
     # pandas above all, which pyarrow imports on the smallest occasion.
     save_snapshot(make_graph([("A", {"s": "x", "b": True, "l": [1]})]), tmp_path / "s")
     program = (
-        "import sys; from gpugda.snapshot.store import open_snapshot as o; "
+        "import sys; from gpugda.snapshot.opening import open_snapshot as o; "
         f"c = o({str(tmp_path / 's')!r}).node_properties['s']; "
         "c.dictionary.find('x'); c.dictionary.matching_suffix('x'); c.dictionary.values(c.values); "
         "print({'pandas', 'polars', 'neo4j', 'pyopencl'} & set(sys.modules))"
@@ -142,11 +143,11 @@ def test_opening_while_it_is_replaced_gives_the_new_one(tmp_path, monkeypatch):
     def read_then_replace(folder):
         manifests.append(read_manifest(folder))
         if len(manifests) == 1:
-            monkeypatch.setattr(store, "read_manifest", read_manifest)
+            monkeypatch.setattr(opening, "read_manifest", read_manifest)
             save_snapshot(new, path)
         return manifests[0]
 
-    monkeypatch.setattr(store, "read_manifest", read_then_replace)
+    monkeypatch.setattr(opening, "read_manifest", read_then_replace)
     assert_same(open_snapshot(path), new)
     assert len(manifests) == 1
 
@@ -270,16 +271,16 @@ def test_missing_files_are_named(saved):
 
 
 def test_other_format_versions_are_refused(saved):
-    change_manifest(saved, version=3)
+    change_manifest(saved, version=4)
     assert is_snapshot(saved)
-    with pytest.raises(SourceError, match="format version 3, this program reads 2"):
+    with pytest.raises(SourceError, match="format version 4, this program reads 3"):
         open_snapshot(saved)
 
 
 def test_the_first_format_can_still_be_read(saved):
     expected = open_snapshot(saved)
     content = json.loads((saved / MANIFEST).read_text())
-    for name in ("external_ids", "nodes_read", "relationships_read", "state"):
+    for name in ("external_ids", "nodes_read", "relationships_read", "state", "part"):
         del content[name]
     (saved / MANIFEST).write_text(json.dumps(content))
     change_manifest(saved, version=1)
@@ -409,7 +410,7 @@ def test_files_that_may_not_be_read_say_so(saved, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(store, "map_file", refuse)
+    monkeypatch.setattr(opening, "map_file", refuse)
     with pytest.raises(SourceError, match="check the permissions"):
         open_snapshot(saved)
 

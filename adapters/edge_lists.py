@@ -1,0 +1,99 @@
+"""Lists of edges without a header: two ids a line, as graph collections publish them."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from gpugda.errors import SourceError
+
+from .csv_records import CsvFormat
+from .import_header import HeaderField, ImportHeader
+from .import_tables import ReadRules, split_rows
+from .input_files import READ_ERRORS, InputFile
+from .table_columns import TableColumns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["EdgeFile", "read_edge_list"]
+
+_BLOCK_BYTES = 8 << 20
+_BLANKS = re.compile(rb"[ \t]+")
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeFile(os.PathLike[str]):
+    """A file that is a list of edges.
+
+    Args:
+        path: The file, perhaps with ``.gz``, ``.xz`` or ``.zip``.
+        columns: Names of the columns, the ones of both ends among them.
+        delimiter: Between fields; None for blanks or tabs, as many as there are.
+        comments: What lines that say something else start with.
+    """
+
+    path: str | os.PathLike[str]
+    columns: tuple[str, ...]
+    delimiter: str | None = None
+    comments: str = "#"
+
+    def __fspath__(self) -> str:
+        return os.fspath(self.path)
+
+
+def read_edge_list(file: EdgeFile) -> TableColumns:
+    """Text columns of a list of edges.
+
+    Raises:
+        SourceError: A line has more or fewer fields than there are columns, ….
+    """
+    there = InputFile(Path(file))
+    there.refuse_missing()
+    header = ImportHeader(tuple(HeaderField("PROPERTY", name) for name in file.columns))
+    rules = ReadRules(CsvFormat(file.delimiter or " ", ""))
+    blocks = []
+    row = 1
+    for text in _rows(there, file):
+        columns = split_rows(text, header, rules, there.name, row)
+        if columns is not None:
+            blocks.append(columns)
+            row += len(columns[0])
+    columns_of = {
+        name: pa.chunked_array([block[place] for block in blocks], pa.string())
+        for place, name in enumerate(file.columns)
+    }
+    return TableColumns(there.name, columns_of, row - 1)
+
+
+def _rows(there: InputFile, file: EdgeFile) -> Iterator[bytes]:
+    """Blocks of whole lines without comments, with one delimiter between fields."""
+    comment = re.compile(rb"^[ \t]*%b.*\n?" % re.escape(file.comments.encode()), re.MULTILINE)
+    rest = b""
+    with there.open() as stream:
+        while True:
+            try:
+                read = stream.read(_BLOCK_BYTES)
+            except READ_ERRORS as error:
+                raise SourceError(f"{there.name}: cannot be read to its end: {error}") from error
+            block = rest + read
+            end = block.rfind(b"\n") + 1 if read else len(block)
+            lines, rest = block[:end], block[end:]
+            if file.comments:
+                lines = comment.sub(b"", lines)
+            yield lines if file.delimiter else _one_blank(lines)
+            if not read:
+                return
+
+
+def _one_blank(lines: bytes) -> bytes:
+    """Fields with one blank between them, and none at the ends of lines."""
+    lines = lines.replace(b"\r\n", b"\n").replace(b"\t", b" ")
+    if b"  " in lines:
+        lines = _BLANKS.sub(b" ", lines)
+    return lines.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")

@@ -1,0 +1,290 @@
+"""Tables of nodes and relationships as batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.errors import SourceError
+
+from .labels import LabelSet, distinct_labels, encode_label_sets, encode_label_texts, split_labels
+from .table_columns import TableColumns
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ColumnNames", "Ends", "end_nodes", "node_batch", "relationship_batch"]
+
+_LARGEST_INTEGER = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNames:
+    """Which columns are not only properties.
+
+    Args:
+        id: Ids of nodes.
+        labels: Labels of nodes, if there is such a column.
+        source: Ids of start nodes.
+        target: Ids of end nodes.
+        type: Types of relationships, if there is such a column.
+        keep_ids: Are the ids a property, too?
+    """
+
+    id: str = "id"
+    labels: str = "labels"
+    source: str = "source"
+    target: str = "target"
+    type: str = "type"
+    keep_ids: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """What is known of all relationships of a table.
+
+    Args:
+        type_name: Type of those that name none; empty for none.
+        source_space: Id space of start nodes.
+        target_space: Id space of end nodes.
+    """
+
+    type_name: str = ""
+    source_space: str = ""
+    target_space: str = ""
+
+
+def node_batch(
+    table: TableColumns, names: ColumnNames, labels: LabelSet = (), id_space: str = ""
+) -> NodeBatch:
+    """The nodes of a table.
+
+    Args:
+        table: Columns.
+        names: Which is which.
+        labels: What all of them are labelled.
+        id_space: Where the ids are unique.
+
+    Raises:
+        SourceError: A column is missing or has wrong values; tells table, column and row.
+    """
+    ids = _ids(table, names.id)
+    codes, label_sets = _labels(table, names.labels, labels)
+    columns = {
+        name: table.kept_column(name)
+        for name in table.columns
+        if name not in {names.id, names.labels}
+    }
+    if names.keep_ids:
+        kept = TableColumns(table.origin, {names.id: ids}, table.count, table.changeable)
+        columns = {names.id: kept.kept_column(names.id), **columns}
+    return NodeBatch(
+        count=table.count,
+        ids=ids,
+        label_codes=codes,
+        label_sets=label_sets,
+        properties=columns,
+        id_space=id_space,
+        origin=table.origin,
+    )
+
+
+def relationship_batch(
+    table: TableColumns, names: ColumnNames, ends: Ends | None = None
+) -> RelationshipBatch:
+    """The relationships of a table.
+
+    Raises:
+        SourceError: A column is missing or has wrong values; tells table, column and row.
+    """
+    ends = ends or Ends()
+    source_ids, target_ids = _ids(table, names.source), _ids(table, names.target)
+    codes, type_names = _types(table, names.type, ends.type_name)
+    others = [
+        name for name in table.columns if name not in {names.source, names.target, names.type}
+    ]
+    return RelationshipBatch(
+        count=table.count,
+        source_ids=source_ids,
+        target_ids=target_ids,
+        type_codes=codes,
+        type_names=type_names,
+        properties={name: table.property_column(name) for name in others},
+        source_space=ends.source_space,
+        target_space=ends.target_space,
+        origin=table.origin,
+    )
+
+
+def end_nodes(
+    batches: list[RelationshipBatch], names: ColumnNames, labels_of: dict[str, LabelSet]
+) -> list[NodeBatch]:
+    """The nodes that relationships name, one batch an id space, in order of first appearance.
+
+    Args:
+        batches: The relationships.
+        names: For the property that keeps the ids.
+        labels_of: Labels per id space.
+    """
+    ids: dict[str, list[pa.Array]] = {}
+    for batch in batches:
+        ids.setdefault(batch.source_space, []).append(batch.source_ids)
+        ids.setdefault(batch.target_space, []).append(batch.target_ids)
+    made = []
+    for space, pieces in ids.items():
+        some = [_widened(piece) for piece in pieces if len(piece)] or pieces[:1]
+        if len({piece.type for piece in some}) > 1:
+            raise SourceError(
+                "relationships: some ids are integers and others are texts, and 1 is not '1'; give "
+                "all of them one type"
+            )
+        distinct = pc.unique(pa.chunked_array(some))
+        table = TableColumns("nodes", {names.id: distinct}, len(distinct))
+        made.append(node_batch(table, names, labels_of.get(space, ()), space))
+    return made
+
+
+# ------------------------------------------------------------------ ids
+def _ids(table: TableColumns, name: str) -> pa.Array:
+    """An id column of integers or ``large_string`` without nulls, where possible not copied."""
+    raw = table.required(name)
+    if isinstance(raw, list):
+        return _ids_of_values(raw, table.origin, name)
+    array = _one_array(raw) if isinstance(raw, pa.ChunkedArray) else raw
+    kind = array.type
+    if array.null_count:
+        row = pc.index(array.is_null(), value=True).as_py() + 1
+        raise SourceError(f"{table.origin}, row {row}: {name!r} is null")
+    if len(array) == 0:
+        return pa.array([], pa.int64())
+    if pa.types.is_uint64(kind):
+        return _int64(array, table.origin, name)
+    if pa.types.is_integer(kind):
+        return array
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return array.cast(pa.large_string())
+    raise SourceError(f"{table.origin}, column {name!r}: ids are integers or text, not {kind}")
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    if column.num_chunks == 1:  # which Arrow would copy
+        return column.chunk(0)
+    whole = column.combine_chunks()
+    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
+
+
+def _widened(ids: pa.Array) -> pa.Array:
+    return ids.cast(pa.int64()) if pa.types.is_integer(ids.type) else ids
+
+
+def _int64(array: pa.Array, origin: str, name: str) -> pa.Array:
+    try:
+        return array.cast(pa.int64())
+    except pa.ArrowInvalid:
+        too_large = pc.greater(array, pa.scalar(_LARGEST_INTEGER, array.type))
+        row = pc.index(too_large, value=True).as_py() + 1
+        raise SourceError(f"{origin}, row {row}: {name!r} is beyond 64 bit integers") from None
+
+
+def _ids_of_values(values: list[Any], origin: str, name: str) -> pa.Array:
+    text = bool(values) and isinstance(values[0], str)
+    wanted: type | tuple[type, ...] = str if text else (int, np.integer)
+    for row, value in enumerate(values, start=1):
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            raise SourceError(f"{origin}, row {row}: {_why_no_id(value, name, text=text)}")
+    try:
+        return pa.array(values, pa.large_string() if text else pa.int64())
+    except OverflowError:
+        row = next(row for row, value in enumerate(values, 1) if not _fits(value))
+        raise SourceError(f"{origin}, row {row}: {name!r} is beyond 64 bit integers") from None
+    except UnicodeEncodeError as error:
+        raise SourceError(f"{origin}, column {name!r}: {error}") from None
+
+
+def _fits(value: int) -> bool:
+    return -_LARGEST_INTEGER - 1 <= value <= _LARGEST_INTEGER
+
+
+def _why_no_id(value: object, name: str, *, text: bool) -> str:
+    if value is None:
+        return f"{name!r} is null"
+    if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
+        here, others = ("an integer", "texts") if text else ("a text", "integers")
+        return f"{name!r} is {here} ({value!r}), the ones before are {others}; make them all alike"
+    return f"{name!r} is a {type(value).__name__} ({value!r}); ids are integers or text"
+
+
+# ------------------------------------------------------------------ labels and types
+def _labels(
+    table: TableColumns, name: str, more: LabelSet
+) -> tuple[NDArray[np.int32], tuple[LabelSet, ...]]:
+    raw = table.columns.get(name)
+    if raw is None:
+        return np.zeros(table.count, dtype=np.int32), (more,)
+    texts = _texts(raw)
+    if texts is not None:
+        return encode_label_texts(texts, lambda text: distinct_labels([*more, *split_labels(text)]))
+    values = raw if isinstance(raw, list) else raw.to_pylist()
+    return encode_label_sets(
+        [
+            distinct_labels([*more, *_label_set(value, table.origin, name, row)])
+            for row, value in enumerate(values, start=1)
+        ]
+    )
+
+
+def _label_set(value: object, origin: str, name: str, row: int) -> LabelSet:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return split_labels(value)
+    if isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+        labels = list(value)
+        if all(isinstance(label, str) for label in labels):
+            return distinct_labels(labels)
+    raise SourceError(
+        f"{origin}, row {row}: {name!r} is {value!r}; labels are a text or a list of texts"
+    )
+
+
+def _types(
+    table: TableColumns, name: str, default: str
+) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    if default and name not in table.columns:
+        return np.zeros(table.count, dtype=np.int32), (default,)
+    raw = table.required(name)
+    texts = _texts(raw)
+    if texts is None:
+        values = raw if isinstance(raw, list) else raw.to_pylist()
+        row, value = next(
+            (row, value) for row, value in enumerate(values, 1) if not isinstance(value, str)
+        )
+        shown = "null" if value is None else repr(value)
+        raise SourceError(f"{table.origin}, row {row}: {name!r} is {shown}; a type is a text")
+    missing = pc.fill_null(pc.equal(texts, ""), fill_value=True)
+    if default:
+        texts = pc.if_else(missing, pa.scalar(default, texts.type), texts)
+    elif pc.any(missing).as_py():
+        row = pc.index(missing, value=True).as_py() + 1
+        raise SourceError(f"{table.origin}, row {row}: {name!r} is null or empty")
+    encoded = texts.dictionary_encode()
+    codes: NDArray[np.int32] = encoded.indices.to_numpy(zero_copy_only=False)
+    return codes, tuple(encoded.dictionary.to_pylist())
+
+
+def _texts(raw: Any) -> pa.Array | None:
+    """The column as one Arrow array of texts; None if it is no column of texts."""
+    if isinstance(raw, list):
+        if not all(value is None or isinstance(value, str) for value in raw):
+            return None
+        return pa.array(raw, pa.large_string())
+    kind = raw.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)):
+        return None
+    whole = raw.cast(pa.large_string())
+    return whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole

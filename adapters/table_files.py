@@ -1,0 +1,187 @@
+"""Tables in files: Parquet, Arrow, and delimited text, whose columns' types its content tells.
+
+A text column is integers, floats or booleans only where each field is written as one of these is
+written: ``01234`` stays a text, as a number it would lose its zero.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.feather as arrow_feather
+import pyarrow.parquet as arrow_parquet
+
+from gpugda.errors import SourceError
+
+from .csv_records import CsvFormat, RecordReader
+from .edge_lists import EdgeFile, read_edge_list
+from .import_header import HeaderField, ImportHeader
+from .import_tables import ReadRules, read_blocks
+from .input_files import READ_ERRORS, InputFile
+from .table_columns import TableColumns, open_table
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterable, Mapping
+
+__all__ = ["are_integers", "is_text_file", "read_table", "with_types"]
+
+_TEXT = (".csv", ".tsv")
+_ARROW = (".arrow", ".feather", ".ipc")
+_DELIMITERS = ",;\t|"
+_IMPORT_ROLES = (":ID", ":START_ID", ":END_ID")
+_INTEGER = r"^(0|-?[1-9][0-9]*)$"
+_FLOAT = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
+_SAFE_DIGITS = 19
+_BOOLEAN = r"^(true|True|TRUE|false|False|FALSE)$"
+
+
+def is_text_file(path: str | os.PathLike[str]) -> bool:
+    """Is it delimited text, by its name?"""
+    return isinstance(path, EdgeFile) or _kind(Path(path)) in _TEXT
+
+
+def read_table(path: str | os.PathLike[str]) -> TableColumns:
+    """The columns of a file, by its name: ``.parquet``, ``.arrow``, ``.csv``, ``.tsv``, ….
+
+    Those of delimited text are texts; see `with_types`.
+
+    Raises:
+        SourceError: It is not there, of none of these kinds, or cannot be read.
+    """
+    if isinstance(path, EdgeFile):
+        return read_edge_list(path)
+    file = InputFile(Path(path))
+    kind = _kind(file.path)
+    file.refuse_missing()
+    if kind in _TEXT:
+        return _text_table(file)
+    try:
+        if kind == ".parquet":
+            return open_table(arrow_parquet.read_table(file.path), file.name)
+        if kind in _ARROW:
+            return open_table(arrow_feather.read_table(file.path), file.name)
+    except (pa.ArrowException, *READ_ERRORS) as error:
+        raise SourceError(f"{file.name}: cannot be read: {error}") from error
+    raise SourceError(
+        f"{file.name}: is no table that can be read; give .parquet, .arrow, .feather, .csv, .tsv, "
+        "or a data frame"
+    )
+
+
+def _kind(path: Path) -> str:
+    name = path.name.lower()
+    for packed in (".gz", ".xz", ".zip"):
+        name = name.removesuffix(packed)
+    return Path(name).suffix
+
+
+# ------------------------------------------------------------------ delimited text
+def _text_table(file: InputFile) -> TableColumns:
+    """Text columns by the names in the first row; an empty field is null, ``""`` is not."""
+    with file.open() as stream:
+        record = RecordReader(stream, CsvFormat(), file.name).header()
+    layout = CsvFormat(_delimiter(record))
+    names = _column_names(record, layout, file.name)
+    header = ImportHeader(tuple(HeaderField("PROPERTY", name) for name in names))
+    blocks = list(read_blocks([file], header, ReadRules(layout)))
+    columns = {
+        name: pa.chunked_array([block.columns[place] for block in blocks], pa.string())
+        for place, name in enumerate(names)
+    }
+    return TableColumns(file.name, columns, sum(block.count for block in blocks))
+
+
+def _delimiter(record: bytes) -> str:
+    """The one of the usual delimiters that the header has most often."""
+    return max(_DELIMITERS, key=lambda each: record.count(each.encode()))
+
+
+def _column_names(record: bytes, layout: CsvFormat, origin: str) -> list[str]:
+    text = record.decode("utf-8", "replace")
+    names = next(csv.reader(io.StringIO(text, newline=""), delimiter=layout.delimiter))
+    for name in names:
+        if name.partition("(")[0].endswith(_IMPORT_ROLES):
+            raise SourceError(
+                f"{origin}: the header is that of an import file ({name}); read it with "
+                "gpugda.read_import"
+            )
+        if not name or names.count(name) > 1:
+            raise SourceError(
+                f"{origin}: the first row must name each column once, but {name!r} stands there "
+                f"{names.count(name)} times; name the columns, or use gpugda.read_edges"
+            )
+    return names
+
+
+def with_types(
+    table: TableColumns, ids: Mapping[str, bool], texts: Collection[str]
+) -> TableColumns:
+    """A table of text columns with the types that their fields are written as.
+
+    Args:
+        table: The columns of a text file.
+        ids: Names of columns of ids, and whether these are integers: see `are_integers`.
+        texts: Names of those that stay texts.
+    """
+    columns = {name: column for name, column in table.columns.items() if name in texts}
+    for name, column in table.columns.items():
+        if name in ids:
+            columns[name] = column.cast(pa.int64()) if ids[name] else column
+        elif name not in texts:
+            columns[name] = _typed(column)
+    return TableColumns(table.origin, columns, table.count)
+
+
+def are_integers(ids: Iterable[tuple[Any, bool]]) -> bool:
+    """Are the ids of one id space integers: all of text files written as such, no others texts?
+
+    Args:
+        ids: Columns, and whether they come from text files.
+    """
+    return all(
+        _all_match(column, _INTEGER) and _fits(column) if from_text else not _is_text(column)
+        for column, from_text in ids
+    )
+
+
+def _is_text(column: Any) -> bool:
+    if isinstance(column, list):
+        return any(isinstance(value, str) for value in column[:1])
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
+
+
+def _typed(column: Any) -> Any:
+    if column.null_count == len(column):
+        return column
+    if _all_match(column, _INTEGER):
+        return column.cast(pa.int64()) if _fits(column) else column
+    if _all_match(column, _FLOAT):
+        return column.cast(pa.float64())
+    if _all_match(column, _BOOLEAN):
+        return pc.equal(pc.utf8_lower(column), "true")
+    return column
+
+
+def _all_match(column: Any, expression: str) -> bool:
+    # The first fields settle most columns.
+    for some in (column.slice(0, 64), column):
+        if not pc.all(pc.match_substring_regex(some, expression), min_count=0).as_py():
+            return False
+    return True
+
+
+def _fits(column: Any) -> bool:
+    """Are they within 64 bits? Beyond, a number would lose what a text keeps."""
+    if (pc.max(pc.utf8_length(column)).as_py() or 0) < _SAFE_DIGITS:
+        return True
+    try:
+        column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return False
+    return True

@@ -1,0 +1,112 @@
+"""Results and whole graphs as Parquet files."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as arrow_parquet
+
+from gpugda.data.arrow_numbers import arrow_numbers
+from gpugda.errors import ConfigurationError, SourceError
+from gpugda.execute.result_table import ResultTable
+from gpugda.result.arrow import arrow_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpugda.data.column import Column
+    from gpugda.data.data_graph import DataGraph
+
+__all__ = ["write_graph", "write_table"]
+
+_FILES = ("nodes.parquet", "relationships.parquet")
+
+
+def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
+    """Writes a file that appears whole or not at all.
+
+    Raises:
+        SourceError: It cannot be written.
+    """
+    target = Path(path)
+    part = None
+    try:
+        handle, part = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        os.close(handle)
+        arrow_parquet.write_table(table, part)
+        os.chmod(part, 0o666 & ~_umask())
+        os.replace(part, target)
+    except (OSError, pa.ArrowException) as error:
+        if part is not None:
+            Path(part).unlink(missing_ok=True)
+        raise SourceError(
+            f"{target} cannot be written: {error}; check that its folder exists, may be written to "
+            "and has room"
+        ) from error
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def write_graph(graph: DataGraph, folder: str | os.PathLike[str]) -> None:
+    """``nodes.parquet`` and ``relationships.parquet`` in a folder, which is made if need be.
+
+    Raises:
+        ConfigurationError: A property is called like one of the columns ``_id``, ``_labels``,
+            ``_source``, ``_target``, ``_type``.
+        SourceError: There is something else in the folder, or it cannot be written.
+    """
+    path = Path(folder)
+    try:
+        path.mkdir(exist_ok=True)
+        others = sorted({entry.name for entry in path.iterdir()} - set(_FILES))
+    except OSError as error:
+        raise SourceError(f"{path} cannot be made or read: {error}") from error
+    if others:
+        raise SourceError(f"{path} holds something else ({others[0]}); choose another folder")
+    for name, table in zip(_FILES, (_nodes(graph), _relationships(graph)), strict=True):
+        write_table(table, path / name)
+
+
+def _nodes(graph: DataGraph) -> pa.Table:
+    nodes = np.arange(graph.node_count, dtype=np.uint32)
+    names = pa.array(graph.labels.names, pa.large_string())
+    offsets = arrow_numbers(graph.label_offsets.astype(np.int64))
+    labels = pa.LargeListArray.from_arrays(offsets, names.take(arrow_numbers(graph.label_ids)))
+    own = {"_id": arrow_numbers(graph.ids_of(nodes, of_nodes=True)), "_labels": labels}
+    return _with_properties(graph, own, graph.node_properties, graph.node_count)
+
+
+def _relationships(graph: DataGraph) -> pa.Table:
+    names = pa.array(graph.types.names, pa.large_string())
+    own = {
+        "_source": arrow_numbers(graph.ids_of(graph.start_nodes(), of_nodes=True)),
+        "_target": arrow_numbers(graph.ids_of(graph.outgoing.neighbours, of_nodes=True)),
+        "_type": names.take(arrow_numbers(graph.relationship_types())),
+    }
+    return _with_properties(graph, own, graph.relationship_properties, graph.relationship_count)
+
+
+def _with_properties(
+    graph: DataGraph, own: Mapping[str, Any], columns: Mapping[str, Column], count: int
+) -> pa.Table:
+    taken = sorted(own.keys() & columns.keys())
+    if taken:
+        raise ConfigurationError(
+            f"the property {taken[0]!r} is called like a column of these files; save(folder) keeps "
+            "it"
+        )
+    wide = ResultTable(tuple(columns), tuple(columns.values()), count, graph)
+    properties = arrow_table(wide, 0, "index")
+    table = pa.table(dict(own))
+    for place, field in enumerate(properties.schema):
+        table = table.append_column(field, properties.column(place))
+    return table

@@ -1,0 +1,301 @@
+import gzip
+import os
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+import gpugda
+from gpugda.data.build import build_data_graph
+from gpugda.data.columns import to_values
+from gpugda.errors import ConfigurationError, SourceError
+from gpugda.ports import SilentProgress
+
+PEOPLE = "key,kind,name,zip,height,tall,born\n1,Person,Ann,01234,1.5,true,1961\n2,,Bob,,2,false,\n"
+KNOWS = "a,b,how,since\n1,2,LIKES,1999\n2,1,KNOWS,\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(name, text):
+        path = tmp_path / name
+        data = text.encode()
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+        return path
+
+    return write_file
+
+
+def load(nodes=None, relationships=None, **names):
+    with gpugda.graph(nodes, relationships, **names).read(SilentProgress()) as batches:
+        return build_data_graph(batches)
+
+
+def nodes_of(graph):
+    columns = {key: to_values(column) for key, column in graph.node_properties.items()}
+    labels = graph.labels_of(range(graph.node_count)) if graph.node_count else []
+    return labels, columns
+
+
+def ends_of(graph):
+    starts, ends = graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist()
+    types = [graph.types.names[each] for each in graph.relationship_types().tolist()]
+    return sorted(zip(starts, types, ends, strict=True))
+
+
+NAMES = {"id": "key", "labels": "kind", "source": "a", "target": "b", "type": "how"}
+
+
+# ------------------------------------------------------------------ mapping of columns
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv", ".parquet", ".feather", "frame"])
+def test_columns_by_name(write, tmp_path, suffix):
+    texts = {"nodes": PEOPLE, "relationships": KNOWS}
+    if suffix.startswith((".csv", ".tsv")):
+        mark = "\t" if suffix == ".tsv" else ","
+        given = [write(f"{key}{suffix}", text.replace(",", mark)) for key, text in texts.items()]
+    else:
+        given = []
+        for key, text in texts.items():
+            path = write(f"{key}.csv", text)
+            frame = pd.read_csv(path, dtype={"zip": str, "born": "Int64", "since": "Int64"})
+            if suffix == ".parquet":
+                frame.to_parquet(path := tmp_path / f"{key}.parquet")
+            elif suffix == ".feather":
+                frame.to_feather(path := tmp_path / f"{key}.feather")
+            given.append(frame if suffix == "frame" else path)
+    graph = load(*given, **NAMES)
+    labels, columns = nodes_of(graph)
+    assert labels == [("Person",), ()]
+    assert columns == {
+        "key": [1, 2],
+        "name": ["Ann", "Bob"],
+        "zip": ["01234", None],
+        "height": [1.5, 2.0],
+        "tall": [True, False],
+        "born": [1961, None],
+    }
+    assert ends_of(graph) == [(0, "LIKES", 1), (1, "KNOWS", 0)]
+    assert to_values(graph.relationship_properties["since"]) == [1999, None]
+
+
+@pytest.mark.parametrize(
+    ("fields", "values"),
+    [
+        (["1", "-2", "0"], [1, -2, 0]),
+        (["01", "2"], ["01", "2"]),
+        (["-0"], [-0.0]),
+        (["+1"], ["+1"]),
+        (["9223372036854775807"], [2**63 - 1]),
+        (["9223372036854775808", "1"], ["9223372036854775808", "1"]),
+        (["-9223372036854775808"], [-(2**63)]),
+        (["1.5", "2", "1e3", "-2.5E-1"], [1.5, 2.0, 1000.0, -0.25]),
+        (["1.5", "NaN"], ["1.5", "NaN"]),
+        (["True", "FALSE"], [True, False]),
+        (["true", "1"], ["true", "1"]),
+        (["2001-02-03"], ["2001-02-03"]),
+        (["1", ""], [1, None]),
+        (['""', "1"], ["", "1"]),
+        (['"1"', "2"], [1, 2]),
+        (["", ""], [None, None]),
+    ],
+)
+def test_types_are_told_by_what_is_written(write, fields, values):
+    rows = "".join(f"{row},{field}\n" for row, field in enumerate(fields))
+    found = nodes_of(load(write("n.csv", f"id,x\n{rows}")))[1]["x"]
+    assert found == values
+    assert list(map(type, found)) == list(map(type, values))
+
+
+def test_what_comes_late_decides_too(write):
+    rows = "".join(f"{row},{row}\n" for row in range(200))
+    assert nodes_of(load(write("n.csv", f"id,x\n{rows}200,x\n")))[1]["x"][:2] == ["0", "1"]
+
+
+def test_ids_are_texts_where_one_is(write):
+    people = write("n.csv", "id\n1\nx\n")
+    knows = write("r.csv", "source,target,type\n1,1,R\n")
+    graph = load(people, knows)
+    assert nodes_of(graph)[1]["id"] == ["1", "x"]
+    assert ends_of(graph) == [(0, "R", 0)]
+    # A data frame's type is what it is: texts beside it are texts.
+    graph = load({"id": ["1", "2"]}, knows)
+    assert ends_of(graph) == [(0, "R", 0)]
+    graph = load({"id": [1, 2]}, knows)
+    assert ends_of(graph) == [(0, "R", 0)]
+
+
+def test_other_delimiters_are_seen_in_the_header(write):
+    for mark in ";|\t,":
+        graph = load(write("n.csv", f"id{mark}x\n1{mark}2\n"))
+        assert nodes_of(graph)[1] == {"id": [1], "x": [2]}
+
+
+# ------------------------------------------------------------------ labels and types as keys
+def test_labels_and_types_as_keys(write):
+    people = write("p.csv", "id,labels\n1,Actor\n2,\n")
+    graph = load(
+        {"Person": people, "Film": {"id": [3]}},
+        [("SAW", {"source": [1], "target": [3]}), ("SAW", write("s.csv", "source,target\n2,3\n"))],
+    )
+    assert nodes_of(graph)[0] == [("Person", "Actor"), ("Person",), ("Film",)]
+    assert ends_of(graph) == [(0, "SAW", 2), (1, "SAW", 2)]
+
+
+def test_a_type_in_the_column_goes_first(write):
+    graph = load({"id": [1]}, {"R": {"source": [1, 1], "target": [1, 1], "type": ["S", None]}})
+    assert ends_of(graph) == [(0, "R", 0), (0, "S", 0)]
+
+
+def test_ids_of_their_own_for_each_label():
+    graph = load(
+        {"Person": {"id": [1, 2]}, "City": {"id": [1]}, "Team": {"id": ["x"]}},
+        {
+            ("Person", "LIVES_IN", "City"): {"source": [2], "target": [1]},
+            ("Person", "PLAYS_FOR", "Team"): {"source": [1], "target": ["x"], "since": [3]},
+        },
+    )
+    assert ends_of(graph) == [(0, "PLAYS_FOR", 3), (1, "LIVES_IN", 2)]
+    assert nodes_of(graph)[0] == [("Person",), ("Person",), ("City",), ("Team",)]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "relationships", "message"),
+    [
+        (
+            {"A": {"id": [1]}},
+            {("A", "R", "B"): {"source": [1], "target": [1]}},
+            "no table of nodes",
+        ),
+        ({"A": {"id": [1]}}, {("A", "R"): {"source": [1], "target": [1]}}, "is not a type or"),
+        ({("A", "B"): {"id": [1]}}, None, "is not a label"),
+        ({3: {"id": [1]}}, None, "the key 3 is no text"),
+        (
+            {"A": {"id": [1]}},
+            [(("A", "R", "A"), {"source": [1], "target": [1]}), ("S", {"source": [1]})],
+            "'S' says not whose ids",
+        ),
+    ],
+)
+def test_bad_keys(nodes, relationships, message):
+    with pytest.raises(ConfigurationError, match=message):
+        gpugda.graph(nodes, relationships)
+
+
+# ------------------------------------------------------------------ without nodes
+def test_relationships_alone_have_the_nodes_they_name(write):
+    graph = load(relationships={"KNOWS": write("k.csv", "source,target,w\n5,3,1\n3,7,2\n")})
+    assert nodes_of(graph) == ([(), (), ()], {"id": [5, 3, 7]})
+    assert ends_of(graph) == [(0, "KNOWS", 1), (1, "KNOWS", 2)]
+    assert to_values(graph.relationship_properties["w"]) == [1, 2]
+
+
+def test_without_nodes_the_keys_have_labels():
+    graph = load(relationships={("A", "R", "B"): {"source": [1], "target": [1]}})
+    assert nodes_of(graph) == ([("A",), ("B",)], {"id": [1, 1]})
+    assert ends_of(graph) == [(0, "R", 1)]
+
+
+def test_nodes_that_are_given_are_all_that_there_are():
+    with pytest.raises(SourceError, match="no node has the id 2"):
+        load({"id": [1]}, {"R": {"source": [1], "target": [2]}})
+    assert load([], []).node_count == 0
+
+
+def test_ends_of_two_kinds():
+    with pytest.raises(SourceError, match="some ids are integers and others are texts"):
+        load(relationships={"R": {"source": [1], "target": ["x"]}})
+
+
+def test_ends_of_two_widths():
+    ends = {"source": np.array([1, 2], np.int32), "target": np.array([3, 1], np.int64)}
+    assert nodes_of(load(relationships={"R": ends}))[1] == {"id": [1, 2, 3]}
+
+
+def test_a_list_of_edges(tmp_path):
+    path = tmp_path / "edges.txt.gz"
+    path.write_bytes(
+        gzip.compress(b"# Directed graph\n# FromNodeId\tToNodeId\n10\t30\n 10  20 \r\n30\t10\n")
+    )
+    accelerator = gpugda.connect(gpugda.read_edges(path, type="LINK"))
+    text = "MATCH (a)-[:LINK]->(b) RETURN a.id, b.id"
+    assert accelerator.run(text, engine="reference").values() == [[10, 30], [10, 20], [30, 10]]
+
+
+def test_lists_of_edges_with_more_columns(tmp_path):
+    (tmp_path / "part1.csv").write_text("% weighted\na;b;1.5\n")
+    (tmp_path / "part2.csv").write_text("b;c;2\n")
+    source = gpugda.read_edges(
+        str(tmp_path / r"part\d\.csv"),
+        columns=["source", "target", "weight"],
+        delimiter=";",
+        comments="%",
+    )
+    with source.read(SilentProgress()) as batches:
+        graph = build_data_graph(batches)
+    assert ends_of(graph) == [(0, "RELATED", 1), (1, "RELATED", 2)]
+    assert to_values(graph.relationship_properties["weight"]) == [1.5, 2]
+
+
+def test_edges_across_blocks(tmp_path, monkeypatch):
+    from gpugda_adapters import edge_lists
+
+    monkeypatch.setattr(edge_lists, "_BLOCK_BYTES", 5)
+    path = tmp_path / "edges.txt"
+    path.write_text("".join(f"{row} {row + 1}\n" for row in range(40)) + "40 0")
+    with gpugda.read_edges(path).read(SilentProgress()) as batches:
+        graph = build_data_graph(batches)
+    assert (graph.node_count, graph.relationship_count) == (41, 41)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "error", "message"),
+    [
+        ("1 2\n1 2 3\n", {}, SourceError, "row 2: has 3 fields where the header has 2"),
+        ("1 2\n", {"columns": ["source"]}, ConfigurationError, "must name 'source' and 'target'"),
+        ("1 2\n", {"columns": ["source", "target", "source"]}, ConfigurationError, "same name"),
+        ("1 2\n", {"type": ""}, ConfigurationError, "has a type"),
+    ],
+)
+def test_bad_lists_of_edges(tmp_path, text, options, error, message):
+    path = tmp_path / "edges.txt"
+    path.write_text(text)
+    with pytest.raises(error, match=message):
+        gpugda.connect(gpugda.read_edges(path, **options))
+
+
+# ------------------------------------------------------------------ bad files
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("n.csv", "", "the file is empty"),
+        ("n.csv", "id:ID,name\n1,x\n", r"n\.csv: the header is that of an import file \(id:ID\)"),
+        ("n.csv", "id,,x\n1,2,3\n", "must name each column once"),
+        ("n.csv", "id,x,x\n1,2,3\n", "'x' stands there 2 times"),
+        ("n.csv", "id,x\n1\n", "row 2: has 1 fields where the header has 2"),
+        ("n.csv", 'id,x\n1,"a\n', "does not end with it"),
+        ("n.csv", "key\n1\n", "has no column 'id'"),
+        ("n.parquet", "no such thing", r"n\.parquet: cannot be read"),
+        ("n.feather", "no such thing", r"n\.feather: cannot be read"),
+        ("n.xlsx", "", r"n\.xlsx: is no table that can be read"),
+    ],
+)
+def test_bad_files(write, name, text, message):
+    with pytest.raises(SourceError, match=message):
+        load(write(name, text))
+
+
+def test_a_folder_of_parquet(tmp_path):
+    pa.parquet.write_table(pa.table({"id": [1, 2], "x": ["a", "b"]}), tmp_path / "Person.parquet")
+    pa.parquet.write_table(
+        pa.table({"id": [3], "labels": [["Film", "Old"]]}), tmp_path / "more.parquet"
+    )
+    pa.parquet.write_table(pa.table({"source": [1], "target": [3]}), tmp_path / "SAW.parquet")
+    accelerator = gpugda.connect(os.fspath(tmp_path))
+    text = "MATCH (p:Person)-[:SAW]->(f:Film:Old) RETURN p.x, f.id"
+    assert accelerator.run(text, engine="reference").values() == [["a", 3]]
+    pa.parquet.write_table(pa.table({"y": [1]}), tmp_path / "other.parquet")
+    with pytest.raises(SourceError, match=r"other\.parquet: has neither a column 'id'"):
+        gpugda.connect(tmp_path)
