@@ -262,6 +262,8 @@ class ServerAnswers:
 
     def _cannot_run(self, request: Request) -> Declined | None:
         facts = self._server.facts
+        if request.metadata:
+            return Declined("its metadata is for the server's query log", can_run=False)
         if not facts.sees_everything:
             return Declined(facts.restriction, can_run=False)
         try:
