@@ -118,7 +118,5 @@ FUNCTIONS: tuple[Function, ...] = (
     _float_function("sinh", math.sinh),
     _float_function("cosh", math.cosh),
     _float_function("tanh", math.tanh),
-    _float_function(
-        "coth", lambda number: 1.0 / math.tanh(number) if number else math.nan, versions=CYPHER_25
-    ),
+    _float_function("coth", lambda number: 1.0 / math.tanh(number) if number else math.nan),
 )
