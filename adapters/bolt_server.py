@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from neo4j.exceptions import Neo4jError
@@ -13,6 +13,7 @@ from gpugda.errors import SourceError
 from gpugda.ports import DatabaseVersion, ServerFacts
 
 from .bolt_bookmarks import version_of
+from .bolt_plugin import find_plugin
 from .bolt_privileges import restriction_in
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Greeting:
         host_port: Where it really is.
         database: The database's own name, as the server gives it.
         version: Its newest state, None if the server has no bookmarks of the known form.
+        info: The driver's ``neo4j.ServerInfo``.
     """
 
     agent: str
@@ -59,6 +61,7 @@ class Greeting:
     host_port: str
     database: str
     version: DatabaseVersion | None
+    info: Any = field(compare=False, repr=False)
 
 
 def greet(open_session: OpenSession, *, of_graph: bool = True) -> Greeting:
@@ -80,6 +83,7 @@ def greet(open_session: OpenSession, *, of_graph: bool = True) -> Greeting:
         host_port=f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}",
         database=summary.database or "",
         version=version,
+        info=server,
     )
 
 
@@ -103,6 +107,7 @@ def read_facts(
     rows = _database_rows(open_session, greeting.database)
     user = _user(open_session)
     restriction = _restriction(open_session, product, edition, greeting.database, user, rows)
+    plugin, advice = find_plugin(open_session, product)
     return ServerFacts(
         address=address.shown,
         product=product,
@@ -117,6 +122,9 @@ def read_facts(
         clustered=_clustered(rows, edition, routed=address.routed),
         sees_everything=not restriction,
         restriction=restriction,
+        plugin=plugin,
+        plugin_advice=advice,
+        server_info=greeting.info,
     )
 
 

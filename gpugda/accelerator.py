@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from gpugda.answer.driver_query import parameters_of_call, transformed, unwrapped
 from gpugda.answer.embedded import EmbeddedAnswers
 from gpugda.answer.faults import foreseen
+from gpugda.answer.graph_status import graph_status
 from gpugda.answer.keywords import check_keywords
 from gpugda.answer.request import Request
 from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
@@ -22,7 +23,7 @@ from gpugda.ports import DatabaseServer, GraphSource, Progress, SilentProgress
 from gpugda.snapshot.store import save_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import networkx
 
@@ -124,7 +125,9 @@ class Accelerator:
         """Runs a query to its end and gives its rows.
 
         Args:
-            query: Cypher text, or a query graph (then all its named variables are returned).
+            query: Cypher text, a ``neo4j.Query``, or a query graph (then all its named variables
+                are returned). A ``neo4j.Query`` with metadata is for the query log, so engine
+                ``"auto"`` leaves it to the database.
             parameters: Values of the query's parameters; those named like an argument here must
                 come this way.
             engine: ``"auto"``, the faster of the device and the database; ``"gpu"``, the OpenCL
@@ -156,6 +159,46 @@ class Accelerator:
             )
         with self._said_if_closed():
             return self._answers.run(request, engine)
+
+    def execute_query(
+        self,
+        query_: Any,
+        parameters_: Mapping[str, Any] | None = None,
+        *,
+        database_: str | None = None,
+        engine_: str = "auto",
+        timeout_: float | None = None,
+        result_transformer_: Callable[[Any], Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """As the driver's ``execute_query``, for code that is moved to an accelerator.
+
+        Args:
+            query_: Cypher text, a ``neo4j.Query`` or a query graph.
+            parameters_: Values of its parameters.
+            database_: None, or the accelerator's own.
+            engine_: See `run`.
+            timeout_: Seconds after which the query is given up.
+            result_transformer_: Makes what is returned of the `Result`; by default a
+                ``neo4j.EagerResult`` of records, summary and keys.
+            kwargs: More parameters, which win.
+
+        Raises:
+            ConfigurationError: An argument makes no sense, or the database is another.
+            GpugdaError: What `run` raises.
+
+        Example:
+            records, summary, keys = accelerator.execute_query("MATCH (n) RETURN count(*) AS n")
+        """
+        ours = self.status().get("database") if database_ else None
+        if database_ and ours != database_:
+            raise ConfigurationError(
+                f"database_ is {database_!r}, and this accelerator's is {ours or 'none'}: connect "
+                "to the other with gpugda.connect(…, database=…)."
+            )
+        parameters = parameters_of_call(parameters_, kwargs)
+        result = self.run(query_, parameters, engine=engine_, timeout=timeout_)
+        return transformed(result, result_transformer_)
 
     def try_device(
         self,
@@ -301,7 +344,7 @@ class Accelerator:
             "device_bytes": self._session.bytes_used,
             "compiling": self._session.why_cold,
         }
-        return {**_graph_status(self._answers.loaded), **device, **self._answers.status()}
+        return {**graph_status(self._answers.loaded), **device, **self._answers.status()}
 
     def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
         """Measures how fast the device and the server are, which the planner goes by.
@@ -384,12 +427,14 @@ class Accelerator:
         timeout: float | None,
     ) -> Request:
         self._check_usable()
+        query, metadata, timeout = unwrapped(query, timeout)
         request = Request(
             query,
             _merged(parameters, kwparameters),
             _strategy(strategy),
             deadline_after(check_timeout(timeout)),
             progress=self._progress,
+            metadata=metadata,
         )
         if kwparameters:
             check_keywords(request.text, kwparameters)
@@ -415,25 +460,6 @@ class Accelerator:
             raise ConfigurationError(
                 "The accelerator was closed while the query ran; connect again."
             ) from error
-
-
-def _graph_status(loaded: LoadedGraph | None) -> dict[str, Any]:
-    if loaded is None:
-        return {"source": "no snapshot yet"}
-    age = datetime.now(UTC) - loaded.loaded_at
-    return {
-        "source": loaded.source_name,
-        "transaction": None if loaded.version is None else loaded.version.transaction,
-        "nodes": loaded.graph.node_count,
-        "relationships": loaded.graph.relationship_count,
-        "labels": len(loaded.graph.labels),
-        "types": len(loaded.graph.types),
-        "loaded_at": loaded.loaded_at.isoformat(timespec="seconds"),
-        "age_seconds": age.total_seconds(),
-        "load_seconds": loaded.seconds,
-        "host_bytes": loaded.graph.nbytes,
-        "plans_cached": len(loaded.plans),
-    }
 
 
 def _merged(

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from gpugda.match.session import DeviceSession
     from gpugda.plan.plan import Plan
     from gpugda.plan.route.route import Verdict
-    from gpugda.ports import DatabaseServer, Progress
+    from gpugda.ports import DatabaseServer, Progress, ServerFacts
     from gpugda.query.query_graph import Query
     from gpugda.result.result import Result
 
@@ -108,7 +108,7 @@ class ServerAnswers:
     # ------------------------------------------------------------------ queries
     def run(self, request: Request, engine: str) -> Result:
         """See `Accelerator.run`."""
-        request.notes["database"] = self._server.facts.database
+        request.notes.update(_of_server(self._server.facts))
         if engine == "native":
             return self._native(request, "engine='native' was asked for")
         if engine in ("gpu", "reference"):
@@ -121,7 +121,7 @@ class ServerAnswers:
 
     def try_device(self, request: Request) -> Result | Declined:
         """The device's answer, or why the database should be asked; nothing but reads was sent."""
-        request.notes["database"] = self._server.facts.database
+        request.notes.update(_of_server(self._server.facts))
         return self._offer(request)
 
     def covers(self, bookmarks: Iterable[str]) -> bool:
@@ -258,6 +258,8 @@ class ServerAnswers:
 
     def _cannot_run(self, request: Request) -> Declined | None:
         facts = self._server.facts
+        if request.metadata:
+            return Declined("its metadata is for the server's query log", can_run=False)
         if not facts.sees_everything:
             return Declined(facts.restriction, can_run=False)
         try:
@@ -434,6 +436,10 @@ class ServerAnswers:
         """Ends work in the background and closes the connection."""
         self._keeper.close()
         self._server.close()
+
+
+def _of_server(facts: ServerFacts) -> dict[str, Any]:
+    return {"database": facts.database, "server": facts.server_info}
 
 
 def _patience(request: Request, verdict: Verdict) -> float | None:

@@ -6,13 +6,15 @@ from copy import copy
 from typing import TYPE_CHECKING, Final
 
 from gpugda.caching import LruCache
-from gpugda.errors import QueryError
+from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.garbage import collection_paused
 from gpugda.query.analyse import analyse
 from gpugda.query.parser import parse
+from gpugda.query.scopes import check_query
 from gpugda.query.unsupported import check_supported
 
 if TYPE_CHECKING:
+    from gpugda.query import ast
     from gpugda.query.query_graph import Query
 
 __all__ = ["QUERIES_KEPT", "prepare"]
@@ -35,12 +37,22 @@ def prepare(text: str) -> Query:
     return found
 
 
+def _check(tree: ast.Query) -> None:
+    """Refuses what is not answered here; what no Neo4j compiles gets the error that says so."""
+    try:
+        check_supported(tree)
+    except UnsupportedQueryError:
+        # Without a prefix the server's own version holds: what the newest knows may be right.
+        check_query(tree, version=25)
+        raise
+
+
 @collection_paused()
 def _prepare(text: str) -> Query | QueryError:
     # What is refused here, the database answers, and would be read in vain each time it is asked.
     try:
         tree = parse(text)
-        check_supported(tree)
+        _check(tree)
         return analyse(tree)
     except QueryError as error:
         return copy(error)
