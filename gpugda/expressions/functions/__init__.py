@@ -28,17 +28,6 @@ _MODULES = (
     *(conversion, lists, mathematical, scalar, spatial, temporal, text),
     *(apoc_lists, apoc_maps, apoc_texts),
 )
-    conversion,
-    lists,
-    mathematical,
-    scalar,
-    spatial,
-    temporal,
-    text,
-    apoc_lists,
-    apoc_maps,
-    apoc_texts,
-)
 
 _FUNCTIONS: dict[str, Function] = {
     function.name.lower(): function for module in _MODULES for function in module.FUNCTIONS
