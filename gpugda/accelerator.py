@@ -79,6 +79,7 @@ class Accelerator:
         planner: str = "cost",
         load: str = "now",
         cache: bool = True,
+        warm: bool = False,
         progress: Progress | None = None,
     ) -> None:
         if refinement not in REFINEMENTS:
@@ -105,6 +106,8 @@ class Accelerator:
             )
         else:
             self._answers = EmbeddedAnswers(source, self._session, watched)
+        if warm:
+            self._warm_or_close()
 
     # ------------------------------------------------------------------ queries
     def run(
@@ -291,7 +294,11 @@ class Accelerator:
     def status(self) -> dict[str, Any]:
         """What is loaded, since when, how large, on which device, and how fresh it is."""
         self._check_usable()
-        device = {"device": self._session.device_name, "device_bytes": self._session.bytes_used}
+        device = {
+            "device": self._session.device_name,
+            "device_bytes": self._session.bytes_used,
+            "compiling": self._session.why_cold,
+        }
         return {**_graph_status(self._answers.loaded), **device, **self._answers.status()}
 
     def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
@@ -312,6 +319,22 @@ class Accelerator:
         """
         self._check_usable()
         return self._answers.calibrate(again=again)
+
+    def warm(self, timeout: float | None = None) -> None:
+        """Opens the device and waits until its kernels are compiled, once for a machine.
+
+        Without it ``engine="auto"`` leaves queries to the database until they are, and an embedded
+        graph compiles what a query needs when it needs it.
+
+        Args:
+            timeout: Seconds to wait at most; it goes on all the same.
+
+        Raises:
+            DeviceError: There is no device, or a kernel does not build.
+            QueryTimeoutError: The timeout passed.
+        """
+        self._check_usable()
+        self._session.warm(check_timeout(timeout))
 
     # ------------------------------------------------------------------ life
     @property
@@ -342,6 +365,13 @@ class Accelerator:
             f"<Accelerator {loaded.source_name}: {graph.node_count:,} nodes, "
             f"{graph.relationship_count:,} relationships; {state}>"
         )
+
+    def _warm_or_close(self) -> None:
+        try:
+            self._session.warm()
+        except BaseException:
+            self.close()
+            raise
 
     def _request(
         self,

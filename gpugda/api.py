@@ -39,6 +39,7 @@ def connect(
     planner: str = "cost",
     load: str = "now",
     cache: bool = True,
+    warm: bool = False,
     trust: bool = False,
     progress: Progress | None = None,
 ) -> Accelerator:
@@ -67,6 +68,8 @@ def connect(
         load: When a database is read first: ``"now"``, or in the ``"background"`` while queries go
             to it.
         cache: Keep snapshots of databases on disk, in ``GPUGDA_CACHE_DIR``.
+        warm: Wait until the device's kernels are compiled, which takes some seconds once for a
+            machine; else queries go to the database meanwhile.
         trust: Open a saved snapshot without checking that it makes sense, only its checksums: for
             large ones that nobody else may have written.
         progress: Told how far loading, and a query of more than a second, has come.
@@ -95,6 +98,7 @@ def connect(
         planner=planner,
         load=load,
         cache=cache,
+        warm=warm,
         progress=progress,
     )
 

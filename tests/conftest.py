@@ -37,3 +37,15 @@ def shared_data():
     if not folder.is_dir():
         pytest.skip(f"no real graphs: {folder.name} is not beside the checkout (set GPUGDA_SHARED)")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_kernels():
+    """Else the first queries of a clean machine would go to the database."""
+    from gpugda.device.context import list_devices
+    from gpugda.match.session import DeviceSession
+
+    if list_devices():
+        session = DeviceSession(os.environ.get("GPUGDA_DEVICE"), None, "once")
+        session.warm()
+        session.close()

@@ -4,10 +4,11 @@ The way of a query, with engine ``auto``:
 
 1. Can the device answer it? What it does not understand, and what it may not see, goes to Neo4j.
 2. Should it? The planner compares both, from statistics and earlier times; nothing is sent.
-3. Is the snapshot fresh enough? One probe at most; if not, it is refreshed where that is cheaper
+3. Are the kernels compiled? Else that is done in the background, once for a machine.
+4. Is the snapshot fresh enough? One probe at most; if not, it is refreshed where that is cheaper
    than the native answer, else in the background.
-4. Are the properties there that the query reads? Else they are read, or it goes native meanwhile.
-5. The device answers; whole nodes and relationships get their properties; what was read since the
+5. Are the properties there that the query reads? Else they are read, or it goes native meanwhile.
+6. The device answers; whole nodes and relationships get their properties; what was read since the
    probe counts only if a second probe finds the database unchanged.
 """
 
@@ -146,7 +147,8 @@ class ServerAnswers:
         """What each rule of the planner says, one line a rule."""
         loaded = self._snapshot.newest()
         plan = loaded.plan(self._checked(request), request.strategy)
-        return self._router.described(request, plan, loaded, self._keeper)
+        said = self._router.described(request, plan, loaded, self._keeper)
+        return (*said, cold) if (cold := self._session.why_cold) else said
 
     def expected_seconds(self, request: Request) -> float:
         """What the engine that would answer is expected to take."""
@@ -186,6 +188,8 @@ class ServerAnswers:
         if verdict.engine == "native":
             self._open_soon(loaded)
             return Declined(verdict.reason)
+        if cold := self._session.warm_soon():
+            return Declined(cold)
         deadline = _patience(request, verdict)
         ahead = self._snapshot.run_ahead(request, loaded, verdict.device_seconds, deadline)
         fresh = self._fresh(request, verdict, ahead)
@@ -211,7 +215,8 @@ class ServerAnswers:
 
     def _open(self, loaded: LoadedGraph) -> None:
         try:
-            self._session.prepare(loaded.graph)
+            if not self._session.warm_soon():
+                self._session.prepare(loaded.graph)
         except GpugdaError as error:
             self._unusable = True
             logger.info("the device cannot be opened: %s", error)

@@ -207,6 +207,16 @@ def devices(verbose: options.Verbose = 0) -> None:
 
 @app.command()
 @guarded
+def warmup(device: options.Device = None, verbose: options.Verbose = 0) -> None:
+    """Compile the kernels for a device, so that no query has to wait for it. Once for a machine."""
+    log_to_standard_error(verbose)
+    from gpugda.cli.warmup import warm_up
+
+    warm_up(device)
+
+
+@app.command()
+@guarded
 def doctor(
     calibrate: Annotated[
         bool,

@@ -28,6 +28,7 @@ class DeviceContext:
 
     Attributes:
         plain_builds: Files that did not build with the options for the device, and why.
+        everything_compiled: Whether it is known that all kernels are.
         deadline: Until when who holds the lock waits for kernels to be compiled; None for ever.
 
     Raises:
@@ -43,6 +44,7 @@ class DeviceContext:
         self.programs: dict[str, Any] = {}
         self.compiling = Compiling()
         self.deadline: float | None = None
+        self.everything_compiled = False
         self.staging: Any = None
         self.plain_builds: dict[str, str] = {}
         self._errors: type[Exception] = cl.Error

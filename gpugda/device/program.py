@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
+from gpugda.device.compiled import is_compiled, remember_compiled
 from gpugda.device.failures import device_failure
+from gpugda.device.first_launch import launch_each_once
 from gpugda.device.program_cache import (
     discard_program,
     keep_program,
@@ -24,12 +26,20 @@ from gpugda.errors import DeviceError
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from gpugda.device.context import DeviceContext
 
-__all__ = ["GRAPH", "Kernel", "build_everything", "get_kernel", "kernel_text", "with_headers"]
+__all__ = [
+    "GRAPH",
+    "Kernel",
+    "build_everything",
+    "get_kernel",
+    "is_everything_built",
+    "kernel_text",
+    "with_headers",
+]
 
 _LOGGER = logging.getLogger("gpugda.device")
 _INCLUDE = re.compile(r'^#include "([a-z_]+\.h)"$', re.MULTILINE)
@@ -112,16 +122,39 @@ def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) ->
         return known
 
 
-def build_everything(context: DeviceContext) -> Mapping[str, str]:
-    """Builds all kernels; tells which did so only without the options for the device, and why.
+def build_everything(
+    context: DeviceContext, goes_on: Callable[[int, int], bool] = lambda done, total: True
+) -> Mapping[str, str]:
+    """Compiles all kernels; tells which did so only without the options for the device, and why.
+
+    The lock is held for a file at a time: others may launch in between.
+
+    Args:
+        context: The device.
+        goes_on: Told before each file how many are done, and of how many; False ends it.
 
     Raises:
         DeviceError: One does not build at all.
     """
-    with context.lock:
-        for file in _files(context):
-            _program(context, file)
-        return context.plain_builds
+    files = _files(context)
+    for done, file in enumerate(files):
+        if not goes_on(done, len(files)):
+            return context.plain_builds
+        with context.lock:
+            program = _program(context, file, logging.DEBUG)  # one line tells of them all
+            if context.is_pocl:
+                launch_each_once(context, program)
+    remember_compiled(context, _texts(context))
+    return context.plain_builds
+
+
+def is_everything_built(context: DeviceContext) -> bool:
+    """Did this process or an earlier one compile all kernels, so that no query waits for it?"""
+    return context.everything_compiled or is_compiled(context, _texts(context))
+
+
+def _texts(context: DeviceContext) -> dict[str, str]:
+    return {file: kernel_text(file) for file in _files(context)}
 
 
 def _files(context: DeviceContext) -> list[str]:
@@ -150,13 +183,14 @@ def with_headers(text: str) -> str:
     return _INCLUDE.sub(include, text)
 
 
-def _program(context: DeviceContext, file: str) -> Any:
+def _program(context: DeviceContext, file: str, level: int = logging.INFO) -> Any:
     if file not in context.programs:
         started = time.perf_counter()
         make = partial(_tuned_or_plain, context, file, kernel_text(file))
         context.programs[file] = context.compiling.result(file, make, context.deadline)
         if time.perf_counter() - started > _SLOW_BUILD_SECONDS:
-            _LOGGER.info(
+            _LOGGER.log(
+                level,
                 "compiling %s for %s took %.1f s (kept on disk, so only the first time)",
                 file,
                 context.info.name,
@@ -188,7 +222,9 @@ def _tuned_or_plain(context: DeviceContext, file: str, text: str) -> Any:
 
 
 def _build(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
-    path = program_file(context.info, text, options)
+    # PoCL keeps what it compiles. Asking it for a program compiles all kernels in a form that
+    # no launch uses, and stops all of Python for these seconds.
+    path = None if context.is_pocl else program_file(context.info, text, options)
     program = _kept(context, path, options)
     if program is not None:
         return program

@@ -41,7 +41,7 @@ class Tuning:
 
 CPU = Tuning(
     defines=("-DON_CPU",),
-    options=("-cl-std=CL1.2",),
+    options=("-cl-std=CL1.2", "-cl-kernel-arg-info"),
     group_size=1,
     items_per_unit=16,
     work_per_item=256,

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.linker import check_linker
+from gpugda.device.program import is_everything_built
+from gpugda.device.warming import Warming
 from gpugda.errors import ConfigurationError
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
@@ -26,6 +28,9 @@ STRATEGIES: dict[str, type[DeviceStrategy]] = {"gpsm": GpsmStrategy, "extend": E
 """Ways to join on the device, by name. A new one is one line here."""
 
 DEFAULT_STRATEGY = "extend"
+
+_OPENING_SECONDS = 0.1
+"""So long a query waits for a device that somebody else opens, before another engine answers."""
 
 
 class DeviceSession:
@@ -47,6 +52,7 @@ class DeviceSession:
         self._graph: DeviceGraph | None = None
         self._host_graph: DataGraph | None = None
         self._strategies: dict[str, DeviceStrategy] = {}
+        self._warming: Warming | None = None
 
     @property
     def device_name(self) -> str:
@@ -72,6 +78,47 @@ class DeviceSession:
     def is_ready(self, graph: DataGraph) -> bool:
         """Whether the device is open and holds the graph's copy; asks nothing of it."""
         return self.is_open and self._host_graph is graph
+
+    @property
+    def why_cold(self) -> str:
+        """Why a query would wait for a compiler now, empty if it would not; asks nothing."""
+        if self._warming is None or (self._context and self._context.everything_compiled):
+            return ""
+        return str(self._warming)
+
+    def warm_soon(self) -> str:
+        """As `why_cold`, after opening the device; what is not compiled then begins to be.
+
+        Raises:
+            ConfigurationError: The session is closed.
+            DeviceError: There is no such device, or it cannot be opened.
+        """
+        if self._warming is None:
+            if not self._lock.acquire(timeout=_OPENING_SECONDS):
+                return "the device is being opened in the background"
+            try:
+                self._begin_warming()
+            finally:
+                self._lock.release()
+        return self.why_cold
+
+    def warm(self, seconds: float | None = None) -> None:
+        """Opens the device and waits until all its kernels are compiled.
+
+        Raises:
+            ConfigurationError: The session is closed.
+            DeviceError: There is no such device, it cannot be opened, or a kernel does not build.
+            QueryTimeoutError: It took longer than ``seconds``; it goes on.
+        """
+        with self._lock:
+            self._begin_warming()
+        if self._warming is not None:
+            self._warming.wait(seconds)
+
+    def _begin_warming(self) -> None:
+        context = self._opened()
+        if self._warming is None and not is_everything_built(context):
+            self._warming = Warming(context)
 
     def prepare(self, graph: DataGraph) -> None:
         """Opens the device and copies the graph there, so that the next query finds it ready.
@@ -105,6 +152,9 @@ class DeviceSession:
 
     def close(self) -> None:
         """Frees everything on the device, as soon as running queries have left it."""
+        warming = self._warming
+        if warming is not None:
+            warming.stop()
         with self._lock:
             self._closed = True
             self._release_graph()

@@ -1,5 +1,6 @@
 """The way of a query whose source is a live database."""
 
+import logging
 import threading
 import time
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ from gpugda.answer.declined import Declined
 from gpugda.answer.request import Request
 from gpugda.answer.server import ServerAnswers
 from gpugda.config import parse_freshness
+from gpugda.device import warming
 from gpugda.errors import (
     ConfigurationError,
     CypherTypeError,
@@ -24,6 +26,7 @@ from gpugda.errors import (
 from gpugda.live import entities
 from gpugda.live.keeper import SnapshotKeeper
 from gpugda.live.reading import EmptyShelf
+from gpugda.match import session
 from gpugda.match.session import DEFAULT_STRATEGY, DeviceSession
 from gpugda.ports import Projection
 
@@ -77,21 +80,37 @@ def open_answers():
     def make(server=None, router=None, freshness="strict", load=True):
         server = server or FakeServer(NODES, RELATIONSHIPS)
         keeper = SnapshotKeeper(server, parse_freshness(freshness), EmptyShelf(), silent())
-        session = DeviceSession(None, None, "once")
-        answers = ServerAnswers(server, keeper, session, router or FakeRouter(), silent())
-        opened.append((answers, session))
+        device = DeviceSession(None, None, "once")
+        answers = ServerAnswers(server, keeper, device, router or FakeRouter(), silent())
+        opened.append((answers, device))
         if load:
             keeper.refresh()
             assert keeper.wait(30)
             # Reading takes a machine that is busy so long that it would not be done again yet.
             keeper._rest_until = 0.0
-        return SimpleNamespace(server=server, keeper=keeper, answers=answers)
+        return SimpleNamespace(server=server, keeper=keeper, answers=answers, device=device)
 
     yield make
-    for answers, session in opened:
+    for answers, device in opened:
         answers.close()
-        session.close()
+        device.close()
     assert not [t for t in threading.enumerate() if t.name.startswith("gpugda-refresh")]
+
+
+@pytest.fixture
+def compiler(monkeypatch):
+    """One that has compiled nothing yet, and is done when the test says so."""
+    may_end = threading.Event()
+
+    def build(context, goes_on):
+        assert goes_on(3, 15)
+        assert may_end.wait(60)
+        context.everything_compiled = True
+
+    monkeypatch.setattr(session, "is_everything_built", lambda context: False)
+    monkeypatch.setattr(warming, "build_everything", build)
+    yield may_end
+    may_end.set()
 
 
 def ask(opened, text, engine="auto", timeout=None, **parameters):
@@ -286,6 +305,54 @@ def test_the_device_is_opened_while_the_database_answers(open_answers):
     assert ask(opened, KNOWS).summary.engine == "native"
     assert opened.keeper.wait(30)
     assert session.is_ready(opened.keeper.loaded.graph)
+
+
+@pytest.mark.parametrize("engine", ["gpu", "native"])
+def test_nobody_waits_for_a_compiler(open_answers, compiler, caplog, engine):
+    opened = open_answers(router=FakeRouter(engine))
+    caplog.set_level(logging.INFO, "gpugda.device")
+    for _ in range(3):
+        result = ask(opened, KNOWS)
+        assert result.values() == [["Ann", 1999], ["Ann", 2001]]
+        assert result.summary.engine == "native"
+        assert opened.keeper.wait(30)
+    if engine == "gpu":
+        assert "kernels are being compiled in the background" in result.summary.reason
+        assert "(3 of 15 files" in result.summary.reason
+    (said,) = [each for each in caplog.messages if "in the background" in each]
+    assert "until then a database answers itself" in said
+    assert "being compiled" in opened.answers.route(Request(KNOWS, {}, DEFAULT_STRATEGY))[-1]
+    compiler.set()
+    opened.device.warm(60)
+    assert ask(opened, KNOWS).summary.engine == engine
+    assert opened.answers.route(Request(KNOWS, {}, DEFAULT_STRATEGY)) == ("cost: gpu",)
+
+
+def test_a_device_that_is_asked_for_waits_only_for_what_it_needs(open_answers, compiler):
+    opened = open_answers()
+    assert ask(opened, KNOWS).summary.engine == "native"
+    assert ask(opened, KNOWS, "gpu").values() == [["Ann", 1999], ["Ann", 2001]]
+
+
+def test_kernels_that_do_not_build_are_tried_once(open_answers, monkeypatch, caplog):
+    tried = []
+
+    def build(context, goes_on):
+        tried.append(context)
+        raise DeviceError("no such instruction")
+
+    monkeypatch.setattr(session, "is_everything_built", lambda context: False)
+    monkeypatch.setattr(warming, "build_everything", build)
+    opened = open_answers()
+    for _ in range(3):
+        ask(opened, KNOWS)
+        with pytest.raises(DeviceError):
+            opened.device.warm(60)
+    result = ask(opened, KNOWS)
+    assert result.summary.engine == "native"
+    assert result.summary.reason == "the device's kernels do not build: no such instruction"
+    assert len(tried) == 1
+    assert caplog.messages.count(result.summary.reason) == 1
 
 
 def test_a_device_that_cannot_be_opened_is_tried_once_in_the_background(open_answers, monkeypatch):

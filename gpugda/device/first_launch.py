@@ -1,0 +1,64 @@
+"""A launch of each kernel that does nothing, for drivers that compile at the first launch.
+
+PoCL compiles a kernel when it first runs with a size of work group, and keeps the result in its own
+folder. All numbers are 0, so that there is nothing to do, and so are those in the buffers, but for
+the words that describe a step: it has at least one link, by whose count kernels find the last one.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyopencl as cl
+
+from gpugda.device.failures import device_failure
+
+if TYPE_CHECKING:
+    from gpugda.device.context import DeviceContext
+
+__all__ = ["launch_each_once"]
+
+_LOGGER = logging.getLogger("gpugda.device")
+_BYTES: Final = 1 << 20
+_SCALARS: Final = {"uint": np.uint32, "ulong": np.uint64, "int": np.int32}
+_DESCRIPTION: Final = "words"
+
+
+def launch_each_once(context: DeviceContext, program: Any) -> None:
+    """Launches every kernel of a built program once, and waits for it.
+
+    Raises:
+        DeviceError: A launch failed.
+    """
+    zeros, ones = (_filled(context, value) for value in (0, 1))
+    size = (context.group_size,)
+    for kernel in program.all_kernels():
+        name = kernel.function_name
+        try:
+            arguments = [_nothing(kernel, number, zeros, ones) for number in range(kernel.num_args)]
+        except cl.Error as error:  # built without the option that keeps what parameters there are
+            _LOGGER.debug("%s is compiled at its first launch: %s", name, error)
+            continue
+        try:
+            kernel.set_args(*arguments)
+            cl.enqueue_nd_range_kernel(context.queue, kernel, size, size)
+            context.finish()
+        except cl.Error as error:
+            raise device_failure(error, f"launching {name}", context.info.name) from error
+
+
+def _filled(context: DeviceContext, value: int) -> Any:
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+    content = np.full(_BYTES // 4, value, np.uint32)
+    doing = "making a buffer for first launches"
+    return context.call(doing, cl.Buffer, context.context, flags, hostbuf=content)
+
+
+def _nothing(kernel: Any, number: int, zeros: Any, ones: Any) -> Any:
+    """What a parameter gets so that the kernel has nothing to do."""
+    ask, qualifiers = cl.kernel_arg_info, cl.kernel_arg_address_qualifier
+    if kernel.get_arg_info(number, ask.ADDRESS_QUALIFIER) != qualifiers.PRIVATE:
+        return ones if kernel.get_arg_info(number, ask.NAME) == _DESCRIPTION else zeros
+    return _SCALARS[kernel.get_arg_info(number, ask.TYPE_NAME)](0)
