@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from gpugda.plan.route.route import Verdict
     from gpugda.ports import DatabaseServer, Progress
     from gpugda.query.query_graph import Query
+    from gpugda.query.statement import Statement
     from gpugda.result.result import Result
 
 __all__ = ["ServerAnswers"]
@@ -252,7 +253,7 @@ class ServerAnswers:
             return Declined(f"{query.mode} shows Neo4j's own plan", can_run=False)
         return None
 
-    def _checked(self, request: Request) -> Query:
+    def _checked(self, request: Request) -> Query | Statement:
         """The analysed query, if the snapshot can answer it.
 
         Raises:

@@ -134,7 +134,8 @@ def _lengths(step: Column) -> NDArray[np.int64]:
     if step.kind is ColumnKind.RELATIONSHIP:
         return np.ones(len(step), dtype=np.int64)
     if isinstance(step.dictionary, EntityLists):
-        return np.diff(step.dictionary.offsets)[step.values]
+        counts: NDArray[np.int64] = np.diff(step.dictionary.offsets)[step.values]
+        return counts
     return np.array([len(each or ()) for each in _decoded(step)], dtype=np.int64)
 
 

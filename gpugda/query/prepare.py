@@ -6,10 +6,11 @@ from copy import copy
 from typing import TYPE_CHECKING, Final
 
 from gpugda.caching import LruCache
-from gpugda.errors import QueryError
+from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.garbage import collection_paused
 from gpugda.query.analyse import analyse
 from gpugda.query.parser import parse
+from gpugda.query.statement import Statement, statement_of
 from gpugda.query.unsupported import check_supported
 
 if TYPE_CHECKING:
@@ -19,10 +20,10 @@ __all__ = ["QUERIES_KEPT", "prepare"]
 
 QUERIES_KEPT: Final = 512
 
-_queries: Final[LruCache[str, Query | QueryError]] = LruCache(QUERIES_KEPT)
+_queries: Final[LruCache[str, Query | Statement | QueryError]] = LruCache(QUERIES_KEPT)
 
 
-def prepare(text: str) -> Query:
+def prepare(text: str) -> Query | Statement:
     """Reads and checks a query, or gives what was made of the same text before.
 
     Raises:
@@ -36,11 +37,14 @@ def prepare(text: str) -> Query:
 
 
 @collection_paused()
-def _prepare(text: str) -> Query | QueryError:
+def _prepare(text: str) -> Query | Statement | QueryError:
     # What is refused here, the database answers, and would be read in vain each time it is asked.
     try:
         tree = parse(text)
-        check_supported(tree)
+        try:
+            check_supported(tree)
+        except UnsupportedQueryError:
+            return statement_of(tree)
         return analyse(tree)
     except QueryError as error:
         return copy(error)

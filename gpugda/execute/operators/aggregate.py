@@ -9,11 +9,11 @@ import numpy as np
 from gpugda.execute.aggregating import Aggregation
 from gpugda.execute.batch import Batch
 from gpugda.execute.operator import Operator
+from gpugda.execute.shown import text_of
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import Operand, as_column
 from gpugda.query import ast
 from gpugda.query.query_graph import Query, QueryGraph
-from gpugda.query.render import expression_text
 from gpugda.types import Span
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ class Aggregate(Operator):
 
     def describe(self) -> str:
         """With keys and aggregates."""
-        made = ", ".join(map(expression_text, self.aggregates)) or "groups"
-        by = ", ".join(map(expression_text, self.keys))
+        made = ", ".join(map(text_of, self.aggregates)) or "groups"
+        by = ", ".join(map(text_of, self.keys))
         return f"aggregate {made}" + (f" by {by}" if by else "")
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.operator import Operator
+from gpugda.execute.shown import text_of
 from gpugda.expressions.evaluate import evaluate_truth
 from gpugda.expressions.operands import check_faults
-from gpugda.query.render import expression_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ class Filter(Operator):
 
     def describe(self) -> str:
         """With the predicates."""
-        return f"filter {' AND '.join(map(expression_text, self.predicates))}"
+        return f"filter {' AND '.join(map(text_of, self.predicates))}"
 
 
 def kept_rows(batch: Batch, predicates: tuple[Expression, ...], context: ExecutionContext) -> Batch:

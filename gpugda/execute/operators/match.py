@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Match"]
 
+_NOWHERE = Span(0, 0)
+
 
 class Match(Operator):
     """Each row with each embedding that fits it.
@@ -151,13 +153,16 @@ class Match(Operator):
         """How the pattern is matched; kept for the next run on the same graph."""
         graph, name = context.graph, context.strategy.name
         if self._plan is None or self._plan[0] is not graph or self._plan[1] != name:
-            span = Span(0, 0)
-            names = (*self.bound, *self.wanted)
-            columns = tuple(OutputColumn(each, Variable(span, each)) for each in names)
-            query = Query(self._text, self.graph, columns)
-            plan = make_plan(bind(query, graph), graph.statistics, name)
+            plan = make_plan(bind(self.query, graph), graph.statistics, name)
             self._plan = (graph, name, plan)
         return self._plan[2]
+
+    @property
+    def query(self) -> Query:
+        """The pattern as a query that returns what is read of it."""
+        names = (*self.bound, *self.wanted)
+        columns = tuple(OutputColumn(each, Variable(_NOWHERE, each)) for each in names)
+        return Query(self._text, self.graph, columns)
 
     def _places(self, bound: BoundQuery) -> dict[str, tuple[bool, int]]:
         """Whether a variable is a node, and its position, also where nodes were merged."""

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from gpugda.execute.batch import Batch
 from gpugda.execute.operator import Operator
+from gpugda.execute.operators.aggregate import Aggregate
+from gpugda.execute.shown import text_of
 from gpugda.expressions.evaluate import evaluate_operand
-from gpugda.query.render import expression_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,9 +58,11 @@ class Project(Operator):
 
     def describe(self) -> str:
         """With the columns."""
-        return f"project {', '.join(map(_shown, self.items))}"
+        return f"project {', '.join(map(self._shown, self.items))}"
 
-
-def _shown(item: NamedExpression) -> str:
-    text = expression_text(item.expression)
-    return text if text == item.name else f"{text} AS {item.name}"
+    def _shown(self, item: NamedExpression) -> str:
+        child = self.children[0]
+        keys = child.keys if isinstance(child, Aggregate) else ()
+        aggregates = child.aggregates if isinstance(child, Aggregate) else ()
+        text = text_of(item.expression, keys=keys, aggregates=aggregates)
+        return text if text == item.name else f"{text} AS {item.name}"

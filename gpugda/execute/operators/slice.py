@@ -10,10 +10,10 @@ import numpy as np
 from gpugda.errors import CypherTypeError
 from gpugda.execute.batch import Batch, joined
 from gpugda.execute.operator import Operator
+from gpugda.execute.shown import text_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import Constant, as_column
-from gpugda.query.render import expression_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +97,7 @@ class Slice(Operator):
     def describe(self) -> str:
         """With the bounds."""
         parts = (("skip", self.bounds.skip), ("limit", self.bounds.limit))
-        return " ".join(f"{word} {expression_text(e)}" for word, e in parts if e is not None)
+        return " ".join(f"{word} {text_of(e)}" for word, e in parts if e is not None)
 
 
 def _slice_per_outer_row(batch: Batch, skip: int, limit: int | None) -> Batch:

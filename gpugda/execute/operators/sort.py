@@ -8,10 +8,10 @@ import numpy as np
 
 from gpugda.execute.batch import Batch, joined
 from gpugda.execute.operator import Operator
+from gpugda.execute.shown import text_of
 from gpugda.execute.sorting import sorted_rows
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.id_order import by_ids
-from gpugda.query.render import expression_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +75,6 @@ class Sort(Operator):
     def describe(self) -> str:
         """With the keys."""
         return "sort by " + ", ".join(
-            expression_text(key.expression) + (" DESC" if key.descending else "")
+            text_of(key.expression, columns=self.columns) + (" DESC" if key.descending else "")
             for key in self.keys
         )

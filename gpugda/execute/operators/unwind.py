@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.execute.operator import Operator
+from gpugda.execute.shown import text_of
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import Constant, distinct_values
-from gpugda.query.render import expression_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,7 @@ class Unwind(Operator):
 
     def describe(self) -> str:
         """With the list."""
-        return f"unwind {expression_text(self.elements)} AS {self.name}"
+        return f"unwind {text_of(self.elements)} AS {self.name}"
 
 
 def _elements(value: Any) -> list[Any]:
