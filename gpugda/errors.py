@@ -6,6 +6,7 @@
     │   ├── UnsupportedQueryError       valid Cypher outside what this engine answers
     │   ├── CypherTypeError             a value of the wrong type met at run time
     │   ├── CypherArgumentError         a value that a function does not take, met at run time
+    │   │   └── CypherExecutionError    one of those for which Neo4j has no code of its own
     │   ├── CypherArithmeticError       an integer overflow or a division by zero
     │   └── ParameterMissingError       the query names a parameter that was not given
     ├── ConfigurationError              a setting, an option or the environment
@@ -20,7 +21,7 @@ Neo4j's own errors pass through unchanged: ``except gpugda.Error`` catches them,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gpugda.types import Span
@@ -29,6 +30,7 @@ __all__ = [
     "ConfigurationError",
     "CypherArgumentError",
     "CypherArithmeticError",
+    "CypherExecutionError",
     "CypherSyntaxError",
     "CypherTypeError",
     "DeviceError",
@@ -61,7 +63,7 @@ class QueryError(GpugdaError):
         column: 1-based column of the place, or None.
     """
 
-    code: ClassVar[str] = ""
+    code: str = ""
 
     def __init__(self, message: str, text: str | None = None, span: Span | None = None) -> None:
         self.message = message
@@ -110,6 +112,12 @@ class CypherArgumentError(QueryError):
     """A value of the right type with which a function cannot work, such as ``date('x')``."""
 
     code = "Neo.ClientError.Statement.ArgumentError"
+
+
+class CypherExecutionError(CypherArgumentError):
+    """Such a value where Neo4j reports a failure of its own, as for ``left('abc', -1)``."""
+
+    code = "Neo.DatabaseError.Statement.ExecutionFailed"
 
 
 class CypherArithmeticError(QueryError):

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpugda.errors import CypherTypeError
+from gpugda.errors import CypherExecutionError, CypherTypeError
 from gpugda.expressions.kinds import kind_of_value
+from gpugda.expressions.numbers import saturated
 from gpugda.values import describe
 
-__all__ = ["integer", "number", "string", "type_error"]
+__all__ = ["list_of", "not_callable", "number", "position", "string", "type_error", "whole"]
+
+_LARGEST_POSITION = 2**31 - 1
 
 
 def type_error(function: str, wanted: str, given: Any) -> CypherTypeError:
     """The error of a function that was given a value of a wrong type."""
     return CypherTypeError(f"{function} takes {wanted}, not {describe(given)}")
+
+
+def not_callable(function: str, given: Any) -> CypherTypeError:
+    """The error of a built-in procedure's function that was given a value of a wrong type."""
+    error = type_error(function, "another type of value", given)
+    error.code = "Neo.ClientError.Procedure.ProcedureCallFailed"
+    return error
 
 
 def string(function: str, given: Any) -> str:
@@ -23,16 +33,33 @@ def string(function: str, given: Any) -> str:
     return given
 
 
-def integer(function: str, given: Any) -> int:
-    """The argument, which must be an integer."""
-    if kind_of_value(given) != "integer":
-        raise type_error(function, "an integer", given)
-    return int(given)
-
-
 def number(function: str, given: Any) -> int | float:
     """The argument, which must be an integer or a float."""
     if kind_of_value(given) not in ("integer", "float"):
         raise type_error(function, "a number", given)
     result: int | float = given
     return result
+
+
+def whole(function: str, given: Any) -> int:
+    """The argument, which must be a number; a float is cut."""
+    return saturated(given) if isinstance(number(function, given), float) else int(given)
+
+
+def position(function: str, given: Any) -> int:
+    """The argument as a place in a string or a number of characters.
+
+    Raises:
+        CypherExecutionError: It is negative or does not fit 32 bits.
+    """
+    place = whole(function, given)
+    if not 0 <= place <= _LARGEST_POSITION:
+        raise CypherExecutionError(f"{function} cannot use {place} as a place or a length")
+    return place
+
+
+def list_of(function: str, given: Any) -> list[Any]:
+    """The argument, which must be a list."""
+    if kind_of_value(given) != "list":
+        raise type_error(function, "a list", given)
+    return list(given)

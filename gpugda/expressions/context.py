@@ -57,7 +57,7 @@ class Context:
     statement: int = field(default_factory=time.time_ns)
     transaction: int | None = None
     realtime: Callable[[], int] = time.time_ns
-    zone: str = "UTC"
+    zone: str = "Z"
     random: Callable[[], float] = random.random
 
     def instant(self, clock: str) -> int:

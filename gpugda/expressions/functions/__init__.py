@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.expressions.functions import mathematical
+from gpugda.expressions.functions import (
+    conversion,
+    lists,
+    mathematical,
+    scalar,
+    spatial,
+    temporal,
+    text,
+)
 from gpugda.expressions.functions.registry import Aggregate, Function
 
 if TYPE_CHECKING:
@@ -12,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Aggregate", "Function", "find_aggregate", "find_function", "listed"]
 
-_MODULES = (mathematical,)
+_MODULES = (conversion, lists, mathematical, scalar, spatial, temporal, text)
 
 _FUNCTIONS: dict[str, Function] = {
     function.name.lower(): function for module in _MODULES for function in module.FUNCTIONS

@@ -1,0 +1,174 @@
+"""Functions of strings. Their units are code points, as in Neo4j, not UTF-16 units."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import uuid
+from typing import TYPE_CHECKING, Any
+
+from gpugda.errors import CypherArgumentError, UnsupportedQueryError
+from gpugda.expressions.checks import position, string, type_error
+from gpugda.expressions.functions.registry import Function, signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpugda.expressions.context import Context
+
+__all__ = ["FUNCTIONS", "normal_form", "trimmed"]
+
+_BLANKS = (
+    "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2008\u2009"
+    "\u200a\u2028\u2029\u205f\u3000"
+)
+"""What Java's Character.isWhitespace takes for one: no-break spaces are none."""
+
+
+def _of_string(name: str, evaluate: Callable[[str], Any], result: str = "string") -> Function:
+    def evaluated(text: Any) -> Any:
+        return evaluate(string(f"{name}()", text))
+
+    return Function(name, signature(f"string -> {result}"), evaluated)
+
+
+# ------------------------------------------------------------------ trimming
+def _trim(name: str, strip: Callable[[str, str], str]) -> Function:
+    def evaluated(text: Any, characters: Any = _BLANKS) -> str:
+        return strip(string(f"{name}()", text), string(f"{name}()", characters))
+
+    return Function(name, signature("string, string -> string", 1), evaluated)
+
+
+_STRIPS: dict[str, Callable[[str, str], str]] = {
+    "BOTH": str.strip,
+    "LEADING": str.lstrip,
+    "TRAILING": str.rstrip,
+}
+
+
+def trimmed(side: str, characters: Any, text: Any) -> str | None:
+    """``trim(side characters FROM text)``: at most one character, which is taken away repeatedly.
+
+    Args:
+        side: ``BOTH``, ``LEADING`` or ``TRAILING``.
+        characters: ``...`` where none is written, for blanks.
+        text: What to trim.
+
+    Raises:
+        CypherArgumentError: Several characters, or none in the string.
+    """
+    if characters is None or text is None:
+        return None
+    if characters is ...:
+        return _STRIPS[side](string("trim()", text), _BLANKS)
+    if len(string("trim()", characters)) != 1:
+        raise CypherArgumentError(f"trim() takes away one character, not {characters!r}")
+    return _STRIPS[side](string("trim()", text), characters)
+
+
+# ------------------------------------------------------------------ pieces
+def _substring(text: Any, start: Any, length: Any = ...) -> str:
+    string("substring()", text)
+    first = position("substring()", start)
+    if length is ...:
+        return str(text[first:])
+    return str(text[first : first + position("substring()", length)])
+
+
+def _left(text: Any, length: Any) -> str:
+    return string("left()", text)[: position("left()", length)]
+
+
+def _right(text: Any, length: Any) -> str:
+    count = position("right()", length)
+    return string("right()", text)[-count:] if count else string("right()", text)[:0]
+
+
+def _replace(text: Any, search: Any, replacement: Any) -> str:
+    for given in (text, search, replacement):
+        string("replace()", given)
+    return str(text.replace(search, replacement))
+
+
+def _split(text: Any, delimiters: Any) -> list[str] | None:
+    string("split()", text)
+    given = delimiters if isinstance(delimiters, list) else [delimiters]
+    if any(each is None for each in given):
+        return None
+    pieces = [string("split()", each) for each in given]
+    if not text or not pieces:
+        return [text]
+    if "" in pieces:
+        return _characters(text, pieces)
+    return re.split("|".join(map(re.escape, pieces)), text)
+
+
+def _characters(text: str, delimiters: list[str]) -> list[str]:
+    if len(delimiters) > 1 or (not text.isascii() and max(text) > "\uffff"):
+        # Neo4j cuts characters beyond U+FFFF in two halves, which are no characters.
+        message = "split() by an empty delimiter is not answered here for such a string"
+        raise UnsupportedQueryError(message, construct="split()")
+    return list(text)
+
+
+# ------------------------------------------------------------------ normal forms
+def normal_form(text: Any, form: Any = "NFC") -> str:
+    """``normalize(text, form)``."""
+    if form not in ("NFC", "NFD", "NFKC", "NFKD"):
+        raise CypherArgumentError(f"normalize() does not know the form {form!r}")
+    return unicodedata.normalize(form, string("normalize()", text))
+
+
+# ------------------------------------------------------------------ both strings and lists
+def _reverse(given: Any) -> Any:
+    if isinstance(given, str | list):
+        return given[::-1]
+    raise type_error("reverse()", "a string or a list", given)
+
+
+def _size(given: Any) -> int:
+    if isinstance(given, str | list):
+        return len(given)
+    raise type_error("size()", "a string or a list", given)
+
+
+def _is_empty(given: Any) -> bool:
+    if isinstance(given, str | list | dict):
+        return not given
+    raise type_error("isEmpty()", "a string, a list or a map", given)
+
+
+def _random_uuid(context: Context) -> str:
+    number = int.from_bytes(bytes(int(context.random() * 256) for _ in range(16)))
+    return str(uuid.UUID(int=number, version=4))
+
+
+FUNCTIONS: tuple[Function, ...] = (
+    _of_string("toUpper", str.upper),
+    _of_string("upper", str.upper),
+    _of_string("toLower", str.lower),
+    _of_string("lower", str.lower),
+    _of_string("char_length", len, "integer"),
+    _of_string("character_length", len, "integer"),
+    _trim("trim", str.strip),
+    _trim("btrim", str.strip),
+    _trim("ltrim", str.lstrip),
+    _trim("rtrim", str.rstrip),
+    Function("substring", signature("string, integer, integer -> string", 1), _substring),
+    Function("left", signature("string, integer -> string"), _left),
+    Function("right", signature("string, integer -> string"), _right),
+    Function("replace", signature("string, string, string -> string"), _replace),
+    Function("split", signature("string, string list -> list"), _split),
+    Function("normalize", signature("string, string -> string", 1), normal_form),
+    Function("reverse", signature("string list -> string list"), _reverse),
+    Function("size", signature("string list -> integer"), _size),
+    Function("isEmpty", signature("string list map -> boolean"), _is_empty),
+    Function(
+        "randomUUID",
+        signature("-> string"),
+        _random_uuid,
+        deterministic=False,
+        contextual=True,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Cypher's operators on single values, one module for each kind of operator."""

@@ -1,0 +1,1 @@
+"""Dates, times and durations as Neo4j computes with them, on neo4j's value classes."""

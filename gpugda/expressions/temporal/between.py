@@ -1,0 +1,109 @@
+"""Durations between two temporal values: ``duration.between()`` and its kin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugda.errors import CypherTypeError
+from gpugda.expressions.temporal.arithmetic import plus_days_in, plus_months_in
+from gpugda.expressions.temporal.calendar import NANOS_PER_SECOND, whole_months
+from gpugda.expressions.temporal.durations import make_duration
+from gpugda.expressions.temporal.moments import Moment, at_instant, at_wall, moment_of
+
+__all__ = ["between", "in_days", "in_months", "in_seconds"]
+
+
+def between(start: Any, end: Any) -> Any:
+    """Whole months, then whole days, then the rest in seconds."""
+    first, last, dated = _aligned(start, end)
+    months = days = 0
+    if dated:
+        months = _months(first, last)
+        first = plus_months_in(first, months)
+        days = _days(first, last)
+        first = plus_days_in(first, days)
+    return _ticks_duration(months, days, last.instant - first.instant)
+
+
+def in_months(start: Any, end: Any) -> Any:
+    """Whole months alone; one of the two must have a date.
+
+    Raises:
+        CypherTypeError: None has.
+    """
+    first, last = _dated(start, end)
+    return make_duration(_months(first, last), 0, 0, 0)
+
+
+def in_days(start: Any, end: Any) -> Any:
+    """Whole days alone; one of the two must have a date.
+
+    Raises:
+        CypherTypeError: None has.
+    """
+    first, last = _dated(start, end)
+    return make_duration(0, _days(first, last), 0, 0)
+
+
+def in_seconds(start: Any, end: Any) -> Any:
+    """All of it in seconds and their fractions."""
+    first, last, _ = _aligned(start, end)
+    return _ticks_duration(0, 0, last.instant - first.instant)
+
+
+def _ticks_duration(months: int, days: int, ticks: int) -> Any:
+    return make_duration(months, days, *divmod(ticks, NANOS_PER_SECOND))
+
+
+# ------------------------------------------------------------------ one frame for both
+def _aligned(start: Any, end: Any) -> tuple[Moment, Moment, bool]:
+    """Both with date and time, and in one zone; and whether both had a date.
+
+    What one lacks is taken from the other; a missing time of day is midnight.
+    """
+    first, last = moment_of(start), moment_of(end)
+    dated = first.days is not None and last.days is not None
+    day = next((each.days for each in (first, last) if each.days is not None), 0)
+    zones = (first.zone, last.zone)
+    a, b = _filled(first, day, zones[1]), _filled(last, day, zones[0])
+    if a.zone is not None and b.zone is not None and a.zone != b.zone:
+        b = at_instant(b.instant, a.zone)
+    return a, b, dated
+
+
+def _dated(start: Any, end: Any) -> tuple[Moment, Moment]:
+    first, last, _ = _aligned(start, end)
+    if moment_of(start).days is None and moment_of(end).days is None:
+        raise CypherTypeError("there are no days or months between two times of day")
+    return first, last
+
+
+def _filled(moment: Moment, day: int, other: Any) -> Moment:
+    days = day if moment.days is None else moment.days
+    nanos = moment.nanos or 0
+    zone = other if moment.zone is None else moment.zone
+    return Moment(days, nanos) if zone is None else at_wall(days, nanos, zone, moment.offset)
+
+
+# ------------------------------------------------------------------ calendar units
+def _last_day(first: Moment, last: Moment) -> int:
+    """The end's day, one less (towards the start) if its time of day is not reached."""
+    assert first.days is not None
+    assert last.days is not None
+    assert first.nanos is not None
+    assert last.nanos is not None
+    if last.days > first.days and last.nanos < first.nanos:
+        return last.days - 1
+    if last.days < first.days and last.nanos > first.nanos:
+        return last.days + 1
+    return last.days
+
+
+def _months(first: Moment, last: Moment) -> int:
+    assert first.days is not None
+    return whole_months(first.days, _last_day(first, last))
+
+
+def _days(first: Moment, last: Moment) -> int:
+    assert first.days is not None
+    return _last_day(first, last) - first.days

@@ -1,0 +1,128 @@
+"""Temporal values taken apart into days, nanoseconds and zone, and put together again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpugda.data.temporal import datetime_from_ticks, neo4j_time
+from gpugda.errors import UnsupportedQueryError
+from gpugda.expressions.kinds import kind_of_value
+from gpugda.expressions.temporal.calendar import (
+    NANOS_PER_DAY,
+    NANOS_PER_SECOND,
+    civil_of,
+    days_of,
+)
+from gpugda.expressions.temporal.zones import (
+    Zone,
+    offset_at,
+    tzinfo_of,
+    utc_seconds_of,
+    zone_of,
+)
+from gpugda.types import value
+
+__all__ = ["Moment", "at_instant", "at_wall", "made", "moment_of"]
+
+
+@value(frozen=True, slots=True)
+class Moment:
+    """Any temporal value but a duration: what it lacks is None.
+
+    Attributes:
+        days: Days since 1970 on the calendar at its place.
+        nanos: Nanoseconds since midnight on the clock at its place.
+        zone: Its time zone.
+        offset: The zone's offset from UTC at this moment, in seconds.
+    """
+
+    days: int | None = None
+    nanos: int | None = None
+    zone: Zone | None = None
+    offset: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """``date``, ``localtime``, ``time``, ``localdatetime`` or ``datetime``."""
+        if self.nanos is None:
+            return "date"
+        local = "local" if self.zone is None else ""
+        return f"{local}{'time' if self.days is None else 'datetime'}"
+
+    @property
+    def instant(self) -> int:
+        """Nanoseconds since 1970 in UTC; without a zone as if it were in UTC."""
+        wall = (self.days or 0) * NANOS_PER_DAY + (self.nanos or 0)
+        return wall - (self.offset or 0) * NANOS_PER_SECOND
+
+
+def at_instant(instant: int, zone: Zone) -> Moment:
+    """The datetime in a zone at nanoseconds since 1970 in UTC."""
+    offset = offset_at(zone, instant // NANOS_PER_SECOND)
+    days, nanos = divmod(instant + offset * NANOS_PER_SECOND, NANOS_PER_DAY)
+    return Moment(days, nanos, zone, offset)
+
+
+def at_wall(days: int, nanos: int, zone: Zone, preferred: int | None = None) -> Moment:
+    """The datetime of a calendar and a clock in a zone; see `utc_seconds_of` for gaps."""
+    seconds, rest = divmod(days * NANOS_PER_DAY + nanos, NANOS_PER_SECOND)
+    utc = utc_seconds_of(zone, seconds, preferred)
+    return at_instant(utc * NANOS_PER_SECOND + rest, zone)
+
+
+def moment_of(given: Any) -> Moment:
+    """The parts of a value that is a date, time or datetime, with a zone or without."""
+    kind = kind_of_value(given)
+    if kind == "date":
+        return Moment(_days(given))
+    if kind in ("localtime", "time"):
+        return _time(given)
+    days, nanos = _days(given), given.time().ticks
+    if kind == "localdatetime":
+        return Moment(days, nanos)
+    # The instant counts: the driver's wall clock is not always right, see `zones`.
+    offset = given.utcoffset()
+    wall = days * NANOS_PER_DAY + nanos
+    instant = wall - (offset.days * 86_400 + offset.seconds) * NANOS_PER_SECOND
+    return at_instant(instant, zone_of(given.tzinfo))
+
+
+def _days(given: Any) -> int:
+    return days_of(given.year, given.month, given.day)
+
+
+def _time(given: Any) -> Moment:
+    if given.tzinfo is None:
+        return Moment(None, given.ticks)
+    offset = given.utcoffset()
+    seconds = offset.days * 86_400 + offset.seconds
+    return Moment(None, given.ticks, seconds, seconds)
+
+
+def made(moment: Moment) -> Any:
+    """The value of these parts.
+
+    Raises:
+        UnsupportedQueryError: Its year is not 1 to 9999, which is all that values can hold.
+    """
+    time = neo4j_time()
+    if moment.days is None:
+        found = time.Time.from_ticks(moment.nanos)
+        return found if moment.zone is None else found.replace(tzinfo=tzinfo_of(moment.zone))
+    year, month, day = civil_of(moment.days)
+    if not 1 <= year <= 9999:
+        raise UnsupportedQueryError(f"the year {year} cannot be held here", construct="far year")
+    if moment.nanos is None:
+        return time.Date(year, month, day)
+    if moment.zone is None:
+        return datetime_from_ticks(moment.instant)
+    return _zoned(moment)
+
+
+def _zoned(moment: Moment) -> Any:
+    assert moment.zone is not None
+    try:
+        return datetime_from_ticks(moment.instant, tzinfo_of(moment.zone))
+    except (ValueError, OverflowError):
+        message = f"{civil_of(moment.days or 0).year} in {moment.zone} cannot be held here"
+        raise UnsupportedQueryError(message, construct="far year") from None
