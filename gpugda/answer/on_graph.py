@@ -7,11 +7,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.gpu import run_on_device
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.join_progress import JoinProgress
 from gpugda.plan.explain import explain_text
 from gpugda.query.parser import parse
+from gpugda.query.statement import Statement
 from gpugda.reference.run import run_reference
 from gpugda.result.from_rows import table_from_rows
 from gpugda.result.result import Result
@@ -89,6 +91,9 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
         QueryTimeoutError: The deadline passed.
     """
     query = request.prepared()
+    if isinstance(query, Statement):
+        message = "engine='reference' answers MATCH and RETURN alone"
+        raise UnsupportedQueryError(message, construct="several clauses")
     with request.stage("join"):
         found = run_reference(
             parse(query.text), loaded.graph, request.values, deadline=request.deadline

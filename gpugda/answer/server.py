@@ -33,9 +33,11 @@ from gpugda.errors import (
     QueryTimeoutError,
     SourceError,
     StaleSnapshotError,
+    UnsupportedQueryError,
 )
 from gpugda.live.properties import missing_properties
 from gpugda.query.property_needs import property_needs
+from gpugda.query.statement import Statement
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
@@ -52,7 +54,6 @@ if TYPE_CHECKING:
     from gpugda.plan.route.route import Verdict
     from gpugda.ports import DatabaseServer, Progress
     from gpugda.query.query_graph import Query
-    from gpugda.query.statement import Statement
     from gpugda.result.result import Result
 
 __all__ = ["ServerAnswers"]
@@ -260,6 +261,9 @@ class ServerAnswers:
             QueryError: It is no Cypher, or nothing that can be answered here.
         """
         query = request.prepared()
+        if isinstance(query, Statement):
+            message = "several clauses are answered on embedded graphs alone"
+            raise UnsupportedQueryError(message, construct="several clauses")
         refuse_outside(query, self._server.projection)
         return query
 
