@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from neo4j.exceptions import Neo4jError
@@ -52,6 +52,7 @@ class Greeting:
         host_port: Where it really is.
         database: The database's own name, as the server gives it.
         version: Its newest state, None if the server has no bookmarks of the known form.
+        info: The driver's ``neo4j.ServerInfo``.
     """
 
     agent: str
@@ -59,6 +60,7 @@ class Greeting:
     host_port: str
     database: str
     version: DatabaseVersion | None
+    info: Any = field(compare=False, repr=False)
 
 
 def greet(open_session: OpenSession, *, of_graph: bool = True) -> Greeting:
@@ -80,6 +82,7 @@ def greet(open_session: OpenSession, *, of_graph: bool = True) -> Greeting:
         host_port=f"[{host}]:{port}" if ":" in str(host) else f"{host}:{port}",
         database=summary.database or "",
         version=version,
+        info=server,
     )
 
 
@@ -117,6 +120,7 @@ def read_facts(
         clustered=_clustered(rows, edition, routed=address.routed),
         sees_everything=not restriction,
         restriction=restriction,
+        server_info=greeting.info,
     )
 
 

@@ -76,13 +76,13 @@ def node_batch(
     ids = _ids(table, names.id)
     codes, label_sets = _labels(table, names.labels, labels)
     columns = {
-        name: table.property_column(name)
+        name: table.kept_column(name)
         for name in table.columns
         if name not in {names.id, names.labels}
     }
     if names.keep_ids:
-        kept = TableColumns(table.origin, {names.id: ids}, table.count)
-        columns = {names.id: kept.property_column(names.id), **columns}
+        kept = TableColumns(table.origin, {names.id: ids}, table.count, table.changeable)
+        columns = {names.id: kept.kept_column(names.id), **columns}
     return NodeBatch(
         count=table.count,
         ids=ids,
@@ -137,7 +137,7 @@ def end_nodes(
         ids.setdefault(batch.target_space, []).append(batch.target_ids)
     made = []
     for space, pieces in ids.items():
-        some = [piece for piece in pieces if len(piece)] or pieces[:1]
+        some = [_widened(piece) for piece in pieces if len(piece)] or pieces[:1]
         if len({piece.type for piece in some}) > 1:
             raise SourceError(
                 "relationships: some ids are integers and others are texts, and 1 is not '1'; give "
@@ -151,24 +151,35 @@ def end_nodes(
 
 # ------------------------------------------------------------------ ids
 def _ids(table: TableColumns, name: str) -> pa.Array:
-    """An id column as ``int64`` or ``large_string`` without nulls."""
+    """An id column of integers or ``large_string`` without nulls, where possible not copied."""
     raw = table.required(name)
     if isinstance(raw, list):
         return _ids_of_values(raw, table.origin, name)
-    array = raw.combine_chunks() if isinstance(raw, pa.ChunkedArray) else raw
-    if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks)
+    array = _one_array(raw) if isinstance(raw, pa.ChunkedArray) else raw
     kind = array.type
     if array.null_count:
         row = pc.index(array.is_null(), value=True).as_py() + 1
         raise SourceError(f"{table.origin}, row {row}: {name!r} is null")
     if len(array) == 0:
         return pa.array([], pa.int64())
-    if pa.types.is_integer(kind):
+    if pa.types.is_uint64(kind):
         return _int64(array, table.origin, name)
+    if pa.types.is_integer(kind):
+        return array
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return array.cast(pa.large_string())
     raise SourceError(f"{table.origin}, column {name!r}: ids are integers or text, not {kind}")
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    if column.num_chunks == 1:  # which Arrow would copy
+        return column.chunk(0)
+    whole = column.combine_chunks()
+    return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
+
+
+def _widened(ids: pa.Array) -> pa.Array:
+    return ids.cast(pa.int64()) if pa.types.is_integer(ids.type) else ids
 
 
 def _int64(array: pa.Array, origin: str, name: str) -> pa.Array:

@@ -6,7 +6,7 @@ import difflib
 import sys
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,13 @@ class TableColumns:
         origin: What messages call the table.
         columns: An Arrow array, or a list of Python values with None for null, per name.
         count: Rows.
+        changeable: May whoever gave the columns change them in place, as NumPy's arrays?
     """
 
     origin: str
     columns: Mapping[str, Any]
     count: int
+    changeable: bool = False
 
     def required(self, name: str) -> Any:
         """A column that must be there.
@@ -52,6 +54,8 @@ class TableColumns:
     def property_column(self, name: str) -> Column:
         """A column as property column.
 
+        On the memory of the column where that cannot change; see `kept_column`.
+
         Raises:
             SourceError: Its values cannot be properties.
         """
@@ -64,6 +68,17 @@ class TableColumns:
             raise SourceError(
                 f"{self.origin}, column {name!r}: a list within lists cannot be a property"
             ) from None
+
+    def kept_column(self, name: str) -> Column:
+        """A column as property column that stays what it is, whatever becomes of the table.
+
+        Raises:
+            SourceError: Its values cannot be properties.
+        """
+        column = self.property_column(name)
+        if not self.changeable or column.dictionary is not None:
+            return column
+        return replace(column, values=column.values.copy())
 
 
 def open_table(table: Any, origin: str) -> TableColumns:
@@ -83,7 +98,8 @@ def open_table(table: Any, origin: str) -> TableColumns:
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name!r} {length}" for name, length in lengths.items())
         raise SourceError(f"{origin}: the columns have different lengths: {shown}")
-    return TableColumns(origin, dict(columns), next(iter(lengths.values()), 0))
+    changeable = isinstance(table, Mapping) or _is_pandas(table, "DataFrame")
+    return TableColumns(origin, dict(columns), next(iter(lengths.values()), 0), changeable)
 
 
 def _columns(table: Any, origin: str) -> list[tuple[Any, Any]]:

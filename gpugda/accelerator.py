@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from gpugda.answer.embedded import EmbeddedAnswers
+from gpugda.answer.faults import foreseen
 from gpugda.answer.keywords import check_keywords
 from gpugda.answer.request import Request
 from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
 from gpugda.deadline import deadline_after
-from gpugda.errors import ConfigurationError, DeviceError
+from gpugda.errors import ConfigurationError, DeviceError, InternalError
 from gpugda.match.session import DEFAULT_STRATEGY, STRATEGIES, DeviceSession
 from gpugda.plan.explain import Estimate, Explanation
 from gpugda.ports import DatabaseServer, GraphSource, Progress, SilentProgress
@@ -203,9 +204,10 @@ class Accelerator:
             SourceError: There is no snapshot yet, and none can be read.
         """
         request = self._request(query, None, {}, strategy, None)
-        plan = self._answers.plan(request)
-        seconds = self._answers.expected_seconds(request)
-        return Explanation(plan, self._answers.route(request), seconds)
+        with foreseen():
+            plan = self._answers.plan(request)
+            seconds = self._answers.expected_seconds(request)
+            return Explanation(plan, self._answers.route(request), seconds)
 
     def estimate(self, query: str | QueryGraph) -> Estimate:
         """Rows, bytes on the device and seconds; runs nothing.
@@ -407,7 +409,7 @@ class Accelerator:
         """What fails because `close` was called meanwhile says so."""
         try:
             yield
-        except DeviceError as error:
+        except (DeviceError, InternalError) as error:
             if not self._closed:
                 raise
             raise ConfigurationError(

@@ -14,7 +14,8 @@
     │   └── StaleSnapshotError          the snapshot is older than the freshness asked for
     ├── DeviceError                     OpenCL: no device, a failed build, a lost device
     │   └── MemoryLimitError            cannot be done within the memory limit
-    └── QueryTimeoutError               the time limit was reached; nothing was returned
+    ├── QueryTimeoutError               the time limit was reached; nothing was returned
+    └── InternalError                   a fault of gpugda: report it
 
 Neo4j's own errors pass through unchanged: ``except gpugda.Error`` catches them, too.
 """
@@ -35,6 +36,7 @@ __all__ = [
     "CypherTypeError",
     "DeviceError",
     "GpugdaError",
+    "InternalError",
     "MemoryLimitError",
     "ParameterMissingError",
     "QueryError",
@@ -162,3 +164,7 @@ class MemoryLimitError(DeviceError):
 
 class QueryTimeoutError(GpugdaError):
     """The query took longer than its time limit."""
+
+
+class InternalError(GpugdaError):
+    """A fault of gpugda, which nobody foresaw. The message says what to report."""

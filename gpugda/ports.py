@@ -179,6 +179,7 @@ class ServerFacts:
         restriction: Where not: a sentence for people.
         plugin: Version of gpugda's plugin in the server; empty if it is not there, or of no use.
         plugin_advice: Where it is of no use: why, and what to do, as a sentence for people.
+        server_info: The driver's ``neo4j.ServerInfo`` of the connection that was asked.
     """
 
     address: str
@@ -196,6 +197,7 @@ class ServerFacts:
     restriction: str = ""
     plugin: str = ""
     plugin_advice: str = ""
+    server_info: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,6 +17,9 @@ from gpugda.expressions.functions.registry import known_kinds
 from gpugda.expressions.functions.text import trimmed
 from gpugda.expressions.kinds import Kinds
 from gpugda.expressions.operators import access, arithmetic, text
+from gpugda.expressions.operators.maps import projected
+from gpugda.expressions.operators.types import is_of_type
+from gpugda.expressions.regex.matching import matches
 from gpugda.query import ast
 from gpugda.query.parser import parse
 
@@ -128,6 +131,20 @@ class Evaluator:
         characters = ... if node.characters is None else self.value(node.characters)
         return trimmed(str(node.side), characters, self.value(node.subject))
 
+    def _typepredicate(self, node: Any) -> Any:
+        return is_of_type(self.value(node.operand), node.type) != node.negated
+
+    def _mapprojection(self, node: Any) -> Any:
+        parts = [self._selected(selector) for selector in node.selectors]
+        return projected(self.value(node.subject), parts, self.context)
+
+    def _selected(self, selector: Any) -> tuple[str | None, Any]:
+        if isinstance(selector, ast.MapEntry):
+            return selector.key, self.value(selector.value)
+        if isinstance(selector, ast.MapVariable):
+            return selector.variable.name, self.value(selector.variable)
+        return getattr(selector, "key", None), ...
+
     def _normalizedpredicate(self, node: Any) -> Any:
         found = text.is_normalized(self.value(node.operand), str(node.form))
         return values.not_(found) if node.negated else found
@@ -138,6 +155,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     "STARTS WITH": text.starts_with,
     "ENDS WITH": text.ends_with,
     "CONTAINS": text.contains,
+    "=~": matches,
     "||": arithmetic.concatenate,
     "+": arithmetic.add,
     "-": arithmetic.subtract,
@@ -158,10 +176,23 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool | None]] = {
 
 
 def evaluate(expression: str, context: Context, version: int = 5) -> Any:
-    """The value of an expression's text."""
+    """The value of an expression's text, or of ``UNWIND list AS x RETURN aggregate``."""
+    if expression.startswith("UNWIND "):
+        items, _, aggregate = expression[7:].partition(" AS x RETURN ")
+        return _aggregated(evaluate(items, context, version), aggregate, context, version)
     query = f"RETURN {expression}"
     evaluator = Evaluator(query, context, version)
     return evaluator.value(_expression(query))
+
+
+def _aggregated(items: list[Any], text_of_call: str, context: Context, version: int) -> Any:
+    query = f"RETURN {text_of_call}"
+    call = _expression(query)
+    aggregate = functions.find_aggregate(call.name)
+    assert aggregate is not None
+    evaluator = Evaluator(query, context, version)
+    further = [evaluator.value(argument) for argument in call.arguments[1:]]
+    return aggregate.fold(items, *further, distinct=call.distinct)
 
 
 def _expression(query: str) -> Any:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import neo4j
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    import neo4j
     import pandas as pd
     import polars as pl
     import pyarrow as pa
     from neo4j.graph import Graph
 
     from gpugda.result.result import Result
-    from gpugda.result.summary import Summary
 
 __all__ = ["AsyncAcceleratedResult"]
 
@@ -30,12 +30,16 @@ class AsyncAcceleratedResult:
     def __init__(self, result: Result) -> None:
         self._result = result
 
+    @property  # type: ignore[misc] # asked by isinstance
+    def __class__(self) -> type:
+        return neo4j.AsyncResult
+
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> Any:
         """See `Result.summary`."""
         return self._result.summary
 
-    def keys(self) -> tuple[str, ...]:
+    def keys(self) -> Any:
         """See `Result.keys`."""
         return self._result.keys()
 
@@ -43,7 +47,7 @@ class AsyncAcceleratedResult:
         """See `Result.closed`."""
         return self._result.closed()
 
-    async def consume(self) -> Summary:
+    async def consume(self) -> Any:
         """See `Result.consume`."""
         return self._result.consume()
 

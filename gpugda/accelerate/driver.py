@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Self
 import neo4j
 
 from gpugda.accelerate.call import QueryCall, QueryCalls, another_user
+from gpugda.accelerate.result import AcceleratedResult
 from gpugda.accelerate.session import AcceleratedSession
 from gpugda.accelerate.session_state import SessionState
 from gpugda.accelerate.transformers import for_our_result
-from gpugda.result.result import Result
 
 if TYPE_CHECKING:
     from gpugda.accelerate.gate import Gate
@@ -62,7 +62,7 @@ class AcceleratedDriver:
             self._gate.answered_by_server(call.database, call.statement, seconds)
             self._note_bookmarks(call)
             return returned
-        transformer = for_our_result(call.transformer, neo4j.Result, Result)
+        transformer = for_our_result(call.transformer, neo4j.Result, AcceleratedResult)
         try:
             return transformer(found)
         finally:

@@ -6,6 +6,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from gpugda.accelerate.bookmarks import KnownBookmarks
+from gpugda.accelerate.result import AcceleratedResult
 from gpugda.accelerate.tally import Tally
 from gpugda.answer.declined import Declined
 
@@ -57,7 +58,7 @@ class Gate:
             self.passed(found.reason)
             return None
         self.tally.count_accelerated()
-        return found
+        return AcceleratedResult.of(found)
 
     def answered_by_server(
         self, database: str | None, statement: Statement, seconds: float | None = None

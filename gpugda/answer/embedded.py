@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gpugda.answer.device_costs import DeviceCosts
+from gpugda.answer.faults import foreseen
 from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
 from gpugda.answer.projection import refuse_outside
 from gpugda.errors import ConfigurationError
@@ -50,6 +51,10 @@ class EmbeddedAnswers:
 
     def run(self, request: Request, engine: str) -> Result:
         """See `Accelerator.run`."""
+        with foreseen():
+            return self._run(request, engine)
+
+    def _run(self, request: Request, engine: str) -> Result:
         if engine == "native":
             raise ConfigurationError(
                 "engine='native' needs a Neo4j server as source; this source is an embedded graph."

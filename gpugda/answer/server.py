@@ -20,15 +20,16 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.declined import Declined
+from gpugda.answer.faults import foreseen, log_fault
 from gpugda.answer.native import answer_natively
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
 from gpugda.answer.projection import refuse_outside
 from gpugda.data.columns import ColumnKind
-from gpugda.data.property_store import PropertyNotReadError
 from gpugda.errors import (
     ConfigurationError,
     DeviceError,
     GpugdaError,
+    InternalError,
     QueryError,
     QueryTimeoutError,
     SourceError,
@@ -41,7 +42,7 @@ from gpugda.query.statement import Statement
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from gpugda.answer.on_graph import GraphAnswer
     from gpugda.answer.on_snapshot import RanAhead
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from gpugda.match.session import DeviceSession
     from gpugda.plan.plan import Plan
     from gpugda.plan.route.route import Verdict
-    from gpugda.ports import DatabaseServer, Progress
+    from gpugda.ports import DatabaseServer, Progress, ServerFacts
     from gpugda.query.query_graph import Query
     from gpugda.result.result import Result
 
@@ -108,11 +109,12 @@ class ServerAnswers:
     # ------------------------------------------------------------------ queries
     def run(self, request: Request, engine: str) -> Result:
         """See `Accelerator.run`."""
-        request.notes["database"] = self._server.facts.database
+        request.notes.update(_of_server(self._server.facts))
         if engine == "native":
             return self._native(request, "engine='native' was asked for")
         if engine in ("gpu", "reference"):
-            return self._demanded(request, engine)
+            with foreseen():
+                return self._demanded(request, engine)
         found = self._offer(request)
         if isinstance(found, Declined):
             return self._native(request, found.reason)
@@ -120,11 +122,19 @@ class ServerAnswers:
 
     def try_device(self, request: Request) -> Result | Declined:
         """The device's answer, or why the database should be asked; nothing but reads was sent."""
-        request.notes["database"] = self._server.facts.database
+        request.notes.update(_of_server(self._server.facts))
         return self._offer(request)
 
     def covers(self, bookmarks: Iterable[str]) -> bool:
         """Whether the snapshot is of the state of all bookmarks; else it soon is, if it may be."""
+        try:
+            with foreseen():
+                return self._covers(bookmarks)
+        except InternalError as error:
+            log_fault(error)
+            return False
+
+    def _covers(self, bookmarks: Iterable[str]) -> bool:
         versions = [self._server.version_in(bookmark) for bookmark in bookmarks]
         known = [version for version in versions if version is not None]
         covered = [self._keeper.covers(version) for version in known]
@@ -134,7 +144,7 @@ class ServerAnswers:
 
     def observe_native(self, text: str, seconds: float | None) -> None:
         """The database answered a text that it was asked by somebody else."""
-        self._router.observe_native(text, seconds)
+        self._note(lambda: self._router.observe_native(text, seconds))
 
     def plan(self, request: Request) -> Plan:
         """The plan of a query on the snapshot, however old it is.
@@ -161,6 +171,21 @@ class ServerAnswers:
 
     # ------------------------------------------------------------------ auto
     def _offer(self, request: Request) -> Result | Declined:
+        try:
+            with foreseen():
+                return self._offer_if_possible(request)
+        except QueryTimeoutError:
+            request.seconds_left()  # raises if it was the user's time limit that passed
+            return Declined("the device took longer than expected")
+        except (QueryError, DeviceError) as error:
+            return Declined(f"the device does not answer it: {first_line(error)}", can_run=False)
+        except SourceError as error:
+            return Declined(f"the snapshot cannot be used: {first_line(error)}")
+        except InternalError as error:
+            log_fault(error)
+            return Declined(f"the device failed: {first_line(error.__cause__ or error)}")
+
+    def _offer_if_possible(self, request: Request) -> Result | Declined:
         refused = self._cannot_run(request)
         if refused is not None:
             return refused
@@ -169,19 +194,7 @@ class ServerAnswers:
             reason = self._keeper.admit().reason
             self._keeper.refresh_soon()
             return Declined(reason)
-        try:
-            return self._offer_on(request, loaded)
-        except QueryTimeoutError:
-            request.seconds_left()  # raises if it was the user's time limit that passed
-            return Declined("the device took longer than expected")
-        except (QueryError, DeviceError) as error:
-            return Declined(f"the device does not answer it: {first_line(error)}", can_run=False)
-        except SourceError as error:
-            return Declined(f"the snapshot cannot be used: {first_line(error)}")
-        except PropertyNotReadError:
-            # A fault of ours, found before it could become a wrong row: the database knows better.
-            logger.exception("a property was not read before it was needed")
-            return Declined("a property of the snapshot was not read")
+        return self._offer_on(request, loaded)
 
     def _offer_on(self, request: Request, loaded: LoadedGraph) -> Result | Declined:
         with request.stage("plan"):
@@ -219,8 +232,10 @@ class ServerAnswers:
         try:
             if not self._session.warm_soon():
                 self._session.prepare(loaded.graph)
-        except GpugdaError as error:
+        except Exception as error:
             self._unusable = True
+            if not isinstance(error, GpugdaError):
+                raise
             logger.info("the device cannot be opened: %s", error)
 
     def _learn(self, request: Request) -> None:
@@ -371,9 +386,24 @@ class ServerAnswers:
 
     def _native(self, request: Request, reason: str) -> Result:
         result, seconds, version = answer_natively(request, self._server, reason)
-        self._keeper.observe(version)
-        self._router.record_native(request, seconds)
+
+        def note() -> None:
+            self._keeper.observe(version)
+            self._router.record_native(request, seconds)
+
+        self._note(note)
         return result
+
+    def _note(self, what: Callable[[], None]) -> None:
+        """Learns from an answer that is there, and that no fault in learning may take away."""
+        try:
+            with foreseen():
+                what()
+        except GpugdaError as error:
+            if isinstance(error, InternalError):
+                log_fault(error)
+            else:
+                logger.warning("an answer was not learned from: %s", first_line(error))
 
     # ------------------------------------------------------------------ the snapshot
     def refresh(self) -> None:
@@ -408,6 +438,10 @@ class ServerAnswers:
         """Ends work in the background and closes the connection."""
         self._keeper.close()
         self._server.close()
+
+
+def _of_server(facts: ServerFacts) -> dict[str, Any]:
+    return {"database": facts.database, "server": facts.server_info}
 
 
 def _patience(request: Request, verdict: Verdict) -> float | None:

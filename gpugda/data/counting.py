@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.closing import sampled_closing_rates
 from gpugda.data.statistics import ANY, DegreeSummary, GraphStatistics
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def gather_statistics(
         parallel_types=_parallel_types(outgoing, type_count),
         has_parallel=has_parallel,
         loop_counts=tuple(loop_counts.tolist()),
+        closing_rates=sampled_closing_rates(outgoing, incoming),
         distinct_counts=_distinct_counts(node_properties),
         relationship_distinct_counts=_distinct_counts(relationship_properties),
     )
@@ -133,8 +135,16 @@ def _degree_summaries(csr: Csr, type_count: int) -> dict[int, DegreeSummary]:
     np.maximum.at(largest, csr.run_types, lengths)
     nodes = np.bincount(csr.run_types, minlength=type_count).tolist()
     totals = _sums(csr.run_types, lengths, type_count)
+    squares = np.bincount(
+        csr.run_types, weights=lengths.astype(np.float64) ** 2, minlength=type_count
+    )
     summaries = {
-        each: DegreeSummary(int(largest[each]), totals[each] / nodes[each], nodes[each])
+        each: DegreeSummary(
+            int(largest[each]),
+            totals[each] / nodes[each],
+            nodes[each],
+            float(squares[each]) / totals[each],
+        )
         for each in range(type_count)
         if nodes[each]
     }
@@ -142,7 +152,8 @@ def _degree_summaries(csr: Csr, type_count: int) -> dict[int, DegreeSummary]:
     having = int(np.count_nonzero(degrees))
     if having:
         mean = csr.relationship_count / having
-        summaries[ANY] = DegreeSummary(int(degrees.max()), mean, having)
+        reached = float((degrees.astype(np.float64) ** 2).sum()) / csr.relationship_count
+        summaries[ANY] = DegreeSummary(int(degrees.max()), mean, having, reached)
     return summaries
 
 

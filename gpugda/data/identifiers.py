@@ -104,6 +104,8 @@ class IdentifierSpace:
     def add(self, ids: pa.Array, first_node: int, origin: Origin) -> None:
         """Takes the ids of the nodes ``first_node, first_node + 1, …``."""
         piece = self._normalised(ids, origin)
+        if not self.is_text:
+            piece = piece.cast(pa.int64())
         if len(piece):
             self._pieces.append(piece)
             self._first_nodes.append(first_node)
@@ -163,6 +165,8 @@ class IdentifierSpace:
         if len(ids) == 0:
             return pa.nulls(0, pa.large_string() if self.is_text else pa.int64())
         is_text = self._check_kind(ids.type, origin)
+        if not is_text and not pa.types.is_uint64(ids.type):
+            return ids  # narrower ones are widened part by part
         try:
             return ids.cast(pa.large_string() if is_text else pa.int64())
         except pa.ArrowInvalid as error:
@@ -254,7 +258,7 @@ class _IntegerIndex(_Index):
         for piece in pieces:
             ids = numpy_numbers(piece)
             for low in range(0, len(ids), _LOOKUP_ROWS):
-                part = ids[low : low + _LOOKUP_ROWS]
+                part = ids[low : low + _LOOKUP_ROWS].astype(np.int64, copy=False)
                 found[start : start + len(part)] = self.find(part)
                 start += len(part)
         return found
@@ -274,9 +278,12 @@ class _TableIndex(_IntegerIndex):
         self.has_repeats = int((self.table != NO_NODE).sum()) != len(ids)
 
     def find(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
-        inside = (ids >= self.smallest) & (ids <= self.largest)
-        places = np.where(inside, ids, self.largest + 1) if not inside.all() else ids
-        return self.table[places - self.smallest]
+        if len(ids) == 0 or not self.smallest <= int(ids.min()) <= int(ids.max()) <= self.largest:
+            inside = (ids >= self.smallest) & (ids <= self.largest)
+            ids = np.where(inside, ids, self.largest + 1)
+        # All places are in the table: clipping only saves NumPy from checking it again.
+        places = ids - self.smallest if self.smallest else ids
+        return np.take(self.table, places, mode="clip")
 
 
 class _SortedIndex(_IntegerIndex):

@@ -50,11 +50,13 @@ class DegreeSummary:
         largest: Largest degree.
         mean: Mean over the nodes that have such a relationship, 0 if there are none.
         node_count: Number of these nodes.
+        reached: Mean over the relationships: the degree of who is reached along one of them.
     """
 
     largest: int = 0
     mean: float = 0.0
     node_count: int = 0
+    reached: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,8 @@ class GraphStatistics:
         parallel_types: Per type id: are there two of the type with the same start and end?
         has_parallel: Are there two relationships, of any types, with the same start and end?
         loop_counts: Per type id, relationships whose start is their end.
+        closing_rates: Relationships from one end of a path to the other on average, sampled; by the
+            path's length (2 or 3) and type id, or ``ANY``. What was never seen is left out.
         distinct_counts: Distinct values of each node property; None where that is not known.
         relationship_distinct_counts: Likewise of each relationship property.
     """
@@ -92,6 +96,9 @@ class GraphStatistics:
     parallel_types: tuple[bool, ...] = ()
     has_parallel: bool = False
     loop_counts: tuple[int, ...] = ()
+    closing_rates: Mapping[tuple[int, int], float] = field(
+        default_factory=dict[tuple[int, int], float]
+    )
     distinct_counts: Mapping[str, int | None] = field(default_factory=dict[str, int | None])
     relationship_distinct_counts: Mapping[str, int | None] = field(
         default_factory=dict[str, int | None]
@@ -171,6 +178,7 @@ class GraphStatistics:
             "parallel_types": list(self.parallel_types),
             "has_parallel": self.has_parallel,
             "loop_counts": list(self.loop_counts),
+            "closing_rates": [[*key, rate] for key, rate in self.closing_rates.items()],
             "distinct_counts": dict(self.distinct_counts),
             "relationship_distinct_counts": dict(self.relationship_distinct_counts),
         }
@@ -194,14 +202,24 @@ class GraphStatistics:
             parallel_types=tuple(values["parallel_types"]),
             has_parallel=bool(values["has_parallel"]),
             loop_counts=tuple(values["loop_counts"]),
+            closing_rates={
+                (int(length), int(kind)): float(rate)
+                for length, kind, rate in values.get("closing_rates", ())  # older ones lack them
+            },
             distinct_counts=dict(values["distinct_counts"]),
             relationship_distinct_counts=dict(values["relationship_distinct_counts"]),
         )
 
 
 def _degrees_to_list(degrees: Mapping[int, DegreeSummary]) -> list[list[Any]]:
-    return [[key, each.largest, each.mean, each.node_count] for key, each in degrees.items()]
+    return [
+        [key, each.largest, each.mean, each.node_count, each.reached]
+        for key, each in degrees.items()
+    ]
 
 
 def _degrees_from_list(rows: list[list[Any]]) -> dict[int, DegreeSummary]:
-    return {key: DegreeSummary(largest, mean, count) for key, largest, mean, count in rows}
+    return {
+        key: DegreeSummary(largest, mean, count, *reached)
+        for key, largest, mean, count, *reached in rows
+    }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.garbage import collection_paused
 from gpugda.plan.cardinality import cardinality_between, node_cardinality, relationship_end
+from gpugda.plan.cycle_rates import with_cycle_rates
 from gpugda.plan.degree_needs import degree_needs
 from gpugda.plan.label_programs import NOTHING, label_names, label_program, type_ids
 from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, RowTest
@@ -42,7 +43,9 @@ def bind(query: Query, graph: DataGraph) -> BoundQuery:
     types = _types(asked, split, graph.types)
     needs = degree_needs(len(asked.nodes), asked.relationships, types)
     nodes = tuple(_bound_nodes(asked, split, needs, graph))
-    relationships = tuple(_bound_relationships(asked, split, types, nodes, graph))
+    relationships = with_cycle_rates(
+        tuple(_bound_relationships(asked, split, types, nodes, graph)), nodes, graph.statistics
+    )
     return BoundQuery(
         query=query,
         nodes=nodes,

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["make_plan", "matching_order"]
 
+_MOST_ROWS = 1e290
+"""Expected of any step: below infinity, which bytes and seconds cannot be made of."""
+
 _Choice = tuple[bool, float, int, StepKind, int]
 """Whether it extends, rows out per row in, position, kind, bound end. The least wins."""
 
@@ -67,6 +70,7 @@ class _Order:
         self._lone = [node for node in bound.nodes if node.position not in ends]
         self._equalities = [test for test in bound.tests if test.equal]
         self._done: set[int] = set()
+        self._joined: dict[int, set[int]] = {}
         self._rows = 1.0
 
     def steps(self) -> tuple[PlanStep, ...]:
@@ -76,7 +80,7 @@ class _Order:
             _, rate, position, kind, end = choice
             reason = _reason(choice, is_first=not self._nodes)
             self._bind(kind, position)
-            self._rows *= rate * self._equality_share()
+            self._rows = min(self._rows * rate * self._equality_share(), _MOST_ROWS)
             steps.append(PlanStep(kind, position, end, self._rows, reason))
         return tuple(steps)
 
@@ -89,11 +93,19 @@ class _Order:
             if each.position not in self._left:
                 continue
             if each.source in self._nodes and each.target in self._nodes:
-                rate = closing_rate(each, nodes[each.source], nodes[each.target])
+                rate = self._closing_rate(each)
                 self._connected[each.position] = False, rate, each.position, StepKind.CLOSE, -1
             else:
-                rate = extension_rate(each, nodes[node])
+                rate = extension_rate(each, nodes[node]) * each.reached[node == each.target]
                 self._connected[each.position] = True, rate, each.position, StepKind.COMBINE, node
+
+    def _closing_rate(self, each: BoundRelationship) -> float:
+        source, target = each.source, each.target
+        rate = closing_rate(each, self._bound.nodes[source], self._bound.nodes[target])
+        if target in self._joined.get(source, ()):
+            return rate
+        meet = self._joined.get(source, set()) & self._joined.get(target, set())
+        return max(rate, each.closing[0 if meet else 1])
 
     def _starts(self) -> Iterator[_Choice]:
         for each in self._left.values():
@@ -110,6 +122,8 @@ class _Order:
         relationship = self._left.pop(position)
         self._connected.pop(position, None)
         self._done.add(position)
+        self._joined.setdefault(relationship.source, set()).add(relationship.target)
+        self._joined.setdefault(relationship.target, set()).add(relationship.source)
         for end in (relationship.source, relationship.target):
             if end not in self._nodes:
                 self._reach(end)

@@ -86,7 +86,20 @@ class BoundNode:
 class BoundRelationship:
     """A query relationship in terms of one data graph.
 
-    ``types`` are rising type ids, None for any.
+    Args:
+        position: Place in the query graph.
+        name: Its variable.
+        source: Query node at its start.
+        target: Query node at its end.
+        directed: Whether it is followed from start to end alone.
+        types: Rising type ids, None for any.
+        predicates: Conjuncts over this relationship alone.
+        clause: Number of its MATCH clause.
+        cardinality: Estimated number of candidates.
+        closing: On a cycle, rows out per row in where the ends are joined by a path of two
+            relationships, and of three; 0 where that is not known.
+        reached: On a cycle, how many times as many of them the source has, and the target, if it
+            was reached along another.
     """
 
     position: int
@@ -98,6 +111,8 @@ class BoundRelationship:
     predicates: tuple[Expression, ...]
     clause: int
     cardinality: float
+    closing: tuple[float, float] = (0.0, 0.0)
+    reached: tuple[float, float] = (1.0, 1.0)
 
     def other_end(self, node: int) -> int:
         """The query node at the other end; the same one for a loop."""

@@ -5,6 +5,10 @@ datetimes become Arrow's own types (datetimes in nanoseconds where they fit, els
 zoned ones in UTC), durations a struct of months, days, seconds and nanoseconds, points one of
 srid, x, y, z. Values of a column that no Arrow type holds together (a number beside a text) become
 their Cypher text, and the field's metadata says ``gpugda.mixed``.
+
+A column's type comes from its values alone, so that it does not depend on the engine that answered:
+without any value it is Arrow's ``null``, and the properties of nodes and relationships are those
+that one of them has, by name.
 """
 
 from __future__ import annotations
@@ -55,7 +59,10 @@ def arrow_table(
     maker = _ArrayMaker(table, form, dictionary_strings)
     fields, arrays = [], []
     for place, (name, column) in enumerate(zip(table.names, table.columns, strict=True)):
-        if column.kind is ColumnKind.OBJECT:  # all its values together decide which type it gets
+        if not _has_values(column, start):
+            array, mixed = pa.nulls(table.row_count - start), False
+            chunks = pa.chunked_array([array])
+        elif column.kind is ColumnKind.OBJECT:  # all its values together decide which type it gets
             array, mixed = maker.objects(place, start)
             chunks = pa.chunked_array([array])
         else:
@@ -63,6 +70,11 @@ def arrow_table(
         fields.append(pa.field(name, chunks.type, metadata=MIXED if mixed else None))
         arrays.append(chunks)
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _has_values(column: Column, start: int) -> bool:
+    pieces = (piece for piece in pieces_of(column, start) if len(piece))
+    return any(piece.valid is None or bool(piece.valid.any()) for piece in pieces)
 
 
 def check_form(form: str) -> None:
@@ -166,6 +178,7 @@ class _ArrayMaker:
 
     def _properties(self, indexes: NDArray[np.uint32], *, of_nodes: bool) -> pa.StructArray:
         columns = self._property_columns(indexes, of_nodes=of_nodes)
+        columns = {key: column for key, column in sorted(columns.items()) if _has_values(column, 0)}
         arrays = {
             key: array_of_values(self._reader.values(column))
             if column.kind is ColumnKind.OBJECT

@@ -65,7 +65,7 @@ def struct_of_properties(arrays: Mapping[str, tuple[pa.Array, bool]], count: int
 
 def properties_of_rows(rows: Sequence[Mapping[str, Any]]) -> pa.StructArray:
     """The properties of nodes or relationships, each with those that it has."""
-    keys = dict.fromkeys(key for row in rows for key in row)
+    keys = sorted({key for row in rows for key in row})
     arrays = {key: array_of_values([row.get(key) for row in rows]) for key in keys}
     return struct_of_properties(arrays, len(rows))
 

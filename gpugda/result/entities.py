@@ -99,6 +99,8 @@ def properties_of(
         indexes: Of nodes, or of relationships.
         of_nodes: Which of the two.
     """
+    if len(indexes) == 0:
+        return []  # nothing was read for them
     store = graph.node_properties if of_nodes else graph.relationship_properties
     if store.complete or read_later is None:
         return _from_columns(store, indexes)

@@ -8,43 +8,95 @@ from typing import TYPE_CHECKING, Any
 from neo4j import ResultSummary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from gpugda.query.notices import Notice
 
 __all__ = ["summary_of_reading"]
 
 _NO_SERVER = SimpleNamespace(agent="gpugda", address=None, protocol_version=(5, 0))
+_TELLS_STATUSES = (5, 5)
+"""The version of Bolt from which on a server sends GQL statuses instead of notifications."""
+
+_RECORD = {"OPERATION": "", "OPERATION_CODE": "0", "CURRENT_SCHEMA": "/"}
+_SOME = ("00000", "note: successful completion")
+_NONE = ("02000", "note: no data")
+_ORDER = ("02", "01", "00", "03")
+"""In which statuses are told: no data, warnings, success, information."""
 
 
 def summary_of_reading(
-    facts: Mapping[str, Any], times: Mapping[str, float], warnings: Sequence[str], *, rows: int
+    facts: Mapping[str, Any], times: Mapping[str, float], notices: Iterable[Notice], *, rows: int
 ) -> ResultSummary:
-    """A ``neo4j.ResultSummary`` of a query that only read.
+    """A ``neo4j.ResultSummary`` of a query that only read, as a server would have sent it.
 
     Args:
         facts: ``server``, ``db``, ``query`` and ``parameters`` as the driver names them.
         times: Seconds per stage, with ``total`` and maybe ``materialise``.
-        warnings: Sentences; they become notifications.
+        notices: What Neo4j remarks on the query.
         rows: Of the whole result.
     """
     make: Callable[..., ResultSummary] = ResultSummary  # typed for what a server sends
     read = times.get("materialise", 0.0)
+    server = facts["server"] or _NO_SERVER
     metadata: dict[str, Any] = {
         **facts,
-        "server": facts["server"] or _NO_SERVER,
-        "type": "r",
+        "server": server,
+        "database": facts["db"],
         "t_first": round((times.get("total", 0.0) - read) * 1000),
+        "type": "r",
         "t_last": round(read * 1000),
     }
-    if warnings:
-        metadata["notifications"] = [_notification(each) for each in warnings]
+    told = sorted(notices, key=lambda notice: _ORDER.index(notice.gql_status[:2]))
+    if tuple(server.protocol_version) >= _TELLS_STATUSES:
+        metadata["statuses"] = _statuses(told, facts["query"], rows)
+    elif told:
+        metadata["notifications"] = [_notification(each, facts["query"]) for each in told]
     return make(None, had_key=True, had_record=rows > 0, metadata=metadata)
 
 
-def _notification(text: str) -> dict[str, Any]:
-    return {
-        "code": "Gpugda.ClientNotification.Statement.Warning",
-        "title": "A remark on the query.",
-        "description": text,
-        "severity": "INFORMATION",
-        "category": "PERFORMANCE",
+# ------------------------------------------------------------------ as Bolt sends them
+def _statuses(notices: Sequence[Notice], text: str, rows: int) -> list[dict[str, Any]]:
+    number, description = _SOME if rows else _NONE
+    outcome = {
+        "gql_status": number,
+        "status_description": description,
+        "diagnostic_record": dict(_RECORD),
     }
+    found = [outcome, *(_status(each, text) for each in notices)]
+    return sorted(found, key=lambda status: _ORDER.index(str(status["gql_status"])[:2]))
+
+
+def _status(notice: Notice, text: str) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "_classification": notice.category,
+        "_severity": notice.severity,
+        **_place(notice, text, "_position"),
+        **_RECORD,
+    }
+    return {
+        "gql_status": notice.gql_status,
+        "status_description": notice.status,
+        "neo4j_code": notice.neo4j_code,
+        "title": notice.title,
+        "description": notice.description,
+        "diagnostic_record": record,
+    }
+
+
+def _notification(notice: Notice, text: str) -> dict[str, Any]:
+    return {
+        "title": notice.title,
+        "code": notice.neo4j_code,
+        "description": notice.description,
+        "severity": notice.severity,
+        "category": notice.category,
+        **_place(notice, text, "position"),
+    }
+
+
+def _place(notice: Notice, text: str, name: str) -> dict[str, dict[str, int]]:
+    if notice.span is None:
+        return {}
+    line, column = notice.span.place(text)
+    return {name: {"offset": notice.span.start, "line": line, "column": column}}

@@ -390,6 +390,8 @@ class Result:
         return list(range(len(self._rows.names)))
 
     def _place(self, key: int | str) -> int | None:
+        if self._position == self._row_count:
+            return None  # as the driver, which asks its records for a column
         names = self._rows.names
         if isinstance(key, str):
             return names.index(key) if key in names else None
@@ -399,7 +401,7 @@ class Result:
 
     def _place_or_raise(self, key: int | str) -> int | None:
         place = self._place(key)
-        if place is None and isinstance(key, int):
+        if place is None and isinstance(key, int) and self._position < self._row_count:
             raise IndexError(key)
         return place
 

@@ -85,27 +85,27 @@ class Summary:
     @property
     def counters(self) -> neo4j.SummaryCounters:
         """What the query changed."""
-        return self._for_driver.counters
+        return self.for_driver.counters
 
     @property
     def query_type(self) -> str | None:
         """``r``, ``w``, ``rw`` or ``s``, as in Neo4j's summary."""
-        return self._for_driver.query_type
+        return self.for_driver.query_type
 
     @property
     def plan(self) -> dict[str, Any] | None:
         """Neo4j's plan, where ``EXPLAIN`` asked for it."""
-        return self._for_driver.plan
+        return self.for_driver.plan
 
     @property
     def profile(self) -> dict[str, Any] | None:
         """Neo4j's plan with its counts, where ``PROFILE`` asked for it."""
-        return self._for_driver.profile
+        return self.for_driver.profile
 
     @property
     def notifications(self) -> list[dict[str, Any]] | None:
         """What Neo4j remarked on the query, or the warnings in the same form; None without any."""
-        summary: Any = self._for_driver
+        summary: Any = self.for_driver
         # Asking by the public name warns that it is deprecated, which here helps nobody.
         read = getattr(summary, "_get_notifications", None)
         found: list[dict[str, Any]] | None = read() if read else summary.notifications
@@ -114,32 +114,34 @@ class Summary:
     @property
     def summary_notifications(self) -> Sequence[Any]:
         """The notifications as ``neo4j.SummaryNotification``."""
-        return self._for_driver.summary_notifications
+        return self.for_driver.summary_notifications
 
     @property
     def gql_status_objects(self) -> Sequence[Any]:
         """The outcome and the notifications as ``neo4j.GqlStatusObject``."""
-        return self._for_driver.gql_status_objects
+        return self.for_driver.gql_status_objects
 
     @property
     def result_available_after(self) -> int | None:
         """Milliseconds until the first row could be read."""
-        return self._for_driver.result_available_after
+        return self.for_driver.result_available_after
 
     @property
     def result_consumed_after(self) -> int | None:
         """Milliseconds that reading the rows took."""
-        return self._for_driver.result_consumed_after
+        return self.for_driver.result_consumed_after
 
     @property
     def metadata(self) -> dict[str, Any]:
         """What the driver keeps of the server's last message."""
-        return self._for_driver.metadata
+        return self.for_driver.metadata
 
     @property
-    def _for_driver(self) -> neo4j.ResultSummary:
+    def for_driver(self) -> neo4j.ResultSummary:
+        """Neo4j's own summary, or one of the driver's class that says what is true."""
         if self.native is not None:
             return self.native
+        from gpugda.query.notices import notices_of
         from gpugda.result.neo4j_summary import summary_of_reading
 
         facts = {
@@ -148,7 +150,7 @@ class Summary:
             "query": self.query,
             "parameters": dict(self.parameters),
         }
-        return summary_of_reading(facts, self.timings, self.warnings, rows=self.rows)
+        return summary_of_reading(facts, self.timings, notices_of(self.query), rows=self.rows)
 
     # -------------------------------------------------------------- ours
     def add_time(self, stage: str, seconds: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import tempfile
 import threading
 import time
@@ -13,7 +14,23 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
-from benchmarks.peer_queries import Motif, ladybug_text, sql_text
+from benchmarks.peer_embedded import (
+    PEER_MEMORY,
+    ArcadeDB,
+    Gfql,
+    NeuG,
+    TuringDB,
+    node_table,
+    relationship_table,
+)
+from benchmarks.peer_queries import (
+    Motif,
+    arcadedb_text,
+    gfql_text,
+    homomorphic_text,
+    ladybug_text,
+    sql_text,
+)
 
 import gpugda
 
@@ -23,7 +40,6 @@ if TYPE_CHECKING:
 
     from benchmarks.peer_graphs import PeerGraph
 
-PEER_MEMORY = 6 << 30
 GRACE = 10.0
 """Seconds that an engine may take to see that its time is over."""
 LOADING = 600.0
@@ -246,16 +262,6 @@ class Neo4j:
         return found
 
 
-def node_table(graph: PeerGraph) -> pa.Table:
-    return pa.table({"id": np.arange(len(graph.label_set_of)), **graph.node_columns})
-
-
-def relationship_table(graph: PeerGraph) -> pa.Table:
-    rids = np.arange(len(graph.source))
-    ends = {"source": graph.source, "target": graph.target}
-    return pa.table({"rid": rids, **ends, **graph.relationship_columns})
-
-
 def _ladybug_columns(table: pa.Table) -> str:
     return ", ".join(
         f"`{each.name}` {'STRING' if pa.types.is_string(each.type) else 'INT64'}"
@@ -268,12 +274,20 @@ ENGINES: dict[str, type[Engine]] = {
     "gpugda": Gpugda,
     "ladybug": Ladybug,
     "duckdb": DuckDB,
+    "arcadedb": ArcadeDB,
+    "gfql": Gfql,
+    "turingdb": TuringDB,
+    "neug": NeuG,
     "neo4j": Neo4j,
     "gpsm": Gpsm,
 }
 TEXTS: dict[str, Callable[[Motif, PeerGraph], str]] = {
     "ladybug": ladybug_text,
     "duckdb": sql_text,
+    "arcadedb": arcadedb_text,
+    "gfql": gfql_text,
+    "turingdb": homomorphic_text,
+    "neug": ladybug_text,
 }
 """Those that do not take the query as it stands."""
 
@@ -298,7 +312,8 @@ class Child:
         self.start()
         text = TEXTS[self.name](motif, self.graph) if self.name in TEXTS else motif.text
         self._pipe.send((text, seconds))
-        answer = self._receive(seconds + GRACE)
+        grace = GRACE if getattr(ENGINES[self.name], "stops", True) else 0.2
+        answer = self._receive(seconds + grace)
         return Answer("too long", None, seconds) if answer is None else answer
 
     def start(self) -> None:
@@ -337,6 +352,8 @@ class Child:
             self._process.join()
             self._process = None
             self._pipe.close()
+            if (scratch := getattr(ENGINES[self.name], "scratch", None)) is not None:
+                shutil.rmtree(scratch, ignore_errors=True)
 
 
 def serve(pipe: Connection, engine: type[Engine], graph: PeerGraph, where: str | None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from benchmarks.peer_graphs import PeerGraph
 
@@ -162,20 +162,51 @@ def star_count(motif: Motif, graph: PeerGraph) -> int | None:
 def ladybug_text(motif: Motif, graph: PeerGraph) -> str:
     """Cypher with labels as node tables, and with inequalities of `rid`: faster there than `id()`."""
 
+    def tables(label: str) -> str:
+        return "|".join(labels[-1] for labels in graph.label_sets if label in labels)
+
+    return _with_inequalities(motif, graph, tables)
+
+
+def homomorphic_text(motif: Motif, graph: PeerGraph) -> str:
+    """Cypher with labels as they are, and with inequalities of `rid`."""
+    return _with_inequalities(motif, graph, str)
+
+
+def _with_inequalities(motif: Motif, graph: PeerGraph, label: Callable[[str], str]) -> str:
+    conditions = [*motif.conditions, *(f"{a}.rid <> {b}.rid" for a, b in meetings(motif, graph))]
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    return f"MATCH {', '.join(_steps(motif, label))}{where} RETURN count(*)"
+
+
+def _steps(motif: Motif, label: Callable[[str], str]) -> list[str]:
     def node(name: str) -> str:
-        label = motif.labels[name]
-        tables = [labels[-1] for labels in graph.label_sets if label in labels]
-        return f"({name}:{'|'.join(tables)})" if label else f"({name})"
+        return f"({name}:{label(own)})" if (own := motif.labels[name]) else f"({name})"
 
     def relationship(step: Step) -> str:
         types = "|".join(f"`{each}`" for each in step.types)
         arrow = "->" if step.directed else "-"
         return f"-[{step.name}{':' if types else ''}{types}]{arrow}"
 
-    steps = [node(each.source) + relationship(each) + node(each.target) for each in motif.steps]
-    conditions = [*motif.conditions, *(f"{a}.rid <> {b}.rid" for a, b in meetings(motif, graph))]
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    return f"MATCH {', '.join(steps)}{where} RETURN count(*)"
+    return [node(each.source) + relationship(each) + node(each.target) for each in motif.steps]
+
+
+def arcadedb_text(motif: Motif, graph: PeerGraph) -> str:
+    """Cypher in which all is named: its analytical view is used for nodes with a label and a type.
+
+    Its relationships are distinct of themselves.
+    """
+    only = graph.label_sets[0][-1] if len(graph.label_sets) == 1 else None
+    steps = [replace(each, types=each.types or tuple(graph.types)) for each in motif.steps]
+    labels = {name: label or only for name, label in motif.labels.items()}
+    named = replace(motif, labels=labels, steps=tuple(steps))
+    where = f" WHERE {' AND '.join(motif.conditions)}" if motif.conditions else ""
+    return f"MATCH {', '.join(_steps(named, str))}{where} RETURN count(*)"
+
+
+def gfql_text(motif: Motif, graph: PeerGraph) -> str:
+    """The query as it stands, and a name for its column; relationships are distinct there, too."""
+    return f"{motif.text} AS found"
 
 
 def sql_text(motif: Motif, graph: PeerGraph) -> str:

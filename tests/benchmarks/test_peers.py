@@ -1,8 +1,9 @@
-"""gpugda, Ladybug and DuckDB side by side; every count is compared, a wrong one fails.
+"""gpugda and its peers side by side; every count is compared, a wrong one of gpugda fails.
 
 Needs `pip install 'gpugda[peers]'`. As a test: `make bench`. By hand, on any device:
 
-    python tests/benchmarks/test_peers.py [--device DEVICE] [--graphs wiki-Vote,umls] [--queries paths]
+    python tests/benchmarks/test_peers.py [--device DEVICE] [--peers ladybug,neug] [--graphs wiki-Vote,umls]
+        [--queries paths]
 
 `--neo4j URI` adds Neo4j, which loads for minutes. What it found stands in build/peers.md and build/peers.csv.
 """
@@ -32,7 +33,15 @@ from benchmarks.peer_oracle import oracle_count  # noqa: E402
 from benchmarks.peer_queries import Motif, motifs, star_count  # noqa: E402
 
 BUILD = HERE.parents[1] / "build"
-PEERS = ("ladybug", "duckdb")
+PEERS = {
+    # name: module, and the distribution that it is in
+    "ladybug": ("ladybug", "ladybug"),
+    "duckdb": ("duckdb", "duckdb"),
+    "arcadedb": ("arcadedb_embedded", "arcadedb-embedded"),
+    "gfql": ("graphistry", "graphistry"),
+    "turingdb": ("turingdb", "turingdb"),
+    "neug": ("neug", "neug"),
+}
 LIMIT = 10.0
 RUNS = 7
 PATIENCE = 2.0
@@ -99,8 +108,8 @@ class Row:
 
 
 # ------------------------------------------------------------------ measuring
-def absent_peers() -> list[str]:
-    return [each for each in PEERS if importlib.util.find_spec(each) is None]
+def installed_peers() -> list[str]:
+    return [name for name, (module, _) in PEERS.items() if importlib.util.find_spec(module)]
 
 
 def compare(graph: str, asked: argparse.Namespace) -> Iterator[Row]:
@@ -113,12 +122,11 @@ def compare(graph: str, asked: argparse.Namespace) -> Iterator[Row]:
         return
     seconds = time.perf_counter() - started
     print(f"\n{graph}: {len(made.label_set_of):,} nodes, {len(made.source):,} relationships")
-    children = [Child(name, made, asked.device) for name in ("gpugda", *PEERS)]
+    children = [Child(name, made, asked.device) for name in ("gpugda", *asked.peers)]
     children += [Child("neo4j", made, asked.neo4j)] if asked.neo4j else []
     judge = Child("gpsm", made, asked.device)
     try:
-        for child in children:
-            child.start()
+        children = [child for child in children if loaded(child)]
         loads = ", ".join(f"{child.name} {child.load_seconds:.2f} s" for child in children)
         print(f"read from its file in {seconds:.2f} s; loaded by {loads}", flush=True)
         for motif in motifs(kind):
@@ -131,6 +139,18 @@ def compare(graph: str, asked: argparse.Namespace) -> Iterator[Row]:
     finally:
         for child in (*children, judge):
             child.stop()
+
+
+def loaded(child: Child) -> bool:
+    """Whether the engine has the graph; a peer that cannot load it is left out."""
+    try:
+        child.start()
+    except RuntimeError as error:
+        if child.name == "gpugda":
+            raise
+        print(f"LEFT OUT: {error}")
+        return False
+    return True
 
 
 def measure(graph: str, motif: Motif, children: list[Child], judge: Child, limit: float) -> Row:
@@ -148,7 +168,7 @@ def measure(graph: str, motif: Motif, children: list[Child], judge: Child, limit
     opinions = dict(row.figures)
     if (known := star_count(motif, children[0].graph)) is not None:
         opinions["formula"] = Figures(counts={known})
-    if alone(opinions) and (known := oracle_count(motif, children[0].graph)) is not None:
+    if unsettled(opinions) and (known := oracle_count(motif, children[0].graph)) is not None:
         opinions["oracle"] = Figures(counts={known})
     if alone(opinions):
         opinions[judge.name] = Figures()
@@ -161,6 +181,13 @@ def measure(graph: str, motif: Motif, children: list[Child], judge: Child, limit
 def alone(opinions: dict[str, Figures]) -> bool:
     """Whether just one has counted, and nobody confirms it."""
     return sum(bool(each.counts) for each in opinions.values()) == 1
+
+
+def unsettled(opinions: dict[str, Figures]) -> bool:
+    """Whether just one has counted, or gpugda's count is contradicted and nobody confirms it."""
+    mine = opinions["gpugda"].counts
+    others = [each.counts for name, each in opinions.items() if name != "gpugda" and each.counts]
+    return alone(opinions) or bool(mine and others and mine not in others)
 
 
 def settle(row: Row, opinions: dict[str, Figures]) -> None:
@@ -246,7 +273,11 @@ def summary(rows: list[Row], peer: str) -> list[str]:
 
 
 def summaries(rows: list[Row]) -> list[str]:
-    return [text for peer in rows[0].peers for text in summary(rows, peer)]
+    return [
+        text
+        for peer in engines_of(rows)[1:]
+        for text in summary([row for row in rows if peer in row.figures], peer)
+    ]
 
 
 def machine() -> str:
@@ -254,8 +285,42 @@ def machine() -> str:
     if (cpuinfo := Path("/proc/cpuinfo")).exists():
         lines = cpuinfo.read_text(encoding="utf-8").splitlines()
         model = next((each.split(":")[1].strip() for each in lines if "model name" in each), model)
-    versions = ", ".join(f"{each} {importlib.metadata.version(each)}" for each in PEERS)
+    versions = ", ".join(
+        f"{name} {importlib.metadata.version(PEERS[name][1])}" for name in installed_peers()
+    )
     return f"{os.cpu_count()} cores of {model}; {versions}, threads as they choose"
+
+
+def engines_of(rows: list[Row]) -> list[str]:
+    return list(dict.fromkeys(name for row in rows for name in row.figures))
+
+
+def support(rows: list[Row]) -> list[str]:
+    """A table of who answers which query: on how many graphs rightly, and what else happened."""
+    engines = engines_of(rows)
+    text = [f"| query | {' | '.join(engines)} |", f"| --- |{' --- |' * len(engines)}"]
+    names = dict.fromkeys((GRAPHS[row.graph][0], row.query) for row in rows)
+    for kind, query in names:
+        mine = [row for row in rows if (GRAPHS[row.graph][0], row.query) == (kind, query)]
+        cells = [
+            _support([row.figures[each] for row in mine if each in row.figures]) for each in engines
+        ]
+        text.append(f"| {kind}: {query} | {' | '.join(cells)} |")
+    return text
+
+
+def _support(figures: list[Figures]) -> str:
+    """Such as ``yes``, ``2 of 3; 1 too long`` or ``wrong``."""
+    ends = [
+        each.outcome if each.outcome in ("ok", "too long", "wrong", "in dispute") else "failed"
+        for each in figures
+    ]
+    if not ends:
+        return "did not load"
+    if len(set(ends)) == 1:
+        return "yes" if ends[0] == "ok" else ends[0]
+    others = [f"{ends.count(each)} {each}" for each in dict.fromkeys(ends) if each != "ok"]
+    return "; ".join([f"{ends.count('ok')} of {len(ends)}", *others])
 
 
 def write(rows: list[Row], asked: argparse.Namespace) -> Path:
@@ -265,7 +330,8 @@ def write(rows: list[Row], asked: argparse.Namespace) -> Path:
     text += ["Best of some warm runs, milliseconds from the query's text to its count; "]
     text += [f"a run ends after {asked.limit:g} s. `times` is the peer's time by gpugda's.", ""]
     text += summaries(rows)
-    peers = rows[0].peers
+    text += ["Who answers what, over all graphs that a query is for:", "", *support(rows), ""]
+    peers = engines_of(rows)[1:]
     heads = ["graph", "query", "count", "gpugda", *(each for p in peers for each in (p, "times"))]
     text += [f"| {' | '.join([*heads, 'agreed'])} |"]
     text += [f"| --- | --- |{' ---: |' * (len(heads) - 2)} --- |"]
@@ -273,7 +339,8 @@ def write(rows: list[Row], asked: argparse.Namespace) -> Path:
         cells = [row.graph, row.query, "-" if row.count is None else f"{row.count:,}"]
         cells.append(milliseconds(row.figures["gpugda"]))
         for peer in peers:
-            cells += [milliseconds(row.figures[peer]), times(row, peer)]
+            there = peer in row.figures
+            cells += [milliseconds(row.figures[peer]), times(row, peer)] if there else ["-", "-"]
         text.append(f"| {' | '.join([*cells, ', '.join(row.agreed) or 'nobody'])} |")
     (BUILD / "peers.md").write_text("\n".join(text) + "\n", encoding="utf-8")
     with (BUILD / "peers.csv").open("w", newline="", encoding="utf-8") as file:
@@ -286,7 +353,7 @@ def write(rows: list[Row], asked: argparse.Namespace) -> Path:
         )
         for row in rows:
             cells = [row.graph, row.query, row.count, " ".join(row.agreed)]
-            for each in (row.figures[engine] for engine in engines):
+            for each in (row.figures.get(engine, Figures("left out", [0.0])) for engine in engines):
                 cells += [each.outcome, each.best * 1e3, each.median * 1e3, len(each.seconds)]
             writer.writerow(cells)
     return BUILD / "peers.md"
@@ -296,6 +363,9 @@ def write(rows: list[Row], asked: argparse.Namespace) -> Path:
 def options(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--device")
+    parser.add_argument(
+        "--peers", default=",".join(installed_peers()), help="names, with commas between"
+    )
     parser.add_argument("--neo4j", metavar="URI", help="an empty server, which it will write to")
     parser.add_argument("--graphs", default=",".join(GRAPHS), help="names, with commas between")
     parser.add_argument("--queries", default="", help="only those with this in their names")
@@ -303,6 +373,11 @@ def options(words: list[str]) -> argparse.Namespace:
     asked = parser.parse_args(words)
     if unknown := set(asked.graphs.split(",")) - set(GRAPHS):
         parser.error(f"{', '.join(unknown)}: graphs are {', '.join(GRAPHS)}")
+    asked.peers = [each for each in asked.peers.split(",") if each]
+    if unknown := set(asked.peers) - set(PEERS):
+        parser.error(f"{', '.join(unknown)}: peers are {', '.join(PEERS)}")
+    if absent := set(asked.peers) - set(installed_peers()):
+        parser.error(f"not installed: {', '.join(absent)} (pip install 'gpugda[peers]')")
     return asked
 
 
@@ -335,10 +410,24 @@ def test_a_wrong_count_fails_the_run(counts):
         settled(**counts)
 
 
+def test_who_supports_what():
+    ends = {"gpugda": ["ok", "ok"], "ladybug": ["ok", "too long"], "neug": ["wrong", "wrong"]}
+    rows = [
+        Row(graph, "triangles", {name: Figures(each[at], [1.0]) for name, each in ends.items()})
+        for at, graph in enumerate(("wiki-Vote", "email-Enron"))
+    ]
+    rows[1].figures["gfql"] = Figures("ValueError: no", [0.0])
+    assert support(rows) == [
+        "| query | gpugda | ladybug | neug | gfql |",
+        "| --- | --- | --- | --- | --- |",
+        "| plain: triangles | yes | 1 of 2; 1 too long | wrong | failed |",
+    ]
+
+
 @pytest.mark.perf
 def test_peers(capsys):
-    if absent := absent_peers():
-        pytest.skip(f"not installed: {', '.join(absent)} (pip install 'gpugda[peers]')")
+    if "ladybug" not in installed_peers():
+        pytest.skip("not installed: ladybug (pip install 'gpugda[peers]')")
     asked = options([])
     with capsys.disabled():
         rows = [row for graph in GRAPHS for row in compare(graph, asked)]
@@ -350,8 +439,6 @@ def test_peers(capsys):
 
 def main() -> None:
     asked = options(sys.argv[1:])
-    if absent := absent_peers():
-        sys.exit(f"not installed: {', '.join(absent)} (pip install 'gpugda[peers]')")
     rows: list[Row] = []
     try:
         for graph in asked.graphs.split(","):

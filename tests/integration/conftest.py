@@ -13,7 +13,7 @@ from neo4j_servers import RunningServer, Server, UnavailableError
 
 _OPEN: list[Server] = []
 _FIXTURES = {"server", "neo4j_uri", "neo4j_auth", "neo4j_2026", "each_server"}
-_FIXTURES |= {"own_server", "new_server"}
+_FIXTURES |= {"own_server", "new_server", "writable_server"}
 
 
 # ------------------------------------------------------------------ fixtures
@@ -60,6 +60,12 @@ def shared_2026() -> Iterator[Server]:
 @pytest.fixture
 def server(shared_server: Server) -> Server:
     """Neo4j 5.26 whose data is the test's: it begins with `load`, `create` or `wipe`."""
+    return _writable(shared_server)
+
+
+@pytest.fixture(scope="session")
+def writable_server(shared_server: Server) -> Server:
+    """As `server`, for a module's own fixtures: each module loads its data itself."""
     return _writable(shared_server)
 
 

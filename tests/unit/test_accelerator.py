@@ -1,5 +1,6 @@
 import asyncio
 import contextlib
+import math
 import multiprocessing
 import os
 import sys
@@ -456,3 +457,35 @@ def test_parameters_may_be_nested_deeply(people, engine):
 def test_dates_are_no_lists(people, engine, kind):
     with pytest.raises(gpugda.CypherTypeError, match="expected List<T>"):
         people.run("MATCH (n) WHERE n.name IN $p RETURN n", p=kind, engine=engine)
+
+
+def test_a_fault_on_an_embedded_graph_is_an_error_of_ours(monkeypatch):
+    def fail(*arguments):
+        raise ValueError("cannot reshape")
+
+    monkeypatch.setattr("gpugda.answer.embedded.answer_on_device", fail)
+    with gpugda.connect(gpugda.graph(nodes={"id": [1]})) as opened:
+        with pytest.raises(gpugda.InternalError, match=r"ValueError: cannot reshape.*report"):
+            opened.run("MATCH (n) RETURN n")
+        assert opened.run("MATCH (n) RETURN count(*)", engine="reference").single()[0] == 1
+
+
+def test_estimates_of_large_patterns_are_numbers():
+    graph = gpugda.graph(
+        nodes={"id": list(range(40))},
+        relationships={
+            "source": [i for i in range(40) for _ in range(40)],
+            "target": [j for _ in range(40) for j in range(40)],
+            "type": ["R"] * 1600,
+        },
+    )
+    with gpugda.connect(graph) as opened:
+        for text in (
+            "MATCH " + ", ".join(f"(n{i})" for i in range(900)) + " RETURN count(*)",
+            "MATCH (n0)" + "".join(f"-->(n{i})" for i in range(1, 300)) + " RETURN count(*)",
+        ):
+            found = opened.estimate(text)
+            assert 1e200 < found.rows < math.inf
+            assert found.seconds is not None
+            assert found.seconds >= 0
+            assert str(opened.explain(text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.expressions.functions import (
+    aggregate,
     conversion,
     lists,
     mathematical,
@@ -25,7 +26,7 @@ _MODULES = (conversion, lists, mathematical, scalar, spatial, temporal, text)
 _FUNCTIONS: dict[str, Function] = {
     function.name.lower(): function for module in _MODULES for function in module.FUNCTIONS
 }
-_AGGREGATES: dict[str, Aggregate] = {}
+_AGGREGATES: dict[str, Aggregate] = {each.name.lower(): each for each in aggregate.AGGREGATES}
 
 
 def find_function(name: str, version: int = 5) -> Function | None:

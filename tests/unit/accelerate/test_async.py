@@ -154,7 +154,7 @@ async def test_all_methods_of_a_result(setup):
         assert (await (await session.run(READ)).to_df()).shape == (2, 1)
         assert (await (await session.run(READ)).to_arrow()).num_rows == 2
         result = await session.run(READ)
-        assert (result.keys(), result.closed()) == (("n",), False)
+        assert (result.keys(), result.closed()) == (["n"], False)
         assert (await result.consume()) is result.summary
         assert result.closed()
     assert setup.calls == []

@@ -94,7 +94,7 @@ def test_a_failing_device_is_not_noticed(setup):
         (neo4j.Result.data, [{"n": 1}, {"n": 2}]),
         (functools.partial(neo4j.Result.value, key="n"), [1, 2]),
         (lambda result: result.fetch(1)[0]["n"], 1),
-        (neo4j.Result.keys, ("n",)),
+        (neo4j.Result.keys, ["n"]),
     ],
 )
 def test_transformers_of_the_driver_work(setup, transformer, expected):

@@ -1,6 +1,7 @@
 import gzip
 import os
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
@@ -206,6 +207,11 @@ def test_nodes_that_are_given_are_all_that_there_are():
 def test_ends_of_two_kinds():
     with pytest.raises(SourceError, match="some ids are integers and others are texts"):
         load(relationships={"R": {"source": [1], "target": ["x"]}})
+
+
+def test_ends_of_two_widths():
+    ends = {"source": np.array([1, 2], np.int32), "target": np.array([3, 1], np.int64)}
+    assert nodes_of(load(relationships={"R": ends}))[1] == {"id": [1, 2, 3]}
 
 
 def test_a_list_of_edges(tmp_path):

@@ -251,3 +251,53 @@ def test_integers_beside_floats_in_a_list_become_floats():
     assert first == second == [1.0, 1.5]
     codes = found.node_properties["tags"].values
     assert codes[0] == codes[1] != codes[2]
+
+
+# ------------------------------------------------------------------ memory
+@pytest.mark.parametrize("make", [dict, pd.DataFrame], ids=["dict", "pandas"])
+def test_what_was_read_does_not_change_with_the_table(make):
+    columns = {"id": np.arange(3), "x": np.arange(3), "y": np.arange(3.0), "b": np.ones(3, bool)}
+    table = make(columns)
+    graph = load(table)
+    for name in columns:
+        if make is dict:
+            table[name][0] = 0 if name == "b" else 9
+        else:
+            table.loc[0, name] = False if name == "b" else 9
+    assert properties(graph) == {
+        "id": [0, 1, 2],
+        "x": [0, 1, 2],
+        "y": [0.0, 1.0, 2.0],
+        "b": [True, True, True],
+    }
+
+
+@pytest.mark.parametrize("kind", ["int64", "int32", "int16", "int8", "uint8", "uint16", "uint32"])
+def test_ids_of_relationships_are_not_copied(kind):
+    from gpugda_adapters.table_batches import ColumnNames, relationship_batch
+    from gpugda_adapters.table_columns import open_table
+
+    ends = np.array([1, 0, 2], dtype=kind)
+    for table in (
+        {"source": ends, "target": ends, "type": ["R"] * 3},
+        pa.table({"source": pa.array(ends), "target": pa.array(ends), "type": ["R"] * 3}),
+    ):
+        batch = relationship_batch(open_table(table, "relationships"), ColumnNames())
+        assert batch.source_ids.buffers()[1].address == ends.ctypes.data
+    graph = load({"id": np.arange(3, dtype=kind)}, table)
+    assert graph.start_nodes().tolist() == [0, 1, 2]
+    assert properties(graph)["id"] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint64", "int64"])
+@pytest.mark.parametrize("first", [0, -3, 100, 2**40])
+def test_ends_of_another_width_than_the_ids(kind, first):
+    ids = first + np.arange(4)
+    ends = np.array([1, 3], dtype=kind)
+    found = [number for number in ends.tolist() if number in ids]
+    relationships = {"source": ends, "target": ends, "type": ["R", "R"]}
+    if len(found) < 2:
+        with pytest.raises(SourceError, match="no node has the id"):
+            load({"id": ids}, relationships)
+        return
+    assert load({"id": ids}, relationships).start_nodes().tolist() == [1, 3]

@@ -18,6 +18,7 @@ from gpugda.errors import (
     ConfigurationError,
     CypherTypeError,
     DeviceError,
+    InternalError,
     QueryTimeoutError,
     SourceError,
     StaleSnapshotError,
@@ -273,7 +274,86 @@ def test_a_property_that_was_forgotten_is_left_to_the_database(open_answers, mon
     monkeypatch.setattr("gpugda.answer.server.property_needs", lambda query: nothing)
     opened = open_answers()
     assert ask(opened, KNOWS).summary.engine == "native"
-    assert "not read before it was needed" in caplog.text
+    assert "PropertyNotReadError" in caplog.text
+
+
+FAULTS = [
+    "gpugda.answer.on_snapshot.answer_on_device",
+    "gpugda.answer.server.property_needs",
+    "gpugda.answer.server.refuse_outside",
+    "gpugda.loading.make_plan",
+    "gpugda.live.keeper.SnapshotKeeper.admit",
+]
+
+
+@pytest.fixture
+def untold(monkeypatch):
+    """As if no fault had been told of yet."""
+    monkeypatch.setattr("gpugda.answer.faults._told", set())
+
+
+@pytest.mark.parametrize("place", FAULTS)
+@pytest.mark.parametrize("error", [ValueError, RecursionError, KeyError, MemoryError])
+def test_any_fault_of_ours_is_told_once_and_the_database_answers(
+    open_answers, monkeypatch, caplog, untold, place, error
+):
+    opened = open_answers()
+
+    def fail(*arguments, **options):
+        raise error("cannot reshape")
+
+    monkeypatch.setattr(place, fail)
+    for _ in range(3):
+        answered = ask(opened, KNOWS)
+        assert answered.summary.engine == "native"
+        assert len(list(answered)) == 2
+    told = [each for each in caplog.records if each.levelname == "ERROR"]
+    if error is MemoryError:
+        assert not told  # no fault
+        return
+    assert len(told) == 1
+    assert "report this line" in told[0].getMessage()
+    assert error.__name__ in told[0].getMessage()
+    with pytest.raises(InternalError, match=r"test_server\.py"):
+        ask(opened, KNOWS, engine="gpu")
+
+
+@pytest.mark.parametrize("method", ["record_native", "record_device", "is_curious", "decide"])
+def test_a_fault_of_the_planner_takes_no_answer_away(open_answers, monkeypatch, untold, method):
+    router = FakeRouter(engine="native" if method == "record_native" else "gpu")
+
+    def fail(*arguments):
+        raise OSError("attempt to write a readonly database")
+
+    setattr(router, method, fail)
+    assert len(list(ask(open_answers(router=router), KNOWS))) == 2
+
+
+def test_types_of_columns_are_the_same_whoever_answered(open_answers):
+    opened = open_answers()
+    for text in (
+        "MATCH (a:Person) RETURN a.name, a.age, a.none, a.age > 30, [a.age, null], 1.5",
+        "MATCH (a:City) RETURN a.name, a.age, a.none, a.age > 30, [a.age, null], 1.5",
+        "MATCH (a:None) RETURN a.name, a.age, a.none, a.age > 30, [a.age, null], 1.5",
+        "MATCH (a) RETURN a.age, a.name ORDER BY a.name SKIP 2",
+        "MATCH (a:None) RETURN count(*), count(a.age) > 0",
+    ):
+        schemas = [
+            ask(opened, text, engine=engine).to_arrow().schema
+            for engine in ("native", "gpu", "reference")
+        ]
+        assert schemas[0] == schemas[1] == schemas[2], text
+
+
+@pytest.mark.parametrize(
+    "text", ["MATCH (a:None) RETURN a", "MATCH (a)-[r]->() RETURN r, a LIMIT 0"]
+)
+def test_no_entities_need_no_properties(open_answers, text):
+    pytest.importorskip("polars", reason="Polars is not installed")
+    opened = open_answers()
+    assert ask(opened, text, engine="gpu").to_arrow().num_rows == 0
+    assert ask(opened, text, engine="gpu").to_polars().height == 0
+    assert len(ask(opened, text, engine="gpu").to_df()) == 0
 
 
 def test_times_are_remembered(open_answers):

@@ -91,14 +91,22 @@ def test_nodes_in_short(result_of, form, expected):
     assert result_of(["n"], [[BOB], [None]]).to_arrow(nodes=form)["n"].to_pylist() == expected
 
 
-def test_no_nodes_have_the_same_type_as_some(result_of_columns):
-    nodes = np.array([0, 1], dtype=np.uint32)
-    some = result_of_columns(n=Column(ColumnKind.NODE, nodes)).to_arrow()
-    none = result_of_columns(n=Column(ColumnKind.NODE, nodes[:0])).to_arrow()
-    assert none.num_rows == 0
-    assert [field.name for field in none.schema.field("n").type] == [
-        field.name for field in some.schema.field("n").type
-    ]
+@pytest.mark.parametrize("form", ["struct", "id", "index"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        Column(ColumnKind.NODE, np.array([0, 1], dtype=np.uint32), np.array([False, False])),
+        Column(ColumnKind.RELATIONSHIP, np.zeros(0, dtype=np.uint32)),
+        column_from_values([None, None]),
+        column_from_values([1, None]).take(np.array([1])),
+        column_from_values(["a", None]).take(np.array([1])),
+        column_from_values([1, "a", None]).take(np.array([2])),
+    ],
+)
+def test_a_column_without_a_value_is_null(result_of_columns, form, column):
+    table = result_of_columns(n=column).to_arrow(nodes=form)
+    assert table.schema.field("n").type == pa.null()
+    assert table.num_rows == len(column)
 
 
 def test_unknown_form(result_of):

@@ -1,0 +1,72 @@
+"""What fails here for a reason that nobody foresaw: told once, with what to report."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import traceback
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from gpugda.errors import GpugdaError, InternalError, MemoryLimitError
+from gpugda.types import first_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["foreseen", "log_fault"]
+
+logger = logging.getLogger(__name__)
+
+_told: set[tuple[str, str]] = set()
+_lock = threading.Lock()
+
+
+@contextmanager
+def foreseen() -> Iterator[None]:
+    """Within it, every exception becomes one of gpugda's own.
+
+    Raises:
+        InternalError: In place of any exception that is not gpugda's.
+        MemoryLimitError: In place of Python's own.
+    """
+    try:
+        yield
+    except GpugdaError:
+        raise
+    except MemoryError as error:
+        raise MemoryLimitError(
+            "this machine has no memory left for the answer: ask for less, or make room"
+        ) from error
+    except Exception as error:
+        raise InternalError(_message(error)) from error
+
+
+def log_fault(error: InternalError) -> None:
+    """Logs a fault with its traceback the first time, and in one line when it comes again."""
+    cause = error.__cause__ or error
+    key = type(cause).__name__, _place(cause)
+    with _lock:
+        is_new = key not in _told
+        _told.add(key)
+    if is_new:
+        logger.error("%s", error, exc_info=cause)
+    else:
+        logger.debug("again: %s", error)
+
+
+def _message(error: Exception) -> str:
+    return (
+        f"gpugda {version('gpugda')} failed at {_place(error)}: {type(error).__name__}: "
+        f"{first_line(error)}. This is a fault of gpugda: report this line, the traceback and the "
+        "query."
+    )
+
+
+def _place(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return "an unknown place"
+    path = frames[-1].filename.replace("\\", "/")
+    return f"{'/'.join(path.rsplit('/', 3)[1:])}:{frames[-1].lineno}"

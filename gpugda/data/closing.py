@@ -1,0 +1,122 @@
+"""How often the ends of short paths are joined, sampled: what cycles hang on.
+
+A path of two relationships goes from a neighbour of a node to another neighbour of it; one of three
+goes on from there. Types and directions of the path are not looked at. Sampled alike by any reader:
+the seed is fixed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gpugda.data.statistics import ANY
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.data.csr import Csr
+
+__all__ = ["sampled_closing_rates"]
+
+_SAMPLES: Final = 4096
+_PER_RELATIONSHIP: Final = 4
+"""Small graphs are sampled less: there are many of them, and few paths in each."""
+
+
+def sampled_closing_rates(outgoing: Csr, incoming: Csr) -> dict[tuple[int, int], float]:
+    """Relationships from one end of a path to the other, on average.
+
+    Returns:
+        By length of the path (2 or 3) and type id, or ``ANY``; what was never seen is left out.
+    """
+    both = _Neighbours(outgoing, incoming)
+    middle = both.degrees.astype(np.float64)
+    paths = np.cumsum(middle * (middle - 1))
+    if not len(paths) or paths[-1] <= 0:
+        return {}
+    random = np.random.default_rng(0)
+    count = min(_SAMPLES, _PER_RELATIONSHIP * outgoing.relationship_count)
+    centers = np.searchsorted(paths, random.random(count) * paths[-1], side="right")
+    first = random.integers(both.degrees[centers])
+    second = random.integers(both.degrees[centers] - 1)
+    second += second >= first
+    starts, ends = both.at(centers, first), both.at(centers, second)
+    found = _rates(outgoing, 2, starts, ends, np.ones(count))
+    further = both.at(ends, random.integers(both.degrees[ends]))
+    # An end with many neighbours has many such paths, and went on along one of them.
+    weights = np.where(further == centers, 0, both.degrees[ends] - 1).astype(np.float64)
+    return found | _rates(outgoing, 3, starts, further, weights)
+
+
+class _Neighbours:
+    """The rows of both directions as one."""
+
+    def __init__(self, outgoing: Csr, incoming: Csr) -> None:
+        self._outgoing, self._incoming = outgoing, incoming
+        self._out = outgoing.degrees().astype(np.int64)
+        self.degrees = self._out + incoming.degrees()
+
+    def at(self, nodes: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The neighbours at these places of the nodes' rows."""
+        found = np.empty(len(nodes), dtype=np.int64)
+        is_out = places < self._out[nodes]
+        for csr, which, before in (
+            (self._outgoing, is_out, 0),
+            (self._incoming, ~is_out, self._out[nodes[~is_out]]),
+        ):
+            entries = csr.row_offsets[nodes[which]].astype(np.int64) + places[which] - before
+            found[which] = csr.neighbours[entries]
+        return found
+
+
+def _rates(
+    csr: Csr,
+    length: int,
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    weights: NDArray[np.float64],
+) -> dict[tuple[int, int], float]:
+    weights = np.where(starts == ends, 0.0, weights)
+    total = 2.0 * float(weights.sum())  # both ways
+    if not total:
+        return {}
+    sums: dict[int, float] = {}
+    for sources, targets in ((starts, ends), (ends, starts)):
+        types, amounts = _between(csr, sources, targets, weights)
+        for kind, amount in zip(types.tolist(), amounts.tolist(), strict=True):
+            for each in (kind, ANY):
+                sums[each] = sums.get(each, 0.0) + amount
+    return {(length, kind): amount / total for kind, amount in sums.items() if amount}
+
+
+def _between(
+    csr: Csr, sources: NDArray[np.int64], targets: NDArray[np.int64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Types, each once, and weighed numbers of the relationships from sources to targets."""
+    first = csr.run_offsets[sources].astype(np.int64)
+    runs_each = csr.run_offsets[sources + 1] - first
+    sample = np.repeat(np.arange(len(sources)), runs_each)
+    places = np.arange(len(sample)) - np.repeat(np.cumsum(runs_each) - runs_each, runs_each)
+    runs = first[sample] + places
+    low, high = csr.run_starts[runs].astype(np.int64), csr.run_starts[runs + 1].astype(np.int64)
+    wanted = targets[sample]
+    found = _searched(csr, low, high, wanted + 1) - _searched(csr, low, high, wanted)
+    amounts = found * weights[sample]
+    types, numbers = np.unique(csr.run_types[runs], return_inverse=True)
+    sums = np.bincount(numbers.reshape(-1), weights=amounts, minlength=len(types))
+    return types.astype(np.int64), sums.astype(np.float64)
+
+
+def _searched(
+    csr: Csr, low: NDArray[np.int64], high: NDArray[np.int64], wanted: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The first entry of each run whose neighbour is not below what is wanted."""
+    low, high = low.copy(), high.copy()
+    while (open_runs := np.flatnonzero(low < high)).size:
+        middle = (low[open_runs] + high[open_runs]) // 2
+        below = csr.neighbours[middle] < wanted[open_runs]
+        low[open_runs[below]] = middle[below] + 1
+        high[open_runs[~below]] = middle[~below]
+    return low

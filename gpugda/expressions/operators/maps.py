@@ -1,0 +1,51 @@
+"""Map projections: ``subject {.key, .*, key: value, name}``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpugda.errors import CypherTypeError
+from gpugda.expressions.kinds import kind_of_value
+from gpugda.values import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpugda.expressions.context import Context
+
+__all__ = ["projected"]
+
+
+def projected(
+    subject: Any, parts: Iterable[tuple[str | None, Any]], context: Context
+) -> dict[str, Any] | None:
+    """The map of a projection; null of null.
+
+    Args:
+        subject: A map, a node or a relationship.
+        parts: In the order written a key and its value; ``(key, ...)`` for ``.key``, ``(None,
+            ...)`` for ``.*``. What stands later wins.
+        context: Reads entities.
+
+    Raises:
+        CypherTypeError: The subject has no properties.
+    """
+    if subject is None:
+        return None
+    properties = _properties(subject, context)
+    result: dict[str, Any] = {}
+    for key, item in parts:
+        if key is None:
+            result.update(properties)
+        else:
+            result[key] = properties.get(key) if item is ... else item
+    return result
+
+
+def _properties(subject: Any, context: Context) -> dict[str, Any]:
+    kind = kind_of_value(subject)
+    if kind == "map":
+        return dict(subject)
+    if kind in ("node", "relationship") and context.entities is not None:
+        return dict(context.entities.properties(subject))
+    raise CypherTypeError(f"{describe(subject)} has no properties to project")

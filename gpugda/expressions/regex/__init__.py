@@ -1,0 +1,1 @@
+"""Java's regular expressions, as ``=~`` has them, by the library ``regex``."""

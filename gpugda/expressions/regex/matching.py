@@ -1,0 +1,56 @@
+"""``text =~ pattern``: the whole string must match."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final
+
+import regex
+
+from gpugda.errors import CypherTypeError, UnsupportedQueryError
+from gpugda.expressions.regex.reader import translated
+from gpugda.values import describe
+
+__all__ = ["matches"]
+
+_SECONDS: Final = 2.0
+"""How long one string may take. Java has no limit, and runs out of stack instead."""
+
+_LONGEST: Final = 10_000
+
+
+def matches(text: Any, pattern: Any) -> bool | None:
+    """``text =~ pattern``: null where the left side is no string.
+
+    Raises:
+        CypherTypeError: The pattern is no string.
+        UnsupportedQueryError: The pattern has a part that may mean something else to Java, is no
+            regular expression, or takes too long.
+    """
+    if pattern is None or text is None:
+        return None
+    if not isinstance(pattern, str):
+        raise CypherTypeError(f"a regular expression must be a string, not {describe(pattern)}")
+    if not isinstance(text, str):
+        return None
+    compiled, ascii_only = _compiled(pattern)
+    if ascii_only and not text.isascii():
+        message = f"\\b in {pattern!r} is not answered here for strings beyond ASCII"
+        raise UnsupportedQueryError(message, construct="=~ with \\b beyond ASCII")
+    try:
+        return compiled.fullmatch(text, timeout=_SECONDS) is not None
+    except (TimeoutError, MemoryError, RecursionError):
+        message = f"the regular expression {pattern!r} takes too long"
+        raise UnsupportedQueryError(message, construct="=~ that takes too long") from None
+
+
+@functools.lru_cache(maxsize=256)
+def _compiled(pattern: str) -> tuple[Any, bool]:
+    if len(pattern) > _LONGEST:
+        raise UnsupportedQueryError("so long a regular expression is not answered here")
+    translation = translated(pattern)
+    try:
+        return regex.compile(translation.pattern, regex.V0 | regex.ASCII), translation.ascii_only
+    except (regex.error, OverflowError, RecursionError):
+        message = f"the regular expression {pattern!r} is not answered here"
+        raise UnsupportedQueryError(message, construct="=~") from None

@@ -1,0 +1,180 @@
+"""What Neo4j remarks on a query when it compiles it, in Neo4j's own words and codes.
+
+Only remarks that the text alone leads to, on constructs that are answered here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from gpugda.errors import QueryError
+from gpugda.query import ast
+from gpugda.query.parser import parse
+from gpugda.query.walk import walk
+from gpugda.query.written_pattern import written_pattern
+from gpugda.types import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.types import Span
+
+__all__ = ["Notice", "notices_of"]
+
+_CODE: Final = "Neo.ClientNotification.Statement."
+
+
+@value(frozen=True, slots=True)
+class Notice:
+    """A remark on a query.
+
+    Args:
+        code: Neo4j's, without what all notifications share.
+        gql_status: Such as ``03N90``; statuses are told in an order that goes by its first digits.
+        status: The description that belongs to it.
+        title: The older form's title.
+        description: The older form's description.
+        severity: ``WARNING`` or ``INFORMATION``.
+        category: Such as ``PERFORMANCE``.
+        span: The place in the text, None where there is none.
+    """
+
+    code: str
+    gql_status: str
+    status: str
+    title: str
+    description: str
+    severity: str
+    category: str
+    span: Span | None
+
+    @property
+    def neo4j_code(self) -> str:
+        """The whole code."""
+        return _CODE + self.code
+
+
+@lru_cache(maxsize=512)
+def notices_of(text: str) -> tuple[Notice, ...]:
+    """The remarks that Neo4j makes on a text; none on what cannot be read here."""
+    try:
+        tree = parse(text)
+    except QueryError:
+        return ()
+    return tuple(_found_in(tree))
+
+
+def _found_in(tree: ast.Query) -> Iterator[Notice]:
+    for node in walk(tree):
+        if isinstance(node, ast.FunctionCall) and node.name.lower() == "id":
+            yield _deprecated_id(node)
+        elif isinstance(node, ast.Match):
+            yield from (_product(node, names) for names in _apart(node))
+            yield from _repeated(node)
+
+
+# ------------------------------------------------------------------ patterns that nothing connects
+def _apart(match: ast.Match) -> list[list[str]]:
+    """Names of the nodes of each connected part of a clause, but for the first part."""
+    parts: list[set[object]] = []
+    for number, pattern in enumerate(match.patterns):
+        # A pattern without names is a part of its own.
+        joined: set[object] = {number, *_node_names(pattern)}
+        apart = []
+        for part in parts:
+            if part.isdisjoint(joined):
+                apart.append(part)
+            else:
+                joined = part | joined
+        parts = sorted([*apart, joined], key=_beginning)
+    return [sorted(name for name in part if isinstance(name, str)) for part in parts[1:]]
+
+
+def _beginning(part: set[object]) -> int:
+    return min(number for number in part if isinstance(number, int))
+
+
+def _node_names(pattern: ast.Pattern) -> set[str]:
+    return {
+        element.variable.name
+        for element in pattern.elements
+        if isinstance(element, ast.NodePattern) and element.variable is not None
+    }
+
+
+def _product(match: ast.Match, names: list[str]) -> Notice:
+    which = "identifier is" if len(names) == 1 else "identifiers are"
+    return Notice(
+        code="CartesianProduct",
+        gql_status="03N90",
+        status=(
+            f"info: cartesian product. The disconnected pattern '{written_pattern(match)}' builds "
+            "a cartesian product. A cartesian product may produce a large amount of data and slow "
+            "down query processing."
+        ),
+        title="This query builds a cartesian product between disconnected patterns.",
+        description=(
+            "If a part of a query contains multiple disconnected patterns, this will build a "
+            "cartesian product between all those parts. This may produce a large amount of data "
+            "and slow down query processing. While occasionally intended, it may often be possible "
+            "to reformulate the query that avoids the use of this cross product, perhaps by adding "
+            "a relationship between the different parts or by using OPTIONAL MATCH "
+            f"({which}: ({', '.join(names)}))"
+        ),
+        severity="INFORMATION",
+        category="PERFORMANCE",
+        span=match.span,
+    )
+
+
+# ------------------------------------------------------------------ the others
+def _deprecated_id(call: ast.FunctionCall) -> Notice:
+    return Notice(
+        code="FeatureDeprecationWarning",
+        gql_status="01N02",
+        status=(
+            "warn: feature deprecated without replacement. id is deprecated and will be removed "
+            "without a replacement."
+        ),
+        title="This feature is deprecated and will be removed in future versions.",
+        description="The query used a deprecated function: `id`.",
+        severity="WARNING",
+        category="DEPRECATION",
+        span=call.span,
+    )
+
+
+def _repeated(match: ast.Match) -> Iterator[Notice]:
+    named = [
+        element.variable
+        for pattern in match.patterns
+        for element in pattern.elements
+        if isinstance(element, ast.RelationshipPattern) and element.variable is not None
+    ]
+    counted = Counter(variable.name for variable in named)
+    for name, count in counted.items():
+        if count > 1 and not match.repeats_relationships:
+            first = next(variable for variable in named if variable.name == name)
+            yield _repeated_relationship(match, first)
+
+
+def _repeated_relationship(match: ast.Match, variable: ast.Variable) -> Notice:
+    return Notice(
+        code="RepeatedRelationshipReference",
+        gql_status="01N63",
+        status=(
+            f"warn: repeated relationship pattern variable. `{variable.name}` is repeated in "
+            f"'{written_pattern(match)}', which leads to no results."
+        ),
+        title="The query returns no results due to repeated references to a relationship.",
+        description=(
+            "A relationship is referenced more than once in the query, which leads to no results "
+            "because relationships must not occur more than once in each result. (Relationship "
+            f"`{variable.name}` was repeated)"
+        ),
+        severity="WARNING",
+        category="GENERIC",
+        span=variable.span,
+    )

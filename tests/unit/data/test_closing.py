@@ -1,0 +1,62 @@
+"""How often the ends of short paths are joined."""
+
+from itertools import permutations
+
+import pytest
+from graphs import make_graph
+
+from gpugda.data.statistics import ANY, GraphStatistics
+
+
+def graph(count, pairs, kinds=("R",)):
+    nodes = [((), {})] * count
+    rows = [(s, kinds[i % len(kinds)], e, {}) for i, (s, e) in enumerate(pairs)]
+    return make_graph(nodes, rows)
+
+
+CLIQUE = list(permutations(range(20), 2))
+
+
+def test_in_a_clique_all_ends_are_joined():
+    found = graph(500, CLIQUE).statistics
+    # A node has each neighbour twice, once in each direction: those are no path to another node.
+    assert found.closing_rates[2, ANY] == pytest.approx(1.0)
+    assert found.closing_rates[3, ANY] == pytest.approx(1.0)
+    assert found.outgoing_degrees[ANY].reached == pytest.approx(19.0)
+    assert found.incoming_degrees[0].reached == pytest.approx(19.0)
+
+
+def test_in_a_tree_none_are():
+    assert graph(100, [(i // 2, i) for i in range(1, 100)]).statistics.closing_rates == {}
+
+
+def test_in_a_square_ends_of_three_are_and_ends_of_two_are_not():
+    found = graph(4, [(0, 1), (1, 2), (2, 3), (3, 0)]).statistics.closing_rates
+    assert (2, ANY) not in found
+    assert found[3, ANY] == pytest.approx(0.5)  # in one of the two directions
+
+
+def test_types_are_told_apart():
+    found = graph(500, CLIQUE, kinds="RST").statistics
+    each = [found.closing_rates[2, kind] for kind in range(3)]
+    assert sum(each) == pytest.approx(found.closing_rates[2, ANY])
+    assert all(rate == pytest.approx(1 / 3, abs=0.1) for rate in each)
+
+
+@pytest.mark.parametrize("pairs", [[], [(0, 0)], [(0, 1)], [(0, 1), (0, 1)], [(0, 0), (0, 0)]])
+def test_there_need_be_no_path_at_all(pairs):
+    assert graph(2, pairs).statistics.closing_rates == {}
+
+
+def test_it_is_sampled_alike_and_kept():
+    one, other = (graph(500, CLIQUE).statistics for _ in range(2))
+    assert one == other == GraphStatistics.from_dict(one.to_dict())
+
+
+def test_statistics_that_were_kept_without_it_are_read():
+    kept = graph(500, CLIQUE).statistics.to_dict()
+    del kept["closing_rates"]
+    kept["outgoing_degrees"] = [row[:4] for row in kept["outgoing_degrees"]]
+    found = GraphStatistics.from_dict(kept)
+    assert found.closing_rates == {}
+    assert found.outgoing_degrees[ANY].reached == 0.0
