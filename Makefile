@@ -1,10 +1,11 @@
 # demo: the main job on an embedded graph; test: everything the machine can run; check: style, types, layers; bench: speed, answers checked.
+# plugin: the jar for Neo4j, which a wheel then holds; test-plugin: its own tests. Both need Maven and a JDK of 17 or later.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench plugin test-plugin clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.installed: pyproject.toml
@@ -29,5 +30,16 @@ check: $(VENV)/.installed
 bench: $(VENV)/.installed
 	$(BIN)/python -m pytest tests/benchmarks -m perf --benchmark-enable --benchmark-columns=min,median,max -s
 
+PLUGIN := adapters/neo4j_plugin
+
+plugin: $(PLUGIN)/gpugda-neo4j-plugin.jar
+
+$(PLUGIN)/gpugda-neo4j-plugin.jar: $(PLUGIN)/pom.xml $(shell find $(PLUGIN)/src/main -type f)
+	mvn -q -B -f $(PLUGIN)/pom.xml package -DskipTests
+	cp $(PLUGIN)/target/gpugda-neo4j-plugin.jar $@
+
+test-plugin:
+	mvn -q -B -f $(PLUGIN)/pom.xml test
+
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(PLUGIN)/target $(PLUGIN)/*.jar build dist .mypy_cache .ruff_cache .pytest_cache

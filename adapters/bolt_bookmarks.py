@@ -22,7 +22,7 @@ from gpugda.ports import DatabaseVersion
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["parse_bookmark", "version_of"]
+__all__ = ["bookmark_of", "parse_bookmark", "version_of"]
 
 _PREFIX = "FB:"
 # The system database is the same for all servers, and its transactions change no graph.
@@ -53,6 +53,23 @@ def parse_bookmark(text: str) -> DatabaseVersion | None:
         return None
     ((uuid, transaction),) = graphs.items()
     return DatabaseVersion(str(uuid), transaction, text)
+
+
+def bookmark_of(database_id: str, transaction: int) -> str:
+    """The text that `parse_bookmark` reads, without the process of an id ``uuid@process``."""
+    uuid = UUID(database_id.partition("@")[0]).bytes
+    packed = bytes([_TINY_LIST | 1, _BYTES_8, _UUID_BYTES]) + uuid + _packed(transaction)
+    return _PREFIX + base64.b64encode(packed + _EMPTY_LIST).decode()
+
+
+def _packed(number: int) -> bytes:
+    """The shortest form, as the server's."""
+    if number <= _LARGEST_TINY:
+        return bytes([number])
+    for marker, width in list(_INTEGER_BYTES.items())[1:]:
+        if number < 1 << (8 * width - 1):
+            return bytes([marker]) + number.to_bytes(width, "big")
+    raise ValueError(f"{number} is no number of a transaction")
 
 
 def _states(packed: bytes) -> list[tuple[UUID, int]]:

@@ -261,6 +261,15 @@ class BoltConnection:
         found = version_of(session.last_bookmarks().raw_values) if epoch else None
         return None if found is None else _of_process(found, epoch)
 
+    def version_told(self, session: neo4j.Session, link: Any) -> DatabaseVersion | None:
+        """As `version_after`, but asks the process its name if need be."""
+        found = version_of(session.last_bookmarks().raw_values)
+        if found is None:
+            return None
+        found = _of_process(found, self._epoch.name_for(link, lambda: _start_time(session)))
+        self._known_ids.add(found.database_id)
+        return found
+
     def close(self) -> None:
         """Closes a driver of our own, and ends the thread that watches."""
         if self._closed:

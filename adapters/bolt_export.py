@@ -9,9 +9,17 @@ from gpugda.errors import SourceError, StaleSnapshotError
 from gpugda.ports import GraphBatches, IdentifierPrefixes
 
 from .bolt_ends import KnownNodes
-from .bolt_nodes import any_of, read_labelled_nodes, read_nodes
+from .bolt_nodes import (
+    NODES,
+    any_of,
+    read_labelled_nodes,
+    read_nodes,
+    read_scattered_nodes,
+)
 from .bolt_reading import PageReader
 from .bolt_relationships import RelationshipReading
+from .bolt_walk import walk
+from .plugin_pages import PLUGIN_PAGE, plugin_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
@@ -106,7 +114,7 @@ class _Export:
         reader = self._reader("reading nodes")
         if self._labels is None:
             count = self._count(reader, "(x)")
-            found = _exactly(count, read_nodes(reader, count))
+            found = _exactly(count, self._all_nodes(reader, count))
         else:
             count = sum(self._count(reader, f"(x{any_of((name,))})") for name in self._labels)
             found = read_labelled_nodes(reader, self._labels, count) if self._labels else _none()
@@ -116,6 +124,14 @@ class _Export:
                 if batch.count:
                     self._known.add(batch)
                     yield batch
+
+    def _all_nodes(self, reader: PageReader, count: int) -> Generator[NodeBatch, None, None]:
+        if not self._connection.facts.plugin:
+            yield from read_nodes(reader, count)
+            return
+        first = yield from walk(reader, plugin_nodes(), NODES, count, PLUGIN_PAGE)
+        if first is not None:
+            yield from read_scattered_nodes(reader, first)
 
     # -------------------------------------------------------------- relationships
     def relationships(self) -> Generator[RelationshipBatch, None, None]:
@@ -149,6 +165,8 @@ class _Export:
         )
         if self._few_start(reader, len(nodes)):
             found = reading.by_node(nodes)
+        elif self._connection.facts.plugin and self._labels is None and self._types is None:
+            found = reading.by_plugin(nodes, count)
         else:
             found = reading.by_id(nodes, count)
         return (

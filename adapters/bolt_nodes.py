@@ -21,15 +21,21 @@ if TYPE_CHECKING:
     from .bolt_pages import Page
     from .bolt_reading import PageReader
 
-__all__ = ["any_of", "read_labelled_nodes", "read_nodes"]
+__all__ = ["NODES", "any_of", "read_labelled_nodes", "read_nodes", "read_scattered_nodes"]
 
 # An id that is of nothing takes 30 ns to seek, a row 20 µs.
 _SCATTERED = 512
+NODES = Space("(x)", _SCATTERED)
 
 
 def read_nodes(reader: PageReader, count: int) -> Generator[NodeBatch, None, None]:
     """All nodes."""
-    yield from _read(reader, Space("(x)", _SCATTERED), count, None)
+    yield from _read(reader, NODES, count, None)
+
+
+def read_scattered_nodes(reader: PageReader, first: int) -> Generator[NodeBatch, None, None]:
+    """All nodes with ids from ``first`` on, of which few exist: their ids are listed first."""
+    yield from _read_listed(reader, NODES, first, _question(None))
 
 
 def read_labelled_nodes(
@@ -48,15 +54,7 @@ def any_of(names: tuple[str, ...]) -> str:
 def _read(
     reader: PageReader, space: Space, count: int, labels: tuple[str, ...] | None
 ) -> Generator[NodeBatch, None, None]:
-    rest, parameters = "RETURN labels(x) AS labels, collect(id(x)) AS ids", {}
-    if labels is not None:
-        # Written so that it cannot be planned as a scan of the labels for every page.
-        rest = (
-            "WITH x, labels(x) AS labels WHERE any(label IN labels WHERE label IN $labels) "
-            "RETURN labels, collect(id(x)) AS ids"
-        )
-        parameters = {"labels": list(labels)}
-    question = Question("(x)", "x", rest, _batch, parameters)
+    question = _question(labels)
     first: int | None = 0
     if labels is None:
         first = yield from walk(reader, question, space, count)
@@ -64,11 +62,28 @@ def _read(
         yield from reader.answers(question, pages)
         first = None
     if first is not None:
-        numbers = reader.numbers(
-            f"MATCH {space.pattern} WHERE id(x) >= $first RETURN id(x) AS id", first=first
-        )
-        numbers.sort()
-        yield from reader.answers(question, cut(numbers, Pace(PAGE, PAGE, PAGE)))
+        yield from _read_listed(reader, space, first, question)
+
+
+def _question(labels: tuple[str, ...] | None) -> Question[NodeBatch]:
+    if labels is None:
+        return Question("(x)", "x", "RETURN labels(x) AS labels, collect(id(x)) AS ids", _batch)
+    # Written so that it cannot be planned as a scan of the labels for every page.
+    rest = (
+        "WITH x, labels(x) AS labels WHERE any(label IN labels WHERE label IN $labels) "
+        "RETURN labels, collect(id(x)) AS ids"
+    )
+    return Question("(x)", "x", rest, _batch, {"labels": list(labels)})
+
+
+def _read_listed(
+    reader: PageReader, space: Space, first: int, question: Question[NodeBatch]
+) -> Generator[NodeBatch, None, None]:
+    numbers = reader.numbers(
+        f"MATCH {space.pattern} WHERE id(x) >= $first RETURN id(x) AS id", first=first
+    )
+    numbers.sort()
+    yield from reader.answers(question, cut(numbers, Pace(PAGE, PAGE, PAGE)))
 
 
 def _batch(page: Page, records: list[neo4j.Record]) -> NodeBatch:

@@ -12,9 +12,10 @@ from gpugda.data.columns import Column, column_from_values, concatenate
 from gpugda.errors import SourceError, StaleSnapshotError
 
 from .bolt_pages import IdList, Pace, cut
-from .bolt_reading import PageReader, Question
+from .bolt_reading import Call, PageReader, Question
 from .bolt_values import refuse_vectors
 from .bolt_zones import tell_zones
+from .plugin_properties import plugin_properties
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,8 +48,11 @@ def read_properties(
     progress.phase(f"reading {what} properties", len(ids))
     reader = PageReader(connection, version, f"reading {what} properties", connection.sessions)
     order = np.argsort(ids, kind="stable")
-    question = _question(keys, of_nodes)
+    question: Question[_Answer] | Call[_Answer] = _question(keys, of_nodes)
     pace = Pace()
+    if connection.facts.plugin:
+        question = plugin_properties(_all_keys(reader) if keys is None else keys, of_nodes)
+        pace = Pace(width=8_192, largest=131_072)
     found = _Pieces()
     with closing(reader.answers(question, cut(ids[order], pace), pace)) as answers:
         for count, columns in answers:
@@ -61,6 +65,11 @@ def read_properties(
 
 
 _Answer = tuple[int, dict[str, Column]]
+
+
+def _all_keys(reader: PageReader) -> list[str]:
+    rows = reader.rows("CALL db.propertyKeys() YIELD propertyKey RETURN propertyKey AS key")
+    return [str(row["key"]) for row in rows]
 
 
 def _question(keys: Sequence[str] | None, of_nodes: bool) -> Question[_Answer]:

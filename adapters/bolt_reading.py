@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from neo4j.exceptions import BrokenRecordError, DriverError, Neo4jError
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from .bolt_connection import BoltConnection
     from .bolt_pages import Pace, Page
 
-__all__ = ["PageReader", "Question", "is_out_of_memory"]
+__all__ = ["Call", "PageReader", "Question", "is_out_of_memory"]
 
 _Answer = TypeVar("_Answer")
+_Given = TypeVar("_Given", covariant=True)
 
 _ANSWER_SECONDS = 600.0
 # A page may become smaller than this for lack of memory, but the others then do not follow it.
@@ -42,6 +43,17 @@ _ROWS = 10_000
 _CUT_AGAIN_SECONDS = 0.1
 _OUT_OF_MEMORY = ("MemoryPoolOutOfMemoryError", "OutOfMemoryError", "TransactionMemoryLimit")
 _ARITHMETIC = "Neo.ClientError.Statement.ArithmeticError"
+
+
+class _Asked(Protocol[_Given]):
+    """What is asked for each page."""
+
+    @property
+    def decode(self) -> Callable[[Page, list[neo4j.Record]], _Given]:
+        """Makes the answer, in the thread that asked."""
+
+    def asked(self, page: Page) -> tuple[str, Mapping[str, Any]]:
+        """Cypher and its parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +73,30 @@ class Question(Generic[_Answer]):
     rest: str
     decode: Callable[[Page, list[neo4j.Record]], _Answer]
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def asked(self, page: Page) -> tuple[str, Mapping[str, Any]]:
+        """Cypher and its parameters."""
+        text = f"{page.match(self.pattern, self.variable)} {self.rest}"
+        return text, {**self.parameters, **page.parameters}
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[_Answer]):
+    """A procedure that is called for each page.
+
+    Args:
+        text: Cypher.
+        arguments: What it names, of a page.
+        decode: As of a `Question`.
+    """
+
+    text: str
+    arguments: Callable[[Page], Mapping[str, Any]]
+    decode: Callable[[Page, list[neo4j.Record]], _Answer]
+
+    def asked(self, page: Page) -> tuple[str, Mapping[str, Any]]:
+        """Cypher and its parameters."""
+        return self.text, self.arguments(page)
 
 
 def is_out_of_memory(error: Neo4jError) -> bool:
@@ -135,7 +171,7 @@ class PageReader:
                 pieces.append(np.fromiter((row[0] for row in rows), np.int64, len(rows)))
         return np.concatenate(pieces)
 
-    def answer(self, question: Question[_Answer], page: Page) -> list[_Answer]:
+    def answer(self, question: _Asked[_Answer], page: Page) -> list[_Answer]:
         """The answer for one page, or for its pieces, without any other thread.
 
         Raises:
@@ -144,7 +180,7 @@ class PageReader:
         return self._read(question, page, None)
 
     def answers(
-        self, question: Question[_Answer], pages: Iterable[Page], pace: Pace | None = None
+        self, question: _Asked[_Answer], pages: Iterable[Page], pace: Pace | None = None
     ) -> Generator[_Answer, None, None]:
         """The answers for all pages, in order, of which a few are asked for ahead.
 
@@ -181,12 +217,12 @@ class PageReader:
         pool.shutdown(wait=True)
         self._cancelled = False
 
-    def _read(self, question: Question[_Answer], page: Page, pace: Pace | None) -> list[_Answer]:
+    def _read(self, question: _Asked[_Answer], page: Page, pace: Pace | None) -> list[_Answer]:
         with self._connection.check(self._doing):
             return list(self._pieces(question, page, pace))
 
     def _pieces(
-        self, question: Question[_Answer], page: Page, pace: Pace | None
+        self, question: _Asked[_Answer], page: Page, pace: Pace | None
     ) -> Iterator[_Answer]:
         pieces: tuple[Page, ...] = ()
         if len(page) > self._widest:
@@ -207,9 +243,9 @@ class PageReader:
         for piece in pieces:
             yield from self._pieces(question, piece, pace)
 
-    def _answer(self, question: Question[_Answer], page: Page) -> _Answer:
-        text = f"{page.match(question.pattern, question.variable)} {question.rest}"
-        records = self._ask(text, {**question.parameters, **page.parameters})
+    def _answer(self, question: _Asked[_Answer], page: Page) -> _Answer:
+        text, parameters = question.asked(page)
+        records = self._ask(text, parameters)
         try:
             return question.decode(page, records)
         except BrokenRecordError as error:

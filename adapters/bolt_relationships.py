@@ -16,6 +16,7 @@ from .bolt_packing import WHOLE, Field, Packing
 from .bolt_pages import IdList, IdRange, Pace, cut, parts_of_hub
 from .bolt_reading import Question
 from .bolt_walk import PAGE, PAGE_BITS, Space, occupied, walk
+from .plugin_pages import PLUGIN_PAGE, plugin_relationships
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -68,6 +69,16 @@ class RelationshipReading:
         elif (pages := occupied(self.reader, self._space, 0, count)) is not None:
             yield from self.reader.answers(question, pages)
             first = None
+        if first is not None:
+            yield from self.by_node(nodes, first)
+
+    def by_plugin(
+        self, nodes: NDArray[np.int64], count: int
+    ) -> Generator[RelationshipBatch, None, None]:
+        """As `by_id`, of a server with gpugda's plugin; all that there are."""
+        first = yield from walk(
+            self.reader, plugin_relationships(), self._space, count, PLUGIN_PAGE
+        )
         if first is not None:
             yield from self.by_node(nodes, first)
 

@@ -13,6 +13,7 @@ from gpugda.errors import SourceError
 from gpugda.ports import DatabaseVersion, ServerFacts
 
 from .bolt_bookmarks import version_of
+from .bolt_plugin import find_plugin
 from .bolt_privileges import restriction_in
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def read_facts(
     rows = _database_rows(open_session, greeting.database)
     user = _user(open_session)
     restriction = _restriction(open_session, product, edition, greeting.database, user, rows)
+    plugin, advice = find_plugin(open_session, product)
     return ServerFacts(
         address=address.shown,
         product=product,
@@ -120,6 +122,8 @@ def read_facts(
         clustered=_clustered(rows, edition, routed=address.routed),
         sees_everything=not restriction,
         restriction=restriction,
+        plugin=plugin,
+        plugin_advice=advice,
         server_info=greeting.info,
     )
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from .bolt_pages import IdRange
-    from .bolt_reading import PageReader, Question
+    from .bolt_reading import Call, PageReader, Question
 
 __all__ = ["PAGE", "PAGE_BITS", "Space", "occupied", "walk"]
 
@@ -60,9 +60,13 @@ class Space:
 
 
 def walk(
-    reader: PageReader, question: Question[_Answer], space: Space, count: int
+    reader: PageReader,
+    question: Question[_Answer] | Call[_Answer],
+    space: Space,
+    count: int,
+    page: int | None = None,
 ) -> Generator[_Answer, None, int | None]:
-    """Answers in the order of ids until there are ``count``.
+    """Answers in the order of ids until there are ``count``; a page has `PAGE` ids, or so many.
 
     Returns:
         None; or the id from which on ids are too scattered for pages of them.
@@ -71,7 +75,7 @@ def walk(
     span = min(count, _ROUND)
     while count > 0:
         found = 0
-        for answer in reader.answers(question, ranges(first, first + span, PAGE)):
+        for answer in reader.answers(question, ranges(first, first + span, page or PAGE)):
             found += answer.count
             yield answer
         first += span

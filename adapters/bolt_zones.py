@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from .bolt_pages import Page
 
-__all__ = ["tell_zones"]
+__all__ = ["in_unknown_zone", "tell_zones"]
 
 _Named = dict[int, Any]
 """By id, which values of the entity are in the zone: True, or a list of truth values."""
@@ -45,6 +45,11 @@ def tell_zones(
         SourceError: The server cannot be reached, or refuses.
     """
     return {key: _told(reader, pattern, ids, key, column) for key, column in columns.items()}
+
+
+def in_unknown_zone(value: Any) -> bool:
+    """Whether a value of the driver holds a time of which only the server knows the zone."""
+    return _is_utc(value) or _holds_utc(value)
 
 
 def _told(

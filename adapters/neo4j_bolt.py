@@ -14,6 +14,7 @@ from .bolt_address import BoltAddress, parse_address
 from .bolt_auth import check_name, choose_auth, choose_database
 from .bolt_connection import BoltConnection, open_driver
 from .bolt_native import run_native
+from .change_sources import ChangeSources
 from .part_names import warn_of_unknown_names
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class BoltSource:
             sessions=sessions,
         )
         warn_of_unknown_names(self._connection, self._projection)
+        self._changes = ChangeSources(self._connection)
 
     def __repr__(self) -> str:
         return f"BoltSource({self.name!r})"
@@ -184,8 +186,8 @@ class BoltSource:
         )
 
     def change_source(self) -> ChangeSource | None:
-        """Tells changes; None if nothing there does."""
-        return None
+        """Tells changes: gpugda's plugin, or else the server's change data capture; else None."""
+        return self._changes.source()
 
     def close(self) -> None:
         """Closes what was opened here: a driver that was given stays open."""

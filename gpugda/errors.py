@@ -80,7 +80,23 @@ class QueryError(GpugdaError):
 
 
 class CypherSyntaxError(QueryError):
-    """The text is not Cypher, or Neo4j would refuse to compile it."""
+    """The text is not Cypher, or Neo4j would refuse to compile it.
+
+    Attributes:
+        gql_status: The GQLSTATUS of Neo4j's own error, such as ``42N07``, where it has one that
+            says more than that the query is invalid; else None.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        text: str | None = None,
+        span: Span | None = None,
+        *,
+        gql_status: str | None = None,
+    ) -> None:
+        super().__init__(message, text, span)
+        self.gql_status = gql_status
 
     code = "Neo.ClientError.Statement.SyntaxError"
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import neo4j
+import numpy as np
 from fake_server import FACTS
 from neo4j.exceptions import DriverError, Neo4jError, ServiceUnavailable
 
@@ -57,9 +59,8 @@ class FakeBolt:
     ``before(text, parameters, session)`` is called before each answer: it may raise, or wait.
     """
 
-    facts = FACTS
-
-    def __init__(self, nodes=None, relationships=None, sessions=2, before=None):
+    def __init__(self, nodes=None, relationships=None, sessions=2, before=None, plugin=""):
+        self.facts = replace(FACTS, plugin=plugin)
         self.nodes = dict(nodes or {})
         self.relationships = dict(relationships or {})
         self.sessions = sessions
@@ -116,6 +117,11 @@ class FakeBolt:
         return [parameters for text, parameters in self.asked if part in text]
 
     def _rows(self, text, parameters):
+        if "CALL gpugda.nodes" in text:
+            return [packed_nodes(self.nodes, parameters["first"], parameters["last"])]
+        if "CALL gpugda.relationships" in text:
+            first, last = parameters["first"], parameters["last"]
+            return [packed_relationships(self.relationships, first, last)]
         if "elementId" in text:
             kind, table = (4, self.nodes) if "MATCH (x)" in text else (5, self.relationships)
             return [{"id": each, "text": f"{kind}:fake:{each}"} for each in list(table)[:20]]
@@ -203,3 +209,40 @@ class FakeBolt:
             "kind": kind,
         }
         return eval(python, {"__builtins__": {}}, names)
+
+
+# ------------------------------------------------------------------ as the plugin packs
+def packed_nodes(nodes, first, last):
+    """The row of gpugda.nodes."""
+    ids = [each for each in sorted(nodes) if first <= each <= last]
+    sets = list(dict.fromkeys(tuple(nodes[each]) for each in ids))
+    return {
+        "count": len(ids),
+        "ids": _offsets(ids, first, last),
+        "codes": np.array([sets.index(tuple(nodes[each])) for each in ids], dtype="<u2").tobytes(),
+        "labelSets": [list(labels) for labels in sets],
+    }
+
+
+def packed_relationships(relationships, first, last):
+    """The row of gpugda.relationships."""
+    ids = [each for each in sorted(relationships) if first <= each <= last]
+    rows = [relationships[each] for each in ids]
+    types = list(dict.fromkeys(kind for _, kind, _ in rows))
+    return {
+        "count": len(ids),
+        "ids": _offsets(ids, first, last),
+        "sources": _narrow([source for source, _, _ in rows]),
+        "targets": _narrow([target for _, _, target in rows]),
+        "codes": np.array([types.index(kind) for _, kind, _ in rows], dtype="<u2").tobytes(),
+        "types": types,
+    }
+
+
+def _offsets(ids, first, last):
+    return b"" if len(ids) == last - first + 1 else _narrow([each - first for each in ids])
+
+
+def _narrow(numbers):
+    width = "<u4" if all(each < 2**32 for each in numbers) else "<i8"
+    return np.array(numbers, dtype=width).tobytes()

@@ -197,17 +197,37 @@ class RunningServer(Server):
         super().close()
 
 
+def plugin_jar() -> Path:
+    """gpugda's plugin, built anew if its sources changed; UnavailableError without Maven."""
+    if shutil.which("mvn") is None:
+        raise UnavailableError("gpugda's plugin is built by Maven, which is not installed")
+    done = subprocess.run(
+        ["make", "-s", "plugin"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise UnavailableError(f"make plugin failed: {(done.stdout + done.stderr)[-2000:]}")
+    return ROOT / "adapters" / "neo4j_plugin" / "gpugda-neo4j-plugin.jar"
+
+
 class LocalServer(Server):
     """A server from docker/neo4j-local: Maven, Java, no container."""
 
     def __init__(
-        self, name: str, version: str, auth: tuple[str, str] | None, settings: Mapping[str, str]
+        self,
+        name: str,
+        version: str,
+        auth: tuple[str, str] | None,
+        settings: Mapping[str, str],
+        plugins: Sequence[Path] = (),
     ) -> None:
         port = free_port()
         super().__init__(f"bolt://127.0.0.1:{port}", auth)
         self.backend = f"a local server {version} (docker/neo4j-local)"
         self.folder = _log_folder(name)
         self._home = tempfile.mkdtemp(prefix="neo4j-")
+        (Path(self._home) / "plugins").mkdir()
+        for plugin in plugins:
+            shutil.copy(plugin, Path(self._home) / "plugins")
         self._environment = {
             **{
                 key: value
@@ -271,7 +291,12 @@ class ContainerServer(Server):
     """A testcontainer."""
 
     def __init__(
-        self, name: str, image: str, auth: tuple[str, str] | None, settings: Mapping[str, str]
+        self,
+        name: str,
+        image: str,
+        auth: tuple[str, str] | None,
+        settings: Mapping[str, str],
+        plugins: Sequence[Path] = (),
     ) -> None:
         port = free_port()
         super().__init__(f"bolt://127.0.0.1:{port}", auth)
@@ -282,6 +307,8 @@ class ContainerServer(Server):
             image, port, {**_environment(auth, settings), "NEO4J_server_directories_logs": "/logs"}
         )
         self._container.with_volume_mapping(str(self.folder), "/logs", "rw")
+        for plugin in plugins:
+            self._container.with_volume_mapping(str(plugin), f"/plugins/{plugin.name}", "ro")
         try:
             self._container.start()
             self._wait(START_SECONDS)
@@ -327,18 +354,20 @@ def open_server(
     *,
     auth: tuple[str, str] | None = None,
     settings: Mapping[str, str] | None = None,
+    plugins: Sequence[Path] = (),
 ) -> Server:
     """A server of the tests' own: a testcontainer, else a local one.
 
     name: Of the folder of its logs.
     settings: As in neo4j.conf.
+    plugins: Jars.
 
     Raises UnavailableError with all reasons.
     """
     why_not = no_container(image)
     if why_not is None:
         try:
-            return ContainerServer(name, image, auth, settings or {})
+            return ContainerServer(name, image, auth, settings or {}, plugins)
         except _docker_errors() as error:
             why_not = f"{type(error).__name__}: {error}"
     missing = [tool for tool in ("mvn", "javac") if not shutil.which(tool)]
@@ -349,7 +378,7 @@ def open_server(
     if image not in VERSIONS:
         raise UnavailableError(f"no testcontainer of {image}: {why_not}")
     try:
-        return LocalServer(name, VERSIONS[image], auth, settings or {})
+        return LocalServer(name, VERSIONS[image], auth, settings or {}, plugins)
     except UnavailableError as error:
         raise UnavailableError(f"no testcontainer ({why_not}); {error}") from error
 

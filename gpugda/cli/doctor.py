@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from gpugda.cli.failures import EXIT_CODES
-from gpugda.errors import DeviceError, GpugdaError
+from gpugda.errors import ConfigurationError, DeviceError, GpugdaError
+from gpugda.folders import can_write, spare_folder, spares
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
@@ -249,30 +250,31 @@ def _can_load(library: str) -> bool:
 
 # ------------------------------------------------------------------ folders and variables
 def _caches(variables: Mapping[str, str]) -> Iterator[Finding]:
-    from platformdirs import user_cache_dir
+    from gpugda.device.caches import pocl_folder, pyopencl_folders
+    from gpugda.snapshot.cache import wanted_cache_folder
 
-    folders = {
-        "gpugda": Path(user_cache_dir("gpugda")),
-        "pyopencl": Path(user_cache_dir("pyopencl")),
-        "PoCL": Path(variables.get("POCL_CACHE_DIR") or Path(user_cache_dir("pocl"))),
-    }
-    for name, folder in folders.items():
-        if _can_write(folder):
-            yield Finding(True, f"{name}: {folder}")
-        else:
-            yield Finding(
-                False,
-                f"{name}: {folder} cannot be written",
-                "kernels are compiled again in each process; make the folder writable, "
-                "or set XDG_CACHE_HOME",
-            )
+    try:
+        own = wanted_cache_folder(variables)
+    except ConfigurationError as error:
+        yield Finding(False, f"gpugda: {error}", "kernels are compiled again in each process")
+    else:
+        off = Finding(None, "gpugda: switched off by GPUGDA_CACHE_DIR")
+        yield off if own is None else _cache("gpugda", own)
+    yield _cache("pyopencl", pyopencl_folders()[0])
+    yield _cache("PoCL", pocl_folder(variables))
 
 
-def _can_write(folder: Path) -> bool:
-    # Nothing is made here: the nearest folder that exists decides.
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+def _cache(name: str, folder: Path) -> Finding:
+    wanted = next((path for path, spare in spares().items() if spare == folder), folder)
+    if can_write(wanted):
+        return Finding(True, f"{name}: {wanted}")
+    advice = "make the folder writable, or set XDG_CACHE_HOME (for gpugda alone GPUGDA_CACHE_DIR)"
+    spare = spare_folder()
+    if spare is not None:
+        text = f"{name}: {wanted} cannot be written, {spare / name.lower()} is used instead"
+        return Finding(False, text, advice)
+    again = "kernels are compiled again in each process"
+    return Finding(False, f"{name}: {wanted} cannot be written", f"{again}; {advice}")
 
 
 def _variables(variables: Mapping[str, str]) -> Iterator[Finding]:

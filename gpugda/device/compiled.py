@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpugda.device.caches import pocl_folder
 from gpugda.device.program_cache import program_file
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.context import DeviceContext
 
-__all__ = ["is_compiled", "pocl_folder", "remember_compiled"]
+__all__ = ["is_compiled", "remember_compiled"]
 
 _LOGGER = logging.getLogger("gpugda.device")
 _known: set[str] = set()
@@ -49,16 +48,6 @@ def remember_compiled(context: DeviceContext, texts: Mapping[str, str]) -> None:
         (pocl_folder() / name).touch()
     except OSError as error:
         _LOGGER.info("the next process will compile the kernels again: %s", error)
-
-
-def pocl_folder(variables: Mapping[str, str] | None = None) -> Path:
-    """Where PoCL keeps what it compiled; it may not be there yet."""
-    found = os.environ if variables is None else variables
-    if found.get("POCL_CACHE_DIR"):
-        return Path(found["POCL_CACHE_DIR"])
-    if found.get("XDG_CACHE_HOME"):
-        return Path(found["XDG_CACHE_HOME"], "pocl", "kcache")
-    return Path(found.get("HOME") or "/tmp", ".cache", "pocl", "kcache")
 
 
 def _is_kept(context: DeviceContext, text: str) -> bool:

@@ -6,8 +6,10 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpugda.device.caches import POCL_VARIABLE, pocl_folder
 from gpugda.device.pocl_cpu import name_unknown_cpu
 from gpugda.errors import DeviceError
+from gpugda.folders import can_write
 
 __all__ = ["DeviceInfo", "choose_device", "list_devices"]
 
@@ -133,7 +135,7 @@ def choose_device(wanted: str | int | None = None) -> DeviceInfo:
     """
     devices = list_devices()
     if not devices:
-        raise DeviceError(f"no OpenCL device was found. {_HOW_TO_MEND}")
+        raise DeviceError(f"no OpenCL device was found. {_why_none()}{_HOW_TO_MEND}")
     fitting = [device for device in devices if _fits(device, wanted)]
     if not fitting:
         there = "; ".join(f"{each.index}: {each.name} ({each.platform})" for each in devices)
@@ -141,6 +143,16 @@ def choose_device(wanted: str | int | None = None) -> DeviceInfo:
     return max(
         fitting,
         key=lambda device: (device.type == "gpu", device.global_memory_bytes, -device.index),
+    )
+
+
+def _why_none() -> str:
+    folder = pocl_folder(os.environ)
+    if can_write(folder):
+        return ""
+    return (
+        f"PoCL finds none while its cache folder {folder} cannot be written: set {POCL_VARIABLE} "
+        "to one that can. "
     )
 
 

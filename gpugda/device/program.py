@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sqlite3
 import time
 import warnings
 from functools import partial
@@ -116,10 +117,26 @@ def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) ->
         context.check()
         known: Kernel | None = context.kernels.get((file, name))
         if known is None:
-            handle = cl.Kernel(_program(context, file), name)
-            handle.set_scalar_arg_dtypes([_SCALARS[letter] for letter in parameters])
+            program = _program(context, file)
+            handle = _with_caches(lambda: _handle(program, name, parameters))
             known = context.kernels[file, name] = Kernel(context, handle, name)
         return known
+
+
+def _handle(program: Any, name: str, parameters: str) -> Any:
+    handle = cl.Kernel(program, name)
+    handle.set_scalar_arg_dtypes([_SCALARS[letter] for letter in parameters])
+    return handle
+
+
+def _with_caches(make: Callable[[], Any]) -> Any:
+    """What is made, without pyopencl's cache of generated code where that fails."""
+    try:
+        return make()
+    except (sqlite3.Error, OSError) as error:  # a full disk, a file that somebody else took
+        _LOGGER.info("pyopencl's cache is not used: %s", error)
+        cl._PYOPENCL_NO_CACHE = True  # what its variable sets when it is imported
+        return make()
 
 
 def build_everything(
@@ -143,7 +160,7 @@ def build_everything(
         with context.lock:
             program = _program(context, file, logging.DEBUG)  # one line tells of them all
             if context.is_pocl:
-                launch_each_once(context, program)
+                _with_caches(partial(launch_each_once, context, program))
     remember_compiled(context, _texts(context))
     return context.plain_builds
 

@@ -16,6 +16,7 @@ import time
 from typing import TYPE_CHECKING
 
 from gpugda.errors import ConfigurationError
+from gpugda.folders import why_not_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +36,6 @@ _UNUSED_SECONDS = 180 * 86_400.0
 def program_folder() -> Path | None:
     """Where programs lie: beside the snapshots; None where that is switched off or not private."""
     from gpugda.snapshot.cache import cache_folder
-    from gpugda.snapshot.cache_folder import why_not_private
 
     try:
         folder = cache_folder()

@@ -9,7 +9,7 @@ from gpugda.query import ast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["clause_name", "expression_name"]
+__all__ = ["clause_name", "column_name", "expression_name"]
 
 
 def clause_name(clause: ast.Clause) -> str:
@@ -22,6 +22,18 @@ def expression_name(expression: ast.Expression) -> str | None:
     """What an expression beyond operators, values and calls is called; None of the others."""
     name = _EXPRESSIONS.get(type(expression))
     return name if name is None or isinstance(name, str) else name(expression)
+
+
+def column_name(expression: ast.Expression, written: str) -> str:
+    """Neo4j's name of a column without an alias: mostly the text as it stands.
+
+    Args:
+        expression: What the column holds.
+        written: Its text.
+    """
+    if isinstance(expression, ast.MapProjection):
+        expression = expression.subject
+    return expression.name if isinstance(expression, ast.Variable) else written
 
 
 def _first_part(clause: ast.OrderSkipLimit) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpugda.query import ast
+from gpugda.query.constructs import column_name
 from gpugda.query.keywords import FOLLOWS_OPERAND
 from gpugda.query.parse_patterns import PatternParser
 
@@ -71,7 +72,7 @@ class ProjectionParser(PatternParser):
 
     def _distinct(self) -> bool:
         # 'distinct * 2' multiplies a variable of that name, in 'DISTINCT *' all are meant.
-        star = self.ahead() == "*" and self.ahead(2) in FOLLOWS_OPERAND
+        star = self.ahead() == "*" and (self.ahead(2) in FOLLOWS_OPERAND or self.ahead(3) == "BY")
         if not (star or self.begins_value()):
             return False
         if self.kind == "ALL" and self.ahead() not in ("(", "=", "["):  # Cypher 25: as without it
@@ -85,7 +86,7 @@ class ProjectionParser(PatternParser):
         expression = self.expression()
         written = self.span_since(start)
         alias = self.expect_name("a name after AS") if self.accept("AS") else None
-        name = alias if alias is not None else _column_name(expression, written.of(self.text))
+        name = alias if alias is not None else column_name(expression, written.of(self.text))
         return ast.ReturnItem(self.span_since(start), expression, alias, name)
 
     def _sort_item(self) -> ast.SortItem:
@@ -103,10 +104,3 @@ class ProjectionParser(PatternParser):
                 message = f"two columns have the same name, {item.name!r}: rename one with AS"
                 self.fail(message, item.span)
             seen.add(item.name)
-
-
-def _column_name(expression: ast.Expression, written: str) -> str:
-    """Neo4j's name of a column without an alias: mostly the text as it stands."""
-    if isinstance(expression, ast.MapProjection):
-        expression = expression.subject
-    return expression.name if isinstance(expression, ast.Variable) else written

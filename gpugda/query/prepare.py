@@ -10,6 +10,7 @@ from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.garbage import collection_paused
 from gpugda.query.analyse import analyse
 from gpugda.query.parser import parse
+from gpugda.query.scopes import check_query
 from gpugda.query.statement import Statement, statement_of
 from gpugda.query.unsupported import check_supported
 
@@ -44,6 +45,8 @@ def _prepare(text: str) -> Query | Statement | QueryError:
         try:
             check_supported(tree)
         except UnsupportedQueryError:
+            # Without a prefix the server's own version holds: what the newest knows may be right.
+            check_query(tree, version=25)
             return statement_of(tree)
         return analyse(tree)
     except QueryError as error:

@@ -65,6 +65,9 @@ def rewrite(
 def _rewrite_item(item: Any, change: Callable[[ast.Expression], ast.Expression | None]) -> Any:
     if isinstance(item, ast.Expression):
         return rewrite(item, change)
+    if isinstance(item, ast.CaseAlternative | ast.MapEntry):
+        parts = {name: _rewrite_item(getattr(item, name), change) for name in _names(item)}
+        return replace(item, **parts)
     if isinstance(item, tuple):  # an entry of a map
         return tuple(_rewrite_item(part, change) for part in item)
     return item

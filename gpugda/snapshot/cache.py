@@ -22,13 +22,9 @@ import pyarrow as pa
 
 from gpugda.config import parse_bytes
 from gpugda.errors import ConfigurationError, SourceError
+from gpugda.folders import make_private_folder, user_cache, why_not_private, writable_or_spare
 from gpugda.ports import DatabaseVersion, Projection
-from gpugda.snapshot.cache_folder import (
-    lock_folder,
-    make_private_folder,
-    remove_leftovers,
-    why_not_private,
-)
+from gpugda.snapshot.cache_folder import lock_folder, remove_leftovers
 from gpugda.snapshot.graph_arrays import saved_bytes
 from gpugda.snapshot.manifest import VERSION, Manifest, read_manifest
 from gpugda.snapshot.opening import open_snapshot
@@ -39,7 +35,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["CacheKey", "SnapshotCache", "cache_folder", "open_cache"]
+__all__ = ["CacheKey", "SnapshotCache", "cache_folder", "open_cache", "wanted_cache_folder"]
 
 logger = logging.getLogger(__name__)
 
@@ -235,6 +231,18 @@ class SnapshotCache:
 
 
 def cache_folder(environment: Mapping[str, str] | None = None) -> Path | None:
+    """Where this program keeps things; None if that is switched off, or nothing can be written.
+
+    Where ``GPUGDA_CACHE_DIR`` cannot be written it is a private folder below the temporary one.
+
+    Raises:
+        ConfigurationError: It is no absolute path.
+    """
+    folder = wanted_cache_folder(environment)
+    return None if folder is None else writable_or_spare(folder, "gpugda")
+
+
+def wanted_cache_folder(environment: Mapping[str, str] | None = None) -> Path | None:
     """Where ``GPUGDA_CACHE_DIR`` lets this program keep things; None if switched off.
 
     Raises:
@@ -242,9 +250,7 @@ def cache_folder(environment: Mapping[str, str] | None = None) -> Path | None:
     """
     text = (os.environ if environment is None else environment).get("GPUGDA_CACHE_DIR")
     if text is None:
-        from platformdirs import user_cache_path
-
-        return user_cache_path("gpugda")
+        return user_cache("gpugda")
     if text.strip().lower() in _OFF:
         return None
     folder = Path(text).expanduser()

@@ -11,12 +11,12 @@ import logging
 import os
 import re
 import shutil
-import stat
 import sys
 import tempfile
 import time
 from typing import TYPE_CHECKING
 
+from gpugda.folders import make_private_folder
 from gpugda.snapshot.store import host_token, is_alive
 
 if sys.platform != "win32":
@@ -28,61 +28,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "lock_folder",
-    "make_private_folder",
     "remove_leftovers",
     "replace_file",
-    "why_not_private",
 ]
 
 logger = logging.getLogger(__name__)
 
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _LOCK = ".lock"
 _DAY_SECONDS = 86_400.0
 _PAUSE_SECONDS = 0.05
 # What a save, or a removal, leaves when its process is killed.
 _LEFTOVER = re.compile(r"\..+\.([0-9a-f]{8})\.(\d+)\.\w+\.(tmp|gone)")
-
-
-def why_not_private(folder: Path) -> str:
-    """Why snapshots must not lie there, and what to do; empty if they may, or nothing is there.
-
-    Raises:
-        OSError: The folder cannot be looked at.
-    """
-    if (
-        sys.platform == "win32"
-    ):  # elsewhere the bits say nothing, and a user's folders are the user's
-        return ""
-    try:
-        facts = folder.lstat()
-    except FileNotFoundError:
-        return ""
-    other = "or set GPUGDA_CACHE_DIR to another one, or to 'off'"
-    if stat.S_ISLNK(facts.st_mode):
-        return f"{folder} is a link to elsewhere: name the folder itself, {other}"
-    if not stat.S_ISDIR(facts.st_mode):
-        return f"{folder} is not a folder: remove it, {other}"
-    if facts.st_uid != os.getuid():
-        return f"the folder {folder} belongs to another user: remove it, {other}"
-    if facts.st_mode & _OTHERS:
-        return f"others may use the folder {folder}: make it private (chmod 700), {other}"
-    above = folder.parent.stat()
-    if above.st_mode & stat.S_IWOTH and not above.st_mode & stat.S_ISVTX:
-        return f"anybody may replace what lies in {folder.parent}: forbid that (chmod o-w), {other}"
-    return ""
-
-
-def make_private_folder(folder: Path) -> None:
-    """Makes the folder unless it is there; what is made on the way is private too.
-
-    Raises:
-        OSError: It cannot be made.
-    """
-    for path in (*reversed(folder.parents), folder):
-        if not path.exists():
-            with contextlib.suppress(FileExistsError):  # another process was faster
-                path.mkdir(mode=0o700)
 
 
 def replace_file(path: Path, content: bytes) -> None:

@@ -114,6 +114,25 @@ def test_a_cache_that_cannot_be_written(devices, tmp_path, monkeypatch):
     assert blocked.read_text() == ""
 
 
+def test_caches_below_the_temporary_folder(devices, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(doctor, "spare_folder", lambda: tmp_path / "spare")
+    variables = {"XDG_CACHE_HOME": str(tmp_path / "file")}
+    findings = texts(doctor.diagnose(variables, tmp_path), "Caches")
+    assert [each.good for each in findings] == [False] * 3
+    for name, each in zip(("gpugda", "pyopencl", "PoCL"), findings, strict=True):
+        assert each.text.startswith(f"{name}: {tmp_path / 'file'}")
+        assert each.text.endswith(f"{tmp_path / 'spare' / name.lower()} is used instead")
+
+
+def test_the_cache_folder_of_the_environment(devices, tmp_path):
+    for value, text in ((str(tmp_path), str(tmp_path)), ("off", "switched off"), ("x", "absolute")):
+        findings = texts(doctor.diagnose({"GPUGDA_CACHE_DIR": value}, tmp_path), "Caches")
+        (own,) = [each for each in findings if each.text.startswith("gpugda: ")]
+        assert text in own.text
+
+
 def test_a_missing_package(monkeypatch, devices, tmp_path):
     monkeypatch.setattr(doctor, "PACKAGES", ("no-such-package-at-all",))
     findings = texts(doctor.diagnose({}, tmp_path), "Python and packages")

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from gpugda import folders
 from gpugda.cli import doctor
 from gpugda.device import program, program_cache
 from gpugda.device.context import DeviceContext, choose_device
@@ -107,11 +108,23 @@ def test_folder_that_cannot_be_written(context, tmp_path, monkeypatch, compiled,
     monkeypatch.setattr(DeviceContext, "is_pocl", False)
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(folders, "spare_folder", lambda: None)
+    monkeypatch.setattr(DeviceContext, "is_pocl", False)
     with caplog.at_level(logging.INFO, "gpugda.device"):
         build()
         build()
     assert compiled == ["prefix_sum.cl"] * 2
-    assert "not kept" in caplog.text or "cannot be kept" in caplog.text
+
+
+def test_folder_that_cannot_be_written_is_replaced(context, tmp_path, monkeypatch, compiled):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path / "file"))
+    monkeypatch.setattr(folders, "spare_folder", lambda: tmp_path)
+    monkeypatch.setattr(DeviceContext, "is_pocl", False)
+    build()
+    build()
+    assert compiled == ["prefix_sum.cl"]
+    assert only_file(tmp_path / "gpugda/programs")
 
 
 def test_disk_that_is_full(context, folder, compiled, monkeypatch, caplog):

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpugda.device import compiled, warming
+from gpugda.device import caches, warming
 from gpugda.device.warming import Warming
 from gpugda.errors import QueryTimeoutError
 from gpugda.match.session import DeviceSession
@@ -65,9 +65,9 @@ def test_a_second_process_finds_everything_compiled(tmp_path, context):
 
 
 def test_where_pocl_keeps_what_it_compiled():
-    assert str(compiled.pocl_folder({"POCL_CACHE_DIR": "/a"})) == "/a"
-    assert str(compiled.pocl_folder({"XDG_CACHE_HOME": "/b"})) == "/b/pocl/kcache"
-    assert str(compiled.pocl_folder({"HOME": "/c"})) == "/c/.cache/pocl/kcache"
+    assert str(caches.pocl_folder({"POCL_CACHE_DIR": "/a"})) == "/a"
+    assert str(caches.pocl_folder({"XDG_CACHE_HOME": "/b"})) == "/b/pocl/kcache"
+    assert str(caches.pocl_folder({"HOME": "/c"})) == "/c/.cache/pocl/kcache"
 
 
 @pytest.fixture

@@ -1,0 +1,282 @@
+"""From what transactions did, one after the other, to what changed between two states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.columns import column_from_values
+from gpugda.errors import SourceError
+from gpugda.ports import ChangeBatch, LabelChanges, PropertyChanges
+
+from .bolt_values import refuse_vectors
+from .bolt_zones import in_unknown_zone
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.column import Column
+    from gpugda.ports import DatabaseVersion
+
+__all__ = ["ChangeEvents", "EntityEvents", "PropertyEvents", "net_changes"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EntityEvents:
+    """Creations or deletions, in the order of transactions.
+
+    Args:
+        steps: ``int64``: which transaction, counted in their order.
+        ids: ``int64``.
+        sources: Of relationships: start nodes.
+        targets: Of relationships: end nodes.
+        codes: Of relationships: types, as places in `ChangeEvents.names`.
+    """
+
+    steps: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    sources: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    targets: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    codes: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PropertyEvents:
+    """Properties that were set or removed, in the order of transactions.
+
+    Args:
+        steps: As in `EntityEvents`.
+        ids: Of which node or relationship.
+        codes: Keys, as places in the names.
+        places: Where the value stands in ``values``, -1 where it was not recorded.
+        values: Null for removed.
+        complete: Codes of the keys whose values are all there.
+    """
+
+    steps: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    codes: NDArray[np.int64]
+    places: NDArray[np.int64]
+    values: Sequence[Any]
+    complete: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChangeEvents:
+    """What some transactions did, one after the other.
+
+    Args:
+        transaction_count: How many.
+        names: Of labels, types and keys.
+        created_nodes: Their labels are among the ``labels``.
+        deleted_nodes: Without what became of their labels and properties.
+        labels: ``sources`` are unused; ``codes`` are labels, or -1 - label where it was removed.
+        created_relationships: With ends and types.
+        deleted_relationships: Likewise.
+        node_properties: Also of nodes that were created.
+        relationship_properties: Likewise.
+    """
+
+    transaction_count: int
+    names: Sequence[str]
+    created_nodes: EntityEvents
+    deleted_nodes: EntityEvents
+    labels: EntityEvents
+    created_relationships: EntityEvents
+    deleted_relationships: EntityEvents
+    node_properties: PropertyEvents
+    relationship_properties: PropertyEvents
+
+
+def net_changes(events: ChangeEvents, since: int, version: DatabaseVersion) -> ChangeBatch:
+    """The difference between the states before and after."""
+    nodes = _Lives(events.created_nodes, events.deleted_nodes)
+    relationships = _Lives(events.created_relationships, events.deleted_relationships)
+    created, labels = _labels(events, nodes)
+    return ChangeBatch(
+        since=since,
+        version=version,
+        transaction_count=events.transaction_count,
+        created_nodes=created,
+        deleted_nodes=events.deleted_nodes.ids[nodes.gone],
+        labels=labels,
+        created_relationships=_relationships(
+            events.created_relationships, relationships.new, events.names
+        ),
+        deleted_relationships=_relationships(
+            events.deleted_relationships, relationships.gone, events.names
+        ),
+        node_properties=_properties(events.node_properties, nodes, events.names),
+        relationship_properties=_properties(
+            events.relationship_properties, relationships, events.names
+        ),
+    )
+
+
+class _Lives:
+    """What became of the ids that were created or deleted.
+
+    Attributes:
+        new: Which creations last: rows of the creations, by rising id.
+        gone: Which deletions are of what was there before: rows of the deletions, by rising id.
+    """
+
+    def __init__(self, created: EntityEvents, deleted: EntityEvents) -> None:
+        ids = np.concatenate([created.ids, deleted.ids])
+        # An id is deleted before it is given again, and never both in one transaction, but what is
+        # deleted and created by the same one comes in this order.
+        steps = 2 * np.concatenate([created.steps, deleted.steps])
+        steps[: len(created.ids)] += 1
+        order = np.lexsort((steps, ids))
+        sorted_ids = ids[order]
+        starts = np.flatnonzero(np.r_[True, sorted_ids[1:] != sorted_ids[:-1]][: len(ids)])
+        ends = np.r_[starts[1:], len(ids)][: len(starts)] - 1
+        first, last = order[starts], order[ends]
+        self.new = last[last < len(created.ids)]
+        self.gone = first[first >= len(created.ids)] - len(created.ids)
+        self._ids = sorted_ids[starts]
+        # Events of an id count from its last creation on; of one that is gone, none.
+        self._since = np.where(
+            last < len(created.ids), np.r_[created.steps, deleted.steps][last], _NEVER
+        )
+        self._new = last < len(created.ids)
+
+    def counts(self, ids: NDArray[np.int64], steps: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether what was done to an id still holds for what has it at the end."""
+        found, known = self._find(ids)
+        return np.logical_or(np.logical_not(known), steps >= self._since[found])
+
+    def is_new(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether what has the id was created meanwhile."""
+        found, known = self._find(ids)
+        new: NDArray[np.bool_] = known & self._new[found]
+        return new
+
+    def _find(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        if len(self._ids) == 0:
+            self._ids = np.array([-1], dtype=np.int64)
+            self._since = np.array([_NEVER], dtype=np.int64)
+            self._new = np.zeros(1, dtype=np.bool_)
+        places = np.searchsorted(self._ids, ids)
+        places[places == len(self._ids)] = 0
+        return places, np.equal(self._ids[places], ids)
+
+
+_NEVER = np.iinfo(np.int64).max
+
+
+def _last_of(keys: Sequence[NDArray[np.int64]], steps: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The row of the last step of each combination of keys, sorted by the keys."""
+    order = np.lexsort((steps, *reversed(keys)))
+    if len(order) == 0:
+        return order
+    differs = np.zeros(len(order) - 1, dtype=np.bool_)
+    for key in keys:
+        differs |= key[order[1:]] != key[order[:-1]]
+    return order[np.r_[differs, True]]
+
+
+# ------------------------------------------------------------------ nodes
+def _labels(events: ChangeEvents, nodes: _Lives) -> tuple[NodeBatch, LabelChanges]:
+    """The created nodes, and the labels of the others."""
+    given = events.labels
+    label = np.where(given.codes < 0, -1 - given.codes, given.codes)
+    counted = np.flatnonzero(nodes.counts(given.ids, given.steps))
+    keys, steps = (given.ids[counted], label[counted]), given.steps[counted]
+    rows, firsts = counted[_last_of(keys, steps)], counted[_last_of(keys, -steps)]
+    # What was got and lost again, or lost and got, is as it was.
+    changed = (given.codes[rows] < 0) == (given.codes[firsts] < 0)
+    rows = rows[changed]
+    ids, added, label = given.ids[rows], given.codes[rows] >= 0, label[rows]
+    new = nodes.is_new(ids)
+    created = _created_nodes(
+        events.created_nodes.ids[nodes.new], ids[new & added], label[new & added], events.names
+    )
+    ids, added, label = ids[~new], added[~new], label[~new]
+    codes, names = _recoded(label, events.names)
+    return created, LabelChanges(ids, codes, added, names)
+
+
+def _created_nodes(
+    ids: NDArray[np.int64],
+    labelled: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    names: Sequence[str],
+) -> NodeBatch:
+    """Nodes with rising ids; the labels come by rising id of their nodes."""
+    bounds = np.searchsorted(labelled, ids), np.searchsorted(labelled, ids, side="right")
+    known: dict[tuple[int, ...], int] = {}
+    codes = np.empty(len(ids), dtype=np.int32)
+    listed = labels.tolist()
+    for row, (start, end) in enumerate(zip(bounds[0].tolist(), bounds[1].tolist(), strict=True)):
+        codes[row] = known.setdefault(tuple(listed[start:end]), len(known))
+    return NodeBatch(
+        count=len(ids),
+        ids=pa.array(ids),
+        label_codes=codes,
+        label_sets=tuple(tuple(names[label] for label in each) for each in known),
+        properties={},
+        origin="nodes that were created",
+    )
+
+
+# ------------------------------------------------------------------ relationships
+def _relationships(
+    events: EntityEvents, rows: NDArray[np.intp], names: Sequence[str]
+) -> RelationshipBatch:
+    codes, types = _recoded(events.codes[rows], names)
+    return RelationshipBatch(
+        count=len(rows),
+        source_ids=pa.array(events.sources[rows]),
+        target_ids=pa.array(events.targets[rows]),
+        type_codes=codes,
+        type_names=types,
+        origin="relationships that were created or deleted",
+        relationship_ids=events.ids[rows],
+    )
+
+
+def _recoded(
+    codes: NDArray[np.int64], names: Sequence[str]
+) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Codes and names of those that occur."""
+    found, places = np.unique(codes, return_inverse=True)
+    return places.astype(np.int32).reshape(-1), tuple(names[code] for code in found.tolist())
+
+
+# ------------------------------------------------------------------ properties
+def _properties(
+    events: PropertyEvents, lives: _Lives, names: Sequence[str]
+) -> Mapping[str, PropertyChanges]:
+    counted = np.flatnonzero(lives.counts(events.ids, events.steps))
+    keys = (events.codes[counted], events.ids[counted])
+    rows = counted[_last_of(keys, events.steps[counted])]
+    codes = events.codes[rows]
+    borders = np.flatnonzero(np.diff(codes)) + 1
+    found = {}
+    for some in np.split(rows, borders) if len(rows) else ():
+        code = int(events.codes[some[0]])
+        values = _values(events, some, names[code]) if code in events.complete else None
+        found[names[code]] = PropertyChanges(events.ids[some], values)
+    return found
+
+
+def _values(events: PropertyEvents, rows: NDArray[np.intp], key: str) -> Column | None:
+    """None where one was not recorded, cannot stand in a column, or is not told exactly."""
+    places = events.places[rows]
+    if (places < 0).any():
+        return None
+    values = [events.values[place] for place in places.tolist()]
+    if any(map(in_unknown_zone, values)):
+        return None
+    try:
+        refuse_vectors(key, values)
+        return column_from_values(values)
+    except SourceError:
+        return None

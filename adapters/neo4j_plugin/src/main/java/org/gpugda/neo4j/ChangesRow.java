@@ -1,0 +1,108 @@
+package org.gpugda.neo4j;
+
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** The answer of gpugda.changes: sections of eight-byte numbers, of all transactions one after the other. */
+public final class ChangesRow {
+    /** Why it is not known; empty otherwise. */
+    public String gap = "";
+    /** Whether to ask again is of no use. */
+    public boolean lasting;
+    /** All changes up to this one are there. */
+    public long last;
+
+    public byte[] transactions;
+    /** Entries per transaction and section. */
+    public byte[] counts;
+
+    public byte[] createdNodes;
+    public byte[] deletedNodes;
+    public byte[] labels;
+    public byte[] createdRelationships;
+    public byte[] deletedRelationships;
+    public byte[] nodeProperties;
+    public byte[] relationshipProperties;
+    public List<Object> nodeValues;
+    public List<Object> relationshipValues;
+    /** Whether values are told. */
+    public boolean values;
+    /** Keys whose values are among these of all entries. */
+    public List<String> nodeKeys;
+
+    public List<String> relationshipKeys;
+    /** The names that numbers above stand for. */
+    public Map<String, Object> names;
+
+    static ChangesRow gap(String reason) {
+        ChangesRow row = new ChangesRow();
+        row.gap = reason;
+        return row;
+    }
+
+    static ChangesRow refused(String reason) {
+        ChangesRow row = gap(reason);
+        row.lasting = true;
+        return row;
+    }
+
+    static ChangesRow of(Recorder.Found found, long since, boolean values) {
+        ChangesRow row = new ChangesRow();
+        row.last = found.last();
+        List<Map.Entry<Long, Changes>> changes = found.changes();
+        ByteBuffer transactions = Columns.bytes(8 * changes.size());
+        ByteBuffer counts = Columns.bytes(8 * changes.size() * Section.ALL.length);
+        for (Map.Entry<Long, Changes> each : changes) {
+            transactions.putLong(each.getKey());
+            for (Section section : Section.ALL)
+                counts.putLong(each.getValue().sections()[section.ordinal()].length / section.width);
+        }
+        row.transactions = transactions.array();
+        row.counts = counts.array();
+        row.names = new LinkedHashMap<>();
+        row.createdNodes = row.packed(changes, Section.CREATED_NODES, found.names());
+        row.deletedNodes = row.packed(changes, Section.DELETED_NODES, found.names());
+        row.labels = row.packed(changes, Section.LABELS, found.names());
+        row.createdRelationships = row.packed(changes, Section.CREATED_RELATIONSHIPS, found.names());
+        row.deletedRelationships = row.packed(changes, Section.DELETED_RELATIONSHIPS, found.names());
+        row.nodeProperties = row.packed(changes, Section.NODE_PROPERTIES, found.names());
+        row.relationshipProperties = row.packed(changes, Section.RELATIONSHIP_PROPERTIES, found.names());
+        row.values = values;
+        row.nodeValues = new ArrayList<>();
+        row.relationshipValues = new ArrayList<>();
+        row.nodeKeys = values ? keys(found.keys().nodes(), since) : List.of();
+        row.relationshipKeys = values ? keys(found.keys().relationships(), since) : List.of();
+        if (values)
+            for (Map.Entry<Long, Changes> each : changes) {
+                row.nodeValues.addAll(each.getValue().nodeValues());
+                row.relationshipValues.addAll(each.getValue().relationshipValues());
+            }
+        return row;
+    }
+
+    private static List<String> keys(Map<String, Long> kept, long since) {
+        return kept.entrySet().stream().filter(each -> each.getValue() <= since).map(Map.Entry::getKey).toList();
+    }
+
+    private byte[] packed(List<Map.Entry<Long, Changes>> changes, Section section, Names known) {
+        int count = 0;
+        for (Map.Entry<Long, Changes> each : changes) count += each.getValue().sections()[section.ordinal()].length;
+        ByteBuffer found = Columns.bytes(8 * count);
+        long previous = Long.MIN_VALUE;
+        for (Map.Entry<Long, Changes> each : changes) {
+            long[] numbers = each.getValue().sections()[section.ordinal()];
+            for (long number : numbers) found.putLong(number);
+            if (section.width == 1) continue;
+            for (int i = section.width - 1; i < numbers.length; i += section.width) {
+                if (numbers[i] == previous) continue;
+                previous = numbers[i];
+                int code = (int) (previous < 0 ? -1 - previous : previous);
+                names.computeIfAbsent(known.name(code), name -> (long) code);
+            }
+        }
+        return found.array();
+    }
+}

@@ -1,0 +1,54 @@
+package org.gpugda.neo4j;
+
+import java.util.List;
+import java.util.stream.Stream;
+import org.neo4j.graphdb.Transaction;
+import org.neo4j.kernel.api.KernelTransaction;
+import org.neo4j.kernel.impl.coreapi.InternalTransaction;
+import org.neo4j.procedure.Context;
+import org.neo4j.procedure.Description;
+import org.neo4j.procedure.Mode;
+import org.neo4j.procedure.Name;
+import org.neo4j.procedure.Procedure;
+import org.neo4j.procedure.TerminationGuard;
+
+/** Pages of the graph, read with the caller's rights: what the caller may not see is left out. */
+public class ExportProcedures {
+    private static final long MOST = 1 << 24;
+
+    @Context
+    public Transaction transaction;
+
+    @Context
+    public TerminationGuard guard;
+
+    @Procedure(name = "gpugda.nodes", mode = Mode.READ)
+    @Description("The nodes with ids from first to last: ids (offsets, or nothing where no id is missing), codes and label sets.")
+    public Stream<NodePage.Row> nodes(@Name("first") long first, @Name("last") long last) {
+        check(first, last);
+        return Stream.of(new NodePage(kernel(), guard).read(first, last));
+    }
+
+    @Procedure(name = "gpugda.relationships", mode = Mode.READ)
+    @Description("The relationships with ids from first to last: ids likewise, ends, codes and types.")
+    public Stream<RelationshipPage.Row> relationships(@Name("first") long first, @Name("last") long last) {
+        check(first, last);
+        return Stream.of(new RelationshipPage(kernel(), guard).read(first, last));
+    }
+
+    @Procedure(name = "gpugda.properties", mode = Mode.READ)
+    @Description("Columns of the keys, of the nodes (else relationships) with the ids: eight bytes each, little-endian.")
+    public Stream<PropertyPage.Row> properties(
+            @Name("ofNodes") boolean ofNodes, @Name("keys") List<String> keys, @Name("ids") byte[] ids) {
+        return new PropertyPage(kernel(), guard, keys).read(ofNodes, Columns.longs(ids));
+    }
+
+    private KernelTransaction kernel() {
+        return ((InternalTransaction) transaction).kernelTransaction();
+    }
+
+    private static void check(long first, long last) {
+        if (first < 0 || last < first || last - first >= MOST)
+            throw new IllegalArgumentException("A page has 1 to " + MOST + " ids, but it is asked for " + first + " to " + last);
+    }
+}

@@ -1,0 +1,52 @@
+package org.gpugda.neo4j;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import org.neo4j.graphdb.GraphDatabaseService;
+import org.neo4j.graphdb.Transaction;
+import org.neo4j.kernel.api.txstate.TxStateHolder;
+import org.neo4j.kernel.impl.coreapi.InternalTransaction;
+import org.neo4j.kernel.internal.GraphDatabaseAPI;
+import org.neo4j.storageengine.api.TransactionIdStore;
+import org.neo4j.storageengine.api.txstate.ReadableTransactionState;
+
+/** What only the server's inside tells, and what is said where a version does not tell it. */
+final class Internals {
+    static final long UNKNOWN = -1;
+
+    private static final MethodHandle CLOSED = closed();
+
+    private Internals() {}
+
+    /** The newest transaction before which all others have ended too; unknown where this version does not tell. */
+    static long closedTransaction(GraphDatabaseService database) {
+        try {
+            Object store = ((GraphDatabaseAPI) database).getDependencyResolver().resolveDependency(TransactionIdStore.class);
+            return CLOSED == null ? UNKNOWN : (long) CLOSED.invoke(store);
+        } catch (Throwable error) {
+            return UNKNOWN;
+        }
+    }
+
+    /** The state of a transaction's changes; null where this version does not show it. */
+    static ReadableTransactionState state(Transaction transaction) {
+        try {
+            return ((TxStateHolder) ((InternalTransaction) transaction).kernelTransaction()).txState();
+        } catch (RuntimeException | LinkageError error) {
+            return null;
+        }
+    }
+
+    private static MethodHandle closed() {
+        // The first is 5.26's name.
+        for (String name : new String[] {"getLastClosedTransactionId", "getHighestGapFreeClosedTransactionId"})
+            try {
+                return MethodHandles.publicLookup()
+                        .findVirtual(TransactionIdStore.class, name, MethodType.methodType(long.class));
+            } catch (NoSuchMethodException | IllegalAccessException error) {
+                continue;
+            }
+        return null;
+    }
+}

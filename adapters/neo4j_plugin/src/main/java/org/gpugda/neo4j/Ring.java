@@ -1,0 +1,64 @@
+package org.gpugda.neo4j;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** The changes of the newest transactions, as many as fit. Used by one thread at a time. */
+final class Ring {
+    private final long mostBytes;
+    private final TreeMap<Long, Changes> changes = new TreeMap<>();
+    private long bytes;
+    private long start;
+
+    Ring(long mostBytes) {
+        this.mostBytes = mostBytes;
+    }
+
+    /** All changes of later transactions are here, apart from those under way. */
+    long start() {
+        return start;
+    }
+
+    long bytes() {
+        return bytes;
+    }
+
+    int size() {
+        return changes.size();
+    }
+
+    /** Forgets everything; what it knows begins after a transaction. */
+    void startAfter(long transaction) {
+        changes.clear();
+        bytes = 0;
+        start = Math.max(start, transaction);
+    }
+
+    void add(long transaction, Changes found) {
+        if (transaction <= start) return; // one that came later was too large, or is forgotten already
+        changes.put(transaction, found);
+        bytes += found.bytes();
+        while (bytes > mostBytes) {
+            Map.Entry<Long, Changes> oldest = changes.pollFirstEntry();
+            bytes -= oldest.getValue().bytes();
+            start = oldest.getKey();
+        }
+    }
+
+    /** The changes after one transaction, up to another one, by transaction. */
+    List<Map.Entry<Long, Changes>> between(long since, long last) {
+        return since >= last ? List.of() : new ArrayList<>(changes.subMap(since, false, last, true).entrySet());
+    }
+
+    /** How far the numbers of transactions go on without one missing. */
+    long unbrokenFrom(long since) {
+        long last = since;
+        for (long each : changes.tailMap(since, false).keySet()) {
+            if (each != last + 1) break;
+            last = each;
+        }
+        return last;
+    }
+}

@@ -1,0 +1,228 @@
+"""What transactions changed, as gpugda's plugin in the server recorded it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from neo4j.exceptions import DriverError, Neo4jError
+
+from gpugda.ports import ChangeGap, DatabaseVersion
+
+from .bolt_bookmarks import bookmark_of
+from .bolt_errors import is_broken_connection
+from .change_events import ChangeEvents, EntityEvents, PropertyEvents, net_changes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from numpy.typing import NDArray
+
+    from gpugda.ports import ChangeBatch
+
+    from .bolt_connection import BoltConnection
+
+__all__ = ["PluginChanges"]
+
+_WAIT_MILLISECONDS = 200
+"""For transactions that began to commit; the usual one takes one or two."""
+_ASK_SECONDS = 60.0
+_DOING = "asking gpugda's plugin for changes"
+_REFUSALS = ("Neo.ClientError.Procedure.ProcedureNotFound", "Neo.ClientError.Security.Forbidden")
+# In the order of the plugin's Section, with how many numbers an entry has.
+_SECTIONS = {
+    "createdNodes": 1,
+    "deletedNodes": 1,
+    "labels": 2,
+    "createdRelationships": 4,
+    "deletedRelationships": 4,
+    "nodeProperties": 2,
+    "relationshipProperties": 2,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """What the server was asked to record: one start of one database."""
+
+    instance: str
+    database_id: str
+
+
+class PluginChanges:
+    """Implements `gpugda.ports.ChangeSource` by the plugin's procedures."""
+
+    def __init__(self, connection: BoltConnection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+        self._followed: _Followed | None = None
+
+    @property
+    def described(self) -> str:
+        """For people."""
+        return f"gpugda's plugin {self._connection.facts.plugin}".rstrip()
+
+    def follow(
+        self, node_keys: Collection[str] = (), relationship_keys: Collection[str] = ()
+    ) -> DatabaseVersion | ChangeGap:
+        """Has changes recorded from now on."""
+        found = self._ask(
+            "CALL gpugda.follow($nodeKeys, $relationshipKeys)",
+            {"nodeKeys": sorted(node_keys), "relationshipKeys": sorted(relationship_keys)},
+        )
+        if isinstance(found, ChangeGap):
+            return found
+        row, version = found
+        if row["refused"]:
+            return ChangeGap(str(row["refused"]), lasting=True)
+        with self._lock:
+            self._followed = _Followed(str(row["instance"]), version.database_id)
+        return _at(version, int(row["since"]))
+
+    def changes_since(
+        self, version: DatabaseVersion, until: DatabaseVersion | None = None
+    ) -> ChangeBatch | ChangeGap:
+        """What was committed since a state."""
+        with self._lock:
+            followed = self._followed
+        if followed is None:
+            return ChangeGap("changes were not asked for before")
+        if version.database_id != followed.database_id:
+            return ChangeGap("the server was started anew, or it is another database")
+        parameters = {
+            "instance": followed.instance,
+            "since": version.transaction,
+            "until": 0 if until is None else until.transaction,
+            "wait": _WAIT_MILLISECONDS,
+        }
+        found = self._ask("CALL gpugda.changes($instance, $since, $until, $wait)", parameters)
+        if isinstance(found, ChangeGap):
+            return found
+        row, now = found
+        if now.database_id != version.database_id:
+            return ChangeGap("the server was started anew")
+        if row["gap"]:
+            return ChangeGap(str(row["gap"]), lasting=bool(row["lasting"]))
+        last = max(int(row["last"]), version.transaction)
+        return net_changes(_events(row), version.transaction, _at(version, last))
+
+    def _ask(
+        self, text: str, parameters: Mapping[str, Any]
+    ) -> tuple[Mapping[str, Any], DatabaseVersion] | ChangeGap:
+        """The only row of an answer, and the state in which it was given."""
+        with self._connection.check(_DOING):
+            try:
+                found = self._ask_once(text, parameters)
+            except (Neo4jError, DriverError) as error:
+                if getattr(error, "code", None) in _REFUSALS:
+                    return ChangeGap("the plugin is gone, or may not be called", lasting=True)
+                # Pooled connections do not survive a restart of the server.
+                if not is_broken_connection(error):
+                    raise
+                found = self._ask_once(text, parameters)
+        return found or ChangeGap("the server does not tell which state it is in", lasting=True)
+
+    def _ask_once(
+        self, text: str, parameters: Mapping[str, Any]
+    ) -> tuple[Mapping[str, Any], DatabaseVersion] | None:
+        query: Any = self._connection.prefix(text)
+        with (
+            self._connection.session(bulk=True) as session,
+            self._connection.watch(session, _ASK_SECONDS),
+        ):
+            result = session.run(query, dict(parameters))
+            link = self._connection.link_of(session)
+            (record,) = list(result)
+            version = self._connection.version_told(session, link)
+        return None if version is None else (record, version)
+
+
+def _at(version: DatabaseVersion, transaction: int) -> DatabaseVersion:
+    """The same database at another transaction."""
+    bookmark = bookmark_of(version.database_id, transaction)
+    return replace(version, transaction=transaction, bookmark=bookmark)
+
+
+# ------------------------------------------------------------------ decoding
+def _events(row: Mapping[str, Any]) -> ChangeEvents:
+    counts = np.frombuffer(row["counts"], "<i8").reshape(-1, len(_SECTIONS))
+    sections = {
+        name: (
+            np.repeat(np.arange(len(counts)), counts[:, place]),
+            np.frombuffer(row[name], "<i8").reshape(-1, width),
+        )
+        for place, (name, width) in enumerate(_SECTIONS.items())
+    }
+    # Places of the names, as codes are the server's and may be many more than occur here.
+    names = list(row["names"])
+    codes = np.array([row["names"][name] for name in names], dtype=np.int64)
+    order = np.argsort(codes)
+    places = _Places(codes[order], order)
+    labels = sections["labels"]
+    return ChangeEvents(
+        transaction_count=len(counts),
+        names=names,
+        created_nodes=EntityEvents(sections["createdNodes"][0], sections["createdNodes"][1][:, 0]),
+        deleted_nodes=EntityEvents(sections["deletedNodes"][0], sections["deletedNodes"][1][:, 0]),
+        labels=EntityEvents(labels[0], labels[1][:, 0], codes=places.signed(labels[1][:, 1])),
+        created_relationships=_relationships(*sections["createdRelationships"], places),
+        deleted_relationships=_relationships(*sections["deletedRelationships"], places),
+        node_properties=_properties(
+            *sections["nodeProperties"], places, row["nodeValues"], names, row["nodeKeys"]
+        ),
+        relationship_properties=_properties(
+            *sections["relationshipProperties"],
+            places,
+            row["relationshipValues"],
+            names,
+            row["relationshipKeys"],
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Places:
+    """From the server's codes to places in the list of names."""
+
+    codes: NDArray[np.int64]
+    order: NDArray[np.intp]
+
+    def of(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """All of them are known."""
+        return self.order[np.searchsorted(self.codes, codes)].astype(np.int64)
+
+    def signed(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Codes, or -1 - code."""
+        places = self.of(np.where(codes < 0, -1 - codes, codes))
+        return np.where(codes < 0, -1 - places, places)
+
+
+def _relationships(
+    steps: NDArray[np.int64], rows: NDArray[np.int64], places: _Places
+) -> EntityEvents:
+    return EntityEvents(steps, rows[:, 0], rows[:, 1], rows[:, 2], places.of(rows[:, 3]))
+
+
+def _properties(
+    steps: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    places: _Places,
+    values: list[Any],
+    names: list[str],
+    keys: Collection[str],
+) -> PropertyEvents:
+    codes = places.signed(rows[:, 1])
+    recorded = codes < 0
+    numbers = np.where(recorded, np.cumsum(recorded) - 1, -1)
+    if len(values) != int(recorded.sum()):
+        numbers = np.full(len(rows), -1, dtype=np.int64)  # values may not be told to this user
+    return PropertyEvents(
+        steps=steps,
+        ids=rows[:, 0],
+        codes=np.where(recorded, -1 - codes, codes),
+        places=numbers,
+        values=values,
+        complete=frozenset(place for place, name in enumerate(names) if name in set(keys)),
+    )

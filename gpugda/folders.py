@@ -1,0 +1,124 @@
+"""Folders to keep things in: private ones, and a spare one where the user's cannot be written."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import stat
+import sys
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+__all__ = [
+    "can_write",
+    "make_private_folder",
+    "spare_folder",
+    "spares",
+    "user_cache",
+    "why_not_private",
+    "writable_or_spare",
+]
+
+logger = logging.getLogger(__name__)
+
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_spares: Final[dict[Path, Path | None]] = {}
+
+
+def why_not_private(folder: Path) -> str:
+    """Why snapshots must not lie there, and what to do; empty if they may, or nothing is there.
+
+    Raises:
+        OSError: The folder cannot be looked at.
+    """
+    if (
+        sys.platform == "win32"
+    ):  # elsewhere the bits say nothing, and a user's folders are the user's
+        return ""
+    try:
+        facts = folder.lstat()
+    except FileNotFoundError:
+        return ""
+    other = "or set GPUGDA_CACHE_DIR to another one, or to 'off'"
+    if stat.S_ISLNK(facts.st_mode):
+        return f"{folder} is a link to elsewhere: name the folder itself, {other}"
+    if not stat.S_ISDIR(facts.st_mode):
+        return f"{folder} is not a folder: remove it, {other}"
+    if facts.st_uid != os.getuid():
+        return f"the folder {folder} belongs to another user: remove it, {other}"
+    if facts.st_mode & _OTHERS:
+        return f"others may use the folder {folder}: make it private (chmod 700), {other}"
+    above = folder.parent.stat()
+    if above.st_mode & stat.S_IWOTH and not above.st_mode & stat.S_ISVTX:
+        return f"anybody may replace what lies in {folder.parent}: forbid that (chmod o-w), {other}"
+    return ""
+
+
+def make_private_folder(folder: Path) -> None:
+    """Makes the folder unless it is there; what is made on the way is private too.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    for path in (*reversed(folder.parents), folder):
+        if not path.exists():
+            with contextlib.suppress(FileExistsError):  # another process was faster
+                path.mkdir(mode=0o700)
+
+
+def user_cache(name: str) -> Path:
+    """The user's cache folder for a program."""
+    from platformdirs import user_cache_dir
+
+    return Path(user_cache_dir(name))
+
+
+def can_write(folder: Path) -> bool:
+    """Whether files can be made there; nothing is made: the nearest folder there is decides."""
+    if not folder.is_absolute():  # what a user without a home folder gets
+        return False
+    try:
+        while not folder.exists() and folder != folder.parent:
+            folder = folder.parent
+        return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+    except OSError:
+        return False
+
+
+def writable_or_spare(folder: Path, name: str) -> Path | None:
+    """The folder, or one of that name in the spare folder, which is said once; None for nowhere."""
+    if can_write(folder):
+        return folder
+    spare = spare_folder()
+    instead = f"{spare} is used, which may not outlast the day" if spare else "nothing is kept"
+    text = (
+        f"the folder {folder} cannot be written: {instead}. Make it writable, or set "
+        "GPUGDA_CACHE_DIR, or XDG_CACHE_HOME for OpenCL's caches too"
+    )
+    if not _spares:  # once: where one cannot be written, the others cannot either
+        logger.warning("%s", text)
+    found = _spares[folder] = None if spare is None else spare / name
+    return found
+
+
+def spares() -> dict[Path, Path | None]:
+    """Folders that could not be written, and what is used instead."""
+    return dict(_spares)
+
+
+@lru_cache(maxsize=1)
+def spare_folder() -> Path | None:
+    """A private folder of this user below the temporary one, made now; None if there is none."""
+    try:
+        above = Path(tempfile.gettempdir())
+        folder = above / f"gpugda-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+        make_private_folder(folder)
+        if why_not_private(folder) or not can_write(folder):  # somebody else was there first
+            folder = Path(tempfile.mkdtemp(prefix="gpugda-", dir=above))
+    except OSError as error:
+        logger.debug("there is no temporary folder: %s", error)
+        return None
+    return folder

@@ -1,0 +1,100 @@
+"""Which variables can be read at a place, and of which types they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from gpugda.errors import CypherSyntaxError
+from gpugda.query.static_kinds import Static, of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpugda.query import ast
+    from gpugda.types import Span
+
+__all__ = ["Scope"]
+
+
+class Scope:
+    """Variables by name.
+
+    Args:
+        text: The whole query, for errors.
+        variables: What can be read.
+        outer: What a subquery imports: it stays through every WITH, and no name hides it.
+
+    Attributes:
+        text: The whole query.
+        variables: What can be read, with what is imported.
+        outer: What is imported.
+    """
+
+    __slots__ = ("outer", "text", "variables")
+
+    def __init__(
+        self,
+        text: str,
+        variables: Mapping[str, Static] | None = None,
+        outer: Mapping[str, Static] | None = None,
+    ) -> None:
+        self.text = text
+        self.outer = dict(outer or {})
+        self.variables = {**(variables or {}), **self.outer}
+
+    def with_locals(self, names: Mapping[str, Static]) -> Scope:
+        """The scope inside a comprehension or the like, whose variables may hide others."""
+        inner = Scope(self.text, self.variables)
+        inner.outer = self.outer
+        inner.variables.update(names)
+        return inner
+
+    def after(self, columns: Mapping[str, Static]) -> Scope:
+        """The scope after a WITH that leaves these columns."""
+        return Scope(self.text, columns, self.outer)
+
+    def inside(self) -> Scope:
+        """The scope at the begin of a subquery that sees everything here."""
+        return Scope(self.text, {}, self.variables)
+
+    def read(self, variable: ast.Variable) -> Static:
+        """The type of a variable that must be there."""
+        found = self.variables.get(variable.name)
+        if found is None:
+            self.fail(f"Variable `{variable.name}` not defined", variable.span)
+        return found
+
+    def declare(self, variable: ast.Variable, kind: Static) -> None:
+        """Adds a variable whose name must be new."""
+        if variable.name in self.variables:
+            self.fail(f"Variable `{variable.name}` already declared", variable.span)
+        self.variables[variable.name] = kind
+
+    def bind(self, variable: ast.Variable, kind: Static) -> None:
+        """Adds a variable of a pattern, or finds one that can be of this type."""
+        found = self.variables.setdefault(variable.name, kind)
+        if not found.meets(kind):
+            message = (
+                f"Type mismatch: `{variable.name}` defined with conflicting type {found}"
+                f" (expected {kind})"
+            )
+            self.fail(message, variable.span, "22N27")
+
+    def check_not_outer(self, name: str, span: Span) -> None:
+        """Refuses a name that would hide an imported variable."""
+        if name in self.outer:
+            message = (
+                f"The variable `{name}` is shadowing a variable with the same name from the outer"
+                " scope and needs to be renamed"
+            )
+            self.fail(message, span, "42N07")
+
+    def expect(self, found: Static, wanted: Static, span: Span, status: str = "22NB1") -> None:
+        """Refuses what certainly is of another type. An integer may stand for a float."""
+        if found.meets(wanted) or (wanted.has("Float") and found.meets(of("Integer"))):
+            return
+        self.fail(f"Type mismatch: expected {wanted} but was {found}", span, status)
+
+    def fail(self, message: str, span: Span, status: str | None = None) -> NoReturn:
+        """Raises the error of a query that Neo4j does not compile."""
+        raise CypherSyntaxError(message, self.text, span, gql_status=status)

@@ -1,0 +1,428 @@
+"""Checks of expressions: their variables are there, their operands can be of the right types.
+
+A visitor for each kind of node gives what the value can be. Queries and patterns inside expressions
+are left to `scopes`, which hands in how they are checked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from gpugda.query import ast
+from gpugda.query.functions import Signature, signature
+from gpugda.query.scope_operators import left_types, operand_types, result_type
+from gpugda.query.static_kinds import (
+    ANY,
+    BOOLEAN,
+    INTEGER,
+    LIST,
+    MAP,
+    STRING,
+    Static,
+    list_of,
+    of,
+)
+from gpugda.query.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gpugda.query.scope import Scope
+
+__all__ = ["SUBQUERIES", "Inner", "check_condition", "check_expression", "is_aggregate"]
+
+SUBQUERIES: Final = frozenset[type[ast.Node]]((ast.QueryBody,))
+"""What is a query of its own inside an expression: left out where a walk looks at one query."""
+
+_LITERALS: Final[Mapping[type, Static]] = {
+    bool: BOOLEAN,
+    int: INTEGER,
+    float: of("Float"),
+    str: STRING,
+}
+_TEMPORAL: Final = ("Duration", "Date", "Time", "LocalTime", "LocalDateTime", "DateTime")
+_ENTITIES: Final = of("Node", "Relationship")
+_WITH_KEYS: Final = of("Map", "Node", "Relationship", "Point", *_TEMPORAL)
+_WITH_PROPERTIES: Final = of("Map", "Node", "Relationship")
+_NUMBER: Final = of("Float", "Integer")
+_LOGICAL: Final = (ast.BinaryOperator.AND, ast.BinaryOperator.OR, ast.BinaryOperator.XOR)
+_ELEMENTS: Final = {
+    "labels": STRING,
+    "keys": STRING,
+    "split": STRING,
+    "range": INTEGER,
+    "nodes": of("Node"),
+    "relationships": of("Relationship"),
+}
+_PATTERN: Final = (
+    "A pattern expression should only be used in order to test the existence of a pattern: write it"
+    " in WHERE or with exists(...), or take COUNT { … } or a pattern comprehension"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """How the patterns and queries inside an expression are checked."""
+
+    pattern: Callable[[ast.Pattern, Scope], None]
+    comprehension: Callable[[ast.Pattern, Scope], Scope]
+    shortest: Callable[[ast.Pattern, Scope], None]
+    subquery: Callable[[ast.Subquery, Scope], Static]
+
+
+def is_aggregate(node: ast.Node) -> bool:
+    """Whether it takes many rows to one value."""
+    if isinstance(node, ast.CountStar):
+        return True
+    if not isinstance(node, ast.FunctionCall):
+        return False
+    found = signature(node.name)
+    return found is not None and found.aggregates
+
+
+def check_condition(node: ast.Expression, scope: Scope, inner: Inner) -> None:
+    """Checks an expression that decides; a pattern may be one.
+
+    Raises:
+        CypherSyntaxError: It cannot be a truth value, or something in it is wrong.
+    """
+    if isinstance(node, ast.PatternExpression):
+        inner.pattern(node.pattern, scope)
+        return
+    found = check_expression(node, scope, inner)
+    if found.is_certainly("List"):
+        message = (
+            "Coercion of list to boolean is not allowed. Please use `NOT isEmpty(...)` instead."
+        )
+        scope.fail(message, node.span, "22N37")
+    scope.expect(found, BOOLEAN, node.span)
+
+
+def check_expression(node: ast.Expression, scope: Scope, inner: Inner) -> Static:
+    """What an expression can be.
+
+    Raises:
+        CypherSyntaxError: Something in it is wrong.
+    """
+    return _VISITORS[type(node)](node, scope, inner)
+
+
+# ------------------------------------------------------------------ values
+def _literal(node: ast.Literal, scope: Scope, inner: Inner) -> Static:
+    return _LITERALS.get(type(node.value), ANY)
+
+
+def _any(node: ast.Expression, scope: Scope, inner: Inner) -> Static:
+    return ANY
+
+
+def _variable(node: ast.Variable, scope: Scope, inner: Inner) -> Static:
+    return scope.read(node)
+
+
+def _list(node: ast.ListLiteral, scope: Scope, inner: Inner) -> Static:
+    kinds = {check_expression(item, scope, inner) for item in node.items}
+    return list_of(kinds.pop() if len(kinds) == 1 else ANY)
+
+
+def _map(node: ast.MapLiteral, scope: Scope, inner: Inner) -> Static:
+    for _, value in node.entries:
+        check_expression(value, scope, inner)
+    return MAP
+
+
+def _property(node: ast.Property, scope: Scope, inner: Inner) -> Static:
+    found = check_expression(node.subject, scope, inner)
+    scope.expect(found, _WITH_KEYS, node.subject.span, "22N27")
+    return ANY
+
+
+def _subscript(node: ast.Subscript, scope: Scope, inner: Inner) -> Static:
+    subject = check_expression(node.subject, scope, inner)
+    index = check_expression(node.index, scope, inner)
+    if subject.is_certainly("List"):
+        scope.expect(index, INTEGER, node.index.span, "22N27")
+        return subject.element or ANY
+    if subject.types is not None and subject.types <= {"Map", "Node", "Relationship"}:
+        scope.expect(index, STRING, node.index.span, "22N27")
+    scope.expect(subject, of("List", "Map", "Node", "Relationship"), node.subject.span)
+    return ANY
+
+
+def _slice(node: ast.Slice, scope: Scope, inner: Inner) -> Static:
+    subject = check_expression(node.subject, scope, inner)
+    scope.expect(subject, LIST, node.subject.span)
+    for bound in (node.start, node.end):
+        if bound is not None:
+            scope.expect(check_expression(bound, scope, inner), INTEGER, bound.span)
+    return subject
+
+
+# ------------------------------------------------------------------ operators
+def _unary(node: ast.Unary, scope: Scope, inner: Inner) -> Static:
+    if node.operator is ast.UnaryOperator.NOT:
+        check_condition(node.operand, scope, inner)
+        return BOOLEAN
+    found = check_expression(node.operand, scope, inner)
+    if node.operator in (ast.UnaryOperator.IS_NULL, ast.UnaryOperator.IS_NOT_NULL):
+        return BOOLEAN
+    scope.expect(found, _NUMBER, node.operand.span)
+    return found
+
+
+def _binary(node: ast.Binary, scope: Scope, inner: Inner) -> Static:
+    if node.operator in _LOGICAL:
+        check_condition(node.left, scope, inner)
+        check_condition(node.right, scope, inner)
+        return BOOLEAN
+    left = check_expression(node.left, scope, inner)
+    right = check_expression(node.right, scope, inner)
+    scope.expect(left, left_types(node.operator), node.left.span)
+    wanted = operand_types(node.operator, left)
+    if wanted is not None and not right.meets(wanted):
+        scope.fail(f"Type mismatch: expected {wanted} but was {right}", node.right.span, "22NB1")
+    return result_type(node.operator, left, right)
+
+
+def _comparison(node: ast.Comparison, scope: Scope, inner: Inner) -> Static:
+    for operand in node.operands:
+        check_expression(operand, scope, inner)
+    return BOOLEAN
+
+
+def _predicate(
+    node: ast.TypePredicate | ast.NormalizedPredicate, scope: Scope, inner: Inner
+) -> Static:
+    check_expression(node.operand, scope, inner)
+    for part in walk(node.type) if isinstance(node, ast.TypePredicate) else ():
+        if isinstance(part, ast.UnionType) and len(set(map(_is_not_null, part.alternatives))) > 1:
+            message = (
+                "All types in a Closed Dynamic Union must be nullable, or be appended with"
+                " `NOT NULL`"
+            )
+            scope.fail(message, part.span)
+    return BOOLEAN
+
+
+def _is_not_null(wanted: ast.CypherType) -> bool:
+    return not isinstance(wanted, ast.UnionType) and getattr(wanted, "not_null", False)
+
+
+def _label_predicate(node: ast.LabelPredicate, scope: Scope, inner: Inner) -> Static:
+    found = check_expression(node.subject, scope, inner)
+    scope.expect(found, _ENTITIES, node.subject.span, "22N27")
+    if any(isinstance(each, ast.LabelDynamic) for each in walk(node.labels)):
+        message = (
+            "Dynamic Label and Types are only allowed in MATCH, CREATE, MERGE, SET and REMOVE"
+            " clauses."
+        )
+        scope.fail(message, node.labels.span)
+    return BOOLEAN
+
+
+# ------------------------------------------------------------------ calls
+def _call(node: ast.FunctionCall, scope: Scope, inner: Inner) -> Static:
+    found = signature(node.name)
+    if found is None:
+        return _unknown(node, scope, inner)
+    _check_count(node, found, scope)
+    if node.name.lower() == "exists":
+        return _exists(node, scope, inner)
+    if node.distinct and not found.aggregates:
+        scope.fail(f"Invalid use of DISTINCT with function '{node.name}'", node.span)
+    kinds = [check_expression(each, scope, inner) for each in node.arguments]
+    for argument, kind, wanted in zip(node.arguments, kinds, found.arguments, strict=False):
+        scope.expect(kind, wanted, argument.span, "22N27")
+    return _result(node.name.lower(), kinds, found)
+
+
+def _unknown(node: ast.FunctionCall, scope: Scope, inner: Inner) -> Static:
+    if "." not in node.name:
+        scope.fail(f"Unknown function '{node.name}'", node.span)
+    for argument in node.arguments:  # of a plugin, which this cannot know
+        check_expression(argument, scope, inner)
+    return ANY
+
+
+def _check_count(node: ast.FunctionCall, found: Signature, scope: Scope) -> None:
+    count = len(node.arguments)
+    if count < found.least or (found.most is not None and count > found.most):
+        problem = "Insufficient" if count < found.least else "Too many"
+        scope.fail(f"{problem} parameters for function '{node.name}'", node.span, "42I13")
+
+
+def _exists(node: ast.FunctionCall, scope: Scope, inner: Inner) -> Static:
+    (argument,) = node.arguments
+    if not isinstance(argument, ast.PatternExpression):
+        message = "Argument to exists(...) is not a pattern: write ... IS NOT NULL"
+        scope.fail(message, argument.span, "22N27")
+    inner.pattern(argument.pattern, scope)
+    return BOOLEAN
+
+
+def _result(name: str, kinds: list[Static], found: Signature) -> Static:
+    if name == "coalesce":
+        return kinds[0] if len(set(kinds)) == 1 else ANY
+    if name in ("head", "last"):
+        return kinds[0].element or ANY
+    if name in ("tail", "reverse", "max", "min", "abs"):
+        return kinds[0]
+    if name == "collect":
+        return list_of(kinds[0])
+    return list_of(_ELEMENTS[name]) if name in _ELEMENTS else found.result
+
+
+def _count_star(node: ast.CountStar, scope: Scope, inner: Inner) -> Static:
+    return INTEGER
+
+
+def _trim(node: ast.Trim, scope: Scope, inner: Inner) -> Static:
+    for part in (node.characters, node.subject):
+        if part is not None:
+            scope.expect(check_expression(part, scope, inner), STRING, part.span, "22N27")
+    return STRING
+
+
+def _case(node: ast.Case, scope: Scope, inner: Inner) -> Static:
+    if node.operand is not None:
+        check_expression(node.operand, scope, inner)
+    kinds = set()
+    for alternative in node.alternatives:
+        for condition in alternative.conditions:
+            check_condition(condition, scope, inner)
+        kinds.add(check_expression(alternative.result, scope, inner))
+    if node.otherwise is not None:
+        kinds.add(check_expression(node.otherwise, scope, inner))
+    return _united(kinds)
+
+
+def _united(kinds: set[Static]) -> Static:
+    if len(kinds) == 1:
+        return kinds.pop()
+    found: set[str] = set()
+    for kind in kinds:
+        if kind.types is None:
+            return ANY
+        found |= kind.types
+    return Static(frozenset(found))
+
+
+# ------------------------------------------------------------------ lists
+def _element(variable: ast.Variable, elements: ast.Expression, scope: Scope, inner: Inner) -> Scope:
+    """The scope in which each element has a name."""
+    found = check_expression(elements, scope, inner)
+    scope.expect(found, LIST, elements.span)
+    element = found.element if found.is_certainly("List") else None
+    return scope.with_locals({variable.name: element or ANY})
+
+
+def _list_comprehension(node: ast.ListComprehension, scope: Scope, inner: Inner) -> Static:
+    within = _element(node.variable, node.elements, scope, inner)
+    if node.where is not None:
+        check_condition(node.where, within, inner)
+    if node.projection is None:
+        return list_of(within.variables[node.variable.name])
+    _refuse_aggregates(node.projection, scope)
+    return list_of(check_expression(node.projection, within, inner))
+
+
+def _refuse_aggregates(node: ast.Expression, scope: Scope) -> None:
+    for part in walk(node, without=SUBQUERIES):
+        if is_aggregate(part):
+            message = "Can't use aggregating expressions inside of expressions executing over lists"
+            scope.fail(message, part.span)
+
+
+def _list_predicate(node: ast.ListPredicate, scope: Scope, inner: Inner) -> Static:
+    _refuse_aggregates(node.where, scope)
+    within = _element(node.variable, node.elements, scope, inner)
+    check_condition(node.where, within, inner)
+    return BOOLEAN
+
+
+def _reduce(node: ast.Reduce | ast.AllReduce, scope: Scope, inner: Inner) -> Static:
+    _refuse_aggregates(node.step, scope)
+    start = check_expression(node.initial, scope, inner)
+    within = _element(node.variable, node.elements, scope, inner)
+    if node.accumulator.name == node.variable.name:
+        scope.fail(f"Variable `{node.variable.name}` already declared", node.variable.span)
+    # What the accumulator can be is its begin and whatever a step makes of it: not followed here.
+    guess = within.with_locals({node.accumulator.name: start})
+    step = check_expression(node.step, guess, inner)
+    if not step.meets(start) and not (start.meets(_NUMBER) and step.meets(_NUMBER)):
+        message = f"Type mismatch: accumulator is {start} but expression has type {step}"
+        scope.fail(message, node.step.span, "22N27")
+    if isinstance(node, ast.AllReduce):
+        check_condition(node.predicate, guess, inner)
+        return BOOLEAN
+    return start if start == step else ANY
+
+
+def _map_projection(node: ast.MapProjection, scope: Scope, inner: Inner) -> Static:
+    scope.expect(scope.read(node.subject), _WITH_PROPERTIES, node.subject.span, "22N27")
+    for selector in node.selectors:
+        if isinstance(selector, ast.MapEntry):
+            check_expression(selector.value, scope, inner)
+        elif isinstance(selector, ast.MapVariable):
+            scope.read(selector.variable)
+    return MAP
+
+
+# ------------------------------------------------------------------ patterns and queries
+def _pattern(node: ast.PatternExpression, scope: Scope, inner: Inner) -> Static:
+    inner.pattern(node.pattern, scope)
+    scope.fail(_PATTERN, node.span)
+
+
+def _shortest(node: ast.ShortestPathExpression, scope: Scope, inner: Inner) -> Static:
+    inner.shortest(node.pattern, scope)
+    selector = node.pattern.selector
+    one = selector is not None and selector.kind is ast.SelectorKind.SHORTEST_PATH
+    return of("Path") if one else list_of(of("Path"))
+
+
+def _pattern_comprehension(node: ast.PatternComprehension, scope: Scope, inner: Inner) -> Static:
+    within = inner.comprehension(node.pattern, scope)
+    if node.where is not None:
+        check_condition(node.where, within, inner)
+    _refuse_aggregates(node.projection, scope)
+    return list_of(check_expression(node.projection, within, inner))
+
+
+def _subquery(node: ast.Subquery, scope: Scope, inner: Inner) -> Static:
+    return inner.subquery(node, scope)
+
+
+_VISITORS: Final[Mapping[type, Callable[[Any, Scope, Inner], Static]]] = {
+    ast.Literal: _literal,
+    ast.Parameter: _any,
+    ast.CaseOperand: _any,
+    ast.Variable: _variable,
+    ast.ListLiteral: _list,
+    ast.MapLiteral: _map,
+    ast.Property: _property,
+    ast.Subscript: _subscript,
+    ast.Slice: _slice,
+    ast.Unary: _unary,
+    ast.Binary: _binary,
+    ast.Comparison: _comparison,
+    ast.TypePredicate: _predicate,
+    ast.NormalizedPredicate: _predicate,
+    ast.LabelPredicate: _label_predicate,
+    ast.FunctionCall: _call,
+    ast.CountStar: _count_star,
+    ast.Trim: _trim,
+    ast.Case: _case,
+    ast.ListComprehension: _list_comprehension,
+    ast.ListPredicate: _list_predicate,
+    ast.Reduce: _reduce,
+    ast.AllReduce: _reduce,
+    ast.MapProjection: _map_projection,
+    ast.PatternExpression: _pattern,
+    ast.ShortestPathExpression: _shortest,
+    ast.PatternComprehension: _pattern_comprehension,
+    ast.ExistsSubquery: _subquery,
+    ast.CountSubquery: _subquery,
+    ast.CollectSubquery: _subquery,
+}

@@ -1,0 +1,251 @@
+"""Checks of patterns: what their variables are, and which forms go together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gpugda.query import ast
+from gpugda.query.scope_expressions import Inner, check_condition, check_expression
+from gpugda.query.static_kinds import STRING, list_of, of
+from gpugda.query.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.query.scope import Scope
+    from gpugda.query.static_kinds import Static
+
+__all__ = ["check_patterns", "check_shortest", "named_variables"]
+
+_NODE: Final = of("Node")
+_RELATIONSHIP: Final = of("Relationship")
+_PATH: Final = of("Path")
+_NAMES: Final = of("String", "List")
+_SHORTEST: Final = (ast.SelectorKind.SHORTEST_PATH, ast.SelectorKind.ALL_SHORTEST_PATHS)
+
+
+def check_patterns(patterns: tuple[ast.Pattern, ...], scope: Scope, inner: Inner) -> None:
+    """Declares the variables of the patterns of one clause, and checks all that is in them.
+
+    Raises:
+        CypherSyntaxError: Something is wrong.
+    """
+    for pattern in patterns:
+        _check_form(pattern, scope)
+    _check_together(patterns, scope)
+    groups: dict[str, ast.Variable] = {}
+    for pattern in patterns:
+        _declare(pattern, scope, groups)
+    for pattern in patterns:
+        _check_inside(pattern.elements, scope, inner)
+
+
+def named_variables(pattern: ast.Pattern) -> Iterator[ast.Variable]:
+    """The variables of nodes and relationships, also of those in groups."""
+    for element in pattern.elements:
+        if isinstance(element, ast.GroupPattern):
+            yield from named_variables(element.pattern)
+        elif element.variable is not None:
+            yield element.variable
+
+
+# ------------------------------------------------------------------ variables
+def _declare(pattern: ast.Pattern, scope: Scope, groups: dict[str, ast.Variable]) -> None:
+    singles = {}
+    for element in pattern.elements:
+        if isinstance(element, ast.GroupPattern) and element.quantifier is None:
+            _declare(element.pattern, scope, groups)
+        elif isinstance(element, ast.GroupPattern):
+            _declare_group(element, scope, groups)
+        elif element.variable is not None:
+            singles[element.variable.name] = element.variable
+            _refuse_group_variable(element.variable, scope, groups)
+            scope.bind(element.variable, _kind(element))
+    for name, variable in groups.items():
+        if name in singles:
+            _refuse_group_variable(variable, scope, groups)
+    if pattern.variable is not None:
+        scope.declare(pattern.variable, _PATH)
+
+
+def _kind(element: ast.NodePattern | ast.RelationshipPattern) -> Static:
+    if isinstance(element, ast.NodePattern):
+        return _NODE
+    many = element.length is not None or element.quantifier is not None
+    return list_of(_RELATIONSHIP) if many else _RELATIONSHIP
+
+
+def _declare_group(group: ast.GroupPattern, scope: Scope, groups: dict[str, ast.Variable]) -> None:
+    own = scope.with_locals({})
+    for element in group.pattern.elements:
+        if isinstance(element, ast.GroupPattern) or element.variable is None:
+            continue
+        variable = element.variable
+        if variable.name in groups or variable.name in scope.variables:
+            _refuse_group_variable(variable, scope, {variable.name: variable})
+        own.bind(variable, _kind(element))
+    for variable in named_variables(group.pattern):
+        groups[variable.name] = variable
+    for variable in named_variables(group.pattern):
+        scope.variables[variable.name] = list_of(own.variables[variable.name])
+
+
+def _refuse_group_variable(
+    variable: ast.Variable, scope: Scope, groups: dict[str, ast.Variable]
+) -> None:
+    if variable.name in groups:
+        message = (
+            f"The variable `{variable.name}` occurs both inside and outside a quantified path"
+            " pattern, or in two of them, and needs to be renamed."
+        )
+        scope.fail(message, variable.span)
+
+
+# ------------------------------------------------------------------ what stands in the brackets
+def _check_inside(elements: tuple[ast.PatternElement, ...], scope: Scope, inner: Inner) -> None:
+    for element in elements:
+        if isinstance(element, ast.GroupPattern):
+            _check_group(element, scope, inner)
+            continue
+        if element.properties is not None:
+            check_expression(element.properties, scope, inner)
+        labels = element.labels if isinstance(element, ast.NodePattern) else element.types
+        if labels is not None:
+            _check_labels(labels, scope, inner)
+        if element.where is not None:
+            check_condition(element.where, _singular(element, scope), inner)
+
+
+def _singular(element: ast.NodePattern | ast.RelationshipPattern, scope: Scope) -> Scope:
+    """Inside a quantified relationship its variable is one relationship."""
+    quantified = isinstance(element, ast.RelationshipPattern) and element.quantifier is not None
+    if quantified and element.variable is not None:
+        return scope.with_locals({element.variable.name: _RELATIONSHIP})
+    return scope
+
+
+def _check_labels(labels: ast.LabelExpression, scope: Scope, inner: Inner) -> None:
+    if isinstance(labels, ast.LabelName):
+        return
+    for part in walk(labels):
+        if isinstance(part, ast.LabelDynamic):
+            found = check_expression(part.expression, scope, inner)
+            wanted = _NAMES if not found.is_certainly("List") else list_of(STRING)
+            scope.expect(found, wanted, part.expression.span)
+
+
+def _check_group(group: ast.GroupPattern, scope: Scope, inner: Inner) -> None:
+    within = scope
+    if group.quantifier is not None:
+        within = scope.with_locals(
+            {
+                v.name: scope.variables[v.name].element or _NODE
+                for v in named_variables(group.pattern)
+            }
+        )
+    _check_inside(group.pattern.elements, within, inner)
+    if group.where is not None:
+        check_condition(group.where, within, inner)
+
+
+# ------------------------------------------------------------------ forms
+def _check_form(pattern: ast.Pattern, scope: Scope) -> None:
+    selector = pattern.selector
+    if selector is not None and selector.kind in _SHORTEST:
+        check_shortest(pattern, scope)
+    if selector is not None and selector.count == 0:
+        scope.fail("The path count needs to be greater than 0.", selector.span, "42N31")
+    alone = selector is not None and len(pattern.elements) == 1
+    for element in pattern.elements:
+        if isinstance(element, ast.GroupPattern):
+            _check_group_form(element, scope, may_have_name=alone)
+    _check_quantifiers(pattern, scope)
+
+
+def _check_group_form(group: ast.GroupPattern, scope: Scope, *, may_have_name: bool) -> None:
+    inside = group.pattern
+    if inside.selector is not None:
+        message = "Path selectors are not supported within parenthesized path patterns."
+        scope.fail(message, inside.selector.span)
+    if inside.variable is not None and group.quantifier is not None:
+        message = "Assigning a path in a quantified path pattern is not yet supported."
+        scope.fail(message, inside.variable.span)
+    if inside.variable is not None and not may_have_name:
+        scope.fail("Sub-path assignment is currently not supported.", inside.variable.span)
+    if group.quantifier is not None:
+        _check_repeatable(inside, scope)
+    for element in inside.elements:
+        if isinstance(element, ast.GroupPattern):
+            _check_group_form(element, scope, may_have_name=False)
+
+
+def _check_repeatable(inside: ast.Pattern, scope: Scope) -> None:
+    for element in walk(inside, without=frozenset((ast.MapLiteral,))):
+        parts = ast.GroupPattern | ast.RelationshipPattern
+        if isinstance(element, parts) and element.quantifier is not None:
+            scope.fail("Quantified path patterns are not allowed to be nested.", element.span)
+        if isinstance(element, ast.RelationshipPattern) and element.length is not None:
+            message = "Variable length relationships cannot be part of a quantified path pattern."
+            scope.fail(message, element.span)
+    if not any(isinstance(element, ast.RelationshipPattern) for element in inside.elements):
+        message = "A quantified path pattern needs to have at least one relationship."
+        scope.fail(message, inside.span)
+
+
+def _check_quantifiers(pattern: ast.Pattern, scope: Scope) -> None:
+    for element in pattern.elements:
+        quantifier = None if isinstance(element, ast.NodePattern) else element.quantifier
+        if quantifier is None or quantifier.maximum is None:
+            continue
+        if quantifier.maximum == 0:
+            message = "A quantifier for a path pattern must not be limited by 0."
+            scope.fail(message, quantifier.span, "42N31")
+        if quantifier.minimum > quantifier.maximum:
+            message = (
+                "A quantifier for a path pattern must not have a lower bound which exceeds its"
+                " upper bound."
+            )
+            scope.fail(message, quantifier.span)
+
+
+def _check_together(patterns: tuple[ast.Pattern, ...], scope: Scope) -> None:
+    """What no two patterns of a clause may have, each of which is right alone."""
+    selective = [each.selector for each in patterns if _is_selective(each)]
+    if selective and len(patterns) > 1 and selective[0] is not None:
+        message = (
+            "Multiple path patterns cannot be used in the same clause in combination with a"
+            " selective path selector."
+        )
+        scope.fail(message, selective[0].span, "42I45")
+    elements = [element for pattern in patterns for element in pattern.elements]
+    long = [e for e in elements if isinstance(e, ast.RelationshipPattern) and e.length is not None]
+    quantified = [e for e in elements if not isinstance(e, ast.NodePattern) and e.quantifier]
+    if long and quantified:
+        message = (
+            "Mixing variable-length relationships ('-[*]-') with quantified relationships"
+            " ('()-->*()') or quantified path patterns ('(()-->())*') is not allowed."
+        )
+        scope.fail(message, long[0].span)
+
+
+def _is_selective(pattern: ast.Pattern) -> bool:
+    selector = pattern.selector
+    return selector is not None and selector.kind not in (*_SHORTEST, ast.SelectorKind.ALL)
+
+
+def check_shortest(pattern: ast.Pattern, scope: Scope) -> None:
+    """Checks the path in ``shortestPath(…)`` and ``allShortestPaths(…)``.
+
+    Raises:
+        CypherSyntaxError: It is not of one relationship, or its least length is not 0 or 1.
+    """
+    selector = pattern.selector
+    name = "shortestPath" if selector is None else selector.kind
+    relationships = [e for e in pattern.elements if isinstance(e, ast.RelationshipPattern)]
+    if len(pattern.elements) != 3 or len(relationships) != 1:
+        message = f"{name}(...) requires a pattern containing a single relationship"
+        scope.fail(message, pattern.span, "42N40")
+    length = relationships[0].length
+    if length is not None and length.bounds[0] not in (0, 1):
+        message = f"{name}(...) does not support a minimal length different from 0 or 1"
+        scope.fail(message, length.span)

@@ -1,0 +1,293 @@
+"""Checks of a whole reading query, as Neo4j compiles it: ``check_query``.
+
+Names, scopes, types as far as the text tells them, aggregation, and which forms go together. Of
+queries that write nothing is checked: their clauses keep too little of what they declare.
+
+What Neo4j refuses and this does not, each for want of what it would take: functions and procedures
+of plugins and the columns of procedures (they are the server's), hints that no index answers, and
+values that are only wrong when they are computed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from gpugda.query import ast
+from gpugda.query.scope import Scope
+from gpugda.query.scope_expressions import Inner, check_condition, check_expression
+from gpugda.query.scope_patterns import check_patterns, check_shortest, named_variables
+from gpugda.query.scope_projections import check_paging, check_projection, refuse_aggregates
+from gpugda.query.scope_versions import check_version
+from gpugda.query.static_kinds import ANY, BOOLEAN, INTEGER, LIST, Static, list_of
+from gpugda.query.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["check_query"]
+
+_Columns = dict[str, Static]
+
+_UNION: Final = "All sub queries in an UNION must have the same return column names"
+
+
+def check_query(query: ast.Query, version: int = 5) -> None:
+    """Checks that Neo4j would compile a query that reads.
+
+    Args:
+        query: The tree of the whole text.
+        version: Of Cypher, where the text does not say: 5 or 25.
+
+    Raises:
+        CypherSyntaxError: It would not; the error knows the place, and the GQLSTATUS where Neo4j's
+            own error has one.
+    """
+    if any(isinstance(node, ast.OtherClause | ast.Transactions) for node in walk(query)):
+        return
+    check_version(query, query.version or version)
+    try:
+        _body(query.body, Scope(query.text), None)
+    except RecursionError:
+        return  # a sum of thousands of terms: what is wrong with it shows when it is computed
+
+
+# ------------------------------------------------------------------ queries
+def _body(body: ast.QueryBody, scope: Scope, importing: Scope | None) -> _Columns | None:
+    """The columns of a query; None where it returns nothing.
+
+    Args:
+        body: The query.
+        scope: What its clauses see; it is not changed.
+        importing: What a WITH that begins a part may import.
+    """
+    first: _Columns | None = None
+    for place, part in enumerate(body.parts):
+        columns = _single(part, scope, importing)
+        if place == 0:
+            first = columns
+        elif (first is None) != (columns is None) or set(first or ()) != set(columns or ()):
+            scope.fail(_UNION, body.unions[place - 1], "42N39")
+    return first
+
+
+def _single(query: ast.SingleQuery, start: Scope, importing: Scope | None) -> _Columns | None:
+    scope = start.after({n: k for n, k in start.variables.items() if n not in start.outer})
+    columns: _Columns | None = None
+    for place, clause in enumerate(query.clauses):
+        if isinstance(clause, ast.Next):
+            scope = scope.after(columns or {})
+            columns = None
+        elif isinstance(clause, ast.Return):
+            columns = check_projection(clause.projection, None, scope, _INNER, "RETURN")
+        elif isinstance(clause, ast.When | ast.Braces):
+            columns = _query_clause(clause, scope)
+        elif isinstance(clause, ast.With):
+            first = all(isinstance(before, ast.Use) for before in query.clauses[:place])
+            scope = _with(clause, scope, importing if first else None)
+        else:
+            _check_place(query, place, scope)
+            _CLAUSES[type(clause)](clause, scope)
+    return columns
+
+
+def _check_place(query: ast.SingleQuery, place: int, scope: Scope) -> None:
+    clause = query.clauses[place]
+    if isinstance(clause, ast.Use) and place:
+        scope.fail("USE clause must be the first clause in a (sub-)query.", clause.span)
+    if not isinstance(clause, ast.CallProcedure) or len(query.clauses) == 1:
+        return
+    if clause.yields_all:
+        scope.fail("Cannot use `YIELD *` outside standalone call", clause.span)
+    if clause.arguments is None:
+        scope.fail(f"Procedure call is missing parentheses: {clause.name}", clause.span)
+
+
+def _query_clause(clause: ast.When | ast.Braces, scope: Scope) -> _Columns | None:
+    if isinstance(clause, ast.Braces):
+        return _body(clause.query, scope, None)
+    for branch in clause.branches:
+        check_condition(branch.condition, scope, _INNER)
+    bodies = [branch.query for branch in clause.branches]
+    if clause.otherwise is not None:
+        bodies.append(clause.otherwise)
+    found = [_body(body, scope, None) for body in bodies]
+    if len({frozenset(columns or ()) for columns in found}) > 1:
+        scope.fail("All branches of WHEN must have the same return column names", clause.span)
+    return found[0]
+
+
+# ------------------------------------------------------------------ WITH
+def _with(clause: ast.With, scope: Scope, importing: Scope | None) -> Scope:
+    if importing is not None and _imports(clause, importing):
+        _check_import(clause, importing)
+        scope = scope.after(importing.variables)
+    columns = check_projection(clause.projection, clause.where, scope, _INNER, "WITH")
+    return scope.after(columns)
+
+
+def _imports(clause: ast.With, importing: Scope) -> bool:
+    names = {node.name for node in walk(clause.projection) if isinstance(node, ast.Variable)}
+    return clause.projection.star or bool(names & set(importing.variables))
+
+
+def _check_import(clause: ast.With, importing: Scope) -> None:
+    body = clause.projection
+    problems = {
+        "Aliasing or expressions are not supported": not all(
+            isinstance(item.expression, ast.Variable) and item.name == item.expression.name
+            for item in body.items
+        ),
+        "DISTINCT is not allowed": body.distinct,
+        "ORDER BY is not allowed": bool(body.order_by),
+        "SKIP is not allowed": body.skip is not None,
+        "LIMIT is not allowed": body.limit is not None,
+        "WHERE is not allowed": clause.where is not None,
+    }
+    for problem, is_there in problems.items():
+        if is_there:
+            message = (
+                "Importing WITH should consist only of simple references to outside variables."
+                f" {problem}."
+            )
+            importing.fail(message, clause.span)
+
+
+# ------------------------------------------------------------------ clauses that go on
+def _match(clause: ast.Match, scope: Scope) -> None:
+    check_patterns(clause.patterns, scope, _INNER)
+    for hint in clause.hints:
+        for variable in hint.variables:
+            scope.read(variable)
+    if clause.where is not None:
+        refuse_aggregates(clause.where, scope)
+        check_condition(clause.where, scope, _INNER)
+
+
+def _unwind(clause: ast.Unwind, scope: Scope) -> None:
+    refuse_aggregates(clause.elements, scope)
+    found = check_expression(clause.elements, scope, _INNER)
+    element = found.element if found.types == LIST.types else None
+    scope.declare(clause.variable, element or ANY)
+
+
+def _let(clause: ast.Let, scope: Scope) -> None:
+    found = []
+    for item in clause.items:
+        refuse_aggregates(item.expression, scope)
+        found.append(check_expression(item.expression, scope, _INNER))
+    for item, kind in zip(clause.items, found, strict=True):
+        scope.declare(item.variable, kind)
+
+
+def _filter(clause: ast.Filter, scope: Scope) -> None:
+    refuse_aggregates(clause.predicate, scope)
+    check_condition(clause.predicate, scope, _INNER)
+
+
+def _order_skip_limit(clause: ast.OrderSkipLimit, scope: Scope) -> None:
+    for sort in clause.order_by:
+        refuse_aggregates(sort.expression, scope)
+        check_expression(sort.expression, scope, _INNER)
+    check_paging(clause, scope, _INNER)
+
+
+def _load_csv(clause: ast.LoadCsv, scope: Scope) -> None:
+    check_expression(clause.url, scope, _INNER)
+    scope.declare(clause.variable, ANY)
+
+
+def _call_procedure(clause: ast.CallProcedure, scope: Scope) -> None:
+    for argument in clause.arguments or ():
+        refuse_aggregates(argument, scope)
+        check_expression(argument, scope, _INNER)
+    for item in clause.items or ():
+        scope.declare(item.variable, ANY)
+    if clause.where is not None:
+        check_condition(clause.where, scope, _INNER)
+
+
+def _call_subquery(clause: ast.CallSubquery, scope: Scope) -> None:
+    for part in clause.query.parts:
+        for last in part.clauses:
+            if isinstance(last, ast.Return):
+                _check_named(last, scope)
+    if clause.imports is None:
+        columns = _body(clause.query, Scope(scope.text), scope)
+    else:
+        imported = {each.name: scope.read(each) for each in clause.imports}
+        outer = scope.variables if clause.imports_all else imported
+        columns = _body(clause.query, Scope(scope.text, {}, outer), None)
+    for name, kind in (columns or {}).items():
+        if name in scope.variables:
+            message = f"Variable `{name}` already declared in outer scope"
+            scope.fail(message, clause.span, "42N07")
+        scope.variables[name] = kind
+
+
+def _check_named(clause: ast.Return, scope: Scope) -> None:
+    for item in clause.projection.items:
+        has_name = isinstance(item.expression, ast.Variable | ast.MapProjection)
+        if item.alias is None and not has_name:
+            message = "Expression in CALL { RETURN ... } must be aliased (use AS)"
+            scope.fail(message, item.span, "42N21")
+
+
+def _nothing(clause: ast.Clause, scope: Scope) -> None:
+    """USE and FINISH: names of graphs are no variables."""
+
+
+_CLAUSES: Final[Mapping[type, Callable[[Any, Scope], None]]] = {
+    ast.Match: _match,
+    ast.Unwind: _unwind,
+    ast.Let: _let,
+    ast.Filter: _filter,
+    ast.OrderSkipLimit: _order_skip_limit,
+    ast.LoadCsv: _load_csv,
+    ast.CallProcedure: _call_procedure,
+    ast.CallSubquery: _call_subquery,
+    ast.Use: _nothing,
+    ast.Finish: _nothing,
+}
+
+
+# ------------------------------------------------------------------ inside expressions
+def _pattern(pattern: ast.Pattern, scope: Scope) -> None:
+    for variable in named_variables(pattern):
+        if variable.name not in scope.variables:
+            message = (
+                f"PatternExpressions are not allowed to introduce new variables: '{variable.name}'."
+            )
+            scope.fail(message, variable.span, "42N29")
+    check_patterns((pattern,), scope.with_locals({}), _INNER)
+
+
+def _comprehension(pattern: ast.Pattern, scope: Scope) -> Scope:
+    within = scope.with_locals({})
+    check_patterns((pattern,), within, _INNER)
+    return within
+
+
+def _shortest(pattern: ast.Pattern, scope: Scope) -> None:
+    check_shortest(pattern, scope)
+    for element in pattern.elements:
+        if not isinstance(element, ast.NodePattern):
+            continue
+        if element.variable is None or element.variable.name not in scope.variables:
+            message = "shortestPath(...) requires bound nodes when not part of a MATCH clause."
+            scope.fail(message, element.span)
+    check_patterns((pattern,), scope.with_locals({}), _INNER)
+
+
+def _subquery(node: ast.Subquery, scope: Scope) -> Static:
+    columns = _body(node.query, scope.inside(), None)
+    if isinstance(node, ast.ExistsSubquery):
+        return BOOLEAN
+    if isinstance(node, ast.CountSubquery):
+        return INTEGER
+    if columns is None or len(columns) != 1:
+        message = "A Collect Expression must end with a single return column."
+        scope.fail(message, node.span, "42N22")
+    return list_of(next(iter(columns.values())))
+
+
+_INNER: Final = Inner(_pattern, _comprehension, _shortest, _subquery)

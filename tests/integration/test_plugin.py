@@ -1,0 +1,292 @@
+"""gpugda's plugin as a mounted jar in both versions: its export is the pages', its changes lead to what is there."""
+
+import random
+import threading
+from contextlib import closing
+from dataclasses import replace
+
+import neo4j_servers
+import numpy as np
+import pytest
+from applied_changes import StateOfGraph, rows_of
+from gpugda_adapters.neo4j_bolt import BoltSource
+from neo4j_servers import UnavailableError
+
+from gpugda.data.build import build_data_graph
+from gpugda.data.columns import to_values
+from gpugda.ports import ChangeBatch, ChangeGap, SilentProgress
+
+KEYS = ("x", "w")
+
+
+@pytest.fixture(scope="module")
+def jar():
+    try:
+        return neo4j_servers.plugin_jar()
+    except UnavailableError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module", params=[neo4j_servers.IMAGE, neo4j_servers.IMAGE_2026])
+def plugged(request, jar, new_server):
+    """A server with the plugin whose ring of changes is small; it begins with `wipe`."""
+    name = f"plugin-{neo4j_servers.VERSIONS.get(request.param, 'other')}"
+    settings = {"server.gpugda.changes.max_size": "1m"}
+    return new_server(name, image=request.param, settings=settings, plugins=[jar])
+
+
+@pytest.fixture
+def source(plugged):
+    plugged.start()
+    plugged.wipe()
+    with closing(BoltSource(plugged.uri, auth=plugged.auth, sessions=2)) as opened:
+        assert opened.facts.plugin
+        yield opened
+
+
+def without_plugin(source):
+    """The same connection, reading as if there were no plugin, until the facts are found anew."""
+    source._connection.facts = replace(source._connection.facts, plugin="")
+
+
+def read(source, keys=()):
+    """Everything there is now."""
+    found = StateOfGraph()
+    with source.read(SilentProgress()) as batches:
+        for batch in batches.nodes:
+            found._create_nodes(batch)
+        for batch in batches.relationships:
+            found.relationships.update(rows_of(batch))
+    for of_nodes, table in ((True, found.labels), (False, found.relationships)):
+        ids = np.array(sorted(table), dtype=np.int64)
+        for key in keys:
+            columns = source.read_properties([key], ids, source.probe(), of_nodes=of_nodes)
+            values = to_values(columns[key]) if key in columns else [None] * len(ids)
+            for number, value in zip(ids.tolist(), values, strict=True):
+                found.set_properties(of_nodes, number, {key: value})
+    return found
+
+
+# ------------------------------------------------------------------ export
+VALUES = [
+    "1",
+    "1.5",
+    "true",
+    "'text'",
+    "'ünï𝄞'",
+    "''",
+    "[1, 2]",
+    "['a']",
+    "date('2020-02-29')",
+    "point({x: 1, y: 2})",
+    "duration('P1M')",
+    "datetime('2020-01-01T00:00:00[Europe/Berlin]')",
+]
+
+
+def test_the_plugin_reads_what_the_pages_read(plugged, source):
+    plugged.run(
+        "UNWIND range(0, 3000) AS i CREATE (n:A {i: i}) FOREACH (_ IN CASE WHEN i % 3 = 0 THEN [1] "
+        "ELSE [] END | SET n:B:`C d`) FOREACH (_ IN CASE WHEN i % 7 = 0 THEN [1] ELSE [] END | REMOVE n:A)"
+    )
+    plugged.run(
+        "MATCH (n), (m) WHERE m.i = (n.i * 7) % 3001 CREATE (n)-[:R {w: n.i / 2.0}]->(m), (m)-[:`odd S`]->(n)"
+    )
+    plugged.run("MATCH (n) WHERE n.i % 5 = 1 DETACH DELETE n")
+    for place, value in enumerate(VALUES):
+        plugged.run(f"MATCH (n {{i: {place * 10}}}) SET n.mixed = {value}, n.only{place} = {value}")
+    keys = ["i", "mixed", "w", *(f"only{place}" for place in range(len(VALUES)))]
+    by_plugin = read(source, keys)
+    graph = build(source)
+    without_plugin(source)
+    source._connection.recheck = lambda: None
+    assert by_plugin == read(source, keys)
+    pages = build(source)
+    assert np.array_equal(graph.external_ids.nodes, pages.external_ids.nodes)
+    assert np.array_equal(graph.outgoing.neighbours, pages.outgoing.neighbours)
+    assert len(by_plugin.relationships) > 1000
+
+
+def build(source):
+    with source.read(SilentProgress()) as batches:
+        return build_data_graph(batches)
+
+
+def test_all_properties_are_read(plugged, source):
+    plugged.run("CREATE ({a: 1}), ({b: 'x', c: [1.5]}), ()")
+    with source.read(SilentProgress()) as batches:
+        ids = np.concatenate([np.asarray(batch.ids) for batch in batches.nodes])
+    found = source.read_properties(None, ids, source.probe(), of_nodes=True)
+    assert {key: to_values(column) for key, column in found.items()} == {
+        "a": [1, None, None],
+        "b": [None, "x", None],
+        "c": [None, [1.5], None],
+    }
+
+
+def test_an_empty_database(source):
+    assert read(source) == StateOfGraph()
+
+
+# ------------------------------------------------------------------ changes
+class Follower:
+    """A state that is kept up to date by changes."""
+
+    def __init__(self, source):
+        self.source = source
+        self.changes = source.change_source()
+        self.version = self.changes.follow(KEYS, KEYS)
+        self.state = read(source, KEYS)
+
+    def catch_up(self):
+        now = self.source.probe()
+        batch = self.changes.changes_since(self.version, now)
+        assert isinstance(batch, ChangeBatch), batch
+        assert batch.version.transaction >= now.transaction
+        assert batch.since == self.version.transaction
+        self.state.apply(batch, KEYS)
+        self.version = batch.version
+        return batch
+
+
+STATEMENTS = [
+    "CREATE (n:A {x: $i})-[:R {w: $i}]->(:B {x: 'text'})",
+    "MATCH (n) WITH n ORDER BY rand() LIMIT 1 DETACH DELETE n",
+    "MATCH ()-[r]->() WITH r ORDER BY rand() LIMIT 1 DELETE r",
+    "MATCH (a), (b) WITH a, b ORDER BY rand() LIMIT 1 CREATE (a)-[:S {w: 1.5}]->(b)",
+    "MATCH (n) WITH n ORDER BY rand() LIMIT 2 SET n:C, n.x = $i REMOVE n:A",
+    "MATCH (n) WITH n ORDER BY rand() LIMIT 2 SET n:A REMOVE n:C, n.x",
+    "MATCH ()-[r]->() WITH r ORDER BY rand() LIMIT 1 SET r.w = [1, $i], r.other = 1",
+    "MATCH (n) WITH n ORDER BY rand() LIMIT 1 SET n = {x: date('2020-01-01'), y: $i}",
+    "CREATE (n {x: 1}) DELETE n",
+    "CREATE ()",
+    "MATCH (a)-[r]->(b) WITH a, r, b LIMIT 1 DELETE r CREATE (b)-[:R]->(a)",
+]
+
+
+def test_random_transactions_lead_to_what_is_there(plugged, source):
+    plugged.run("UNWIND range(1, 20) AS i CREATE (:A {x: i})-[:R]->(:B)")
+    follower = Follower(source)
+    draw = random.Random(15)
+    for turn in range(60):
+        with plugged.driver.session() as session, session.begin_transaction() as transaction:
+            for _ in range(draw.randint(1, 4)):
+                transaction.run(draw.choice(STATEMENTS), i=turn).consume()
+            if draw.random() < 0.75:
+                transaction.commit()
+        if draw.random() < 0.3:
+            follower.catch_up()
+            assert follower.state == read(source, KEYS)
+    follower.catch_up()
+    assert follower.state == read(source, KEYS)
+
+
+def test_what_changes_no_data_leaves_no_gap(plugged, source):
+    follower = Follower(source)
+    before = source.probe()
+    plugged.run("CREATE INDEX gpugda_some IF NOT EXISTS FOR (n:Some) ON (n.thing)")
+    plugged.run("CALL db.createLabel('NeverUsed')") if plugged.version < "6" else None
+    plugged.run("DROP INDEX gpugda_some")
+    batch = follower.catch_up()
+    assert batch.transaction_count == 0
+    assert batch.version.transaction > before.transaction
+    plugged.run("MATCH (n) DETACH DELETE n")
+    plugged.run(
+        "UNWIND range(1, 10) AS i CALL { WITH i CREATE (:D {x: i}) } IN TRANSACTIONS OF 2 ROWS"
+    )
+    assert follower.catch_up().transaction_count == 5
+    assert follower.state == read(source, KEYS)
+
+
+def test_nobody_sees_half_of_a_transaction(plugged, source):
+    plugged.run("CREATE (:Left {x: 0}), (:Right {x: 0})")
+    follower = Follower(source)
+    left, right = sorted(follower.state.labels, key=lambda each: min(follower.state.labels[each]))
+    stop = threading.Event()
+
+    def write(number):
+        with plugged.driver.session() as session:
+            while not stop.is_set():
+                session.run(
+                    "MATCH (l:Left), (r:Right) SET l.x = l.x + 1, r.x = r.x + 1 CREATE (:Made {x: $n})",
+                    n=number,
+                ).consume()
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for each in writers:
+        each.start()
+    try:
+        seen = []
+        for _ in range(40):
+            follower.catch_up()
+            values = follower.state.values[True, "x"]
+            assert values[left] == values[right]
+            assert len(follower.state.labels) - 2 == values[left]
+            seen.append(values[left])
+    finally:
+        stop.set()
+        for each in writers:
+            each.join()
+    assert seen == sorted(seen)
+    assert seen[-1] > seen[0]
+    follower.catch_up()
+    assert follower.state == read(source, KEYS)
+
+
+# ------------------------------------------------------------------ gaps
+def gap_of(found):
+    assert isinstance(found, ChangeGap), found
+    return found.reason
+
+
+def test_more_changes_than_fit_are_a_gap(plugged, source):
+    follower = Follower(source)
+    plugged.run("UNWIND range(1, 50000) AS i CREATE ({x: i})")
+    assert "more was changed" in gap_of(follower.changes.changes_since(follower.version))
+    again = Follower(source)
+    for _ in range(30):
+        plugged.run("UNWIND range(1, 1500) AS i CREATE ({x: i})")
+    assert "more was changed" in gap_of(again.changes.changes_since(again.version))
+    newest = source.probe()
+    plugged.run("CREATE (:Last)")
+    batch = again.changes.changes_since(newest)
+    assert batch.created_nodes.label_sets == (("Last",),)
+
+
+def test_values_are_told_of_keys_that_were_asked_for_in_time(plugged, source):
+    changes = source.change_source()
+    start = changes.follow()
+    plugged.run("CREATE ({asked: 1, other: 1})")
+    middle = changes.follow(["asked"])
+    plugged.run("CREATE ({asked: 2, other: 2})")
+    late = changes.changes_since(middle).node_properties
+    assert to_values(late["asked"].values) == [2]
+    assert late["other"].values is None
+    assert changes.changes_since(start).node_properties["asked"].values is None
+
+
+def test_a_restart_is_a_gap(plugged, source):
+    follower = Follower(source)
+    plugged.run("CREATE (:Before)")
+    plugged.stop()
+    plugged.start()
+    assert "anew" in gap_of(follower.changes.changes_since(follower.version))
+    version = source.probe()
+    with closing(BoltSource(plugged.uri, auth=plugged.auth)) as another:
+        assert "not asked for" in gap_of(another.change_source().changes_since(version))
+    again = Follower(source)
+    older = replace(again.version, transaction=version.transaction - 1)
+    assert "more was changed" in gap_of(again.changes.changes_since(older))
+    assert again.state == read(source, KEYS)
+
+
+def test_a_plugin_that_may_not_be_called_leaves_everything_as_before(jar, new_server):
+    settings = {"dbms.security.procedures.allowlist": "db.*,dbms.*"}
+    server = new_server("plugin-forbidden", settings=settings, plugins=[jar])
+    server.wipe()
+    server.run("CREATE (:A)-[:R]->(:B)")
+    with closing(BoltSource(server.uri, auth=server.auth)) as source:
+        assert source.facts.plugin == ""
+        assert "gpugda plugin install" in source.facts.plugin_advice
+        assert source.change_source() is None
+        assert len(read(source).labels) == 2
