@@ -320,6 +320,14 @@ class AsyncAccelerator:
         """
         return await asyncio.to_thread(self._accelerator.run, query, parameters, **options)
 
+    async def execute_query(
+        self, query_: Any, parameters_: Mapping[str, Any] | None = None, **options: Any
+    ) -> Any:
+        """Like `Accelerator.execute_query`, awaited."""
+        return await asyncio.to_thread(
+            self._accelerator.execute_query, query_, parameters_, **options
+        )
+
     async def try_device(
         self,
         query: str | QueryGraph,

@@ -11,6 +11,7 @@ from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explai
 from gpugda.answer.projection import refuse_outside
 from gpugda.errors import ConfigurationError
 from gpugda.loading import LoadedGraph, load
+from gpugda.plan.explain import Explanation, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
 
     from gpugda.answer.request import Request
     from gpugda.match.session import DeviceSession
-    from gpugda.plan.plan import Plan
     from gpugda.ports import GraphSource, Progress
     from gpugda.result.result import Result
 
 __all__ = ["EmbeddedAnswers"]
+
+_ONLY_ENGINE = "an embedded source has no native engine, and the device answers this query"
 
 
 class EmbeddedAnswers:
@@ -62,7 +64,7 @@ class EmbeddedAnswers:
         loaded, reason = self._loaded, f"engine={engine!r} was asked for"
         if engine == "auto":
             engine = "gpu"
-            reason = "an embedded source has no native engine, and the device answers this query"
+            reason = _ONLY_ENGINE
         refuse_outside(request.prepared(), loaded.projection)
         if request.prepared().mode == "EXPLAIN":
             return explained(request, loaded, engine).result(request)
@@ -82,18 +84,14 @@ class EmbeddedAnswers:
     def observe_native(self, text: str, seconds: float | None) -> None:
         """There is no database whose time could matter."""
 
-    def plan(self, request: Request) -> Plan:
-        """The plan of a query."""
+    def explain(self, request: Request) -> Explanation:
+        """The plan of a query: there is only one engine."""
         refuse_outside(request.prepared(), self._loaded.projection)
-        return self._loaded.plan(request.prepared(), request.strategy)
-
-    def route(self, request: Request) -> tuple[str, ...]:
-        """Why which engine would answer: there is only one."""
-        return ()
-
-    def expected_seconds(self, request: Request) -> float:
-        """What the device is expected to take."""
-        return self._device.seconds(request, self.plan(request), self._loaded.graph)
+        plan = self._loaded.plan(request.prepared(), request.strategy)
+        seconds = self._device.seconds(request, plan, self._loaded.graph)
+        return Explanation(
+            plan, engine="gpu", reason=_ONLY_ENGINE, expected=estimate(plan, seconds)
+        )
 
     def refresh(self) -> None:
         """Reads the source again."""

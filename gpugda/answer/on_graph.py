@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpugda.answer.unknown_names import remarks_on_names
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.gpu import run_on_device
 from gpugda.match.embeddings import StrategyReport
@@ -70,6 +71,7 @@ def answer_on_device(
         request.add_time(stage, seconds)
     elsewhere = time.perf_counter() - started - sum(report.timings.values())
     request.add_time("other", max(0.0, elsewhere))
+    remarks = remarks_on_names(query.text, loaded)
     return GraphAnswer(
         table,
         {
@@ -77,8 +79,9 @@ def answer_on_device(
             "strategy": request.strategy,
             "device": device_name,
             "snapshot": loaded.described,
-            "warnings": plan.warnings,
             "steps": report.steps,
+            "notices": remarks["notices"],
+            "warnings": (*remarks["warnings"], *plan.warnings),
         },
     )
 
@@ -99,7 +102,8 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
             parse(query.text), loaded.graph, request.values, deadline=request.deadline
         )
     table = table_from_rows(found.names, found.rows, loaded.graph)
-    return GraphAnswer(table, {"engine": "reference", "snapshot": loaded.described})
+    remarks = remarks_on_names(query.text, loaded)
+    return GraphAnswer(table, {"engine": "reference", "snapshot": loaded.described, **remarks})
 
 
 def explained(request: Request, loaded: LoadedGraph, engine: str) -> GraphAnswer:

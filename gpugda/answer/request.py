@@ -35,6 +35,7 @@ class Request:
         timings: Seconds per stage.
         notes: What the summary says besides.
         progress: Told how far a long query has come.
+        metadata: For the server's query log.
         started: Time of ``time.monotonic`` when it was made.
     """
 
@@ -46,6 +47,7 @@ class Request:
     notes: dict[str, Any] = field(default_factory=dict)
     progress: Progress = field(default_factory=SilentProgress)
     started: float = field(default_factory=time.monotonic)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     _prepared: Query | Statement | None = None
 
     @property
