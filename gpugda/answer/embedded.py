@@ -9,6 +9,7 @@ from gpugda.answer.device_costs import DeviceCosts
 from gpugda.answer.faults import foreseen
 from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
 from gpugda.answer.projection import refuse_outside
+from gpugda.deadline import working_until
 from gpugda.errors import ConfigurationError
 from gpugda.loading import LoadedGraph, load
 from gpugda.plan.explain import Explanation, estimate
@@ -53,7 +54,7 @@ class EmbeddedAnswers:
 
     def run(self, request: Request, engine: str) -> Result:
         """See `Accelerator.run`."""
-        with foreseen():
+        with foreseen(), working_until(request.deadline):
             return self._run(request, engine)
 
     def _run(self, request: Request, engine: str) -> Result:

@@ -35,7 +35,7 @@ def explained_by_database(request: Request, server: DatabaseServer, reason: str)
     )
     plan = getattr(answer.summary, "plan", None) or {}
     rows = _estimated_rows(plan)
-    lines = [f"expected by the database: {rows:,.3g} rows"] if rows == rows else []
+    lines = [f"expected by the database: {_number(rows)} rows"] if rows == rows else []
     lines += _steps(plan)
     expected = Estimate(rows, 0)
     return Explanation(None, engine="native", reason=reason, expected=expected, lines=lines)
@@ -46,6 +46,10 @@ def _estimated_rows(plan: dict[str, Any]) -> float:
     return _UNKNOWN if found is None else float(found)
 
 
+def _number(rows: float) -> str:
+    return f"{rows:,.0f}" if rows >= 100 else f"{rows:.3g}"
+
+
 def _steps(plan: dict[str, Any], depth: int = 0) -> list[str]:
     """The operators of the server's plan, each before what it reads from."""
     if not plan:
@@ -53,7 +57,7 @@ def _steps(plan: dict[str, Any], depth: int = 0) -> list[str]:
     name = str(plan.get("operatorType", "")).partition("@")[0]
     details = plan.get("args", {}).get("Details", "")
     rows = _estimated_rows(plan)
-    expected = f"  {rows:,.3g} rows" if rows == rows else ""
+    expected = f"  {_number(rows)} rows" if rows == rows else ""
     lines = [f"{'  ' * (depth + 1)}{name}  {details}".rstrip() + expected]
     for child in plan.get("children", ()):
         lines += _steps(child, depth + 1)

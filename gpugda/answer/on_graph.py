@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.unknown_names import remarks_on_names
+from gpugda.deadline import working_until
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.gpu import run_on_device
 from gpugda.match.embeddings import StrategyReport
@@ -57,6 +58,13 @@ def answer_on_device(
         DeviceError: There is no device, or it failed.
         QueryTimeoutError: The deadline passed.
     """
+    with working_until(deadline):
+        return _answer_on_device(request, loaded, session, deadline)
+
+
+def _answer_on_device(
+    request: Request, loaded: LoadedGraph, session: DeviceSession, deadline: float | None
+) -> GraphAnswer:
     report = StrategyReport(progress=JoinProgress(request.progress))
     query = request.prepared()
     with request.stage("plan"):

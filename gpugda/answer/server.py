@@ -26,6 +26,7 @@ from gpugda.answer.native import answer_natively
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
 from gpugda.answer.projection import refuse_outside
 from gpugda.data.columns import ColumnKind
+from gpugda.deadline import working_until
 from gpugda.errors import (
     ConfigurationError,
     DeviceError,
@@ -114,7 +115,7 @@ class ServerAnswers:
         if engine == "native":
             return self._native(request, "engine='native' was asked for")
         if engine in ("gpu", "reference"):
-            with foreseen():
+            with foreseen(), working_until(request.deadline):
                 return self._demanded(request, engine)
         found = self._offer(request)
         if isinstance(found, Declined):
@@ -177,7 +178,7 @@ class ServerAnswers:
     # ------------------------------------------------------------------ auto
     def _offer(self, request: Request) -> Result | Declined:
         try:
-            with foreseen():
+            with foreseen(), working_until(request.deadline):
                 return self._offer_if_possible(request)
         except QueryTimeoutError:
             request.seconds_left()  # raises if it was the user's time limit that passed

@@ -191,14 +191,19 @@ def _readable(predicate: Expression) -> str:
 
 def _conditions(plan: Plan) -> list[str]:
     bound = plan.bound
-    pairs = [test for test in bound.tests if not test.on_nodes and not test.equal]
-    lines = [f"on each row: {_test(plan, test)}" for test in bound.tests if test not in pairs]
+    pairs = [test for test in bound.tests if _keeps_apart(test)]
+    lines = [f"on each row: {_test(plan, test)}" for test in bound.tests if not _keeps_apart(test)]
     if len(pairs) > _PAIRS_SHOWN:
         lines.append(f"on each row: {len(pairs)} pairs of relationships differ")
     elif pairs:
         lines.append(f"on each row: {', '.join(_test(plan, test) for test in pairs)}")
     lines += [f"{_where(plan, residual)}: {_readable(residual)}" for residual in bound.residuals]
     return lines + [f"once: {_readable(constant)}" for constant in bound.constants]
+
+
+def _keeps_apart(test: RowTest) -> bool:
+    """Does it say that two relationships differ? Large patterns have one for each pair."""
+    return not test.on_nodes and not test.equal
 
 
 def _where(plan: Plan, residual: Expression) -> str:
