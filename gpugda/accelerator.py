@@ -18,7 +18,6 @@ from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_fresh
 from gpugda.deadline import deadline_after
 from gpugda.errors import ConfigurationError, DeviceError, InternalError
 from gpugda.match.session import DEFAULT_STRATEGY, STRATEGIES, DeviceSession
-from gpugda.plan.explain import Estimate, Explanation
 from gpugda.ports import DatabaseServer, GraphSource, Progress, SilentProgress
 from gpugda.snapshot.store import save_snapshot
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from gpugda.answer.declined import Declined
     from gpugda.loading import LoadedGraph
-    from gpugda.plan.plan import Plan
+    from gpugda.plan.explain import Estimate, Explanation
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.result import Result
 __all__ = ["Accelerator"]
@@ -47,9 +46,7 @@ class _Answers(Protocol):
     def try_device(self, request: Request) -> Result | Declined: ...
     def covers(self, bookmarks: Iterable[str]) -> bool: ...
     def observe_native(self, text: str, seconds: float | None) -> None: ...
-    def plan(self, request: Request) -> Plan: ...
-    def route(self, request: Request) -> tuple[str, ...]: ...
-    def expected_seconds(self, request: Request) -> float: ...
+    def explain(self, request: Request) -> Explanation: ...
     def refresh(self) -> None: ...
     def complete(self) -> LoadedGraph: ...
     def status(self) -> dict[str, Any]: ...
@@ -242,15 +239,15 @@ class Accelerator:
     def explain(self, query: str | QueryGraph, *, strategy: str | None = None) -> Explanation:
         """How a query would be answered, by which engine and why; runs nothing. Print it.
 
+        A database is asked for its own plan of what the device cannot answer.
+
         Raises:
-            QueryError: As `run` does for the text.
-            SourceError: There is no snapshot yet, and none can be read.
+            QueryError: As `run` does for the text, on an embedded graph.
+            neo4j.exceptions.Neo4jError: As the database does for the text.
         """
         request = self._request(query, None, {}, strategy, None)
         with foreseen():
-            plan = self._answers.plan(request)
-            seconds = self._answers.expected_seconds(request)
-            return Explanation(plan, self._answers.route(request), seconds)
+            return self._answers.explain(request)
 
     def estimate(self, query: str | QueryGraph) -> Estimate:
         """Rows, bytes on the device and seconds; runs nothing.

@@ -48,7 +48,8 @@ def connect(
     Args:
         source: A ``bolt://`` or ``neo4j://`` address (also ``+s`` and ``+ssc``) or a
             ``neo4j.Driver``; or a saved snapshot, a GraphML file, a folder or zip of import
-            CSV, ``"sample:wordnet"``, or what `graph` and `read_import` return.
+            CSV, a folder of Parquet, ``"sample:wordnet"``, a NetworkX graph, a Ladybug connection
+            or ``"ladybug:path"``, or what `graph`, `read_edges` and `read_import` return.
         auth: ``(user, password)`` or what the driver takes; default ``NEO4J_USERNAME`` and
             ``NEO4J_PASSWORD``.
         database: Name; default ``NEO4J_DATABASE``, else the user's home database.

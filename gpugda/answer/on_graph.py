@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpugda.answer.unknown_names import remarks_on_names
+from gpugda.deadline import working_until
 from gpugda.execute.gpu import run_on_device
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.join_progress import JoinProgress
@@ -54,6 +56,13 @@ def answer_on_device(
         DeviceError: There is no device, or it failed.
         QueryTimeoutError: The deadline passed.
     """
+    with working_until(deadline):
+        return _answer_on_device(request, loaded, session, deadline)
+
+
+def _answer_on_device(
+    request: Request, loaded: LoadedGraph, session: DeviceSession, deadline: float | None
+) -> GraphAnswer:
     report = StrategyReport(progress=JoinProgress(request.progress))
     query = request.prepared()
     with request.stage("plan"):
@@ -67,6 +76,7 @@ def answer_on_device(
         request.add_time(stage, seconds)
     elsewhere = time.perf_counter() - started - sum(report.timings.values())
     request.add_time("other", max(0.0, elsewhere))
+    remarks = remarks_on_names(query.text, loaded)
     return GraphAnswer(
         table,
         {
@@ -74,8 +84,9 @@ def answer_on_device(
             "strategy": request.strategy,
             "device": device_name,
             "snapshot": loaded.described,
-            "warnings": plan.warnings,
             "steps": report.steps,
+            "notices": remarks["notices"],
+            "warnings": (*remarks["warnings"], *plan.warnings),
         },
     )
 
@@ -93,7 +104,8 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
             parse(query.text), loaded.graph, request.values, deadline=request.deadline
         )
     table = table_from_rows(found.names, found.rows, loaded.graph)
-    return GraphAnswer(table, {"engine": "reference", "snapshot": loaded.described})
+    remarks = remarks_on_names(query.text, loaded)
+    return GraphAnswer(table, {"engine": "reference", "snapshot": loaded.described, **remarks})
 
 
 def explained(request: Request, loaded: LoadedGraph, engine: str) -> GraphAnswer:

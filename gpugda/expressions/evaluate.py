@@ -10,6 +10,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind, to_values
 from gpugda.data.dictionaries import ObjectDictionary
+from gpugda.deadline import check_time
 from gpugda.errors import CypherTypeError, UnsupportedQueryError
 from gpugda.expressions import boolean_columns as logic
 from gpugda.expressions.boolean_columns import Truth
@@ -92,6 +93,7 @@ class _Evaluator:
 
     def value(self, node: Any) -> Evaluated:
         """Any expression as a value."""
+        check_time()
         only = sole_operand(node)
         if only is not None:
             return self.value(only)

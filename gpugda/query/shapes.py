@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
+from gpugda.deadline import check_time
 from gpugda.query import ast
 from gpugda.query.walk import walk
 
@@ -79,6 +80,7 @@ def variable_names(node: ast.Expression) -> frozenset[str]:
     stack: list[Any] = [node]
     while stack:
         part = stack.pop()
+        check_time()
         if isinstance(part, ast.Variable):
             found.add(part.name)
         elif isinstance(part, ast.Expression):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from gpugda.deadline import check_time
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
 from gpugda.query.query_graph import ColumnReference
@@ -109,6 +110,7 @@ class TypeChecker:
         Raises:
             CypherSyntaxError: Something in it is wrong.
         """
+        check_time()
         check = _CHECKS.get(type(node))
         if check is not None:
             return check(self, node)
