@@ -36,10 +36,12 @@ from gpugda.errors import (
     QueryTimeoutError,
     SourceError,
     StaleSnapshotError,
+    UnsupportedQueryError,
 )
 from gpugda.live.properties import missing_properties
 from gpugda.plan.explain import Explanation, estimate
 from gpugda.query.property_needs import property_needs
+from gpugda.query.statement import Statement
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
@@ -275,13 +277,16 @@ class ServerAnswers:
             return Declined(f"{query.mode} shows Neo4j's own plan", can_run=False)
         return None
 
-    def _checked(self, request: Request) -> Query:
+    def _checked(self, request: Request) -> Query | Statement:
         """The analysed query, if the snapshot can answer it.
 
         Raises:
             QueryError: It is no Cypher, or nothing that can be answered here.
         """
         query = request.prepared()
+        if isinstance(query, Statement):
+            message = "several clauses are answered on embedded graphs alone"
+            raise UnsupportedQueryError(message, construct="several clauses")
         refuse_outside(query, self._server.projection)
         return query
 
