@@ -417,6 +417,7 @@ class ServerAnswers:
             "address": facts.address,
             "database": facts.database,
             "user": facts.user,
+            "plugin": facts.plugin or facts.plugin_advice,
             "freshness": str(keeper.freshness),
             "stale": keeper.is_stale,
             "refreshing": keeper.busy,
