@@ -39,12 +39,13 @@ def run_native(
     timeout: float | None,
     read_only: bool,
     progress: Progress | None,
+    metadata: Mapping[str, Any] | None = None,
 ) -> NativeAnswer:
     """See `gpugda.ports.DatabaseServer.run_native`.
 
     The transaction is the server's own (auto-commit), so that ``CALL {…} IN TRANSACTIONS`` works.
     """
-    query = neo4j.Query(text, timeout=timeout)
+    query = neo4j.Query(text, metadata=dict(metadata or {}) or None, timeout=timeout)
     limit = None if timeout is None else timeout + _GRACE_SECONDS
     started = monotonic()
     with (

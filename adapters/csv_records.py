@@ -22,9 +22,11 @@ from .input_files import READ_ERRORS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["BLOCK_BYTES", "CsvFormat", "RecordReader", "first_record"]
+__all__ = ["BLOCK_BYTES", "MOST_RECORD_BYTES", "CsvFormat", "RecordReader", "first_record"]
 
 BLOCK_BYTES = 8 << 20
+MOST_RECORD_BYTES = 128 << 20
+"""Of one record, header or not: what is longer has no line ends, or a quote that never closes."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CARRIAGE_RETURN, _NEWLINE = 13, 10
 
@@ -94,6 +96,8 @@ class RecordReader:
             end = _records_end(pending, self._layout, self._name, last=not read)
             # What is left over is kept where the next loop finds it, should this one be given up.
             self._rest = pending[end:]
+            if len(self._rest) > MOST_RECORD_BYTES:
+                raise SourceError(_length_message(self._rest, self._name))
             if end:
                 yield pending[:end]
                 pending, self._rest = self._rest, b""
@@ -181,6 +185,14 @@ def _is_misplaced(block: bytes, position: int, layout: CsvFormat) -> bool:
     quote = re.escape(layout.quote.encode())
     closed = re.compile(rb"%b[^%b]*+(?:%b%b[^%b]*+)*+%b(?!\Z)" % ((quote,) * 6), re.DOTALL)
     return closed.match(block, position) is not None
+
+
+def _length_message(record: bytes, name: str) -> str:
+    shown = record[:60].decode("utf-8", "replace")
+    return (
+        f"{name}: a record of more than {MOST_RECORD_BYTES >> 20} MiB, which starts {shown!r}: a "
+        "line end, or the quote that closes a field, is missing"
+    )
 
 
 def _quote_message(record: bytes, layout: CsvFormat, name: str) -> str:

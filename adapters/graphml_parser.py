@@ -17,6 +17,14 @@ from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.columns import Column, column_from_arrow, column_from_values
 from gpugda.errors import SourceError
 
+from .graphml_bounds import (
+    MOST_BATCH_CELLS,
+    MOST_BYTES,
+    MOST_DEPTH,
+    BoundError,
+    cells_allowed,
+    feed,
+)
 from .graphml_keys import TYPES, DeclaredKey, convert_value
 from .input_files import READ_ERRORS
 from .labels import LabelSet, encode_label_sets, split_labels
@@ -49,7 +57,8 @@ def read_graphml(
     """
     reader = _Reader(origin, default_type, store_ids)
     try:
-        reader.parser.ParseFile(stream)
+        for read in feed(reader.parser, stream):
+            reader.check_cells(read)
     except expat.ExpatError as error:
         reason = expat.errors.messages.get(error.code, str(error))
         raise SourceError(f"{origin}, line {error.lineno}: not well-formed XML: {reason}") from None
@@ -57,6 +66,9 @@ def read_graphml(
         if reader.begun:
             raise
         raise SourceError(f"{origin}, line 1: the declared encoding: {error}") from error
+    except BoundError as error:
+        line = reader.parser.CurrentLineNumber
+        raise SourceError(f"{origin}, line {line}: {error}") from None
     except READ_ERRORS as error:
         raise SourceError(f"{origin}: cannot be read to its end: {error}") from error
     return reader.finish()
@@ -81,6 +93,12 @@ class _Rows:
             column.extend([None] * (row - len(column)))
             column.append(value)
         self.lines.append(line)
+
+    @property
+    def is_full(self) -> bool:
+        """Is this enough for a batch?"""
+        rows = len(self.lines)
+        return rows >= _BATCH_ROWS or rows * len(self.properties) >= MOST_BATCH_CELLS
 
     def columns(self) -> dict[str, Column]:
         count = len(self.lines)
@@ -108,6 +126,7 @@ class _Reader:
         self._data: dict[str, str] = {}
         self._data_key = ""
         self._text: list[str] | None = None
+        self._length = 0  # of the text
         self._line = 0
         self._nodes, self._edges = _Rows(), _Rows()
         self._node_batches: list[NodeBatch] = []
@@ -139,6 +158,25 @@ class _Reader:
             for batch, some in zip(batches, ids, strict=True)
         ]
 
+    def check_cells(self, read: int) -> None:
+        """Refuses a graph that takes far more memory than its file has bytes.
+
+        Args:
+            read: Bytes of the file until now.
+
+        Raises:
+            SourceError: It does.
+        """
+        cells = 0
+        for rows, batches in (
+            (self._nodes, self._node_batches),
+            (self._edges, self._relationship_batches),
+        ):
+            keys = set(rows.properties).union(*(batch.properties for batch in batches))
+            cells += len(keys) * (len(rows.lines) + sum(batch.count for batch in batches))
+        if cells > cells_allowed(read):
+            self._fail("so many keys for so many elements do not fit a graph made of columns")
+
     # -------------------------------------------------------------- events
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self.begun = True
@@ -152,6 +190,8 @@ class _Reader:
                 "a graph within a node or edge cannot be read; write its nodes into one graph"
             )
         self._open.append(name)
+        if len(self._open) > MOST_DEPTH:
+            self._fail(f"more than {MOST_DEPTH} elements within each other")
         if name in {"node", "edge"}:
             self._attributes, self._data = attributes, {}
             self._line = self.parser.CurrentLineNumber
@@ -159,9 +199,9 @@ class _Reader:
             self._declare(attributes)
         elif name == "data":
             self._data_key = self._required(attributes, "key", "data")
-            self._text = []
+            self._text, self._length = [], 0
         elif name == "default":
-            self._text = []
+            self._text, self._length = [], 0
 
     def _end(self, tag: str) -> None:
         name = self._open.pop()
@@ -176,6 +216,9 @@ class _Reader:
     def _characters(self, text: str) -> None:
         if self._text is not None:
             self._text.append(text)
+            self._length += len(text)
+            if self._length > MOST_BYTES:
+                self._fail(f"a text of more than {MOST_BYTES >> 20} MiB")
 
     def _entity(self, name: str, *_rest: object) -> None:
         self._fail(f"declares the entity {name!r}; files with entities are refused")
@@ -224,7 +267,7 @@ class _Reader:
         rows.ids.append(node_id)
         self._is_neo4js = self._is_neo4js or _LABELS in self._attributes
         rows.add_properties(values, self._line)
-        if len(rows.lines) >= _BATCH_ROWS:
+        if rows.is_full:
             self._flush_nodes()
 
     def _add_edge(self) -> None:
@@ -238,7 +281,7 @@ class _Reader:
         rows.ids.append(self._attributes.get("id"))
         self._is_neo4js = self._is_neo4js or _TYPE in self._attributes
         rows.add_properties(values, self._line)
-        if len(rows.lines) >= _BATCH_ROWS:
+        if rows.is_full:
             self._flush_edges()
 
     def _values(self, domain: str) -> dict[str, Any]:

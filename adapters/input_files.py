@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from gpugda.errors import ConfigurationError, SourceError
 
+from .bounded_stream import BoundedStream
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -22,7 +24,10 @@ __all__ = ["READ_ERRORS", "InputFile", "expand_files", "list_folder"]
 
 _SHOWN = 200
 
-READ_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+READ_ERRORS = (
+    *(OSError, EOFError, MemoryError, zlib.error, lzma.LZMAError, zipfile.BadZipFile),
+    *(NotImplementedError, RuntimeError),  # zipfile's, of other compressions and of passwords
+)
 """What reading a damaged or compressed file may raise."""
 
 
@@ -66,17 +71,19 @@ class InputFile:
         """
         try:
             return self._open()
-        except (OSError, zipfile.BadZipFile) as error:
+        except READ_ERRORS as error:
             raise SourceError(f"{self.name}: cannot be read: {error}") from error
 
     def _open(self) -> BinaryIO:
         suffix = self.path.suffix.lower()
         if self.member is not None:
-            return cast("BinaryIO", zipfile.ZipFile(self.path).open(self.member))
+            archive = zipfile.ZipFile(self.path)
+            packed = archive.getinfo(self.member).compress_size
+            return self._bounded(archive.open(self.member), packed)
         if suffix == ".gz":
-            return cast("BinaryIO", gzip.open(self.path, "rb"))
+            return self._bounded(gzip.open(self.path, "rb"), self.path.stat().st_size)
         if suffix == ".xz":
-            return cast("BinaryIO", lzma.open(self.path, "rb"))
+            return self._bounded(lzma.open(self.path, "rb"), self.path.stat().st_size)
         if suffix == ".zip":
             return self._open_only_member()
         return self.path.open("rb")
@@ -90,7 +97,10 @@ class InputFile:
                 f"{self.name}: holds {len(members)} files where one is expected; "
                 "read the whole archive as a folder, or unpack it"
             )
-        return cast("BinaryIO", archive.open(members[0]))
+        return self._bounded(archive.open(members[0]), members[0].compress_size)
+
+    def _bounded(self, stream: Any, packed_bytes: int) -> BinaryIO:
+        return cast("BinaryIO", BoundedStream(stream, packed_bytes, self.name))
 
 
 def list_folder(path: Path, suffixes: tuple[str, ...]) -> list[InputFile]:

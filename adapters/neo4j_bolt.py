@@ -177,6 +177,7 @@ class BoltSource:
         timeout: float | None = None,
         read_only: bool = False,
         progress: Progress | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> NativeAnswer:
         """The query, unchanged, answered by the server.
 
@@ -190,6 +191,7 @@ class BoltSource:
             timeout=timeout,
             read_only=read_only,
             progress=progress,
+            metadata=metadata,
         )
 
     def change_source(self) -> ChangeSource | None:

@@ -34,6 +34,7 @@ from gpugda.errors import (
 
 if TYPE_CHECKING:
     from gpugda.accelerate.entry import accelerate
+    from gpugda.accelerate.patch import install
     from gpugda.accelerator import Accelerator
     from gpugda.api import AsyncAccelerator, connect, explain, graph, read_edges, read_import, run
     from gpugda.query.query_graph import QueryGraph
@@ -65,6 +66,7 @@ __all__ = [
     "connect",
     "explain",
     "graph",
+    "install",
     "read_edges",
     "read_import",
     "run",
@@ -81,6 +83,7 @@ _HOMES = {
     "connect": "gpugda.api",
     "explain": "gpugda.api",
     "graph": "gpugda.api",
+    "install": "gpugda.accelerate.patch",
     "read_edges": "gpugda.api",
     "read_import": "gpugda.api",
     "run": "gpugda.api",

@@ -5,30 +5,30 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from gpugda.answer.driver_query import parameters_of_call, transformed, unwrapped
 from gpugda.answer.embedded import EmbeddedAnswers
 from gpugda.answer.faults import foreseen
+from gpugda.answer.graph_status import graph_status
 from gpugda.answer.keywords import check_keywords
 from gpugda.answer.request import Request
 from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
 from gpugda.deadline import deadline_after
 from gpugda.errors import ConfigurationError, DeviceError, InternalError
 from gpugda.match.session import DEFAULT_STRATEGY, STRATEGIES, DeviceSession
-from gpugda.plan.explain import Estimate, Explanation
 from gpugda.ports import DatabaseServer, GraphSource, Progress, SilentProgress
 from gpugda.snapshot.store import save_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     import networkx
 
     from gpugda.answer.declined import Declined
     from gpugda.loading import LoadedGraph
-    from gpugda.plan.plan import Plan
+    from gpugda.plan.explain import Estimate, Explanation
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.result import Result
 __all__ = ["Accelerator"]
@@ -46,9 +46,7 @@ class _Answers(Protocol):
     def try_device(self, request: Request) -> Result | Declined: ...
     def covers(self, bookmarks: Iterable[str]) -> bool: ...
     def observe_native(self, text: str, seconds: float | None) -> None: ...
-    def plan(self, request: Request) -> Plan: ...
-    def route(self, request: Request) -> tuple[str, ...]: ...
-    def expected_seconds(self, request: Request) -> float: ...
+    def explain(self, request: Request) -> Explanation: ...
     def refresh(self) -> None: ...
     def complete(self) -> LoadedGraph: ...
     def status(self) -> dict[str, Any]: ...
@@ -124,7 +122,9 @@ class Accelerator:
         """Runs a query to its end and gives its rows.
 
         Args:
-            query: Cypher text, or a query graph (then all its named variables are returned).
+            query: Cypher text, a ``neo4j.Query``, or a query graph (then all its named variables
+                are returned). A ``neo4j.Query`` with metadata is for the query log, so engine
+                ``"auto"`` leaves it to the database.
             parameters: Values of the query's parameters; those named like an argument here must
                 come this way.
             engine: ``"auto"``, the faster of the device and the database; ``"gpu"``, the OpenCL
@@ -156,6 +156,46 @@ class Accelerator:
             )
         with self._said_if_closed():
             return self._answers.run(request, engine)
+
+    def execute_query(
+        self,
+        query_: Any,
+        parameters_: Mapping[str, Any] | None = None,
+        *,
+        database_: str | None = None,
+        engine_: str = "auto",
+        timeout_: float | None = None,
+        result_transformer_: Callable[[Any], Any] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """As the driver's ``execute_query``, for code that is moved to an accelerator.
+
+        Args:
+            query_: Cypher text, a ``neo4j.Query`` or a query graph.
+            parameters_: Values of its parameters.
+            database_: None, or the accelerator's own.
+            engine_: See `run`.
+            timeout_: Seconds after which the query is given up.
+            result_transformer_: Makes what is returned of the `Result`; by default a
+                ``neo4j.EagerResult`` of records, summary and keys.
+            kwargs: More parameters, which win.
+
+        Raises:
+            ConfigurationError: An argument makes no sense, or the database is another.
+            GpugdaError: What `run` raises.
+
+        Example:
+            records, summary, keys = accelerator.execute_query("MATCH (n) RETURN count(*) AS n")
+        """
+        ours = self.status().get("database") if database_ else None
+        if database_ and ours != database_:
+            raise ConfigurationError(
+                f"database_ is {database_!r}, and this accelerator's is {ours or 'none'}: connect "
+                "to the other with gpugda.connect(…, database=…)."
+            )
+        parameters = parameters_of_call(parameters_, kwargs)
+        result = self.run(query_, parameters, engine=engine_, timeout=timeout_)
+        return transformed(result, result_transformer_)
 
     def try_device(
         self,
@@ -199,15 +239,15 @@ class Accelerator:
     def explain(self, query: str | QueryGraph, *, strategy: str | None = None) -> Explanation:
         """How a query would be answered, by which engine and why; runs nothing. Print it.
 
+        A database is asked for its own plan of what the device cannot answer.
+
         Raises:
-            QueryError: As `run` does for the text.
-            SourceError: There is no snapshot yet, and none can be read.
+            QueryError: As `run` does for the text, on an embedded graph.
+            neo4j.exceptions.Neo4jError: As the database does for the text.
         """
         request = self._request(query, None, {}, strategy, None)
         with foreseen():
-            plan = self._answers.plan(request)
-            seconds = self._answers.expected_seconds(request)
-            return Explanation(plan, self._answers.route(request), seconds)
+            return self._answers.explain(request)
 
     def estimate(self, query: str | QueryGraph) -> Estimate:
         """Rows, bytes on the device and seconds; runs nothing.
@@ -301,7 +341,7 @@ class Accelerator:
             "device_bytes": self._session.bytes_used,
             "compiling": self._session.why_cold,
         }
-        return {**_graph_status(self._answers.loaded), **device, **self._answers.status()}
+        return {**graph_status(self._answers.loaded), **device, **self._answers.status()}
 
     def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]:
         """Measures how fast the device and the server are, which the planner goes by.
@@ -384,12 +424,14 @@ class Accelerator:
         timeout: float | None,
     ) -> Request:
         self._check_usable()
+        query, metadata, timeout = unwrapped(query, timeout)
         request = Request(
             query,
             _merged(parameters, kwparameters),
             _strategy(strategy),
             deadline_after(check_timeout(timeout)),
             progress=self._progress,
+            metadata=metadata,
         )
         if kwparameters:
             check_keywords(request.text, kwparameters)
@@ -415,25 +457,6 @@ class Accelerator:
             raise ConfigurationError(
                 "The accelerator was closed while the query ran; connect again."
             ) from error
-
-
-def _graph_status(loaded: LoadedGraph | None) -> dict[str, Any]:
-    if loaded is None:
-        return {"source": "no snapshot yet"}
-    age = datetime.now(UTC) - loaded.loaded_at
-    return {
-        "source": loaded.source_name,
-        "transaction": None if loaded.version is None else loaded.version.transaction,
-        "nodes": loaded.graph.node_count,
-        "relationships": loaded.graph.relationship_count,
-        "labels": len(loaded.graph.labels),
-        "types": len(loaded.graph.types),
-        "loaded_at": loaded.loaded_at.isoformat(timespec="seconds"),
-        "age_seconds": age.total_seconds(),
-        "load_seconds": loaded.seconds,
-        "host_bytes": loaded.graph.nbytes,
-        "plans_cached": len(loaded.plans),
-    }
 
 
 def _merged(

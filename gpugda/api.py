@@ -48,7 +48,8 @@ def connect(
     Args:
         source: A ``bolt://`` or ``neo4j://`` address (also ``+s`` and ``+ssc``) or a
             ``neo4j.Driver``; or a saved snapshot, a GraphML file, a folder or zip of import
-            CSV, ``"sample:wordnet"``, or what `graph` and `read_import` return.
+            CSV, a folder of Parquet, ``"sample:wordnet"``, a NetworkX graph, a Ladybug connection
+            or ``"ladybug:path"``, or what `graph`, `read_edges` and `read_import` return.
         auth: ``(user, password)`` or what the driver takes; default ``NEO4J_USERNAME`` and
             ``NEO4J_PASSWORD``.
         database: Name; default ``NEO4J_DATABASE``, else the user's home database.
@@ -319,6 +320,14 @@ class AsyncAccelerator:
         Cancelling leaves the query to end in its thread: give a timeout.
         """
         return await asyncio.to_thread(self._accelerator.run, query, parameters, **options)
+
+    async def execute_query(
+        self, query_: Any, parameters_: Mapping[str, Any] | None = None, **options: Any
+    ) -> Any:
+        """Like `Accelerator.execute_query`, awaited."""
+        return await asyncio.to_thread(
+            self._accelerator.execute_query, query_, parameters_, **options
+        )
 
     async def try_device(
         self,

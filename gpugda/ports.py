@@ -429,6 +429,7 @@ class DatabaseServer(GraphSource, Protocol):
         timeout: float | None = None,
         read_only: bool = False,
         progress: Progress | None = None,
+        metadata: Mapping[str, Any] | None = None,
     ) -> NativeAnswer:
         """The query, unchanged, in a transaction of its own.
 
@@ -438,6 +439,7 @@ class DatabaseServer(GraphSource, Protocol):
             timeout: Seconds, enforced by the server and, if it does not answer, here.
             read_only: In read access mode; else writes are allowed.
             progress: Told of the rows that came.
+            metadata: Of the transaction: the server shows it in its query log.
 
         Raises:
             QueryTimeoutError: The timeout passed.

@@ -136,7 +136,10 @@ class FakeServer:
             self._rows(ids, of_nodes), self.version_of() if self.tells_version else None
         )
 
-    def run_native(self, text, parameters, *, timeout=None, read_only=False, progress=None):
+    def run_native(
+        self, text, parameters, *, timeout=None, read_only=False, progress=None, metadata=None
+    ):
+        self.metadata = metadata
         self.calls.append(("native", text, dict(parameters), read_only))
         self._call("during_native")
         graph = build_data_graph(_batches(self.state, None, complete=True))

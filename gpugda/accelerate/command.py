@@ -1,4 +1,4 @@
-"""The command ``python -m gpugda.accelerate [-v] script.py [arguments]``."""
+"""The command ``python -m gpugda.accelerate [-v] (script.py | -m module) [arguments]``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from gpugda.accelerate.patch import accelerate_all
-from gpugda.accelerate.script import open_script, run_script
+from gpugda.accelerate.script import open_script, run_module, run_script
 from gpugda.config import parse_freshness
 from gpugda.errors import ConfigurationError
 
@@ -25,29 +25,57 @@ neo4j.GraphDatabase.driver or neo4j.AsyncGraphDatabase.driver gives it is gpugda
 limit and cache are chosen by GPUGDA_DEVICE and the other variables of the environment."""
 
 
+_USAGE = "%(prog)s [-v] [--freshness POLICY] [--load WHEN] (script.py | -m module) [argument …]"
+_WITH_VALUE = ("--freshness", "--load")
+
+
 def main(arguments: Sequence[str]) -> None:
     """Runs the script as the program itself would: its exit code and its errors are Python's."""
     parser = _parser()
-    given = parser.parse_args(arguments)
+    before, module = _split(arguments)
+    given = parser.parse_args(before)
     options: dict[str, Any] = {"freshness": given.freshness, "load": given.load}
     try:
         parse_freshness(given.freshness)
     except ConfigurationError as error:
         parser.error(str(error))
-    try:
-        code = open_script(given.script)
-    except OSError as error:
-        parser.error(f"can't open file {given.script!r}: {error.strerror}")
+    code = b"" if module else _opened(parser, given.script)
     # A script that has set up no logging shows on its standard error only what it writes itself.
     logging.getLogger("gpugda").addHandler(logging.NullHandler())
     gates = accelerate_all(options)
     if given.verbose:
         atexit.register(_report, gates)
-    run_script(code, given.script, given.arguments)
+    if module:
+        run_module(given.script, given.arguments)
+    else:
+        run_script(code, given.script, given.arguments)
+
+
+def _split(arguments: Sequence[str]) -> tuple[list[str], bool]:
+    """The arguments without ``-m``, and whether there was one: behind it a module is named."""
+    left = iter(range(len(arguments)))
+    for place in left:
+        word = arguments[place]
+        if word == "-m":
+            return [*arguments[:place], *arguments[place + 1 :]], True
+        if not word.startswith("-"):
+            break  # the script; what follows is its own
+        if word in _WITH_VALUE:
+            next(left, None)
+    return list(arguments), False
+
+
+def _opened(parser: argparse.ArgumentParser, script: str) -> bytes:
+    try:
+        return open_script(script)
+    except OSError as error:
+        parser.error(f"can't open file {script!r}: {error.strerror}")
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m gpugda.accelerate", description=_DESCRIPTION)
+    parser = argparse.ArgumentParser(
+        "python -m gpugda.accelerate", description=_DESCRIPTION, usage=_USAGE, allow_abbrev=False
+    )
     parser.add_argument(
         "-v", "--verbose", action="store_true", help="say at the end what was accelerated"
     )

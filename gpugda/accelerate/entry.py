@@ -15,7 +15,7 @@ from gpugda.errors import ConfigurationError
 if TYPE_CHECKING:
     import neo4j
 
-__all__ = ["accelerate", "is_async"]
+__all__ = ["accelerate", "check_options", "is_async"]
 
 _NOT_OURS = {"source", "auth", "database", "impersonated_user", "load"}
 _LOADS = ("background", "now")
@@ -49,7 +49,7 @@ def accelerate(driver: Any, *, load: str = "background", reader: Any = None, **o
         records, summary, keys = driver.execute_query("MATCH (a)-->(b)-->(a) RETURN count(*)")
         print(summary)
     """
-    _check(load, options)
+    check_options(load=load, **options)
     asynchronous = is_async(driver)
     if not asynchronous and reader is not None:
         raise ConfigurationError("reader is only for an asynchronous driver.")
@@ -90,7 +90,12 @@ def _wrapped(driver: Any, gate: Gate, reader: Any) -> Any:
     return AsyncAcceleratedDriver(driver, gate, reader)
 
 
-def _check(load: str, options: dict[str, Any]) -> None:
+def check_options(*, load: str = "background", **options: Any) -> None:
+    """Whether `accelerate` takes the options.
+
+    Raises:
+        ConfigurationError: It does not.
+    """
     if load not in _LOADS:
         raise ConfigurationError(f"load is {load!r}; it can be {', '.join(map(repr, _LOADS))}.")
     known = set(inspect.signature(connect).parameters) - _NOT_OURS

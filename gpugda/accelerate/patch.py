@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import neo4j
 
-from gpugda.accelerate.entry import accelerate
+from gpugda.accelerate.entry import accelerate, check_options
 from gpugda.errors import GpugdaError
 
 if TYPE_CHECKING:
@@ -16,9 +16,39 @@ if TYPE_CHECKING:
 
     from gpugda.accelerate.gate import Gate
 
-__all__ = ["accelerate_all"]
+__all__ = ["accelerate_all", "install"]
 
 logger = logging.getLogger(__name__)
+
+
+_options: dict[str, Any] = {}
+
+
+@functools.cache
+def _installed() -> list[Gate]:
+    return accelerate_all(_options)
+
+
+def install(**options: Any) -> list[Gate]:
+    """From here on every driver that this program makes is accelerated: call it at the top.
+
+    ``neo4j.GraphDatabase.driver`` and its asynchronous sister then give what `accelerate` gives;
+    drivers made before stay as they are. Calling it again changes the options of later drivers.
+
+    Args:
+        options: Of `accelerate`.
+
+    Returns:
+        A gate for each driver, whose ``tally`` tells what was accelerated; it grows as drivers are
+        made.
+
+    Raises:
+        ConfigurationError: An option makes no sense.
+    """
+    check_options(**options)
+    _options.clear()
+    _options.update(options)
+    return _installed()
 
 
 def accelerate_all(options: dict[str, Any]) -> list[Gate]:

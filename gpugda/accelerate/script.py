@@ -5,7 +5,9 @@ from __future__ import annotations
 import builtins
 import io
 import os
+import runpy
 import sys
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["open_script", "run_script"]
+__all__ = ["open_script", "run_module", "run_script"]
 
 _HERE = str(Path(__file__).parent)
 
@@ -43,6 +45,21 @@ def run_script(source: bytes, path: str, arguments: Sequence[str]) -> None:
     sys.modules["__main__"] = module
     code: CodeType = compile(source, path, "exec", dont_inherit=True)
     exec(code, module.__dict__)
+
+
+def run_module(name: str, arguments: Sequence[str]) -> None:
+    """Runs a module or package as ``python -m`` does; what it raises comes out of here."""
+    sys.excepthook = _show
+    try:
+        found = find_spec(name)
+    except (ImportError, ValueError) as error:
+        sys.exit(
+            f"{sys.executable}: Error while finding module specification for {name!r} ({error})"
+        )
+    if found is None:
+        sys.exit(f"{sys.executable}: No module named {name}")
+    sys.argv = [name, *arguments]  # the module's file in the first place is set by runpy
+    runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
 def _show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -9,8 +9,10 @@ from gpugda.answer.device_costs import DeviceCosts
 from gpugda.answer.faults import foreseen
 from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
 from gpugda.answer.projection import refuse_outside
+from gpugda.deadline import working_until
 from gpugda.errors import ConfigurationError
 from gpugda.loading import LoadedGraph, load
+from gpugda.plan.explain import Explanation, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,11 +20,12 @@ if TYPE_CHECKING:
 
     from gpugda.answer.request import Request
     from gpugda.match.session import DeviceSession
-    from gpugda.plan.plan import Plan
     from gpugda.ports import GraphSource, Progress
     from gpugda.result.result import Result
 
 __all__ = ["EmbeddedAnswers"]
+
+_ONLY_ENGINE = "an embedded source has no native engine, and the device answers this query"
 
 
 class EmbeddedAnswers:
@@ -51,7 +54,7 @@ class EmbeddedAnswers:
 
     def run(self, request: Request, engine: str) -> Result:
         """See `Accelerator.run`."""
-        with foreseen():
+        with foreseen(), working_until(request.deadline):
             return self._run(request, engine)
 
     def _run(self, request: Request, engine: str) -> Result:
@@ -62,7 +65,7 @@ class EmbeddedAnswers:
         loaded, reason = self._loaded, f"engine={engine!r} was asked for"
         if engine == "auto":
             engine = "gpu"
-            reason = "an embedded source has no native engine, and the device answers this query"
+            reason = _ONLY_ENGINE
         refuse_outside(request.prepared(), loaded.projection)
         if request.prepared().mode == "EXPLAIN":
             return explained(request, loaded, engine).result(request)
@@ -82,18 +85,14 @@ class EmbeddedAnswers:
     def observe_native(self, text: str, seconds: float | None) -> None:
         """There is no database whose time could matter."""
 
-    def plan(self, request: Request) -> Plan:
-        """The plan of a query."""
+    def explain(self, request: Request) -> Explanation:
+        """The plan of a query: there is only one engine."""
         refuse_outside(request.prepared(), self._loaded.projection)
-        return self._loaded.plan(request.prepared(), request.strategy)
-
-    def route(self, request: Request) -> tuple[str, ...]:
-        """Why which engine would answer: there is only one."""
-        return ()
-
-    def expected_seconds(self, request: Request) -> float:
-        """What the device is expected to take."""
-        return self._device.seconds(request, self.plan(request), self._loaded.graph)
+        plan = self._loaded.plan(request.prepared(), request.strategy)
+        seconds = self._device.seconds(request, plan, self._loaded.graph)
+        return Explanation(
+            plan, engine="gpu", reason=_ONLY_ENGINE, expected=estimate(plan, seconds)
+        )
 
     def refresh(self) -> None:
         """Reads the source again."""

@@ -27,7 +27,11 @@ def answer_natively(
     timeout = request.seconds_left()
     started = time.perf_counter()
     answer = server.run_native(
-        request.text, request.values, timeout=timeout, read_only=_only_reads(request)
+        request.text,
+        request.values,
+        timeout=timeout,
+        read_only=_only_reads(request),
+        metadata=request.metadata,
     )
     seconds = time.perf_counter() - started
     request.add_time("native", seconds)

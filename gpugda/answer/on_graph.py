@@ -7,11 +7,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpugda.answer.unknown_names import remarks_on_names
+from gpugda.deadline import working_until
+from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.gpu import run_on_device
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.join_progress import JoinProgress
 from gpugda.plan.explain import explain_text
 from gpugda.query.parser import parse
+from gpugda.query.statement import Statement
 from gpugda.reference.run import run_reference
 from gpugda.result.from_rows import table_from_rows
 from gpugda.result.result import Result
@@ -54,6 +58,13 @@ def answer_on_device(
         DeviceError: There is no device, or it failed.
         QueryTimeoutError: The deadline passed.
     """
+    with working_until(deadline):
+        return _answer_on_device(request, loaded, session, deadline)
+
+
+def _answer_on_device(
+    request: Request, loaded: LoadedGraph, session: DeviceSession, deadline: float | None
+) -> GraphAnswer:
     report = StrategyReport(progress=JoinProgress(request.progress))
     query = request.prepared()
     with request.stage("plan"):
@@ -62,11 +73,13 @@ def answer_on_device(
         with request.stage("open"):
             runner = device.enter_context(session.strategy(request.strategy, loaded.graph))
         started, device_name = time.perf_counter(), session.device_name
-        table = run_on_device(plan, loaded.graph, runner, request.values, report, deadline)
+        given = (loaded.graph, runner, request.values, report, deadline)
+        table = plan.pipeline.run(*given) if plan.pipeline else run_on_device(plan, *given)
     for stage, seconds in report.timings.items():
         request.add_time(stage, seconds)
     elsewhere = time.perf_counter() - started - sum(report.timings.values())
     request.add_time("other", max(0.0, elsewhere))
+    remarks = remarks_on_names(query.text, loaded)
     return GraphAnswer(
         table,
         {
@@ -74,8 +87,9 @@ def answer_on_device(
             "strategy": request.strategy,
             "device": device_name,
             "snapshot": loaded.described,
-            "warnings": plan.warnings,
             "steps": report.steps,
+            "notices": remarks["notices"],
+            "warnings": (*remarks["warnings"], *plan.warnings),
         },
     )
 
@@ -88,12 +102,16 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
         QueryTimeoutError: The deadline passed.
     """
     query = request.prepared()
+    if isinstance(query, Statement):
+        message = "engine='reference' answers MATCH and RETURN alone"
+        raise UnsupportedQueryError(message, construct="several clauses")
     with request.stage("join"):
         found = run_reference(
             parse(query.text), loaded.graph, request.values, deadline=request.deadline
         )
     table = table_from_rows(found.names, found.rows, loaded.graph)
-    return GraphAnswer(table, {"engine": "reference", "snapshot": loaded.described})
+    remarks = remarks_on_names(query.text, loaded)
+    return GraphAnswer(table, {"engine": "reference", "snapshot": loaded.described, **remarks})
 
 
 def explained(request: Request, loaded: LoadedGraph, engine: str) -> GraphAnswer:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gpugda.ports import Progress
+    from gpugda.query.statement import Statement
 
 __all__ = ["Request"]
 
@@ -34,6 +35,7 @@ class Request:
         timings: Seconds per stage.
         notes: What the summary says besides.
         progress: Told how far a long query has come.
+        metadata: For the server's query log.
         started: Time of ``time.monotonic`` when it was made.
     """
 
@@ -45,14 +47,15 @@ class Request:
     notes: dict[str, Any] = field(default_factory=dict)
     progress: Progress = field(default_factory=SilentProgress)
     started: float = field(default_factory=time.monotonic)
-    _prepared: Query | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    _prepared: Query | Statement | None = None
 
     @property
     def text(self) -> str:
         """The query as Cypher."""
         return self.query if isinstance(self.query, str) else self.prepared().text
 
-    def prepared(self) -> Query:
+    def prepared(self) -> Query | Statement:
         """The analysed query, analysed once.
 
         Raises:
@@ -98,7 +101,7 @@ class Request:
         )
 
 
-def _prepared(query: str | QueryGraph) -> Query:
+def _prepared(query: str | QueryGraph) -> Query | Statement:
     if isinstance(query, str):
         return prepare(query)
     if isinstance(query, QueryGraph):

@@ -20,11 +20,13 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.declined import Declined
+from gpugda.answer.explaining import explained_by_database
 from gpugda.answer.faults import foreseen, log_fault
 from gpugda.answer.native import answer_natively
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
 from gpugda.answer.projection import refuse_outside
 from gpugda.data.columns import ColumnKind
+from gpugda.deadline import working_until
 from gpugda.errors import (
     ConfigurationError,
     DeviceError,
@@ -34,9 +36,12 @@ from gpugda.errors import (
     QueryTimeoutError,
     SourceError,
     StaleSnapshotError,
+    UnsupportedQueryError,
 )
 from gpugda.live.properties import missing_properties
+from gpugda.plan.explain import Explanation, estimate
 from gpugda.query.property_needs import property_needs
+from gpugda.query.statement import Statement
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
@@ -49,7 +54,6 @@ if TYPE_CHECKING:
     from gpugda.live.keeper import Admission, SnapshotKeeper
     from gpugda.loading import LoadedGraph
     from gpugda.match.session import DeviceSession
-    from gpugda.plan.plan import Plan
     from gpugda.plan.route.route import Verdict
     from gpugda.ports import DatabaseServer, Progress, ServerFacts
     from gpugda.query.query_graph import Query
@@ -111,7 +115,7 @@ class ServerAnswers:
         if engine == "native":
             return self._native(request, "engine='native' was asked for")
         if engine in ("gpu", "reference"):
-            with foreseen():
+            with foreseen(), working_until(request.deadline):
                 return self._demanded(request, engine)
         found = self._offer(request)
         if isinstance(found, Declined):
@@ -144,33 +148,37 @@ class ServerAnswers:
         """The database answered a text that it was asked by somebody else."""
         self._note(lambda: self._router.observe_native(text, seconds))
 
-    def plan(self, request: Request) -> Plan:
-        """The plan of a query on the snapshot, however old it is.
+    def explain(self, request: Request) -> Explanation:
+        """Who would answer, why, and by which plan, on the snapshot however old it is.
 
         Raises:
-            QueryError: See `Accelerator.run`.
-            SourceError: There is no snapshot, and none can be read.
+            neo4j.exceptions.Neo4jError: It is no query, as the database says.
         """
-        return self._snapshot.newest().plan(self._checked(request), request.strategy)
-
-    def route(self, request: Request) -> tuple[str, ...]:
-        """What each rule of the planner says, one line a rule."""
-        loaded = self._snapshot.newest()
-        plan = loaded.plan(self._checked(request), request.strategy)
-        said = self._router.described(request, plan, loaded, self._keeper)
-        return (*said, cold) if (cold := self._session.why_cold) else said
-
-    def expected_seconds(self, request: Request) -> float:
-        """What the engine that would answer is expected to take."""
-        loaded = self._snapshot.newest()
-        plan = loaded.plan(self._checked(request), request.strategy)
+        refused = self._cannot_run(request)
+        if refused is not None:
+            return explained_by_database(request, self._server, refused.reason)
+        try:
+            loaded = self._snapshot.newest()
+        except SourceError as error:
+            reason = f"there is no snapshot: {first_line(error)}"
+            return explained_by_database(request, self._server, reason)
+        plan = loaded.plan(request.prepared(), request.strategy)
         verdict = self._router.decide(request, plan, loaded, self._keeper)
-        return verdict.device_seconds if verdict.engine == "gpu" else verdict.native_seconds
+        cold = self._session.why_cold
+        on_device = verdict.engine == "gpu" and not cold
+        seconds = verdict.device_seconds if on_device else verdict.native_seconds
+        return Explanation(
+            plan,
+            self._router.described(request, plan, loaded, self._keeper),
+            engine="gpu" if on_device else "native",
+            reason=cold or verdict.reason,
+            expected=estimate(plan, seconds),
+        )
 
     # ------------------------------------------------------------------ auto
     def _offer(self, request: Request) -> Result | Declined:
         try:
-            with foreseen():
+            with foreseen(), working_until(request.deadline):
                 return self._offer_if_possible(request)
         except QueryTimeoutError:
             request.seconds_left()  # raises if it was the user's time limit that passed
@@ -257,6 +265,8 @@ class ServerAnswers:
 
     def _cannot_run(self, request: Request) -> Declined | None:
         facts = self._server.facts
+        if request.metadata:
+            return Declined("its metadata is for the server's query log", can_run=False)
         if not facts.sees_everything:
             return Declined(facts.restriction, can_run=False)
         try:
@@ -267,13 +277,16 @@ class ServerAnswers:
             return Declined(f"{query.mode} shows Neo4j's own plan", can_run=False)
         return None
 
-    def _checked(self, request: Request) -> Query:
+    def _checked(self, request: Request) -> Query | Statement:
         """The analysed query, if the snapshot can answer it.
 
         Raises:
             QueryError: It is no Cypher, or nothing that can be answered here.
         """
         query = request.prepared()
+        if isinstance(query, Statement):
+            message = "several clauses are answered on embedded graphs alone"
+            raise UnsupportedQueryError(message, construct="several clauses")
         refuse_outside(query, self._server.projection)
         return query
 

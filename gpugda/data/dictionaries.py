@@ -29,6 +29,9 @@ __all__ = [
 _MOST_DECODED_BYTES = 1 << 24
 """Of a dictionary whose texts are kept as Python's own, which take several times as much."""
 
+_SEARCH_ENTRIES = 200
+"""Entries are hashed in the time in which one text is found by bisection."""
+
 _LARGEST_STRING_ARRAY = 2**31 - 1  # bytes: Arrow's `string` counts them in 32 bits
 
 
@@ -88,6 +91,14 @@ class StringDictionary:
         code = self.less_than(text)
         return code if code < len(self) and self.value(code) == text else -1
 
+    def find_all(self, texts: Sequence[str]) -> NDArray[np.int64]:
+        """The codes of several texts, each as by `find`."""
+        if len(texts) * _SEARCH_ENTRIES < len(self):
+            return np.array([self.find(text) for text in texts], dtype=np.int64)
+        whole = [text if _is_whole(text) else None for text in texts]
+        codes = pc.index_in(pa.array(whole, self.array.type), value_set=self.array)
+        return numpy_numbers(codes.fill_null(-1)).astype(np.int64)
+
     def bounds(self, prefix: str) -> tuple[int, int]:
         """The codes ``low … high-1`` are those of the texts that start with ``prefix``."""
         length = len(prefix)
@@ -118,11 +129,18 @@ class StringDictionary:
         return low
 
     def _matching(self, match: Callable[..., pa.Array], text: str) -> NDArray[np.bool_]:
-        try:
-            text.encode()
-        except UnicodeEncodeError:  # half of a surrogate pair is in no UTF-8 text
+        if not _is_whole(text):
             return np.zeros(len(self), dtype=np.bool_)
         return numpy_numbers(match(self.array, pattern=text))
+
+
+def _is_whole(text: str) -> bool:
+    """Can it be UTF-8? Half of a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class ObjectDictionary:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
+from gpugda.deadline import working_deadline
 from gpugda.device.compiled import is_compiled, remember_compiled
 from gpugda.device.failures import device_failure
 from gpugda.device.first_launch import launch_each_once
@@ -204,7 +205,7 @@ def _program(context: DeviceContext, file: str, level: int = logging.INFO) -> An
     if file not in context.programs:
         started = time.perf_counter()
         make = partial(_tuned_or_plain, context, file, kernel_text(file))
-        context.programs[file] = context.compiling.result(file, make, context.deadline)
+        context.programs[file] = context.compiling.result(file, make, _deadline(context))
         if time.perf_counter() - started > _SLOW_BUILD_SECONDS:
             _LOGGER.log(
                 level,
@@ -214,6 +215,12 @@ def _program(context: DeviceContext, file: str, level: int = logging.INFO) -> An
                 time.perf_counter() - started,
             )
     return context.programs[file]
+
+
+def _deadline(context: DeviceContext) -> float | None:
+    """Of who holds the lock; while a device is opened, of the query that waits for it."""
+    deadlines = [each for each in (context.deadline, working_deadline()) if each is not None]
+    return min(deadlines, default=None)
 
 
 def _tuned_or_plain(context: DeviceContext, file: str, text: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from gpugda.expressions.operands import Constant, as_column, check_faults
 from gpugda.expressions.parameters import Parameters
 from gpugda.match.embeddings import Embeddings, Wanted
 from gpugda.query import ast
+from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -195,7 +195,7 @@ def needed(query: Query, bound: BoundQuery) -> Wanted:
     names = {
         node.name
         for expression in expressions
-        for node in _nodes_of(expression)
+        for node in walk(expression)
         if isinstance(node, ast.Variable)
     }
     nodes = frozenset(node.position for node in bound.nodes if node.name in names)
@@ -223,15 +223,4 @@ def _parameters_of(query: Query) -> Iterator[ast.Parameter]:
     expressions += [key.expression for key in query.order_by]
     expressions += [each for each in (query.skip, query.limit) if each is not None]
     for expression in expressions:
-        yield from (node for node in _nodes_of(expression) if isinstance(node, ast.Parameter))
-
-
-def _nodes_of(node: Any) -> Iterator[ast.Node]:
-    """A syntax node and all below it."""
-    if isinstance(node, tuple):
-        for item in node:
-            yield from _nodes_of(item)
-    elif isinstance(node, ast.Node):
-        yield node
-        for each in fields(node):
-            yield from _nodes_of(getattr(node, each.name))
+        yield from (node for node in walk(expression) if isinstance(node, ast.Parameter))

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind, to_values
 from gpugda.data.dictionaries import ObjectDictionary
+from gpugda.deadline import check_time
 from gpugda.errors import CypherTypeError, UnsupportedQueryError
 from gpugda.expressions import boolean_columns as logic
 from gpugda.expressions.boolean_columns import Truth
@@ -92,6 +93,7 @@ class _Evaluator:
 
     def value(self, node: Any) -> Evaluated:
         """Any expression as a value."""
+        check_time()
         only = sole_operand(node)
         if only is not None:
             return self.value(only)
@@ -259,6 +261,12 @@ class _Evaluator:
             for owner, value in zip(owners.values.tolist(), values, strict=True)
         ]
 
+    def subquery(self, node: ast.Expression) -> Evaluated:
+        runner = self.environment.subqueries
+        if runner is None:
+            raise self._unsupported(node, "a subquery or pattern")
+        return Evaluated(runner.run(node, self.environment))
+
     # -------------------------------------------------------------- errors
     def _type_error(self, message: str, span: Span) -> CypherTypeError:
         return CypherTypeError(message, self.environment.text, span)
@@ -314,6 +322,12 @@ _VALUES: dict[type, Callable[[_Evaluator, Any], Evaluated]] = {
     ast.Variable: _Evaluator.variable,
     ast.Property: _Evaluator.property,
     ast.FunctionCall: _Evaluator.function,
+    ast.ExistsSubquery: _Evaluator.subquery,
+    ast.CountSubquery: _Evaluator.subquery,
+    ast.CollectSubquery: _Evaluator.subquery,
+    ast.PatternExpression: _Evaluator.subquery,
+    ast.PatternComprehension: _Evaluator.subquery,
+    ast.ShortestPathExpression: _Evaluator.subquery,
     ast.ListLiteral: _Evaluator.list_literal,
     ast.MapLiteral: _Evaluator.map_literal,
     KeyReference: lambda evaluator, node: Evaluated(evaluator.environment.keys[node.position]),

@@ -63,7 +63,7 @@ def _found(column: Column, items: list[Any]) -> Flags:
     if isinstance(column.dictionary, StringDictionary) and len(column.dictionary):
         known = np.zeros(len(column.dictionary) + 1, dtype=np.bool_)
         # The code of an unknown text, -1, is the entry at the end, which no row has.
-        known[[column.dictionary.find(item) for item in items]] = True
+        known[column.dictionary.find_all(items)] = True
         found: NDArray[np.bool_] = known[column.values]
         return found
     return False

@@ -72,6 +72,11 @@ class Comparison:
         return self.left.is_node, self.left_keys
 
 
+_MOST_ORDERED = 32
+"""Variables in one order, of which it is found what follows: that takes the cube of their number,
+and to use it the square of their pairs."""
+
+
 def key_places(keys: Sequence[NDArray[np.uint32]]) -> list[int]:
     """The block where each array begins among all of them."""
     blocks = [0, *(-(-len(each) // _BLOCK) for each in keys)]
@@ -142,7 +147,10 @@ def _orders(
 
 
 def _close(order: dict[tuple[Variable, Variable], bool]) -> None:
+    """Adds what follows, unless there are too many: it only helps."""
     variables = sorted({each for pair in order for each in pair})
+    if len(variables) > _MOST_ORDERED:
+        return
     for middle, low, high in product(variables, repeat=3):  # Warshall's algorithm
         if (low, middle) in order and (middle, high) in order:
             strict = order[low, middle] or order[middle, high]

@@ -7,6 +7,7 @@ from itertools import combinations
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpugda.deadline import check_time
 from gpugda.match.comparisons import never_same
 from gpugda.match.variables import Variable, node_variable, relationship_variable
 from gpugda.plan.plan import LabelOp
@@ -102,6 +103,7 @@ def variable_tests(
     meetings = Meetings(bound, graph, comparisons)
     near, relationships = meetings.near, bound.relationships
     for on_nodes, left, right, equal in bound.tests:
+        check_time()
         if on_nodes or equal or left == right:
             tests.append(VariableTest(Variable(on_nodes, left), Variable(on_nodes, right), equal))
         elif near[left] >> right & 1:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from gpugda.deadline import check_time
 from gpugda.garbage import collection_paused
 from gpugda.plan.cardinality import cardinality_between, node_cardinality, relationship_end
 from gpugda.plan.cycle_rates import with_cycle_rates
@@ -139,11 +140,12 @@ def _distinct_relationships(asked: QueryGraph, types: Sequence[TypeIds]) -> Sequ
     ]
     if all(map(all, meet)):
         return _all_differ(len(kinds))
-    return [
-        _must_differ(left, right)
-        for left, right in combinations(range(len(kinds)), 2)
-        if meet[kinds[left]][kinds[right]]
-    ]
+    tests: list[RowTest] = []
+    for left, kind in enumerate(kinds):
+        check_time()
+        others = range(left + 1, len(kinds))
+        tests += [_must_differ(left, right) for right in others if meet[kind][kinds[right]]]
+    return tests
 
 
 @lru_cache(maxsize=64)

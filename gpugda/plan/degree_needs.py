@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from gpugda.deadline import check_time
 from gpugda.plan.plan import DegreeNeed
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def degree_needs(
     places: dict[tuple[int, int, _Key], list[int]] = {}
     for relationship, ids in zip(relationships, types, strict=True):
         for node, outgoing, incoming in _ends(relationship):
+            check_time()
             place = node, relationship.clause, (outgoing, incoming, ids)
             different = places.setdefault(place, [])
             if differ is None or all(differ(each, relationship.position) for each in different):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from gpugda.plan.compared_values import compared_values
@@ -23,6 +23,7 @@ __all__ = ["Estimate", "Explanation", "estimate", "explain_text"]
 _COMPARING: Final = ("extend",)
 """Strategies that compare values of two variables."""
 _INDEX_BYTES: Final = 4
+_UNKNOWN: Final = float("nan")
 _PAIRS_SHOWN: Final = 6
 _ANONYMOUS: Final = re.compile("`\\0[nr][0-9]+`")
 
@@ -37,7 +38,9 @@ class Estimate:
     """What a query is expected to take; from statistics, so only the order of magnitude counts.
 
     Args:
-        rows: Embeddings of the query graph, before RETURN groups, orders or cuts them.
+        rows: Embeddings of the query graph, before RETURN groups, orders or cuts them; of a query
+            that the device could not answer, rows of the result as the database expects them. Not
+            a number where nobody knows.
         bytes: Memory of the largest table of partial embeddings.
         seconds: Time of the engine that would answer; None of a plan alone, which knows no device.
     """
@@ -66,28 +69,47 @@ def estimate(plan: Plan, seconds: float | None = None) -> Estimate:
 
 
 class Explanation:
-    """How a query will be answered. Printing it shows the plan.
+    """How a query will be answered, by whom and why. Printing it shows the plan.
 
     Attributes:
-        plan: The plan itself.
+        plan: The plan itself; None where the device could not answer.
+        engine: ``gpu`` or ``native``, empty of a plan alone.
+        reason: One sentence: why this engine.
         estimate: Rows, bytes and seconds expected.
         route: Which engine each rule of the planner would choose and why, a line each; empty where
             there is only one engine.
     """
 
-    def __init__(self, plan: Plan, route: Sequence[str] = (), seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan | None,
+        route: Sequence[str] = (),
+        *,
+        engine: str = "",
+        reason: str = "",
+        expected: Estimate | None = None,
+        lines: Sequence[str] = (),
+    ) -> None:
         self.plan = plan
-        self.estimate = estimate(plan, seconds)
+        self.engine = engine
+        self.reason = reason
+        self.estimate = expected or (Estimate(_UNKNOWN, 0) if plan is None else estimate(plan))
         self.route = tuple(route)
+        self._lines = tuple(lines)
 
     def __str__(self) -> str:
-        return "\n".join([explain_text(self.plan), *self.route])
+        who = [f"engine {self.engine}: {self.reason}"] if self.engine else []
+        how = [] if self.plan is None else [explain_text(self.plan)]
+        return "\n".join([*who, *how, *self._lines, *self.route])
 
     __repr__ = __str__
 
 
 def explain_text(plan: Plan) -> str:
     """The plan as a text of several lines."""
+    if plan.pipeline is not None:
+        lines = [*plan.pipeline.described(), "", "of these the pattern that may cost most:"]
+        return "\n".join([*lines, explain_text(replace(plan, pipeline=None))])
     bound = plan.bound
     lines = [*_strategy_lines(plan), "", "query nodes"]
     lines += _table([_node_row(plan, node) for node in bound.nodes])
@@ -169,14 +191,19 @@ def _readable(predicate: Expression) -> str:
 
 def _conditions(plan: Plan) -> list[str]:
     bound = plan.bound
-    pairs = [test for test in bound.tests if not test.on_nodes and not test.equal]
-    lines = [f"on each row: {_test(plan, test)}" for test in bound.tests if test not in pairs]
+    pairs = [test for test in bound.tests if _keeps_apart(test)]
+    lines = [f"on each row: {_test(plan, test)}" for test in bound.tests if not _keeps_apart(test)]
     if len(pairs) > _PAIRS_SHOWN:
         lines.append(f"on each row: {len(pairs)} pairs of relationships differ")
     elif pairs:
         lines.append(f"on each row: {', '.join(_test(plan, test) for test in pairs)}")
     lines += [f"{_where(plan, residual)}: {_readable(residual)}" for residual in bound.residuals]
     return lines + [f"once: {_readable(constant)}" for constant in bound.constants]
+
+
+def _keeps_apart(test: RowTest) -> bool:
+    """Does it say that two relationships differ? Large patterns have one for each pair."""
+    return not test.on_nodes and not test.equal
 
 
 def _where(plan: Plan, residual: Expression) -> str:

@@ -15,13 +15,16 @@ from gpugda.query.walk import walk
 
 __all__ = ["analyse"]
 
+_HAS_MODES = 25
+"""The version of Cypher."""
 _COUNTS = frozenset((Kind.INTEGER, Kind.STORABLE, Kind.ANY))
 
 
 def analyse(tree: ast.Query) -> Query:
     """The meaning of a query that has passed ``check_supported``.
 
-    ``CYPHER 5`` and ``CYPHER 25`` mean the same within what is supported.
+    ``CYPHER 5`` and ``CYPHER 25`` mean the same within what is supported; only the latter has
+    match modes.
 
     Raises:
         CypherSyntaxError: Neo4j would refuse to compile it: a variable is not defined or used as
@@ -35,6 +38,7 @@ def analyse(tree: ast.Query) -> Query:
     for clause in matches:
         if not isinstance(clause, ast.Match):
             raise CypherSyntaxError("only MATCH can stand here", tree.text, clause.span)
+        _check_mode(clause, tree)
         reader.read(clause)
     projection = last.projection
     returned = read_columns(projection, reader.kinds, tree.text)
@@ -57,6 +61,16 @@ def analyse(tree: ast.Query) -> Query:
         mode=tree.mode,
         version=tree.version,
     )
+
+
+def _check_mode(clause: ast.Match, tree: ast.Query) -> None:
+    if clause.mode is None or tree.version == _HAS_MODES:
+        return
+    message = (
+        f"Match modes such as `{clause.mode}` are not supported yet in Cypher 5: leave it out, as "
+        f"it says what MATCH does anyway, or begin the query with CYPHER {_HAS_MODES}"
+    )
+    raise CypherSyntaxError(message, tree.text, clause.mode_span)
 
 
 def _window(value: ast.Expression | None, word: str, text: str) -> ast.Expression | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Final
 
+from gpugda.deadline import check_time
 from gpugda.query import ast
 from gpugda.query.keywords import FOLLOWS_OPERAND
 from gpugda.query.literals import number_value
@@ -54,6 +55,7 @@ class ExpressionParser(TypeParser):
     # -------------------------------------------------------------- two operands
     def _binary(self, lowest: int) -> ast.Expression:
         """Reads operators that bind at least as tightly as ``lowest``, and their operands."""
+        check_time()
         start = self.start
         left = self._negations() if lowest <= _NOT and self.kind == "NOT" else self._signed()
         while (precedence := _PRECEDENCE.get(self.kind, 0)) >= lowest:

@@ -45,6 +45,9 @@ _TEMPORAL: Final = ("Duration", "Date", "Time", "LocalTime", "LocalDateTime", "D
 _ENTITIES: Final = of("Node", "Relationship")
 _WITH_KEYS: Final = of("Map", "Node", "Relationship", "Point", *_TEMPORAL)
 _WITH_PROPERTIES: Final = of("Map", "Node", "Relationship")
+_ENTITY_TYPES: Final = frozenset(("Node", "Relationship"))
+_STORABLE: Final = of("Boolean", "Float", "Integer", "String", "Point", "List", *_TEMPORAL)
+"""What a property of a node or relationship can be."""
 _NUMBER: Final = of("Float", "Integer")
 _LOGICAL: Final = (ast.BinaryOperator.AND, ast.BinaryOperator.OR, ast.BinaryOperator.XOR)
 _ELEMENTS: Final = {
@@ -135,7 +138,7 @@ def _map(node: ast.MapLiteral, scope: Scope, inner: Inner) -> Static:
 def _property(node: ast.Property, scope: Scope, inner: Inner) -> Static:
     found = check_expression(node.subject, scope, inner)
     scope.expect(found, _WITH_KEYS, node.subject.span, "22N27")
-    return ANY
+    return _STORABLE if found.types is not None and found.types <= _ENTITY_TYPES else ANY
 
 
 def _subscript(node: ast.Subscript, scope: Scope, inner: Inner) -> Static:

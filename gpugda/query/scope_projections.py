@@ -96,7 +96,7 @@ def check_paging(body: ast.Projection | ast.OrderSkipLimit, scope: Scope, inner:
         if value is None:
             continue
         refuse_aggregates(value, scope)
-        if any(isinstance(part, ast.Variable) for part in walk(value)):
+        if any(True for _ in _ungrouped(value, set())):
             message = (
                 f"It is not allowed to refer to variables in {word}, so that the value for {word}"
                 " can be statically calculated."
@@ -128,6 +128,15 @@ def _refuse_nested(node: ast.Expression, scope: Scope) -> None:
             if _aggregates(argument):
                 message = "Can't use aggregate functions inside of aggregate functions."
                 scope.fail(message, argument.span)
+            if any(_is_random(inside) for inside in walk(argument)):
+                message = (
+                    "Can't use non-deterministic (random) functions inside of aggregate functions."
+                )
+                scope.fail(message, argument.span)
+
+
+def _is_random(node: ast.Node) -> bool:
+    return isinstance(node, ast.FunctionCall) and node.name.lower() in ("rand", "randomuuid")
 
 
 def _check_grouping(body: ast.Projection, scope: Scope) -> None:

@@ -3,9 +3,11 @@
 Names, scopes, types as far as the text tells them, aggregation, and which forms go together. Of
 queries that write nothing is checked: their clauses keep too little of what they declare.
 
-What Neo4j refuses and this does not, each for want of what it would take: functions and procedures
-of plugins and the columns of procedures (they are the server's), hints that no index answers, and
-values that are only wrong when they are computed.
+What Neo4j refuses and this does not: functions and procedures of plugins and the columns of
+procedures (they are the server's), hints that no index answers, what only the elements of a list
+property cannot be, RETURN * in COLLECT, and values that are only wrong when they are computed.
+Types are those of Cypher 5: in a few places Cypher 25 lets pass what this refuses, such as
+``reverse(1)`` and dynamic labels in WHERE.
 """
 
 from __future__ import annotations

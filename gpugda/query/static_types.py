@@ -12,6 +12,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from gpugda.deadline import check_time
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
 from gpugda.query.query_graph import ColumnReference
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from gpugda.types import Span
 
-__all__ = ["Kind", "TypeChecker", "is_aggregate"]
+__all__ = ["AGGREGATES", "Kind", "TypeChecker", "UncheckedTypes", "is_aggregate"]
 
 
 class Kind(StrEnum):
@@ -61,11 +62,36 @@ _FUNCTIONS: Final[Mapping[str, tuple[frozenset[Kind], str, Kind]]] = {
 }
 
 
-def is_aggregate(node: ast.Node) -> bool:
-    """``count(*)``, ``count(x)`` or ``count(DISTINCT x)``."""
-    return isinstance(node, ast.CountStar) or (
-        isinstance(node, ast.FunctionCall) and node.name.lower() == "count"
+AGGREGATES: Final = frozenset(
+    (
+        "avg",
+        "collect",
+        "count",
+        "max",
+        "min",
+        "percentilecont",
+        "percentiledisc",
+        "stdev",
+        "stdevp",
+        "sum",
     )
+)
+"""Aggregating functions, in lower case."""
+
+
+def is_aggregate(node: ast.Node) -> bool:
+    """``count(*)``, or a call of an aggregating function."""
+    return isinstance(node, ast.CountStar) or (
+        isinstance(node, ast.FunctionCall) and node.name.lower() in AGGREGATES
+    )
+
+
+class UncheckedTypes:
+    """Takes any expression: for queries whose types were checked as a whole."""
+
+    def kind(self, node: ast.Expression) -> Kind:
+        """Nothing is known."""
+        return Kind.ANY
 
 
 class TypeChecker:
@@ -109,6 +135,7 @@ class TypeChecker:
         Raises:
             CypherSyntaxError: Something in it is wrong.
         """
+        check_time()
         check = _CHECKS.get(type(node))
         if check is not None:
             return check(self, node)

@@ -7,6 +7,7 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+from gpugda.deadline import check_time
 from gpugda.query import ast
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def walk(root: ast.Node, without: frozenset[type[ast.Node]] = frozenset()) -> It
     stack: list[ast.Node] = [root]
     while stack:
         node = stack.pop()
+        if len(stack) & _SOME == _SOME:
+            check_time()
         yield node
         below = _BELOW.get(type(node)) or _learn(type(node))
         if below is _nothing:
@@ -48,6 +51,8 @@ def _collect(
             children.append(value)
 
 
+_SOME: Final = 1023
+"""Nodes, one less: between two looks at the time."""
 _LEAVES: Final = frozenset(("str", "bool", "int", "int | None", "str | None", "Direction"))
 _Below = Callable[[ast.Node], tuple[Any, ...]]
 _BELOW: dict[type[ast.Node], _Below] = {}

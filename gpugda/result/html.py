@@ -29,9 +29,12 @@ def html_table(
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
     more = row_count - len(rows)
     rest = f"<p>… and {more:,} more rows.</p>" if more > 0 else ""
+    remarks = "".join(
+        f"<p><small>warning: {escape(warning)}</small></p>" for warning in summary.warnings
+    )
     return (
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
-        f"<p><small>{escape(summary.headline())}</small></p>"
+        f"<p><small>{escape(summary.headline())}</small></p>{remarks}"
     )
 
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
     import neo4j
 
+    from gpugda.query.notices import Notice
+
 __all__ = ["STAGES", "Summary"]
 
 STAGES = (
@@ -53,6 +55,7 @@ class Summary:
         snapshot: What was queried: the source's name and version.
         rows: Rows of the whole result.
         warnings: Sentences for the user, such as a cross product of unconnected parts.
+        notices: What Neo4j would have remarked on names that the graph does not have.
         steps: Lines for people, one a step of the join: what was done and how many rows came of it.
         freshness: How the snapshot was found fresh enough, such as ``strict: transaction 7 is the
             newest``; empty where none was used.
@@ -73,6 +76,7 @@ class Summary:
     snapshot: str = ""
     rows: int = 0
     warnings: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = field(default=(), repr=False)
     steps: Sequence[str] = ()
     freshness: str = ""
     declined: str = ""
@@ -150,7 +154,8 @@ class Summary:
             "query": self.query,
             "parameters": dict(self.parameters),
         }
-        return summary_of_reading(facts, self.timings, notices_of(self.query), rows=self.rows)
+        notices = (*self.notices, *notices_of(self.query))
+        return summary_of_reading(facts, self.timings, notices, rows=self.rows)
 
     # -------------------------------------------------------------- ours
     def add_time(self, stage: str, seconds: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import resource
 import shutil
@@ -44,37 +45,43 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (PEER_MEMORY, PEER_MEMORY))
 
 
+def scratch() -> Path:
+    """Of a benchmark, for its child processes: what a killed one has loaded the next one opens."""
+    parent = multiprocessing.parent_process()
+    return Path(tempfile.gettempdir(), f"gpugda-peers-{parent.pid if parent else os.getpid()}")
+
+
 class Embedded:
     """A peer that is killed when its time is over, as it cannot be told to stop."""
 
     stops = False
     """Whether it ends a query by itself when the time is over."""
-    scratch: Path | None = None
-    """Removed when the process has been killed."""
+    leaves_files = False
+    """In the folder `scratch`, which is removed in the end."""
 
 
 class ArcadeDB(Embedded):
     """A vertex type per label set, with its other labels above it; a graph analytical view of all."""
 
-    scratch = Path(tempfile.gettempdir(), f"gpugda-arcadedb-{os.getuid()}")
+    leaves_files = True
 
     def __init__(self, graph: PeerGraph, where: str | None) -> None:
         quiet_process()
         import arcadedb_embedded as arcadedb
 
-        shutil.rmtree(self.scratch, ignore_errors=True)
-        self.scratch.mkdir(mode=0o700)
-        os.chdir(self.scratch)  # it writes logs to where it is started
+        scratch().mkdir(mode=0o700, exist_ok=True)
+        os.chdir(scratch())  # it writes logs to where it is started
         options = {"heap_size": f"{PEER_MEMORY >> 20}m"}
-        self._database = arcadedb.create_database(str(self.scratch / "graph"), jvm_kwargs=options)
-        for label in dict.fromkeys(label for labels in graph.label_sets for label in labels[:-1]):
-            self._sql(f"CREATE VERTEX TYPE `{label}`")
-        for *above, label in graph.label_sets:
-            extends = f" EXTENDS {', '.join(f'`{each}`' for each in above)}" if above else ""
-            self._sql(f"CREATE VERTEX TYPE `{label}`{extends}")
-        for name in graph.types:
-            self._sql(f"CREATE EDGE TYPE `{name}`")
-        self._load(graph)
+        loaded = Path("loaded")
+        if loaded.exists():  # by a process that was killed: loading takes minutes
+            self._database = arcadedb.open_database("graph", jvm_kwargs=options)
+            self._sql("DROP GRAPH ANALYTICAL VIEW IF EXISTS everything")
+        else:
+            shutil.rmtree("graph", ignore_errors=True)
+            self._database = arcadedb.create_database("graph", jvm_kwargs=options)
+            self._create_types(graph)
+            self._load(graph)
+            loaded.touch()
         self._sql("CREATE GRAPH ANALYTICAL VIEW everything")
         while self._status() == "BUILDING":
             time.sleep(0.05)
@@ -87,6 +94,15 @@ class ArcadeDB(Embedded):
             self.count(f"{path} RETURN count(*)", 0)
             self.count(f"{path} WHERE a.id < 100 RETURN count(*)", 0)
             self.count(f"{path}, (a)-[s:`{name}`]->(c) WHERE a.id < 100 RETURN count(*)", 0)
+
+    def _create_types(self, graph: PeerGraph) -> None:
+        for label in dict.fromkeys(label for labels in graph.label_sets for label in labels[:-1]):
+            self._sql(f"CREATE VERTEX TYPE `{label}`")
+        for *above, label in graph.label_sets:
+            extends = f" EXTENDS {', '.join(f'`{each}`' for each in above)}" if above else ""
+            self._sql(f"CREATE VERTEX TYPE `{label}`{extends}")
+        for name in graph.types:
+            self._sql(f"CREATE EDGE TYPE `{name}`")
 
     def _load(self, graph: PeerGraph) -> None:
         places = np.empty(len(graph.label_set_of), dtype=object)

@@ -22,6 +22,7 @@ from benchmarks.peer_embedded import (
     TuringDB,
     node_table,
     relationship_table,
+    scratch,
 )
 from benchmarks.peer_queries import (
     Motif,
@@ -337,23 +338,27 @@ class Child:
 
     def _receive(self, seconds: float) -> Answer | None:
         if not self._pipe.poll(seconds):
-            self.stop()
+            self._kill()
             return None
         try:
             answer: Answer = self._pipe.recv()
         except EOFError:
-            self.stop()
+            self._kill()
             return Answer("its process died", None, 0.0)
         return answer
 
     def stop(self) -> None:
+        """Ends the process, and removes what it left."""
+        self._kill()
+        if getattr(ENGINES[self.name], "leaves_files", False):
+            shutil.rmtree(scratch(), ignore_errors=True)
+
+    def _kill(self) -> None:
         if self._process is not None:
             self._process.kill()
             self._process.join()
             self._process = None
             self._pipe.close()
-            if (scratch := getattr(ENGINES[self.name], "scratch", None)) is not None:
-                shutil.rmtree(scratch, ignore_errors=True)
 
 
 def serve(pipe: Connection, engine: type[Engine], graph: PeerGraph, where: str | None) -> None:

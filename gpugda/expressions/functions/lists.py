@@ -95,10 +95,9 @@ def _remove(items: Any, index: Any) -> list[Any]:
 
 
 def _extreme(items: Any, name: str, *, largest: bool) -> Any:
-    known = [item for item in list_of(name, items) if item is not None]
-    if not known:
-        return None
-    return (max if largest else min)(known, key=order_key)
+    # Null is the largest value here, unlike in the aggregates.
+    found = list_of(name, items)
+    return (max if largest else min)(found, key=order_key) if found else None
 
 
 def _sort(items: Any) -> list[Any]:

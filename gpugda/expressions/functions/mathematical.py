@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from gpugda.expressions import checks
-from gpugda.expressions.functions.registry import Function, signature
+from gpugda.expressions.functions.registry import BOTH_VERSIONS, CYPHER_25, Function, signature
 from gpugda.expressions.functions.rounding import round_number
 from gpugda.expressions.numbers import SMALLEST
 
@@ -72,8 +72,17 @@ def _float_function(name: str, evaluate: Callable[..., float], count: int = 1) -
             return math.inf
 
     places = ", ".join(["float"] * count)
-    return Function(name, signature(f"{places} -> float"), evaluated)
+    return Function(
+        name,
+        signature(f"{places} -> float"),
+        evaluated,
+        exact=name in _EXACT,
+        cypher_versions=CYPHER_25 if name in _NEW else BOTH_VERSIONS,
+    )
 
+
+_EXACT = frozenset(("ceil", "floor", "sqrt", "degrees", "radians"))
+_NEW = frozenset(("sinh", "cosh", "tanh", "coth"))
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("abs", signature("number -> number"), _abs),

@@ -98,6 +98,8 @@ class Function:
         null_in_null_out: Any null argument makes null, and ``evaluate`` never sees one.
         deterministic: Equal arguments give equal results, in every row of a query.
         contextual: It reads the clock, entities or chance.
+        exact: The last digit of a float is Neo4j's, too. Java lets many functions differ in it,
+            and they do between its versions and processors.
         cypher_versions: Those that have it.
     """
 
@@ -107,6 +109,7 @@ class Function:
     null_in_null_out: bool = True
     deterministic: bool = True
     contextual: bool = False
+    exact: bool = True
     cypher_versions: frozenset[int] = BOTH_VERSIONS
 
     def __call__(self, context: Context, arguments: Sequence[Any]) -> Any:

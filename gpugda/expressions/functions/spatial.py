@@ -36,6 +36,6 @@ def _within_box(point: Any, lower_left: Any, upper_right: Any) -> bool | None:
 
 FUNCTIONS: tuple[Function, ...] = (
     Function("point", signature("map point -> point"), _point),
-    Function("point.distance", signature("any, any -> float"), _distance),
+    Function("point.distance", signature("any, any -> float"), _distance, exact=False),
     Function("point.withinBBox", signature("any, any, any -> boolean"), _within_box),
 )

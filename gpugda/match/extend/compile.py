@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpugda.deadline import check_time
 from gpugda.device.launch.extend import Extension, KeyTest, Link, LinkFlags, Test
 from gpugda.garbage import collection_paused
 from gpugda.match.comparisons import Comparison, key_places
@@ -163,6 +164,7 @@ class _Compiler:
         steps: list[ExtendStep] = []
         columns: tuple[Variable, ...] = ()
         for number, draft in enumerate(drafts):
+            check_time()
             kept = [each for each in columns if last_reads[each] > number]
             new = [each for each in draft.added() if last_reads.get(each, 0) > number]
             steps.append(self._compile(draft, ways[number], ends[number], columns, kept, new))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from gpugda.deadline import check_time
 from gpugda.device.launch.extend import MOST_LINKS
 from gpugda.match.comparisons import with_implied
 from gpugda.match.row_tests import all_most_parallel
@@ -123,6 +124,7 @@ class _Drafts:
         drafts: list[Draft] = []
         reached: dict[int, int] = {}
         for number, node in enumerate(order):
+            check_time()
             drafts.extend(self._node_drafts(node, reached))
             reached[node] = number
             drafts.extend(self._weighing(each, reached) for each in weighed.ready(reached))

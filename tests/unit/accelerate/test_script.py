@@ -95,3 +95,84 @@ def test_mistakes(tmp_path):
     wrong = run(tmp_path, "print(1)", "--freshness", "perhaps", "x")
     assert wrong.returncode == 2
     assert "perhaps" in wrong.stderr
+
+
+# ------------------------------------------------------------------ modules, and programs that ask
+WHICH = """
+import sys, neo4j
+with neo4j.GraphDatabase.driver('bolt://x', auth=('a', 'b')) as driver:
+    print(type(driver).__name__, driver.execute_query('RETURN 1'))
+print(__name__, __package__, __file__.endswith(('tool.py', '__main__.py')), sys.argv[1:])
+print(sys.argv[0] == __file__, sys.modules['__main__'].__dict__['__name__'])
+"""
+
+
+def run_module(tmp_path, *arguments):
+    (tmp_path / "tool.py").write_text(WHICH)
+    package = tmp_path / "kit"
+    package.mkdir(exist_ok=True)
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(WHICH)
+    (package / "broken.py").write_text("def f():\n    return 1 / 0\nf()\n")
+    (tmp_path / "sitecustomize.py").write_text(DRIVER)
+    return subprocess.run(
+        [sys.executable, "-m", *arguments],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        cwd=tmp_path,
+    )
+
+
+@pytest.mark.parametrize("options", [[], ["-v"], ["--load", "background", "-v"]])
+@pytest.mark.parametrize("name", ["tool", "kit", "kit.__main__"])
+def test_a_module_runs_as_with_python(tmp_path, name, options):
+    plain = run_module(tmp_path, name, "one", "-m", "-v", "--load")
+    command = ["gpugda.accelerate", *options, "-m", name]
+    ours = run_module(tmp_path, *command, "one", "-m", "-v", "--load")
+    assert ours.stdout == plain.stdout.replace("Made ", "AcceleratedDriver ")
+    assert ours.returncode == plain.returncode == 0
+    assert ours.stderr.startswith("gpugda: driver: 0 accelerated" if "-v" in options else "")
+
+
+def test_errors_of_a_module(tmp_path):
+    ours = run_module(tmp_path, "gpugda.accelerate", "-m", "kit.broken")
+    assert ours.returncode == 1
+    assert ours.stderr.endswith("ZeroDivisionError: division by zero\n")
+    assert "accelerate" not in ours.stderr
+    missing = run_module(tmp_path, "gpugda.accelerate", "-m", "no_such_module")
+    assert (missing.returncode, missing.stdout) == (1, "")
+    assert missing.stderr.endswith(": No module named no_such_module\n")
+    nothing = run_module(tmp_path, "gpugda.accelerate", "-m")
+    assert nothing.returncode == 2
+
+
+INSTALLED = """
+import neo4j
+from neo4j import GraphDatabase
+import gpugda
+before = GraphDatabase.driver('bolt://x')
+gates = gpugda.install(load="background")
+with GraphDatabase.driver('bolt://x') as first:
+    print(type(before).__name__, type(first).__name__, first.execute_query('RETURN 1'))
+assert gpugda.install(freshness="manual") is gates
+with GraphDatabase.driver('bolt://x') as second:
+    print(type(second._driver).__name__, len(gates), gates[1].tally.passed_through.popitem()[1:]
+        if second.execute_query('RETURN 1') else '')
+for wrong in ({"freshnes": "manual"}, {"load": "never"}):
+    try:
+        gpugda.install(**wrong)
+    except gpugda.ConfigurationError as error:
+        print(str(error).split(';')[0])
+"""
+
+
+def test_a_program_installs_it(tmp_path):
+    done = run(tmp_path, INSTALLED, "x", accelerated=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "Made AcceleratedDriver from the driver",
+        "Made 2 (1,)",
+        "accelerate() has no option freshnes",
+        "load is 'never'",
+    ]

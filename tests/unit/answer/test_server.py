@@ -1,6 +1,7 @@
 """The way of a query whose source is a live database."""
 
 import logging
+import math
 import threading
 import time
 from types import SimpleNamespace
@@ -29,7 +30,7 @@ from gpugda.live.keeper import SnapshotKeeper
 from gpugda.live.reading import EmptyShelf
 from gpugda.match import session
 from gpugda.match.session import DEFAULT_STRATEGY, DeviceSession
-from gpugda.ports import Projection
+from gpugda.ports import NativeAnswer, Projection
 
 NODES = {
     3: (("Person",), {"name": "Ann", "age": 30}),
@@ -401,11 +402,16 @@ def test_nobody_waits_for_a_compiler(open_answers, compiler, caplog, engine):
         assert "(3 of 15 files" in result.summary.reason
     (said,) = [each for each in caplog.messages if "in the background" in each]
     assert "until then a database answers itself" in said
-    assert "being compiled" in opened.answers.route(Request(KNOWS, {}, DEFAULT_STRATEGY))[-1]
+    explained = opened.answers.explain(Request(KNOWS, {}, DEFAULT_STRATEGY))
+    assert explained.engine == "native"
+    assert "kernels are being compiled" in explained.reason
+    assert str(explained).startswith(f"engine native: {explained.reason}")
     compiler.set()
     opened.device.warm(60)
     assert ask(opened, KNOWS).summary.engine == engine
-    assert opened.answers.route(Request(KNOWS, {}, DEFAULT_STRATEGY)) == ("cost: gpu",)
+    explained = opened.answers.explain(Request(KNOWS, {}, DEFAULT_STRATEGY))
+    assert (explained.engine, explained.reason) == (engine, f"{engine} is cheaper")
+    assert explained.route == ("cost: gpu",)
 
 
 def test_a_device_that_is_asked_for_waits_only_for_what_it_needs(open_answers, compiler):
@@ -633,7 +639,50 @@ def test_all_properties_can_be_had(open_answers):
 def test_the_expected_time_is_that_of_the_engine_that_would_answer(open_answers, engine, seconds):
     opened = open_answers(router=FakeRouter(engine))
     request = Request(KNOWS, {}, DEFAULT_STRATEGY)
-    assert opened.answers.expected_seconds(request) == seconds
+    explained = opened.answers.explain(request)
+    assert (explained.engine, explained.estimate.seconds) == (engine, seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "why"),
+    [
+        ("UNWIND [1, 2] AS x MERGE (n:New {x: x}) RETURN n", 12.5, "not answered by the device"),
+        ("PROFILE MATCH (n) RETURN n", 30000.0, "PROFILE shows Neo4j's own plan"),
+        ("CREATE (n)", None, "not answered by the device"),
+    ],
+)
+def test_it_is_explained_who_answers_what_the_device_does_not(open_answers, text, rows, why):
+    opened = open_answers()
+    asked = []
+
+    def plan(text, parameters, *, timeout=None, read_only=False, progress=None):
+        asked.append(text)
+        args = {"EstimatedRows": rows, "Details": "n"} if rows else {}
+        leaf = {"operatorType": "AllNodesScan@neo4j", "args": {}, "children": []}
+        top = {"operatorType": "ProduceResults@neo4j", "args": args, "children": [leaf]}
+        return NativeAnswer((), [], SimpleNamespace(plan=top), None)
+
+    opened.server.run_native = plan
+    explained = opened.answers.explain(Request(text, {}, DEFAULT_STRATEGY))
+    assert explained.engine == "native"
+    assert why in explained.reason
+    assert asked == [f"EXPLAIN {text.removeprefix('PROFILE')}"]
+    if rows:
+        assert explained.estimate.rows == rows
+        shown = {12.5: "12.5", 30000.0: "30,000"}[rows]
+        assert f"expected by the database: {shown} rows" in str(explained)
+    else:
+        assert math.isnan(explained.estimate.rows)
+    assert "    AllNodesScan" in str(explained)
+
+
+def test_it_is_explained_where_there_is_no_snapshot_and_none_can_be_read(open_answers):
+    opened = open_answers(load=False)
+    opened.server.during_read = opened.server.commit
+    opened.server.run_native = lambda *_, **__: NativeAnswer((), [], None, None)
+    explained = opened.answers.explain(Request(KNOWS, {}, DEFAULT_STRATEGY))
+    assert explained.engine == "native"
+    assert "there is no snapshot: The database changed" in explained.reason
 
 
 # ------------------------------------------------------------------ ahead of the probe

@@ -211,3 +211,13 @@ def test_parameters_are_collected():
 def test_mode_and_version():
     query = analysed("CYPHER 25 EXPLAIN MATCH (a) RETURN a")
     assert (query.mode, query.version) == ("EXPLAIN", 25)
+
+
+@pytest.mark.parametrize("prefix", ["", "CYPHER 5 "])
+@pytest.mark.parametrize("mode", ["DIFFERENT RELATIONSHIPS", "DIFFERENT RELATIONSHIP BINDINGS"])
+def test_match_modes_are_no_cypher_5(prefix, mode):
+    text = f"{prefix}MATCH {mode} (a)-->(b) RETURN a"
+    with pytest.raises(CypherSyntaxError, match="DIFFERENT RELATIONSHIP") as caught:
+        analyse(parse(text))
+    assert caught.value.column == text.index("DIFFERENT") + 1
+    assert analyse(parse(f"CYPHER 25 MATCH {mode} (a)-->(b) RETURN a")).graph.relationships

@@ -19,6 +19,7 @@ from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from gpugda.deadline import check_time
 from gpugda.match.extend.counting.leaves import Branch, keeps_apart
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ _PAIRS_PER_CELL = 1.0
 """Of a table, which is zeroed and read once: about four on two cores, less on a GPU."""
 _MOST_CELLS = 1 << 26
 """Of 12 bytes."""
+_MOST_PAIRED = 64
+"""Nodes of a part: each two of them are tried as roots, and what is beyond them looked for."""
 _LEAST_GAIN = 0.5
 """Of the cost that is left: estimates are not exact."""
 
@@ -130,6 +133,8 @@ class _Splits:
     def _offers(self, nodes: Nodes, kept: Nodes) -> Iterator[_Offer]:
         yield from self._parts.hanging(nodes, kept)
         if self._is_single is None or self._cost(nodes) < WORTH_PAIRING:
+            return
+        if nodes.bit_count() > _MOST_PAIRED:
             return
         for a, b in combinations(_each(nodes), 2):
             if self._count(a) * self._count(b) <= _MOST_CELLS:
@@ -271,6 +276,7 @@ class _Parts:
 
     def _components(self, nodes: Nodes) -> list[Nodes]:
         found = []
+        check_time()
         while nodes:
             component = _reached(nodes & -nodes, nodes, self._near)
             nodes &= ~component

@@ -1,0 +1,64 @@
+"""How a live database's queries would be answered: by whom, why, and how many rows."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from gpugda.plan.explain import Estimate, Explanation
+
+if TYPE_CHECKING:
+    from gpugda.answer.request import Request
+    from gpugda.ports import DatabaseServer
+
+__all__ = ["explained_by_database"]
+
+_MODE: Final = re.compile(r"\s*(EXPLAIN|PROFILE)\b", re.IGNORECASE)
+_UNKNOWN: Final = float("nan")
+
+
+def explained_by_database(request: Request, server: DatabaseServer, reason: str) -> Explanation:
+    """Of a query that the database answers, by the plan that it makes; nothing is run.
+
+    Args:
+        request: What is asked.
+        server: The database.
+        reason: Why it answers.
+
+    Raises:
+        QueryTimeoutError: The time limit passed.
+        neo4j.exceptions.Neo4jError: It is no query, as the server says.
+    """
+    text = _MODE.sub("", request.text, count=1)
+    answer = server.run_native(
+        f"EXPLAIN {text}", request.values, timeout=request.seconds_left(), read_only=False
+    )
+    plan = getattr(answer.summary, "plan", None) or {}
+    rows = _estimated_rows(plan)
+    lines = [f"expected by the database: {_number(rows)} rows"] if rows == rows else []
+    lines += _steps(plan)
+    expected = Estimate(rows, 0)
+    return Explanation(None, engine="native", reason=reason, expected=expected, lines=lines)
+
+
+def _estimated_rows(plan: dict[str, Any]) -> float:
+    found = plan.get("args", {}).get("EstimatedRows")
+    return _UNKNOWN if found is None else float(found)
+
+
+def _number(rows: float) -> str:
+    return f"{rows:,.0f}" if rows >= 100 else f"{rows:.3g}"
+
+
+def _steps(plan: dict[str, Any], depth: int = 0) -> list[str]:
+    """The operators of the server's plan, each before what it reads from."""
+    if not plan:
+        return []
+    name = str(plan.get("operatorType", "")).partition("@")[0]
+    details = plan.get("args", {}).get("Details", "")
+    rows = _estimated_rows(plan)
+    expected = f"  {_number(rows)} rows" if rows == rows else ""
+    lines = [f"{'  ' * (depth + 1)}{name}  {details}".rstrip() + expected]
+    for child in plan.get("children", ()):
+        lines += _steps(child, depth + 1)
+    return lines

@@ -1,0 +1,130 @@
+"""Names in a query that nothing in the data graph has: warnings, and Neo4j's notifications."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from gpugda.query.names_in_text import Named, names_in
+from gpugda.query.notices import Notice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.loading import LoadedGraph
+
+__all__ = ["remarks_on_names"]
+
+
+class _Words(NamedTuple):
+    code: str
+    gql_status: str
+    status: str
+    title: str
+    missing: str
+    what: str
+    sentence: str
+
+
+_WORDS: Final = {
+    "label": _Words(
+        "UnknownLabelWarning",
+        "01N50",
+        "label does not exist. The label",
+        "The provided label is not in the database.",
+        "label name",
+        "labels",
+        "no node has the label",
+    ),
+    "type": _Words(
+        "UnknownRelationshipTypeWarning",
+        "01N51",
+        "relationship type does not exist. The relationship type",
+        "The provided relationship type is not in the database.",
+        "relationship type",
+        "relationship types",
+        "no relationship has the type",
+    ),
+    "property": _Words(
+        "UnknownPropertyKeyWarning",
+        "01N52",
+        "property key does not exist. The property",
+        "The provided property key is not in the database",
+        "property name",
+        "property names",
+        "nothing has the property",
+    ),
+}
+
+
+def remarks_on_names(text: str, loaded: LoadedGraph) -> dict[str, Any]:
+    """What the summary says of them: ``warnings``, a sentence a name, and ``notices``, each place.
+
+    Nothing of a part of a database: the rest of it may have what is not in there.
+    """
+    graph, part = loaded.graph, loaded.projection
+    if part.labels is not None or part.types is not None:
+        return {"warnings": (), "notices": ()}
+    unknown = [each for each in names_in(text) if _is_unknown(each, graph)]
+    first = {(each.kind, each.name): each for each in reversed(unknown)}
+    return {
+        "warnings": tuple(_sentence(each, text, graph) for each in reversed(first.values())),
+        "notices": tuple(_notice(each) for each in unknown),
+    }
+
+
+def _is_unknown(each: Named, graph: DataGraph) -> bool:
+    if each.kind == "label":
+        return graph.labels.get(each.name) is None
+    if each.kind == "type":
+        return graph.types.get(each.name) is None
+    counts = graph.statistics.distinct_counts, graph.statistics.relationship_distinct_counts
+    own, other = reversed(counts) if each.of_relationship else counts
+    # Of what was not read yet of the others nobody knows; whoever is asked about has been read.
+    return each.name not in own and each.name not in other.keys()  # noqa: SIM118 - those read
+
+
+def _sentence(each: Named, text: str, graph: DataGraph) -> str:
+    line, column = each.span.place(text)
+    near = _nearest(each.name, _known(each, graph))
+    sign = "" if each.kind == "property" else ":"
+    hint = f"; did you mean {sign}{near}?" if near else ""
+    place = f"line {line}, column {column}"
+    return f"{_WORDS[each.kind].sentence} {sign}{each.name} ({place}){hint}"
+
+
+def _known(each: Named, graph: DataGraph) -> Iterable[str]:
+    if each.kind == "label":
+        return graph.labels.names
+    if each.kind == "type":
+        return graph.types.names
+    statistics = graph.statistics
+    return (*statistics.distinct_counts, *statistics.relationship_distinct_counts)
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    by_folded = {each.casefold(): each for each in known}
+    found = get_close_matches(name.casefold(), by_folded, n=1)
+    return by_folded[found[0]] if found else None
+
+
+def _notice(each: Named) -> Notice:
+    words = _WORDS[each.kind]
+    return Notice(
+        code=words.code,
+        gql_status=words.gql_status,
+        status=(
+            f"warn: {words.status} `{each.name}` does not exist. Verify that the spelling is "
+            "correct."
+        ),
+        title=words.title,
+        description=(
+            f"One of the {words.what} in your query is not available in the database, make sure "
+            "you didn't misspell it or that the label is available when you run this statement in "
+            f"your application (the missing {words.missing} is: {each.name})"
+        ),
+        severity="WARNING",
+        category="UNRECOGNIZED",
+        span=each.span,
+    )

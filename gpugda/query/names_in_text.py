@@ -1,0 +1,111 @@
+"""Labels, types and property keys that a query names, each with its place."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from gpugda.errors import QueryError
+from gpugda.query import ast
+from gpugda.query.parser import parse
+from gpugda.query.walk import walk
+from gpugda.types import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Named", "names_in"]
+
+_TO_KEY: Final = re.compile(r"\s*\.\s*")
+_TO_ENTRY: Final = re.compile(r"[\s,)]*")
+
+
+class Named(NamedTuple):
+    """A name in a query.
+
+    Args:
+        kind: What it is a name of.
+        name: Without backticks.
+        of_relationship: Whether it is on a relationship, which a type always is.
+        span: Its place.
+    """
+
+    kind: Literal["label", "type", "property"]
+    name: str
+    of_relationship: bool
+    span: Span
+
+
+@lru_cache(maxsize=512)
+def names_in(text: str) -> tuple[Named, ...]:
+    """The names in a text, in its order; none of what cannot be read here."""
+    try:
+        tree = parse(text)
+    except QueryError:
+        return ()
+    return tuple(sorted(_Names(tree, text).found(), key=lambda each: each.span.start))
+
+
+class _Names:
+    def __init__(self, tree: ast.Query, text: str) -> None:
+        self._text = text
+        self._nodes = list(walk(tree))
+        self._is_relationship: dict[str, bool] = {}
+        for node in self._nodes:
+            if isinstance(node, ast.NodePattern | ast.RelationshipPattern) and node.variable:
+                is_one = isinstance(node, ast.RelationshipPattern)
+                self._is_relationship[node.variable.name] = is_one
+        for node in self._nodes:
+            # A name that stands for a value, too, is left alone.
+            if isinstance(node, ast.ReturnItem) and not isinstance(node.expression, ast.Variable):
+                self._is_relationship.pop(node.name, None)
+
+    def found(self) -> Iterator[Named]:
+        for node in self._nodes:
+            if isinstance(node, ast.NodePattern | ast.RelationshipPattern):
+                yield from self._in_pattern(node)
+            elif isinstance(node, ast.LabelPredicate):
+                is_one = self._kind_of(node.subject)
+                if is_one is not None:
+                    yield from _labels(node.labels, of_relationship=is_one)
+            elif isinstance(node, ast.Property):
+                yield from self._key(node.subject, node.key, node.subject.span.end, node.span.end)
+            elif isinstance(node, ast.MapProjection):
+                for each in node.selectors:
+                    if isinstance(each, ast.MapProperty):
+                        yield from self._key(node.subject, each.key, each.span.start, each.span.end)
+
+    def _in_pattern(self, node: ast.NodePattern | ast.RelationshipPattern) -> Iterator[Named]:
+        is_one = isinstance(node, ast.RelationshipPattern)
+        labels = node.types if isinstance(node, ast.RelationshipPattern) else node.labels
+        yield from _labels(labels, of_relationship=is_one)
+        if isinstance(node.properties, ast.MapLiteral):
+            before = node.properties.span.start + 1
+            for key, expression in node.properties.entries:
+                start = self._after(_TO_ENTRY, before)
+                yield Named("property", key, is_one, Span(start, start + len(key)))
+                before = expression.span.end
+
+    def _key(self, subject: ast.Expression, key: str, before: int, end: int) -> Iterator[Named]:
+        is_one = self._kind_of(subject)
+        if is_one is not None:
+            yield Named("property", key, is_one, Span(self._after(_TO_KEY, before), end))
+
+    def _kind_of(self, subject: ast.Expression) -> bool | None:
+        """Whether it is a relationship or a node; None for anything else."""
+        if not isinstance(subject, ast.Variable):
+            return None
+        return self._is_relationship.get(subject.name)
+
+    def _after(self, pattern: re.Pattern[str], place: int) -> int:
+        found = pattern.match(self._text, place)
+        return place if found is None else found.end()
+
+
+def _labels(expression: ast.LabelExpression | None, *, of_relationship: bool) -> Iterator[Named]:
+    if expression is not None:
+        for node in walk(expression):
+            if isinstance(node, ast.LabelName):
+                kind: Literal["type", "label"] = "type" if of_relationship else "label"
+                yield Named(kind, node.name, of_relationship, node.span)

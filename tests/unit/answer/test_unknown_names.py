@@ -1,0 +1,130 @@
+"""Names that nothing in the graph has: what is said of them, as Neo4j 5.26 says it."""
+
+import pytest
+
+import gpugda
+
+PEOPLE = {"id": [1, 2], "labels": ["Person", "Person"], "name": ["Ann", "Bo"]}
+KNOWS = {"source": [1], "target": [2], "type": ["KNOWS"], "since": [1999]}
+CODE = "Neo.ClientNotification.Statement.Unknown"
+
+
+@pytest.fixture(scope="module")
+def people():
+    with gpugda.connect(gpugda.graph(PEOPLE, KNOWS)) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("engine", ["gpu", "reference"])
+@pytest.mark.parametrize(
+    ("text", "warnings"),
+    [
+        (
+            "MATCH (n:Persn) RETURN n",
+            ["no node has the label :Persn (line 1, column 10); did you mean :Person?"],
+        ),
+        (
+            "MATCH (n:person) RETURN n",
+            ["no node has the label :person (line 1, column 10); did you mean :Person?"],
+        ),
+        ("MATCH (n:Zebra) RETURN n", ["no node has the label :Zebra (line 1, column 10)"]),
+        (
+            "MATCH (n:Person)-[:KNOW]->() RETURN n.name",
+            ["no relationship has the type :KNOW (line 1, column 20); did you mean :KNOWS?"],
+        ),
+        (
+            "MATCH (n:Person)\n  WHERE n.nam = 'x' RETURN n.nam",
+            ["nothing has the property nam (line 2, column 11); did you mean name?"],
+        ),
+        ("MATCH (n:Person)-[r:KNOWS {since: 1999}]->() WHERE r.name = 1 RETURN n.since", []),
+        ("MATCH (n:Person) RETURN n.name AS x ORDER BY x", []),
+    ],
+)
+def test_warnings_say_where_and_what_was_meant(people, engine, text, warnings):
+    assert list(people.run(text, engine=engine).summary.warnings) == warnings
+
+
+# What Neo4j 5.26.0 sent for these texts: code, offset, line, column, and the name.
+SENT = [
+    ("MATCH (n:Persn) RETURN n", [("Label", 9, 1, 10, "Persn")]),
+    (
+        "MATCH (n:Person)\n  WHERE n.nam = 'x' RETURN n.nam, n.foo",
+        [
+            ("PropertyKey", 27, 2, 11, "nam"),
+            ("PropertyKey", 46, 2, 30, "nam"),
+            ("PropertyKey", 53, 2, 37, "foo"),
+        ],
+    ),
+    (
+        "MATCH (n {nam:1})-[:`KN OW`]->() RETURN 1",
+        [("PropertyKey", 10, 1, 11, "nam"), ("RelationshipType", 20, 1, 21, "KN OW")],
+    ),
+    ("MATCH (n:Person) RETURN n.`na``m`", [("PropertyKey", 26, 1, 27, "na`m")]),
+    (
+        "MATCH (n) WHERE n:Nope OR (n.a=1 AND n.a=2) RETURN n",
+        [
+            ("Label", 18, 1, 19, "Nope"),
+            ("PropertyKey", 29, 1, 30, "a"),
+            ("PropertyKey", 39, 1, 40, "a"),
+        ],
+    ),
+    (
+        "MATCH (n:Person)-[r:KNOW|KNOWS]->(m:Nope:Persn) WHERE r.x=1 RETURN n, r.x",
+        [
+            ("RelationshipType", 20, 1, 21, "KNOW"),
+            ("Label", 36, 1, 37, "Nope"),
+            ("Label", 41, 1, 42, "Persn"),
+            ("PropertyKey", 56, 1, 57, "x"),
+            ("PropertyKey", 72, 1, 73, "x"),
+        ],
+    ),
+    ("MATCH (n:Nope|Person) RETURN n", [("Label", 9, 1, 10, "Nope")]),
+]
+
+
+@pytest.mark.parametrize(("text", "sent"), SENT)
+def test_notifications_are_those_of_neo4j(people, text, sent):
+    found = people.run(text, engine="gpu").summary.notifications
+    assert [
+        (each["code"].removeprefix(CODE).removesuffix("Warning"), *each["position"].values())
+        for each in found
+    ] == [each[:4] for each in sent]
+    for each, (_, _, _, _, name) in zip(found, sent, strict=True):
+        assert each["description"].endswith(f"is: {name})")
+        assert each["severity"] == "WARNING"
+        assert each["category"] == "UNRECOGNIZED"
+
+
+def test_the_words_are_those_of_neo4j(people):
+    (found,) = people.run("MATCH (n:Persn) RETURN n").summary.notifications
+    assert found["title"] == "The provided label is not in the database."
+    assert found["description"] == (
+        "One of the labels in your query is not available in the database, make sure you didn't "
+        "misspell it or that the label is available when you run this statement in your "
+        "application (the missing label name is: Persn)"
+    )
+    (notice,) = people.run("MATCH (n:Persn) RETURN n").summary.notices
+    assert notice.gql_status == "01N50"
+    assert notice.status == (
+        "warn: label does not exist. The label `Persn` does not exist. Verify that the spelling is "
+        "correct."
+    )
+
+
+def test_notebooks_show_them(people):
+    shown = people.run("MATCH (n:Persn) RETURN n.name")._repr_html_()
+    assert "warning: no node has the label :Persn" in shown
+
+
+def test_of_a_part_of_a_database_nothing_is_said(people, monkeypatch):
+    from gpugda.answer.unknown_names import remarks_on_names
+    from gpugda.loading import LoadedGraph
+    from gpugda.ports import Projection
+
+    loaded = people._answers.loaded
+    part = LoadedGraph(
+        loaded.graph, "part", 0.0, loaded.loaded_at, projection=Projection(labels=("Person",))
+    )
+    text = "MATCH (n:Person:Nope) RETURN n"
+    assert remarks_on_names(text, part) == {"warnings": (), "notices": ()}
+    assert remarks_on_names(text, loaded)["warnings"]

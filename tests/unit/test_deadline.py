@@ -1,0 +1,119 @@
+"""Time limits of what runs on the host, by a clock that goes on with each look at it."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+import pytest
+from graphs import make_graph
+
+import gpugda
+from gpugda import deadline
+from gpugda.deadline import check_time, working_deadline, working_until
+from gpugda.errors import QueryTimeoutError
+from gpugda.match.candidates.selections import make_masks
+from gpugda.plan.bind import bind
+from gpugda.query.prepare import prepare
+
+GRAPH = make_graph(
+    [("A", {"i": i, "s": str(i)}) for i in range(4)], [(i, "R", (i + 1) % 4, {}) for i in range(4)]
+)
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """How often the clock was looked at; each look is a second."""
+    made = [0]
+
+    class Clock:
+        @staticmethod
+        def monotonic():
+            made[0] += 1
+            return float(made[0])
+
+    monkeypatch.setattr(deadline, "time", Clock)
+    return made
+
+
+def path(length):
+    return "MATCH (n0)" + "".join(f"-->(n{i})" for i in range(1, length)) + " RETURN count(*)"
+
+
+LISTS = {
+    "integers": "MATCH (n) WHERE n.i IN [" + ",".join(map(str, range(20_000))) + "] RETURN n",
+    "texts": "MATCH (n) WHERE n.s IN [" + ",".join(f"'{i}'" for i in range(20_000)) + "] RETURN n",
+    "conditions": "MATCH (n) WHERE "
+    + " OR ".join(f"n.i = {i}" for i in range(5_000))
+    + " RETURN n",
+}
+
+
+@pytest.mark.parametrize("text", LISTS.values(), ids=LISTS)
+def test_reading_a_long_text_looks_at_the_clock(looks, text):
+    with working_until(1000.0), pytest.raises(QueryTimeoutError):
+        prepare(text)
+    assert looks[0] == 1000
+
+
+@pytest.mark.parametrize("text", LISTS.values(), ids=LISTS)
+def test_evaluating_long_conditions_looks_at_the_clock(looks, text):
+    bound = bind(prepare(text), GRAPH)
+    with working_until(1000.0), pytest.raises(QueryTimeoutError):
+        make_masks(bound, GRAPH, {})
+    assert looks[0] == 1000
+
+
+def test_binding_a_large_pattern_looks_at_the_clock(looks):
+    query = prepare(path(250))
+    with working_until(200.0), pytest.raises(QueryTimeoutError):
+        bind(query, GRAPH)
+    assert looks[0] == 200
+
+
+def test_deadlines_are_of_a_block(looks):
+    check_time()  # none
+    with working_until(5.0):
+        with working_until(None):
+            check_time()
+        assert working_deadline() == 5.0
+        for _ in range(4):
+            check_time()
+        with pytest.raises(QueryTimeoutError):
+            check_time()
+    check_time()
+    assert working_deadline() is None
+    assert looks[0] == 5
+
+
+LARGE = {
+    "a path": path(300),
+    "nodes": "MATCH " + ", ".join(f"(n{i})" for i in range(900)) + " RETURN count(*)",
+    "a star": "MATCH " + ", ".join(f"(n0)-->(n{i})" for i in range(1, 300)) + " RETURN count(*)",
+    "an order": "MATCH "
+    + ", ".join(f"(n{i})" for i in range(300))
+    + " WHERE "
+    + " AND ".join(f"n{i}.id < n{i + 1}.id" for i in range(299))
+    + " RETURN count(*)",
+}
+
+
+@pytest.mark.device
+@pytest.mark.parametrize("text", LARGE.values(), ids=LARGE)
+def test_large_patterns_keep_to_their_time(text):
+    """They took minutes; the bound here is generous for a busy machine that compiles kernels."""
+    nodes = {"id": list(range(40))}
+    pairs = [(i, j) for i in range(40) for j in range(40)]
+    ends = {"source": [i for i, _ in pairs], "target": [j for _, j in pairs]}
+    with gpugda.connect(
+        gpugda.graph(nodes=nodes, relationships={**ends, "type": ["R"] * 1600})
+    ) as opened:
+        opened.run(path(5))  # its kernels
+        started = time.monotonic()
+        with contextlib.suppress(QueryTimeoutError):
+            assert opened.run(text, timeout=1).single()[0] >= 0
+        assert time.monotonic() - started < 60
+        started = time.monotonic()
+        assert opened.estimate(text).rows >= 0
+        assert str(opened.explain(text))
+        assert time.monotonic() - started < 10
