@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from gpugda.caching import LruCache
 from gpugda.data.build import build_data_graph
 from gpugda.errors import SourceError
+from gpugda.execute.pipeline import plan_of_statement
 from gpugda.plan.bind import bind
 from gpugda.plan.matching_order import make_plan
 from gpugda.ports import DatabaseServer, GraphSource, Progress, Projection, SnapshotFolder
+from gpugda.query.statement import Statement
 from gpugda.snapshot.opening import open_saved
 
 if TYPE_CHECKING:
@@ -55,10 +57,12 @@ class LoadedGraph:
     projection: Projection = field(default_factory=Projection)
     plans: LruCache[tuple[str, str], Plan] = field(default_factory=lambda: LruCache(PLANS_KEPT))
 
-    def plan(self, query: Query, strategy: str) -> Plan:
+    def plan(self, query: Query | Statement, strategy: str) -> Plan:
         """The plan of a query, kept by its text."""
 
         def make() -> Plan:
+            if isinstance(query, Statement):
+                return plan_of_statement(query, self.graph, strategy)
             return make_plan(bind(query, self.graph), self.graph.statistics, strategy)
 
         return self.plans.get((query.text, strategy), make)

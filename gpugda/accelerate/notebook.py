@@ -6,7 +6,11 @@ import os
 from getpass import getpass
 from typing import TYPE_CHECKING, Any
 
+from neo4j.graph import Graph
+
 import gpugda.api
+from gpugda.accelerate import notebook_graph
+from gpugda.accelerate.notebook_progress import NotebookProgress
 from gpugda.accelerate.notebook_words import Arguments, refuse, source_named, words_of
 from gpugda.accelerator import Accelerator
 from gpugda.config import default_source
@@ -15,9 +19,7 @@ from gpugda.result.any_error import Error
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Mapping
-
-    from gpugda.result.result import Result
+    from collections.abc import Callable, Mapping
 
 __all__ = ["NotebookCypher", "load_ipython_extension", "unload_ipython_extension"]
 
@@ -33,15 +35,26 @@ def load_ipython_extension(shell: Any) -> None:
     # Else IPython replaces $name and {name} in the line by what Python prints for their values.
     for function in (NotebookCypher.connect, NotebookCypher.cypher):
         no_var_expand(needs_local_scope(function))
+    _format_graphs(shell, notebook_graph.html_of)
     shell.register_magic_function(notebook.connect, "line", "gpugda_connect")
     shell.register_magic_function(notebook.cypher, "line_cell", "cypher")
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """Closes the connection; called by ``%unload_ext gpugda``."""
+    _format_graphs(shell, None)
     notebook = getattr(shell, _KEPT, None)
     if notebook is not None:
         notebook.close()
+
+
+def _format_graphs(shell: Any, html_of: Callable[[Any], str | None] | None) -> None:
+    """The graph of a result is drawn as the last value of a cell, if neo4j-viz is there."""
+    formatter = shell.display_formatter.formatters["text/html"]
+    if html_of is not None:
+        formatter.for_type(Graph, html_of)
+    elif Graph in formatter:
+        formatter.pop(Graph)
 
 
 class NotebookCypher:
@@ -55,6 +68,7 @@ class NotebookCypher:
         self._shell = shell
         self._accelerator: Accelerator | None = None
         self._is_ours = False
+        self._progress = NotebookProgress()
 
     def connect(self, line: str, local_ns: Mapping[str, Any] | None = None) -> Accelerator:
         """Connects this notebook to a database or graph.
@@ -73,9 +87,7 @@ class NotebookCypher:
             self._use(self._checked(source, given), is_ours=False)
             return source
         try:
-            made = gpugda.api.connect(
-                default_source() if source is None else source, **_options(given)
-            )
+            made = self._connected(default_source() if source is None else source, given)
         except Error as error:
             refuse(error)
         self._use(made, is_ours=True)
@@ -83,14 +95,15 @@ class NotebookCypher:
 
     def cypher(
         self, line: str, cell: str | None = None, local_ns: Mapping[str, Any] | None = None
-    ) -> Result:
+    ) -> Any:
         """Runs Cypher; ``$name`` is the notebook's variable of that name.
 
-        %%cypher [-o NAME] [-e ENGINE] [--timeout SECONDS]
+        %%cypher [-o NAME] [-e ENGINE] [--timeout SECONDS] [--graph]
         MATCH …
 
-        -o keeps the result in a variable; -e is auto, gpu, native or reference. ``%cypher MATCH …``
-        runs one line. Values of variables are parameters: they never become part of the text.
+        -o keeps the result in a variable; -e is auto, gpu, native or reference; --graph draws nodes
+        and relationships instead of a table (gpugda[notebook]). ``%cypher MATCH …`` runs one line.
+        Values of variables are parameters: they never become part of the text.
         """
         variables = self._variables(local_ns)
         text = line if cell is None else cell
@@ -99,12 +112,13 @@ class NotebookCypher:
         values = {name: variables[name] for name in named if name in variables}
         run = gpugda.api.run if self._accelerator is None else self._accelerator.run
         try:
-            result = run(text, values, engine=given.engine, timeout=given.timeout)
+            with self._progress.shown():
+                result = run(text, values, engine=given.engine, timeout=given.timeout)
+            if given.output:
+                self._shell.user_ns[given.output] = result
+            return notebook_graph.drawing(result.graph()) if given.graph else result
         except Error as error:
             refuse(error)
-        if given.output:
-            self._shell.user_ns[given.output] = result
-        return result
 
     def close(self) -> None:
         """Ends the connection; an accelerator that the notebook made itself stays open."""
@@ -113,6 +127,10 @@ class NotebookCypher:
         self._accelerator = None
 
     # ------------------------------------------------------------------ inside
+    def _connected(self, source: Any, given: Namespace) -> Accelerator:
+        with self._progress.shown():
+            return gpugda.api.connect(source, progress=self._progress, **_options(given))
+
     def _variables(self, local_ns: Mapping[str, Any] | None) -> Mapping[str, Any]:
         """Those of the function that a line magic stands in, and of the notebook."""
         return {**self._shell.user_ns, **(local_ns or {})}
@@ -152,3 +170,4 @@ _CYPHER = Arguments("cypher")
 _CYPHER.add_argument("-o", "--output")
 _CYPHER.add_argument("-e", "--engine", default="auto")
 _CYPHER.add_argument("--timeout", type=float)
+_CYPHER.add_argument("--graph", action="store_true")

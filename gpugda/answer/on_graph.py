@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.unknown_names import remarks_on_names
 from gpugda.deadline import working_until
+from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.gpu import run_on_device
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.join_progress import JoinProgress
 from gpugda.plan.explain import explain_text
 from gpugda.query.parser import parse
+from gpugda.query.statement import Statement
 from gpugda.reference.run import run_reference
 from gpugda.result.from_rows import table_from_rows
 from gpugda.result.result import Result
@@ -71,7 +73,8 @@ def _answer_on_device(
         with request.stage("open"):
             runner = device.enter_context(session.strategy(request.strategy, loaded.graph))
         started, device_name = time.perf_counter(), session.device_name
-        table = run_on_device(plan, loaded.graph, runner, request.values, report, deadline)
+        given = (loaded.graph, runner, request.values, report, deadline)
+        table = plan.pipeline.run(*given) if plan.pipeline else run_on_device(plan, *given)
     for stage, seconds in report.timings.items():
         request.add_time(stage, seconds)
     elsewhere = time.perf_counter() - started - sum(report.timings.values())
@@ -85,6 +88,7 @@ def _answer_on_device(
             "device": device_name,
             "snapshot": loaded.described,
             "steps": report.steps,
+            "operators": report.operators,
             "notices": remarks["notices"],
             "warnings": (*remarks["warnings"], *plan.warnings),
         },
@@ -99,6 +103,9 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
         QueryTimeoutError: The deadline passed.
     """
     query = request.prepared()
+    if isinstance(query, Statement):
+        message = "engine='reference' answers MATCH and RETURN alone"
+        raise UnsupportedQueryError(message, construct="several clauses")
     with request.stage("join"):
         found = run_reference(
             parse(query.text), loaded.graph, request.values, deadline=request.deadline

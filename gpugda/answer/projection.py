@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query import ast
 from gpugda.query.render import with_colons
+from gpugda.query.statement import Statement
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -17,15 +18,24 @@ if TYPE_CHECKING:
 __all__ = ["leads_outside", "refuse_outside"]
 
 
-def refuse_outside(query: Query, projection: Projection) -> None:
+def refuse_outside(query: Query | Statement, projection: Projection) -> None:
     """Refuses what the part that was read cannot answer.
 
     Raises:
         UnsupportedQueryError: The query leads outside of it.
     """
-    outside = leads_outside(query.graph, projection)
+    if isinstance(query, Statement):
+        outside = _of_statement(projection)
+    else:
+        outside = leads_outside(query.graph, projection)
     if outside is not None:
         raise UnsupportedQueryError(outside, construct="a part of the graph that was not read")
+
+
+def _of_statement(projection: Projection) -> str | None:
+    if projection.labels is None and projection.types is None:
+        return None
+    return "the snapshot is restricted, and the query is more than one MATCH and RETURN"
 
 
 def leads_outside(query: QueryGraph, projection: Projection) -> str | None:

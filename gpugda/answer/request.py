@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gpugda.ports import Progress
+    from gpugda.query.statement import Statement
 
 __all__ = ["Request"]
 
@@ -47,14 +48,14 @@ class Request:
     progress: Progress = field(default_factory=SilentProgress)
     started: float = field(default_factory=time.monotonic)
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    _prepared: Query | None = None
+    _prepared: Query | Statement | None = None
 
     @property
     def text(self) -> str:
         """The query as Cypher."""
         return self.query if isinstance(self.query, str) else self.prepared().text
 
-    def prepared(self) -> Query:
+    def prepared(self) -> Query | Statement:
         """The analysed query, analysed once.
 
         Raises:
@@ -100,7 +101,7 @@ class Request:
         )
 
 
-def _prepared(query: str | QueryGraph) -> Query:
+def _prepared(query: str | QueryGraph) -> Query | Statement:
     if isinstance(query, str):
         return prepare(query)
     if isinstance(query, QueryGraph):

@@ -40,6 +40,8 @@ from gpugda.errors import (
 from gpugda.live.properties import missing_properties
 from gpugda.plan.explain import Explanation, estimate
 from gpugda.query.property_needs import property_needs
+from gpugda.query.scopes import check_query
+from gpugda.query.statement import Statement
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
@@ -275,13 +277,15 @@ class ServerAnswers:
             return Declined(f"{query.mode} shows Neo4j's own plan", can_run=False)
         return None
 
-    def _checked(self, request: Request) -> Query:
+    def _checked(self, request: Request) -> Query | Statement:
         """The analysed query, if the snapshot can answer it.
 
         Raises:
             QueryError: It is no Cypher, or nothing that can be answered here.
         """
         query = request.prepared()
+        if isinstance(query, Statement):
+            check_query(query.tree, self._server.facts.default_cypher)
         refuse_outside(query, self._server.projection)
         return query
 
@@ -425,6 +429,7 @@ class ServerAnswers:
             "address": facts.address,
             "database": facts.database,
             "user": facts.user,
+            "plugin": facts.plugin or facts.plugin_advice,
             "freshness": str(keeper.freshness),
             "stale": keeper.is_stale,
             "refreshing": keeper.busy,

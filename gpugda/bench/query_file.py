@@ -11,12 +11,12 @@ from gpugda.bench.cases import Case
 from gpugda.errors import ConfigurationError, QueryError
 from gpugda.query import ast
 from gpugda.query.prepare import prepare
+from gpugda.query.query_graph import Query
 from gpugda.query.statements import EntryReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gpugda.query.query_graph import Query
 
 __all__ = ["cases_of_file", "read_parameters"]
 
@@ -108,9 +108,10 @@ def _case(number: int, text: str, parameters: Mapping[str, Any]) -> Case:
 
 def _prepared(text: str) -> Query | None:
     try:
-        return prepare(text)
+        found = prepare(text)
     except QueryError:
         return None  # Neo4j may know it; the run says what the device thinks of it
+    return found if isinstance(found, Query) else None
 
 
 def _uses(text: str, name: str) -> bool:

@@ -124,8 +124,8 @@ class Aggregation:
         if not isinstance(aggregate, ast.FunctionCall):
             return None, ()
         argument = aggregate.arguments[0]
-        if isinstance(argument, ast.Variable) and not aggregate.distinct:
-            return None, ()  # a pattern variable is never null, and its column may not be there
+        if isinstance(argument, ast.Variable) and argument.name not in environment.variables:
+            return None, ()  # of a pattern, and so never null; nobody asked for its column
         keyed = self._keyed((argument,), environment)
         valid = validity(keyed[0])
         if isinstance(valid, bool):

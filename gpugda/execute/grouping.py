@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gpugda.expressions.environment import Environment
 
-__all__ = ["Groups", "group_rows", "nan_identity", "single_rows"]
+__all__ = ["Groups", "group_rows", "nan_identity", "row_identity", "single_rows"]
 
 _LARGEST_CODE = 2**62
 _TABLE_ROWS = 8  # a table by code may be this much longer than the rows are many
@@ -83,6 +83,17 @@ def nan_identity(
     numbers: NDArray[Any] = np.arange(first_row, first_row + len(operand), dtype=np.int64)
     if isinstance(expression, ast.Property) and isinstance(expression.subject, ast.Variable):
         numbers = environment.variables[expression.subject.name].values.astype(np.int64)
+    if operand.valid is not None:
+        is_nan &= operand.valid
+    return Column(ColumnKind.INTEGER, np.where(is_nan, numbers + 1, 0))
+
+
+def row_identity(operand: Operand, first_row: int) -> Operand:
+    """As `nan_identity` where nothing is known of where the operand comes from."""
+    is_nan = None if isinstance(operand, Constant) else _nan_rows(operand)
+    if is_nan is None or isinstance(operand, Constant) or not is_nan.any():
+        return Constant(0)
+    numbers = np.arange(first_row, first_row + len(operand), dtype=np.int64)
     if operand.valid is not None:
         is_nan &= operand.valid
     return Column(ColumnKind.INTEGER, np.where(is_nan, numbers + 1, 0))

@@ -10,7 +10,7 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind, concatenate
 from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.data.pieces import PiecedColumn, can_stay_apart
-from gpugda.expressions.operands import Constant, Operand, as_column, take
+from gpugda.expressions.operands import Constant, Operand, as_column, distinct_values, take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,11 +47,14 @@ def _joined(pieces: Sequence[Operand], counts: Sequence[int]) -> Operand:
     if isinstance(first, Constant) and all(_same(first, piece) for piece in pieces):
         return first
     columns = [as_column(piece, count) for piece, count in zip(pieces, counts, strict=True)]
+    columns = [each for each in columns if len(each)] or columns[:1]
+    counts = [len(each) for each in columns]
     if can_stay_apart(columns):
         return PiecedColumn(columns)
+    kinds = {each.kind for each in columns if each.valid is None or each.valid.any()}
     dictionaries = {id(column.dictionary) for column in columns}
-    if len(dictionaries) > 1 and any(column.kind is ColumnKind.OBJECT for column in columns):
-        return _joined_objects(columns)
+    if len(kinds) > 1 or (ColumnKind.OBJECT in kinds and len(dictionaries) > 1):
+        return _joined_values(columns)
     return concatenate(columns, counts)
 
 
@@ -63,19 +66,15 @@ def _same(first: Constant, piece: Operand) -> bool:
     return value is other or (type(value) in (bool, int, str) and repr(value) == repr(other))
 
 
-def _joined_objects(columns: Sequence[Column]) -> Column:
+def _joined_values(columns: Sequence[Column]) -> Column:
     # The entries may be maps and hold nodes: what a query made, which no property can be.
     entries: list[Any] = []
     codes, valid = [], []
     for column in columns:
-        first = len(entries)
-        valid.append(np.ones(len(column), np.bool_) if column.valid is None else column.valid)
-        if isinstance(column.dictionary, ObjectDictionary):
-            entries.extend(column.dictionary.entries)
-            codes.append(column.values + np.int32(first))
-        else:
-            assert not valid[-1].any(), "an expression has one kind of values"
-            codes.append(np.zeros(len(column), dtype=np.int32))
+        places, values = distinct_values(column, len(column))
+        codes.append(places.astype(np.int32) + np.int32(len(entries)))
+        valid.append(np.array([value is not None for value in values], dtype=np.bool_)[places])
+        entries.extend(values)
     return Column(
         ColumnKind.OBJECT, np.concatenate(codes), np.concatenate(valid), ObjectDictionary(entries)
     )

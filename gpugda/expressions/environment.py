@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -12,8 +12,16 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.expressions.operands import Operand
     from gpugda.expressions.parameters import Parameters
+    from gpugda.query.ast import Expression
 
-__all__ = ["Environment"]
+__all__ = ["Environment", "SubqueryRunner"]
+
+
+class SubqueryRunner(Protocol):
+    """Matches the patterns and runs the subqueries that stand in expressions."""
+
+    def run(self, node: Expression, environment: Environment) -> Operand:
+        """The value of a subquery or pattern in every row of an environment."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +40,7 @@ class Environment:
         everything: Whether the variables hold all nodes (or relationships) in their order, so that
             property columns can be taken as they are.
         cache: What was computed per dictionary, kept from one chunk of rows to the next.
+        subqueries: Runs subqueries and patterns; None where there can be none.
     """
 
     row_count: int
@@ -44,3 +53,4 @@ class Environment:
     outputs: Sequence[Operand] = ()
     everything: bool = False
     cache: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    subqueries: SubqueryRunner | None = None

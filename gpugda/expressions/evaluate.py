@@ -261,6 +261,12 @@ class _Evaluator:
             for owner, value in zip(owners.values.tolist(), values, strict=True)
         ]
 
+    def subquery(self, node: ast.Expression) -> Evaluated:
+        runner = self.environment.subqueries
+        if runner is None:
+            raise self._unsupported(node, "a subquery or pattern")
+        return Evaluated(runner.run(node, self.environment))
+
     # -------------------------------------------------------------- errors
     def _type_error(self, message: str, span: Span) -> CypherTypeError:
         return CypherTypeError(message, self.environment.text, span)
@@ -316,6 +322,12 @@ _VALUES: dict[type, Callable[[_Evaluator, Any], Evaluated]] = {
     ast.Variable: _Evaluator.variable,
     ast.Property: _Evaluator.property,
     ast.FunctionCall: _Evaluator.function,
+    ast.ExistsSubquery: _Evaluator.subquery,
+    ast.CountSubquery: _Evaluator.subquery,
+    ast.CollectSubquery: _Evaluator.subquery,
+    ast.PatternExpression: _Evaluator.subquery,
+    ast.PatternComprehension: _Evaluator.subquery,
+    ast.ShortestPathExpression: _Evaluator.subquery,
     ast.ListLiteral: _Evaluator.list_literal,
     ast.MapLiteral: _Evaluator.map_literal,
     KeyReference: lambda evaluator, node: Evaluated(evaluator.environment.keys[node.position]),

@@ -45,6 +45,8 @@ class MissingProperties:
 
 def missing_properties(graph: DataGraph, needs: PropertyNeeds) -> MissingProperties:
     """What has to be read before a query with these needs can run on the graph."""
+    if needs.all:
+        return _all_missing(graph)
     of_nodes = _missing(graph.node_properties, needs.of_nodes)
     of_relationships = _missing(graph.relationship_properties, needs.of_relationships)
     values = len(of_nodes) * graph.node_count
@@ -90,6 +92,14 @@ def load_properties(
     for columns, keys, of_nodes in found:
         graph.add_properties(columns, keys, of_nodes=of_nodes)
     return True
+
+
+def _all_missing(graph: DataGraph) -> MissingProperties:
+    nodes = () if graph.node_properties.complete else None
+    relationships = () if graph.relationship_properties.complete else None
+    values = graph.node_count * (nodes is None) + graph.relationship_count * (relationships is None)
+    seconds = _SECONDS_AT_LEAST + values / _VALUES_PER_SECOND if values else 0.0
+    return MissingProperties(nodes, relationships, seconds)
 
 
 def _missing(store: PropertyStore, keys: frozenset[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from gpugda.plan.compared_values import compared_values
@@ -107,6 +107,9 @@ class Explanation:
 
 def explain_text(plan: Plan) -> str:
     """The plan as a text of several lines."""
+    if plan.pipeline is not None:
+        lines = [*plan.pipeline.described(), "", "of these the pattern that may cost most:"]
+        return "\n".join([*lines, explain_text(replace(plan, pipeline=None))])
     bound = plan.bound
     lines = [*_strategy_lines(plan), "", "query nodes"]
     lines += _table([_node_row(plan, node) for node in bound.nodes])

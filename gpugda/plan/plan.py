@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gpugda.types import value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.query.ast import Expression
     from gpugda.query.query_graph import Query
 
@@ -24,6 +25,7 @@ __all__ = [
     "Plan",
     "PlanStep",
     "RowTest",
+    "Runnable",
     "StepKind",
 ]
 
@@ -183,6 +185,23 @@ class PlanStep:
     reason: str
 
 
+class Runnable(Protocol):
+    """The operators of a query of several clauses."""
+
+    def described(self) -> tuple[str, ...]:
+        """The tree in lines."""
+
+    def run(
+        self,
+        graph: DataGraph,
+        strategy: Any,
+        values: Mapping[str, Any],
+        report: Any,
+        deadline: float | None = None,
+    ) -> Any:
+        """All rows, as a table."""
+
+
 @dataclass(frozen=True)  # without slots, in which there is no place for a cached property
 class Plan:
     """How a query will be answered on one data graph.
@@ -193,6 +212,8 @@ class Plan:
         strategy: Name of the strategy.
         warnings: Sentences for the user, such as a cross product of unconnected parts.
         strategy_reason: One sentence: why this strategy; empty where there is nothing to say.
+        pipeline: What runs, where the query is more than one pattern: then this is the plan of the
+            pattern that is expected to cost most.
     """
 
     bound: BoundQuery
@@ -200,6 +221,7 @@ class Plan:
     strategy: str
     warnings: tuple[str, ...] = ()
     strategy_reason: str = ""
+    pipeline: Runnable | None = None
 
     @cached_property
     def steps(self) -> tuple[PlanStep, ...]:

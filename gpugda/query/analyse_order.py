@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, NoReturn
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
+from gpugda.query.analyse_return import SUBQUERIES, declared_names
 from gpugda.query.query_graph import ColumnReference, SortKey
 from gpugda.query.shapes import rewrite, shape
-from gpugda.query.static_types import Kind, TypeChecker, is_aggregate
+from gpugda.query.static_types import Kind, TypeChecker, UncheckedTypes, is_aggregate
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
@@ -37,10 +38,17 @@ class OrderReader:
         variables: Kind of each named variable of the pattern.
         text: The query, for errors.
         distinct: Whether it is RETURN DISTINCT.
+        checker: Given where types were checked already.
     """
 
     def __init__(
-        self, returned: Returned, variables: Mapping[str, Kind], text: str, *, distinct: bool
+        self,
+        returned: Returned,
+        variables: Mapping[str, Kind],
+        text: str,
+        *,
+        distinct: bool,
+        checker: UncheckedTypes | None = None,
     ) -> None:
         self._text = text
         self._variables = variables
@@ -48,7 +56,7 @@ class OrderReader:
         self._only_columns = distinct or returned.aggregating
         self._names = {column.name: i for i, column in enumerate(returned.columns)}
         self._shapes = {shape(each): i for i, each in reversed([*enumerate(returned.written)])}
-        self._checker = TypeChecker(text, variables, returned.kinds)
+        self._checker = checker or TypeChecker(text, variables, returned.kinds)
 
     def key(self, item: ast.SortItem) -> SortKey:
         """One sort key.
@@ -57,15 +65,16 @@ class OrderReader:
             CypherSyntaxError: It uses what is not defined or no longer there, or has a wrong type.
         """
         expression = rewrite(item.expression, self._column)
-        aggregate = next(filter(is_aggregate, walk(expression)), None)
+        aggregate = next(filter(is_aggregate, walk(expression, without=SUBQUERIES)), None)
         if aggregate is not None and not self._aggregating:
             self._fail(
                 "Cannot use aggregation in ORDER BY if there are no aggregate expressions in the"
                 " preceding RETURN",
                 aggregate.span,
             )
-        for part in walk(expression):
-            if isinstance(part, ast.Variable):
+        own = declared_names(expression)
+        for part in walk(expression, without=SUBQUERIES):
+            if isinstance(part, ast.Variable) and part.name not in own:
                 self._check_variable(part)
         if aggregate is not None:
             self._fail(

@@ -13,19 +13,25 @@ What Neo4j 5.26 does, and this:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import CypherSyntaxError
 from gpugda.query import ast
 from gpugda.query.query_graph import AggregateReference, KeyReference, OutputColumn
 from gpugda.query.shapes import rewrite, shape, variable_names
-from gpugda.query.static_types import Kind, TypeChecker, is_aggregate
+from gpugda.query.static_types import Kind, TypeChecker, UncheckedTypes, is_aggregate
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
 
-__all__ = ["Returned", "read_columns"]
+__all__ = ["SUBQUERIES", "Returned", "declared_names", "read_columns"]
+
+SUBQUERIES: Final = frozenset[type[ast.Node]](
+    (ast.ExistsSubquery, ast.CountSubquery, ast.CollectSubquery)
+)
+"""What aggregates in them count is theirs."""
+_DECLARING: Final = (ast.ListComprehension, ast.ListPredicate, ast.Reduce, ast.AllReduce)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +55,19 @@ class Returned:
     kinds: tuple[Kind, ...]
 
 
-def read_columns(projection: ast.Projection, variables: Mapping[str, Kind], text: str) -> Returned:
+def read_columns(
+    projection: ast.Projection,
+    variables: Mapping[str, Kind],
+    text: str,
+    checker: UncheckedTypes | None = None,
+) -> Returned:
     """The columns of RETURN.
 
     Args:
         projection: RETURN's body.
         variables: Kind of each named variable of the pattern.
         text: The query, for errors.
+        checker: Given where types were checked already.
 
     Raises:
         CypherSyntaxError: A variable is not defined, a type is wrong, two columns have one name,
@@ -63,8 +75,8 @@ def read_columns(projection: ast.Projection, variables: Mapping[str, Kind], text
     """
     items = [*_star(projection, variables, text), *projection.items]
     _check_names(items, text)
-    checker = TypeChecker(text, variables, aggregates=True)
-    kinds = tuple(checker.kind(item.expression) for item in items)
+    types = checker or TypeChecker(text, variables, aggregates=True)
+    kinds = tuple(types.kind(item.expression) for item in items)
     written = tuple(item.expression for item in items)
     if not any(map(_has_aggregate, written)):
         columns = tuple(OutputColumn(item.name, item.expression) for item in items)
@@ -102,7 +114,14 @@ def _check_names(items: list[ast.ReturnItem], text: str) -> None:
 
 
 def _has_aggregate(expression: ast.Expression) -> bool:
-    return any(map(is_aggregate, walk(expression)))
+    return any(map(is_aggregate, walk(expression, without=SUBQUERIES)))
+
+
+def declared_names(expression: ast.Expression) -> frozenset[str]:
+    """Variables that an expression declares itself."""
+    nodes = [each for each in walk(expression) if isinstance(each, _DECLARING)]
+    own = {each.variable.name for each in nodes}
+    return frozenset(own | {a.name for e in nodes if (a := getattr(e, "accumulator", None))})
 
 
 class _Grouping:
@@ -116,18 +135,22 @@ class _Grouping:
         for key in keys:
             self._key(key)
         self._written = frozenset(self._positions)
+        self._own: frozenset[str] = frozenset()
 
     def column(self, expression: ast.Expression) -> ast.Expression:
         """An item over references to keys and aggregates."""
         known = self._positions.get(shape(expression))
         if known is not None and not _has_aggregate(expression):
             return known
+        self._own = declared_names(expression)
         return rewrite(expression, self._in_aggregating_item)
 
     def _in_aggregating_item(self, part: ast.Expression) -> ast.Expression | None:
         if is_aggregate(part):
             return self._aggregate(part)
-        names = variable_names(part)
+        names = variable_names(part) - self._own
+        if isinstance(part, ast.Variable) and part.name in self._own:
+            return part
         if not names:
             return None if _has_aggregate(part) else part
         if self._is_simple_key(part):

@@ -11,20 +11,20 @@ from gpugda.garbage import collection_paused
 from gpugda.query.analyse import analyse
 from gpugda.query.parser import parse
 from gpugda.query.scopes import check_query
+from gpugda.query.statement import Statement, statement_of
 from gpugda.query.unsupported import check_supported
 
 if TYPE_CHECKING:
-    from gpugda.query import ast
     from gpugda.query.query_graph import Query
 
 __all__ = ["QUERIES_KEPT", "prepare"]
 
 QUERIES_KEPT: Final = 512
 
-_queries: Final[LruCache[str, Query | QueryError]] = LruCache(QUERIES_KEPT)
+_queries: Final[LruCache[str, Query | Statement | QueryError]] = LruCache(QUERIES_KEPT)
 
 
-def prepare(text: str) -> Query:
+def prepare(text: str) -> Query | Statement:
     """Reads and checks a query, or gives what was made of the same text before.
 
     Raises:
@@ -37,22 +37,17 @@ def prepare(text: str) -> Query:
     return found
 
 
-def _check(tree: ast.Query) -> None:
-    """Refuses what is not answered here; what no Neo4j compiles gets the error that says so."""
-    try:
-        check_supported(tree)
-    except UnsupportedQueryError:
-        # Without a prefix the server's own version holds: what the newest knows may be right.
-        check_query(tree, version=25)
-        raise
-
-
 @collection_paused()
-def _prepare(text: str) -> Query | QueryError:
+def _prepare(text: str) -> Query | Statement | QueryError:
     # What is refused here, the database answers, and would be read in vain each time it is asked.
     try:
         tree = parse(text)
-        _check(tree)
+        try:
+            check_supported(tree)
+        except UnsupportedQueryError:
+            # Without a prefix the server's own version holds: what the newest knows may be right.
+            check_query(tree, version=25)
+            return statement_of(tree)
         return analyse(tree)
     except QueryError as error:
         return copy(error)

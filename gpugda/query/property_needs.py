@@ -9,6 +9,7 @@ from gpugda.caching import LruCache
 from gpugda.query import ast
 from gpugda.query.prepare import QUERIES_KEPT
 from gpugda.query.query_graph import ColumnReference, KeyReference
+from gpugda.query.statement import Statement
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
@@ -25,9 +26,11 @@ class PropertyNeeds:
 
     of_nodes: frozenset[str]
     of_relationships: frozenset[str]
+    all: bool = False
+    """Keys are known only when the query runs."""
 
 
-def property_needs(query: Query) -> PropertyNeeds:
+def property_needs(query: Query | Statement) -> PropertyNeeds:
     """The keys that the query reads of its nodes and of its relationships; kept by its text."""
     return _kept.get(query.text, lambda: _property_needs(query))
 
@@ -35,7 +38,29 @@ def property_needs(query: Query) -> PropertyNeeds:
 _kept: Final[LruCache[str, PropertyNeeds]] = LruCache(QUERIES_KEPT)
 
 
-def _property_needs(query: Query) -> PropertyNeeds:
+_OF_ALL: Final = frozenset(("properties", "keys"))
+
+
+def _statement_needs(statement: Statement) -> PropertyNeeds:
+    """Of what is a node, and what a relationship, the types of several clauses tell too little."""
+    keys: set[str] = set()
+    every = False
+    for node in walk(statement.tree):
+        if isinstance(node, ast.Property | ast.MapProperty):
+            keys.add(node.key)
+        elif isinstance(node, ast.NodePattern | ast.RelationshipPattern):
+            if isinstance(node.properties, ast.MapLiteral):
+                keys.update(key for key, _ in node.properties.entries)
+        elif isinstance(node, ast.MapAllProperties | ast.Subscript) or (
+            isinstance(node, ast.FunctionCall) and node.name.lower() in _OF_ALL
+        ):
+            every = True
+    return PropertyNeeds(frozenset(keys), frozenset(keys), every)
+
+
+def _property_needs(query: Query | Statement) -> PropertyNeeds:
+    if isinstance(query, Statement):
+        return _statement_needs(query)
     relationships = {each.name for each in query.graph.relationships}
     of_nodes: set[str] = set()
     of_relationships: set[str] = set()

@@ -74,8 +74,11 @@ def _rewrite_item(item: Any, change: Callable[[ast.Expression], ast.Expression |
     return item
 
 
-def variable_names(node: ast.Expression) -> frozenset[str]:
-    """Names of the variables that an expression reads."""
+def variable_names(node: ast.Node) -> frozenset[str]:
+    """Names of the variables that an expression reads; those that it declares itself do not count.
+
+    Of patterns and subqueries all names count, as it depends on what is around them which are new.
+    """
     found: set[str] = set()
     stack: list[Any] = [node]
     while stack:
@@ -83,11 +86,31 @@ def variable_names(node: ast.Expression) -> frozenset[str]:
         check_time()
         if isinstance(part, ast.Variable):
             found.add(part.name)
-        elif isinstance(part, ast.Expression):
+        elif isinstance(part, _DECLARING):
+            stack.extend(_around(part))
+            found |= _inside(part)
+        elif isinstance(part, ast.Node):
             stack.extend(getattr(part, name) for name in _names(part))
         elif isinstance(part, tuple):
             stack.extend(part)
     return frozenset(found)
+
+
+_DECLARING = (ast.ListComprehension, ast.ListPredicate, ast.Reduce, ast.AllReduce)
+
+
+def _around(node: Any) -> tuple[ast.Expression, ...]:
+    """The parts that do not see the variables that a node declares."""
+    initial = getattr(node, "initial", None)
+    return (node.elements,) if initial is None else (node.elements, initial)
+
+
+def _inside(node: Any) -> frozenset[str]:
+    """What the other parts read besides those variables."""
+    own = {node.variable.name, *(a.name for a in (getattr(node, "accumulator", None),) if a)}
+    names = ("where", "projection", "step", "predicate")
+    parts = [part for name in names if (part := getattr(node, name, None)) is not None]
+    return frozenset().union(*map(variable_names, parts)) - own if parts else frozenset()
 
 
 def conjuncts(expression: ast.Expression) -> Iterator[ast.Expression]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gpugda.types import Span
 
-__all__ = ["Kind", "TypeChecker", "is_aggregate"]
+__all__ = ["AGGREGATES", "Kind", "TypeChecker", "UncheckedTypes", "is_aggregate"]
 
 
 class Kind(StrEnum):
@@ -62,11 +62,36 @@ _FUNCTIONS: Final[Mapping[str, tuple[frozenset[Kind], str, Kind]]] = {
 }
 
 
-def is_aggregate(node: ast.Node) -> bool:
-    """``count(*)``, ``count(x)`` or ``count(DISTINCT x)``."""
-    return isinstance(node, ast.CountStar) or (
-        isinstance(node, ast.FunctionCall) and node.name.lower() == "count"
+AGGREGATES: Final = frozenset(
+    (
+        "avg",
+        "collect",
+        "count",
+        "max",
+        "min",
+        "percentilecont",
+        "percentiledisc",
+        "stdev",
+        "stdevp",
+        "sum",
     )
+)
+"""Aggregating functions, in lower case."""
+
+
+def is_aggregate(node: ast.Node) -> bool:
+    """``count(*)``, or a call of an aggregating function."""
+    return isinstance(node, ast.CountStar) or (
+        isinstance(node, ast.FunctionCall) and node.name.lower() in AGGREGATES
+    )
+
+
+class UncheckedTypes:
+    """Takes any expression: for queries whose types were checked as a whole."""
+
+    def kind(self, node: ast.Expression) -> Kind:
+        """Nothing is known."""
+        return Kind.ANY
 
 
 class TypeChecker:

@@ -28,7 +28,7 @@ _TINY = {
 
 
 def _of_execute(way: dict[str, Any]) -> dict[str, Any]:
-    return {f"execute.{place}": value for place, value in way.items()}
+    return {f"match.{place}": value for place, value in way.items()}
 
 
 # What a small graph is never thought to be worth, by the module that thinks so.
@@ -36,18 +36,18 @@ WAYS: dict[str, dict[str, Any]] = {
     "leaves multiplied, nodes weighed": _of_execute(LEAVES | WEIGHED),
     "branches counted": _of_execute(BRANCHES),
     "terms added up": _of_execute(BRANCHES | PARTS),
-    "pairs measured": {"execute.extend_join._FEW": 0},
-    "tiny windows": {f"execute.extend_join.{name}": size for name, size in _TINY.items()},
+    "pairs measured": {"match.extend.join._FEW": 0},
+    "tiny windows": {f"match.extend.join.{name}": size for name, size in _TINY.items()},
     "indexes": {
         "data.bucket_index._SCANS": 0,
         "data.bucket_index._FEWEST_ROWS": 0,
-        "execute.indexed_nodes._FEW": 1,
+        "match.candidates.indexed_nodes._FEW": 1,
     },
-    "groups sorted": {"execute.extend_groups._MOST_TUPLES": 0},
-    "neighbours explored": {"execute.extend.pays_exploring": lambda *_, **_more: True},
+    "groups sorted": {"match.extend.groups._MOST_TUPLES": 0},
+    "neighbours explored": {"match.extend.strategy.pays_exploring": lambda *_, **_more: True},
     "bitmaps of degrees": {
-        "device.node_bitmaps._FEWEST_LOOKS": 0,
-        "device.node_bitmaps._SHARE_OF_NODES": 0.0,
+        "device.graph.node_bitmaps._FEWEST_LOOKS": 0,
+        "device.graph.node_bitmaps._SHARE_OF_NODES": 0.0,
     },
 }
 

@@ -14,6 +14,9 @@ from gpugda.expressions.functions import (
     temporal,
     text,
 )
+from gpugda.expressions.functions.apoc import lists as apoc_lists
+from gpugda.expressions.functions.apoc import maps as apoc_maps
+from gpugda.expressions.functions.apoc import texts as apoc_texts
 from gpugda.expressions.functions.registry import Aggregate, Function
 
 if TYPE_CHECKING:
@@ -21,7 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Aggregate", "Function", "find_aggregate", "find_function", "listed"]
 
-_MODULES = (conversion, lists, mathematical, scalar, spatial, temporal, text)
+_MODULES = (
+    *(conversion, lists, mathematical, scalar, spatial, temporal, text),
+    *(apoc_lists, apoc_maps, apoc_texts),
+)
 
 _FUNCTIONS: dict[str, Function] = {
     function.name.lower(): function for module in _MODULES for function in module.FUNCTIONS

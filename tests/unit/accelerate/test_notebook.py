@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 import warnings
 
 import neo4j
@@ -16,6 +17,7 @@ with warnings.catch_warnings():
     from IPython.core.interactiveshell import InteractiveShell
 
 from gpugda.accelerate.notebook import load_ipython_extension, unload_ipython_extension
+from gpugda.accelerate.notebook_progress import NotebookProgress
 
 
 @pytest.fixture
@@ -36,7 +38,8 @@ def people(monkeypatch):
     graph = gpugda.graph(nodes={"id": [1, 2], "name": ["Ann", "Bo"]})
     accelerators = []
 
-    def connect(source, **options):
+    def connect(source, progress, **options):
+        assert callable(progress.advance)
         accelerators.append((gpugda.Accelerator(graph), source, options))
         return accelerators[-1][0]
 
@@ -207,3 +210,91 @@ def test_a_time_limit_may_be_a_variable(shell, people):
     assert shell.run_cell_magic("cypher", "--timeout $limit", "RETURN 1") == 2.5
     with pytest.raises(UsageError, match="unrecognized"):
         shell.run_cell_magic("cypher", "--time 3", "RETURN 1")
+
+
+# ------------------------------------------------------------------ drawings and progress
+PAIR = "MATCH (a)-[r]->(b) RETURN a, r, b"
+
+
+@pytest.fixture
+def pairs(shell):
+    nodes = {"id": ["x", "y"], "labels": ["Person", "City"], "name": ["Ann", "Bern"]}
+    relationships = {"source": ["x"], "target": ["y"], "type": ["LIVES_IN"]}
+    with gpugda.connect(gpugda.graph(nodes, relationships)) as mine:
+        shell.user_ns["mine"] = mine
+        shell.run_line_magic("gpugda_connect", "mine")
+        yield mine
+
+
+def test_graphs_are_drawn(shell, pairs):
+    pytest.importorskip("neo4j_viz", reason="neo4j-viz is not installed")
+    drawn = shell.run_cell_magic("cypher", "--graph -o kept", PAIR).data
+    assert "LIVES_IN" in drawn
+    assert "Bern" in drawn
+    html = shell.display_formatter.format(pairs.run(PAIR).graph())[0]["text/html"]
+    assert "LIVES_IN" in html
+    assert isinstance(shell.user_ns["kept"], Result)
+    unload_ipython_extension(shell)
+    assert "text/html" not in shell.display_formatter.format(pairs.run(PAIR).graph())[0]
+
+
+def test_what_cannot_be_drawn_is_told(shell, pairs, monkeypatch):
+    with pytest.raises(UsageError, match="no nodes to draw"):
+        shell.run_cell_magic("cypher", "--graph", "MATCH (a) RETURN a.name AS n")
+    monkeypatch.setattr("gpugda.accelerate.notebook_graph.MOST_NODES", 1)
+    with pytest.raises(UsageError, match="2 nodes, and at most 1 are drawn"):
+        shell.run_cell_magic("cypher", "--graph", PAIR)
+    monkeypatch.setattr("gpugda.accelerate.notebook_graph.is_possible", lambda: False)
+    with pytest.raises(UsageError, match=r"pip install gpugda\[notebook\]"):
+        shell.run_cell_magic("cypher", "--graph", PAIR)
+    assert "text/html" not in shell.display_formatter.format(pairs.run(PAIR).graph())[0]
+
+
+class Handle:
+    def __init__(self):
+        self.lines = []
+
+    def __call__(self, text):
+        self.lines.append(text)
+        return self
+
+    def update(self, line):
+        self.lines.append(repr(line))
+
+
+def test_progress_is_a_line_that_goes_away():
+    now, handle = [0.0], Handle()
+    progress = NotebookProgress(handle, lambda: now[0])
+    progress.phase("reading nodes", 100)  # of work that no cell waits for
+    with progress.shown():
+        progress.phase("reading nodes", 100)
+        progress.advance(10)
+        now[0] = 1.0
+        progress.advance(15)
+        progress.advance(15)
+        now[0] = 2.0
+        progress.phase("joining")
+        other = threading.Thread(target=progress.phase, args=("in the background",))
+        other.start()
+        other.join()
+        now[0] = 3.0
+        progress.advance(2_000)
+    progress.advance(1)
+    assert handle.lines == ["reading nodes: 25% of 100", "joining", "joining: 2,000", ""]
+
+
+def test_quick_work_shows_nothing():
+    handle = Handle()
+    progress = NotebookProgress(handle, lambda: 0.0)
+    with progress.shown():
+        progress.phase("reading nodes", 100)
+        progress.advance(100)
+    assert handle.lines == []
+
+
+def test_progress_reaches_the_notebook(shell, monkeypatch, capsys):
+    monkeypatch.setattr("gpugda.accelerate.notebook_progress._PATIENCE", 0.0)
+    shell.user_ns["graph"] = gpugda.graph(nodes={"id": [1, 2]})
+    shell.run_cell("%gpugda_connect graph")
+    assert "nodes" in capsys.readouterr().out
+    unload_ipython_extension(shell)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.deadline import deadline_after
@@ -61,6 +61,9 @@ _LEAST_GAIN_OF_PARTS = 0.5
 _MOST_NESTED = 2
 """Terms of terms are thought of, to know what these cost. They may have terms themselves."""
 _LONGEST_CYCLE = 4
+
+_KEPT = 1 << 12
+"""Orders, and costs, of so many sets of query nodes are kept: long paths have no end of sets."""
 
 
 def best_way(
@@ -152,7 +155,8 @@ class _Counting:
         nested: int = 0,
         order: Callable[[frozenset[int]], list[int]] | None = None,
     ) -> None:
-        self._order_without = cache(self._node_order) if order is None else order
+        kept = lru_cache(_KEPT)
+        self._order_without = kept(self._node_order) if order is None else order
         self._nested = nested
         self._check = check
         self._is_cpu = is_cpu
@@ -164,7 +168,7 @@ class _Counting:
         # Asked for again and again.
         self._growth = cache(Growth(bound, candidates))
         self._most_growth = cache(MostGrowth(bound, candidates, graph))
-        self._pairs = cache(self._join_pairs)
+        self._pairs = kept(self._join_pairs)
 
     def is_worth_a_thought(self) -> bool:
         """May joining everything take longer than finding a better way?"""

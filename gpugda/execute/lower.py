@@ -1,0 +1,337 @@
+"""Logical tree to operators: which columns are read, and where rows may stand for several.
+
+`lower` goes from the top down: each operator is told which columns those above it read, so that no
+others are made, and whether they take weights.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gpugda.execute.operators import simple
+from gpugda.execute.operators.aggregate import Aggregate
+from gpugda.execute.operators.apply import Apply
+from gpugda.execute.operators.bind_path import BindPath
+from gpugda.execute.operators.distinct import Distinct
+from gpugda.execute.operators.expand import Expand
+from gpugda.execute.operators.filter import Filter
+from gpugda.execute.operators.match import Match
+from gpugda.execute.operators.output import Output
+from gpugda.execute.operators.project import Project
+from gpugda.execute.operators.slice import RowBounds, Slice
+from gpugda.execute.operators.sort import Sort
+from gpugda.execute.operators.unwind import Unwind
+from gpugda.plan import logical
+from gpugda.query import ast
+from gpugda.query.query_graph import OutputColumn, Query
+from gpugda.query.shapes import variable_names
+from gpugda.query.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from gpugda.execute.operator import Operator
+    from gpugda.query.query_graph import SortKey
+
+__all__ = ["lower", "lower_subquery"]
+
+_WHOLE = (ast.Subquery, ast.PatternExpression, ast.PatternComprehension, ast.ShortestPathExpression)
+
+
+def lower(tree: logical.Logical, columns: tuple[str, ...], text: str) -> Operator:
+    """The operators of a logical tree.
+
+    Args:
+        tree: What to run.
+        columns: Columns that somebody reads.
+        text: The query, for errors.
+    """
+    return _Lowering(text, 0).lower(tree, frozenset(columns), weighted=False)
+
+
+class _Lowering:
+    def __init__(self, text: str, depth: int) -> None:
+        self._text = text
+        self._depth = depth
+
+    def lower(self, tree: logical.Logical, needed: frozenset[str], *, weighted: bool) -> Operator:
+        """An operator that gives at least the columns needed."""
+        chain = self._output(tree)
+        if chain is not None:
+            return chain
+        make = _MADE_BY.get(type(tree), _Lowering._projection)
+        return make(self, tree, needed, weighted=weighted)
+
+    def _unit(self, _: logical.Unit, __: frozenset[str], *, weighted: bool) -> Operator:
+        return simple.Unit()
+
+    def _argument(self, tree: logical.Argument, _: frozenset[str], *, weighted: bool) -> Operator:
+        return simple.Argument(tree.columns)
+
+    # -------------------------------------------------------------- one input
+    def _match(self, tree: logical.Match, needed: frozenset[str], *, weighted: bool) -> Operator:
+        own = {n.name for n in tree.graph.nodes} | {r.name for r in tree.graph.relationships}
+        child: Operator | None = None
+        if not isinstance(tree.input, logical.Unit):
+            below = (needed - own) | frozenset(tree.bound) | (needed & _made_by(tree.input))
+            child = self.lower(tree.input, below, weighted=weighted)
+        wanted = tuple(sorted((needed & own) - set(tree.bound)))
+        return Match(child, tree.graph, tree.bound, wanted, self._text, weighted=weighted)
+
+    def _expand(self, tree: logical.Expand, needed: frozenset[str], *, weighted: bool) -> Operator:
+        added = {tree.relationships} if tree.end_is_bound else {tree.relationships, tree.end}
+        ends = {tree.start, tree.end} if tree.end_is_bound else {tree.start}
+        child = self.lower(tree.input, (needed - added) | ends, weighted=weighted)
+        return Expand(child, tree, wants_list=tree.relationships in needed)
+
+    def _filter(self, tree: logical.Filter, needed: frozenset[str], *, weighted: bool) -> Operator:
+        below = needed | _names(tree.predicates)
+        return Filter(self.lower(tree.input, below, weighted=weighted), tree.predicates)
+
+    def _unwind(self, tree: logical.Unwind, needed: frozenset[str], *, weighted: bool) -> Operator:
+        below = (needed - {tree.name}) | _names((tree.elements,))
+        child = self.lower(tree.input, below, weighted=weighted)
+        return Unwind(child, tree.elements, tree.name)
+
+    def _union(self, tree: logical.Union, needed: frozenset[str], *, weighted: bool) -> Operator:
+        return simple.Union(tuple(self.lower(each, needed, weighted=False) for each in tree.inputs))
+
+    def _empty(self, tree: logical.Empty, _: frozenset[str], *, weighted: bool) -> Operator:
+        return simple.Empty(self.lower(tree.input, frozenset(), weighted=True))
+
+    def _path(self, tree: logical.BindPath, needed: frozenset[str], *, weighted: bool) -> Operator:
+        if tree.name not in needed:
+            return self.lower(tree.input, needed, weighted=weighted)
+        below = (needed - {tree.name}) | {tree.start, *tree.steps}
+        child = self.lower(tree.input, below, weighted=weighted)
+        return BindPath(child, tree.name, tree.start, tree.steps)
+
+    # -------------------------------------------------------------- subqueries
+    def _apply(
+        self,
+        tree: logical.Optional | logical.Apply,
+        needed: frozenset[str],
+        *,
+        weighted: bool,
+    ) -> Operator:
+        inside = _Lowering(self._text, self._depth + 1)
+        added = frozenset(tree.added)
+        whole = isinstance(tree, logical.Optional)
+        asked = tuple(name for name in tree.added if name in needed)
+        if whole:
+            read = _arguments_read(tree.sub)
+            sub = inside.lower(tree.sub, needed & added, weighted=weighted)
+            below = (needed - added) | read
+            outer = True
+        else:
+            # Its columns decide how many rows it has, so all are made.
+            sub = inside.lower(tree.sub, added, weighted=False)
+            below = (needed - added) | frozenset(_imported(tree.sub))
+            outer = isinstance(tree, logical.Apply) and tree.kind is logical.ApplyKind.OUTER
+        child = self.lower(tree.input, below, weighted=weighted)
+        imported = tuple(n for n in _imported(tree.sub) if n in child.columns)
+        return Apply(child, sub, imported, asked, outer=outer, depth=self._depth, whole=whole)
+
+    # -------------------------------------------------------------- projections
+    def _projection(
+        self, tree: logical.Logical, needed: frozenset[str], *, weighted: bool
+    ) -> Operator:
+        match tree:
+            case logical.Slice(skip=skip, limit=limit):
+                bounds = RowBounds(skip, limit)
+                if isinstance(tree.input, logical.Sort):
+                    below = self._sort(tree.input, needed, bounds)
+                else:
+                    below = self.lower(tree.input, needed, weighted=False)
+                return Slice(below, bounds)
+            case logical.Sort():
+                return self._sort(tree, needed, None)
+            case logical.Distinct():
+                every = frozenset(_columns_of(tree.input))
+                return Distinct(self.lower(tree.input, every, weighted=False))
+            case logical.Aggregate():
+                return self._aggregate(tree)
+            case logical.Project():
+                return self._project(tree, needed, frozenset(), weighted=weighted)
+        raise AssertionError(f"no operator for {type(tree).__name__}")
+
+    def _sort(
+        self, tree: logical.Sort, needed: frozenset[str], bounds: RowBounds | None
+    ) -> Operator:
+        hidden = _names(key.expression for key in tree.keys)
+        below = tree.input
+        if isinstance(below, logical.Project):
+            every = frozenset(_columns_of(below))
+            child = self._project(below, every, hidden, weighted=False)
+        else:
+            child = self.lower(below, needed | frozenset(_columns_of(below)), weighted=False)
+        return Sort(child, tree.keys, bounds)
+
+    def _project(
+        self,
+        tree: logical.Project,
+        needed: frozenset[str],
+        hidden: frozenset[str],
+        *,
+        weighted: bool,
+    ) -> Operator:
+        items = tree.columns
+        if not hidden and not isinstance(tree.input, logical.Aggregate):
+            items = tuple(item for item in items if item.name in needed)
+        below = _names(item.expression for item in items) | hidden
+        if tree.keeps:
+            below |= needed - {item.name for item in items}
+        child = self.lower(tree.input, below, weighted=weighted)
+        return Project(child, items, keeps=tree.keeps, hidden=hidden)
+
+    def _aggregate(self, tree: logical.Aggregate) -> Operator:
+        below = _names((*tree.keys, *(a for a in tree.aggregates if not _counts_rows(a))))
+        weighted = all(_takes_weights(each) for each in tree.aggregates)
+        child = self.lower(tree.input, below, weighted=weighted)
+        return Aggregate(child, tree.keys, tree.aggregates, always=tree.always)
+
+    def _output(self, tree: logical.Logical) -> Operator | None:
+        """A projection of one pattern alone, which the join may answer without its rows."""
+        if self._depth:
+            return None
+        skip, limit, distinct = None, None, False
+        keys: tuple[SortKey, ...] = ()
+        if isinstance(tree, logical.Slice):
+            skip, limit, tree = tree.skip, tree.limit, tree.input
+        if isinstance(tree, logical.Sort):
+            keys, tree = tree.keys, tree.input
+        if isinstance(tree, logical.Distinct):
+            distinct, tree = True, tree.input
+        if not isinstance(tree, logical.Project) or tree.keeps:
+            return None
+        aggregate = tree.input if isinstance(tree.input, logical.Aggregate) else None
+        match = tree.input if aggregate is None else aggregate.input
+        if not isinstance(match, logical.Match) or not isinstance(match.input, logical.Unit):
+            return None
+        query = Query(
+            text=self._text,
+            graph=match.graph,
+            columns=tuple(OutputColumn(each.name, each.expression) for each in tree.columns),
+            aggregating=aggregate is not None,
+            grouping=() if aggregate is None else aggregate.keys,
+            aggregates=() if aggregate is None else aggregate.aggregates,
+            distinct=distinct,
+            order_by=keys,
+            skip=skip,
+            limit=limit,
+        )
+        return Output(query) if _is_plain(query) else None
+
+
+def _is_plain(query: Query) -> bool:
+    """Whether nothing in it has to be matched for each row, and it only counts."""
+    parts = [each.expression for each in query.columns]
+    parts += [*query.grouping, *query.aggregates, *(key.expression for key in query.order_by)]
+    if any(isinstance(node, _WHOLE) for part in parts for node in walk(part)):
+        return False
+    return all(_takes_weights(each) for each in query.aggregates)
+
+
+# ------------------------------------------------------------------ what is read
+def _names(expressions: Iterable[ast.Expression]) -> frozenset[str]:
+    """Variables that expressions read; of subqueries and patterns all that they name."""
+    found: set[str] = set()
+    for expression in expressions:
+        found |= variable_names(expression)
+        for node in walk(expression):
+            if isinstance(node, ast.MapProjection | ast.MapVariable):
+                named = node.subject if isinstance(node, ast.MapProjection) else node.variable
+                found.add(named.name)
+    return frozenset(found)
+
+
+def _counts_rows(aggregate: ast.Expression) -> bool:
+    return isinstance(aggregate, ast.CountStar)
+
+
+def _takes_weights(aggregate: ast.Expression) -> bool:
+    if isinstance(aggregate, ast.CountStar):
+        return True
+    return isinstance(aggregate, ast.FunctionCall) and aggregate.name.lower() == "count"
+
+
+def _columns_of(tree: logical.Logical) -> tuple[str, ...]:
+    """All columns that a tree has."""
+    if isinstance(tree, logical.Argument):
+        return tree.columns
+    below = logical.children_of(tree)
+    if not below or isinstance(tree, logical.Aggregate | logical.Empty):
+        return ()
+    before = _columns_of(below[0])
+    if isinstance(tree, logical.Project) and not tree.keeps:
+        before = ()
+    return tuple(dict.fromkeys((*before, *_added_by(tree))))
+
+
+def _added_by(tree: logical.Logical) -> tuple[str, ...]:
+    """The columns that one operator adds to those of its input."""
+    match tree:
+        case logical.Match():
+            nodes = tuple(node.name for node in tree.graph.nodes)
+            return (*nodes, *(each.name for each in tree.graph.relationships))
+        case logical.Expand():
+            return (tree.end, tree.relationships)
+        case logical.BindPath() | logical.Unwind():
+            return (tree.name,)
+        case logical.Project():
+            return tuple(item.name for item in tree.columns)
+        case logical.Optional() | logical.Apply():
+            return tree.added
+    return ()
+
+
+def _made_by(tree: logical.Logical) -> frozenset[str]:
+    return frozenset(_columns_of(tree))
+
+
+def _imported(tree: logical.Logical) -> tuple[str, ...]:
+    """Columns of the argument that a subquery may read."""
+    if isinstance(tree, logical.Argument):
+        return tree.columns
+    found = [name for child in logical.children_of(tree) for name in _imported(child)]
+    return tuple(dict.fromkeys(found))
+
+
+def _arguments_read(tree: logical.Logical) -> frozenset[str]:
+    """Columns of the argument that the operators of a subquery do read."""
+    available = frozenset(_imported(tree))
+    found: set[str] = set()
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        stack.extend(logical.children_of(node))
+        match node:
+            case logical.Match():
+                found |= set(node.bound)
+            case logical.Expand():
+                found |= {node.start, node.end}
+            case logical.BindPath():
+                found |= {node.start, *node.steps}
+            case logical.Filter():
+                found |= _names(node.predicates)
+    return frozenset(found) & available
+
+
+def lower_subquery(tree: logical.Logical, columns: tuple[str, ...], text: str) -> Operator:
+    """The operators of a subquery in an expression; counted ones may give weights."""
+    return _Lowering(text, 1 << 10).lower(tree, frozenset(columns), weighted=not columns)
+
+
+_MADE_BY: Final[dict[type, Callable[..., Operator]]] = {
+    logical.Unit: _Lowering._unit,
+    logical.Argument: _Lowering._argument,
+    logical.Match: _Lowering._match,
+    logical.Expand: _Lowering._expand,
+    logical.Optional: _Lowering._apply,
+    logical.Apply: _Lowering._apply,
+    logical.Filter: _Lowering._filter,
+    logical.BindPath: _Lowering._path,
+    logical.Unwind: _Lowering._unwind,
+    logical.Union: _Lowering._union,
+    logical.Empty: _Lowering._empty,
+}

@@ -1,0 +1,96 @@
+"""A pattern on the device: what constants and masks leave of it, and its embeddings."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gpugda.deadline import check_deadline
+from gpugda.execute.constants import Verdict, judge_constants, with_constants
+from gpugda.match.candidates.certain_tests import without_certain_tests
+from gpugda.match.candidates.selections import mask_query
+from gpugda.match.candidates.take_comparisons import take_comparisons
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.match.embeddings import Masks, Strategy, StrategyReport
+    from gpugda.plan.plan import BoundQuery, Plan
+
+__all__ = ["Selected", "narrowed", "select"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selected:
+    """A pattern whose conditions are masks as far as possible.
+
+    Args:
+        plan: What to find.
+        masks: What predicates leave.
+        rest: The query with the conditions that are left for the rows.
+    """
+
+    plan: Plan
+    masks: Masks
+    rest: BoundQuery
+
+
+def select(
+    plan: Plan,
+    graph: DataGraph,
+    strategy: Strategy,
+    parameters: Mapping[str, Any],
+    report: StrategyReport,
+    deadline: float | None,
+    verdict: Verdict | None = None,
+) -> Selected | None:
+    """What has to be joined; None where no row can be found and no condition can fail.
+
+    Raises:
+        ParameterMissingError: A parameter has no value.
+        QueryTimeoutError: The deadline passed.
+    """
+    bound = plan.bound
+    verdict = judge_constants(bound, parameters) if verdict is None else verdict
+    if bound.no_rows is not None or verdict is Verdict.FALSE:
+        return None
+    started = time.perf_counter()
+    masks, rest = mask_query(with_constants(bound, verdict), graph, parameters)
+    if strategy.compares and verdict is Verdict.TRUE and rest is bound:
+        masks, rest = take_comparisons(bound, graph, parameters, masks)
+    plan = without_certain_tests(plan, masks)
+    taken = time.perf_counter() - started
+    report.timings["masks"] = report.timings.get("masks", 0.0) + taken
+    check_deadline(deadline)
+    if verdict is Verdict.NULL and rest.residuals == bound.constants:
+        return None
+    return Selected(plan, masks, rest)
+
+
+def narrowed(
+    selected: Selected,
+    nodes: Mapping[int, NDArray[np.uint32]],
+    relationships: Mapping[int, NDArray[np.uint32]],
+) -> Selected:
+    """The same with fewer nodes and relationships, by position as bitmaps."""
+    masks = selected.masks
+    masks = replace(
+        masks,
+        nodes=_both(masks.nodes, nodes),
+        relationships=_both(masks.relationships, relationships),
+    )
+    return replace(selected, masks=masks)
+
+
+def _both(
+    masks: Mapping[int, NDArray[np.uint32]], more: Mapping[int, NDArray[np.uint32]]
+) -> dict[int, NDArray[np.uint32]]:
+    found = dict(masks)
+    for position, words in more.items():
+        found[position] = found[position] & words if position in found else words
+    return dict(sorted(found.items()))

@@ -1,0 +1,96 @@
+"""Each row with what a subquery finds for it, or with nulls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.execute.batch import CARRIED, Batch, in_batches
+from gpugda.execute.operator import Operator
+from gpugda.expressions.operands import Constant, Operand, as_column
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from gpugda.execute.context import ExecutionContext
+
+__all__ = ["Apply", "numbered", "owners_of"]
+
+
+class Apply(Operator):
+    """Each row with the rows of a subquery that belong to it.
+
+    Args:
+        child: Rows.
+        sub: The subquery; its argument is rows.
+        imported: Columns that the subquery sees.
+        added: Columns that it adds.
+        outer: Whether a row for which there are none comes with nulls.
+        depth: How many subqueries there are around this one.
+        whole: Whether the subquery hands on the columns of its argument.
+    """
+
+    def __init__(
+        self,
+        child: Operator,
+        sub: Operator,
+        imported: tuple[str, ...],
+        added: tuple[str, ...],
+        *,
+        outer: bool,
+        depth: int,
+        whole: bool,
+    ) -> None:
+        self.children = (child, sub)
+        self.imported = imported
+        self.added = tuple(name for name in added if name not in child.columns)
+        self.columns = (*child.columns, *self.added)
+        self.outer = outer
+        self.owner = f"{CARRIED}{depth}"
+        self.whole = whole
+
+    def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
+        child, sub = self.children
+        for batch in in_batches(child.batches(context)):
+            argument = numbered(batch, self.owner, None if self.whole else self.imported)
+            seen = np.zeros(batch.row_count, dtype=np.bool_)
+            for found in sub.batches(context.within(argument)):
+                rows = owners_of(found, self.owner)
+                seen[rows] = True
+                added = {name: found.columns[name] for name in self.added}
+                weights = found.weights if self.whole else _multiplied(batch, rows, found)
+                made = batch.take(rows).adding(added)
+                yield Batch(made.row_count, made.columns, weights)
+            if self.outer and not seen.all():
+                left = batch.take(np.flatnonzero(~seen))
+                yield left.adding(dict.fromkeys(self.added, Constant(None)))
+
+    def describe(self) -> str:
+        """As the class."""
+        return "optional" if self.outer else "apply"
+
+
+def numbered(batch: Batch, owner: str, imported: tuple[str, ...] | None) -> Batch:
+    """The rows as the argument of a subquery: with their numbers, and what it sees."""
+    rows: Operand = Column(ColumnKind.INTEGER, np.arange(batch.row_count))
+    if imported is None:
+        return batch.adding({owner: rows})
+    kept = {name: batch.columns[name] for name in imported}
+    return Batch(batch.row_count, {**kept, **batch.carried, owner: rows})
+
+
+def owners_of(found: Batch, owner: str) -> NDArray[np.int64]:
+    """Numbers of the outer rows that rows belong to."""
+    values: NDArray[np.int64] = as_column(found.columns[owner], found.row_count).values
+    return values
+
+
+def _multiplied(batch: Batch, rows: NDArray[np.int64], found: Batch) -> NDArray[np.uint64] | None:
+    if batch.weights is None:
+        return found.weights
+    own = batch.weights[rows]
+    return own if found.weights is None else own * found.weights

@@ -1,0 +1,236 @@
+"""Rows with the embeddings of a query graph that fit them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.execute.batch import Batch, in_batches
+from gpugda.execute.matching import Selected, narrowed, select
+from gpugda.execute.operator import Operator
+from gpugda.execute.operators.filter import kept_rows
+from gpugda.execute.seeds import Seeds
+from gpugda.match.embeddings import Embeddings, Wanted, WantedGroups
+from gpugda.plan.bind import bind
+from gpugda.plan.matching_order import make_plan
+from gpugda.query.ast import Variable
+from gpugda.query.query_graph import OutputColumn, Query
+from gpugda.query.shapes import variable_names
+from gpugda.types import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from gpugda.execute.context import ExecutionContext
+    from gpugda.expressions.operands import Operand
+    from gpugda.plan.plan import BoundQuery, Plan
+    from gpugda.query.query_graph import QueryGraph
+
+__all__ = ["Match"]
+
+_NOWHERE = Span(0, 0)
+
+
+class Match(Operator):
+    """Each row with each embedding that fits it.
+
+    The pattern is matched once for all distinct tuples of what rows hold of it, with their nodes
+    as its only candidates, and the embeddings are joined to the rows.
+
+    Args:
+        child: Rows; None for one row without columns.
+        graph: The pattern.
+        bound: Its variables that are columns of the rows.
+        wanted: Its other variables that somebody reads.
+        weighted: Whether rows may stand for several equal ones.
+        text: The query.
+    """
+
+    def __init__(
+        self,
+        child: Operator | None,
+        graph: QueryGraph,
+        bound: tuple[str, ...],
+        wanted: tuple[str, ...],
+        text: str,
+        *,
+        weighted: bool = False,
+    ) -> None:
+        self.children = () if child is None else (child,)
+        before = () if child is None else child.columns
+        self.graph = graph
+        self.bound = bound
+        self.wanted = tuple(name for name in wanted if name not in before)
+        self.columns = (*before, *self.wanted)
+        self.weighted = weighted
+        self._text = text
+        self._plan: tuple[object, str, Plan] | None = None
+
+    # -------------------------------------------------------------- rows
+    def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
+        plan = self.plan(context)
+        selected = select(
+            plan,
+            context.graph,
+            context.strategy,
+            context.values,
+            context.report_of(self),
+            context.deadline,
+        )
+        if not self.children:
+            if selected is None:
+                yield self._nothing(plan, Batch(0, {}))
+            else:
+                for chunk in self._embeddings(selected, context):
+                    yield self._batch(plan, chunk)
+            return
+        for batch in in_batches(self.children[0].batches(context)):
+            if selected is None or batch.row_count == 0:
+                yield self._nothing(plan, batch)
+            else:
+                yield from self._joined(plan, selected, batch, context)
+
+    def _joined(
+        self, plan: Plan, selected: Selected, batch: Batch, context: ExecutionContext
+    ) -> Iterator[Batch]:
+        places = self._places(plan.bound)
+        names = [name for name in self.bound if name in places]
+        nodes = [name for name in names if places[name][0]]
+        seeds = Seeds(batch, nodes, [name for name in names if not places[name][0]])
+        yield self._nothing(plan, batch)
+        if not len(seeds.rows):
+            return
+        graph = context.graph
+        chosen: dict[bool, dict[int, NDArray[np.uint32]]] = {True: {}, False: {}}
+        for name in names:
+            is_node, position = places[name]
+            count = graph.node_count if is_node else graph.relationship_count
+            words = seeds.bitmap(name, count)
+            before = chosen[is_node].get(position)
+            chosen[is_node][position] = words if before is None else before & words
+        for chunk in self._embeddings(narrowed(selected, chosen[True], chosen[False]), context):
+            found = self._batch(plan, chunk)
+            keys = {name: found.columns[name].values for name in names}  # type: ignore[union-attr]
+            for rows, embeddings in seeds.joined(keys, chunk.row_count):
+                yield _side_by_side(batch.take(rows), found.take(embeddings))
+
+    def _embeddings(self, selected: Selected, context: ExecutionContext) -> Iterator[Embeddings]:
+        plan, masks, rest = selected.plan, selected.masks, selected.rest
+        strategy, report, deadline = context.strategy, context.report_of(self), context.deadline
+        places = self._places(plan.bound)
+        wanted = _wanted({*self.bound, *self.wanted, *_names_in(rest)}, places)
+        if self.weighted and not rest.residuals and not wanted.relationships:
+            if not wanted.nodes:
+                count = strategy.count(plan, masks, report, deadline)
+                yield Embeddings(int(count > 0), {}, {}, np.array([count][: count > 0], np.uint64))
+                return
+            groups = WantedGroups(tuple(sorted(wanted.nodes)), counted=True, streamed=False)
+            yield from strategy.groups(plan, masks, groups, report, deadline)
+            return
+        for chunk in strategy.embeddings(plan, masks, wanted, report, deadline):
+            yield _filtered(chunk, rest, context)
+
+    def _batch(self, plan: Plan, chunk: Embeddings) -> Batch:
+        columns: dict[str, Operand] = {}
+        places = self._places(plan.bound)
+        for name in (*self.bound, *self.wanted):
+            is_node, position = places[name]
+            kind = ColumnKind.NODE if is_node else ColumnKind.RELATIONSHIP
+            indexes = (chunk.nodes if is_node else chunk.relationships)[position]
+            columns[name] = Column(kind, indexes)
+        return Batch(chunk.row_count, columns, chunk.weights)
+
+    def _nothing(self, plan: Plan, batch: Batch) -> Batch:
+        places = self._places(plan.bound)
+        empty = np.zeros(0, dtype=np.uint32)
+        added: dict[str, Operand] = {
+            name: Column(ColumnKind.NODE if places[name][0] else ColumnKind.RELATIONSHIP, empty)
+            for name in self.wanted
+        }
+        return batch.take(np.zeros(0, dtype=np.int64)).adding(added)
+
+    # -------------------------------------------------------------- the plan
+    def plan(self, context: ExecutionContext) -> Plan:
+        """How the pattern is matched; kept for the next run on the same graph."""
+        graph, name = context.graph, context.strategy.name
+        if self._plan is None or self._plan[0] is not graph or self._plan[1] != name:
+            plan = make_plan(bind(self.query, graph), graph.statistics, name)
+            self._plan = (graph, name, plan)
+        return self._plan[2]
+
+    @property
+    def query(self) -> Query:
+        """The pattern as a query that returns what is read of it."""
+        names = (*self.bound, *self.wanted)
+        columns = tuple(OutputColumn(each, Variable(_NOWHERE, each)) for each in names)
+        return Query(self._text, self.graph, columns)
+
+    def _places(self, bound: BoundQuery) -> dict[str, tuple[bool, int]]:
+        """Whether a variable is a node, and its position, also where nodes were merged."""
+        found = {each.name: (False, each.position) for each in reversed(bound.relationships)}
+        found |= {each.name: (True, each.position) for each in bound.nodes}
+        for column in bound.query.columns:
+            assert isinstance(column.expression, Variable)
+            found[column.name] = found[column.expression.name]
+        return found
+
+    def describe(self) -> str:
+        """With the pattern."""
+        lines = self.graph.to_cypher().splitlines()
+        pattern = " ".join(line for line in lines if not line.startswith("RETURN"))
+        given = f" given {', '.join(map(_shown, self.bound))}" if self.bound else ""
+        return f"{pattern}{given}"
+
+
+def _shown(name: str) -> str:
+    return "_" if name.startswith("\0") else name
+
+
+def _names_in(bound: BoundQuery) -> set[str]:
+    return {name for each in bound.residuals for name in variable_names(each)}
+
+
+def _wanted(names: set[str], places: Mapping[str, tuple[bool, int]]) -> Wanted:
+    found = [places[name] for name in names]
+    return Wanted(
+        frozenset(position for is_node, position in found if is_node),
+        frozenset(position for is_node, position in found if not is_node),
+    )
+
+
+def _filtered(chunk: Embeddings, rest: BoundQuery, context: ExecutionContext) -> Embeddings:
+    """The embeddings that satisfy the conditions on rows."""
+    if not rest.residuals:
+        return chunk
+    columns: dict[str, Operand] = {
+        each.name: Column(ColumnKind.NODE, chunk.nodes[each.position])
+        for each in rest.nodes
+        if each.position in chunk.nodes
+    }
+    columns |= {
+        each.name: Column(ColumnKind.RELATIONSHIP, chunk.relationships[each.position])
+        for each in rest.relationships
+        if each.position in chunk.relationships
+    }
+    rows: Operand = Column(ColumnKind.INTEGER, np.arange(chunk.row_count))
+    batch = kept_rows(Batch(chunk.row_count, {**columns, "\0place": rows}), rest.residuals, context)
+    if batch.row_count == chunk.row_count:
+        return chunk
+    kept = batch.columns["\0place"].values  # type: ignore[union-attr]
+    return Embeddings(
+        len(kept),
+        {place: column[kept] for place, column in chunk.nodes.items()},
+        {place: column[kept] for place, column in chunk.relationships.items()},
+        None if chunk.weights is None else chunk.weights[kept],
+    )
+
+
+def _side_by_side(rows: Batch, found: Batch) -> Batch:
+    weights = rows.weights if found.weights is None else found.weights
+    if rows.weights is not None and found.weights is not None:
+        weights = rows.weights * found.weights
+    return Batch(rows.row_count, {**found.columns, **rows.columns}, weights)

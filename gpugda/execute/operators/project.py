@@ -1,0 +1,68 @@
+"""Columns computed from rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.execute.batch import Batch
+from gpugda.execute.operator import Operator
+from gpugda.execute.operators.aggregate import Aggregate
+from gpugda.execute.shown import text_of
+from gpugda.expressions.evaluate import evaluate_operand
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.execute.context import ExecutionContext
+    from gpugda.plan.logical import NamedExpression
+
+__all__ = ["Project"]
+
+
+class Project(Operator):
+    """Rows with other columns.
+
+    Args:
+        child: Rows.
+        items: The columns.
+        keeps: Whether those of the input stay.
+        hidden: Names of the input's columns that sort keys still read.
+    """
+
+    def __init__(
+        self,
+        child: Operator,
+        items: tuple[NamedExpression, ...],
+        *,
+        keeps: bool = False,
+        hidden: frozenset[str] = frozenset(),
+    ) -> None:
+        self.children = (child,)
+        self.items = items
+        self.keeps = keeps
+        self.hidden = hidden
+        own = tuple(item.name for item in items)
+        before = tuple(n for n in child.columns if n not in own) if keeps else ()
+        self.columns = (*before, *own)
+
+    def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
+        for batch in self.children[0].batches(context):
+            environment = context.environment(batch)
+            made = {
+                item.name: evaluate_operand(item.expression, environment) for item in self.items
+            }
+            before = {**batch.columns} if self.keeps else batch.carried
+            hidden = {name: batch.columns[name] for name in self.hidden if name in batch.columns}
+            columns = {**before, **made} if self.keeps else {**made, **before}
+            yield Batch(batch.row_count, columns, batch.weights, hidden=hidden)
+
+    def describe(self) -> str:
+        """With the columns."""
+        return f"project {', '.join(map(self._shown, self.items))}"
+
+    def _shown(self, item: NamedExpression) -> str:
+        child = self.children[0]
+        keys = child.keys if isinstance(child, Aggregate) else ()
+        aggregates = child.aggregates if isinstance(child, Aggregate) else ()
+        text = text_of(item.expression, keys=keys, aggregates=aggregates)
+        return text if text == item.name else f"{text} AS {item.name}"

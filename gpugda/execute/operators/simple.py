@@ -1,0 +1,75 @@
+"""Operators that make rows of nothing or of rows one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.execute.batch import Batch
+from gpugda.execute.operator import Operator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.execute.context import ExecutionContext
+
+__all__ = ["Argument", "Empty", "Union", "Unit"]
+
+
+class Unit(Operator):
+    """One row without columns."""
+
+    def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
+        yield Batch(1, {})
+
+    def describe(self) -> str:
+        """As the class."""
+        return "one row"
+
+
+class Argument(Operator):
+    """The rows of the operator around a subquery."""
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        self.columns = columns
+
+    def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
+        assert context.argument is not None
+        yield context.argument
+
+    def describe(self) -> str:
+        """As the class."""
+        return "rows from outside"
+
+
+class Empty(Operator):
+    """No rows, after all of the input's were made."""
+
+    def __init__(self, child: Operator) -> None:
+        self.children = (child,)
+
+    def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
+        for batch in self.children[0].batches(context):
+            yield batch.take(np.arange(0)).only(())
+
+    def describe(self) -> str:
+        """As the class."""
+        return "no rows"
+
+
+class Union(Operator):
+    """The rows of all inputs, one input after the other."""
+
+    def __init__(self, children: tuple[Operator, ...]) -> None:
+        self.children = children
+        self.columns = children[0].columns
+
+    def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
+        for child in self.children:
+            for batch in child.batches(context):
+                yield batch.expanded().only(self.columns)
+
+    def describe(self) -> str:
+        """As the class."""
+        return f"union of {len(self.children)}"

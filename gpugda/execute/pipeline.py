@@ -1,0 +1,139 @@
+"""A query's operators, and one run of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from gpugda.execute.batch import joined
+from gpugda.execute.context import ExecutionContext, Measured
+from gpugda.execute.lower import lower
+from gpugda.execute.operators.match import Match
+from gpugda.execute.operators.output import Output
+from gpugda.execute.result_table import ResultTable
+from gpugda.execute.subqueries import Subqueries
+from gpugda.expressions.operands import as_column
+from gpugda.expressions.parameters import Parameters
+from gpugda.plan.bind import bind
+from gpugda.plan.build import build_query
+from gpugda.plan.explain import estimate
+from gpugda.plan.matching_order import make_plan
+from gpugda.plan.operator_tree import OperatorNode
+from gpugda.query.query_graph import Query, QueryGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.operator import Operator
+    from gpugda.match.embeddings import Strategy, StrategyReport
+    from gpugda.plan.plan import Plan
+    from gpugda.query.statement import Statement
+
+__all__ = ["Pipeline", "make_pipeline", "plan_of_statement"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pipeline:
+    """The operators of a query on one data graph; kept with the graph.
+
+    Args:
+        statement: The query.
+        root: Gives its rows.
+        columns: Their columns, in order.
+        subqueries: Operators of subqueries in expressions, filled while running.
+        expected: Rows expected of operators that match patterns.
+    """
+
+    statement: Statement
+    root: Operator
+    columns: tuple[str, ...]
+    subqueries: dict[object, Any] = field(default_factory=dict)
+    expected: dict[int, float] = field(default_factory=dict)
+
+    def run(
+        self,
+        graph: DataGraph,
+        strategy: Strategy,
+        values: Mapping[str, Any],
+        report: StrategyReport,
+        deadline: float | None = None,
+    ) -> ResultTable:
+        """All rows.
+
+        Raises:
+            As `gpugda.execute.gpu.run_on_device`.
+        """
+        text = self.statement.text
+        parameters = Parameters(values, text)
+        for name in sorted(self.statement.parameters):
+            parameters.get(name)
+        context = ExecutionContext(graph, strategy, values, parameters, text, report, deadline)
+        runner = Subqueries(context, self.subqueries)
+        context = runner.context = replace(context, subqueries=runner)
+        batches = [batch.expanded() for batch in self.root.batches(context)]
+        found = joined(batches, self.columns)
+        report.operators = tree = self.tree(context.measured)
+        report.steps.add_later(lambda: str(tree).splitlines())
+        columns = tuple(as_column(found.columns[n], found.row_count) for n in self.columns)
+        return ResultTable(self.columns, columns, found.row_count, graph)
+
+    def tree(self, measured: Mapping[int, Measured] | None = None) -> OperatorNode:
+        """The operators, with what was measured if they ran."""
+        return _node(self.root, measured or {}, self.expected)
+
+    def described(self) -> tuple[str, ...]:
+        """The tree in lines, inputs below what reads them."""
+        return tuple(str(self.tree()).splitlines())
+
+
+def make_pipeline(statement: Statement) -> Pipeline:
+    """The operators of a query.
+
+    Raises:
+        UnsupportedQueryError: It holds a construct that is not answered here.
+    """
+    made = build_query(statement.tree)
+    return Pipeline(statement, lower(made.tree, made.columns, statement.text), made.columns)
+
+
+def plan_of_statement(statement: Statement, graph: DataGraph, strategy: str) -> Plan:
+    """The plan of the pattern that is expected to cost most, with the operators of the query.
+
+    Raises:
+        UnsupportedQueryError: It holds a construct that is not answered here.
+    """
+    pipeline = make_pipeline(statement)
+    plans = []
+    for operator in _patterns(pipeline.root):
+        plans.append(make_plan(bind(operator.query, graph), graph.statistics, strategy))
+        pipeline.expected[id(operator)] = estimate(plans[-1]).rows
+    empty = Query(statement.text, QueryGraph((), ()), ())
+    plans = plans or [make_plan(bind(empty, graph), graph.statistics, strategy)]
+    main = max(plans, key=lambda plan: sum(step.cardinality for step in plan.steps))
+    warnings = tuple(dict.fromkeys(line for plan in plans for line in plan.warnings))
+    return replace(main, pipeline=pipeline, warnings=warnings)
+
+
+def _patterns(operator: Operator) -> Iterator[Output | Match]:
+    if isinstance(operator, Output | Match):
+        yield operator
+    for child in operator.children:
+        yield from _patterns(child)
+
+
+def _node(
+    operator: Operator, measured: Mapping[int, Measured], expected: Mapping[int, float]
+) -> OperatorNode:
+    children = tuple(_node(child, measured, expected) for child in operator.children)
+    found = measured.get(id(operator))
+    rows: int | None = None
+    seconds: float | None = None
+    steps: tuple[str, ...] = ()
+    if found is not None:
+        inputs = [measured[id(c)].seconds for c in operator.children if id(c) in measured]
+        rows, seconds = found.rows, max(0.0, found.seconds - sum(inputs))
+        steps = () if found.report is None else tuple(found.report.steps)
+    return OperatorNode(
+        operator.describe(), expected.get(id(operator)), rows, seconds, steps, children
+    )

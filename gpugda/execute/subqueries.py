@@ -1,0 +1,151 @@
+"""The subqueries and patterns that stand in expressions, run for all rows at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.execute.batch import CARRIED, Batch
+from gpugda.execute.grouping import group_rows
+from gpugda.execute.lower import lower_subquery
+from gpugda.execute.operators.apply import numbered, owners_of
+from gpugda.expressions.made_columns import object_column
+from gpugda.expressions.operands import Operand, distinct_values, take
+from gpugda.plan.build import build_subquery
+from gpugda.plan.logical import Argument
+from gpugda.query import ast
+from gpugda.query.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from gpugda.execute.context import ExecutionContext
+    from gpugda.execute.operator import Operator
+    from gpugda.expressions.environment import Environment
+
+__all__ = ["Subqueries"]
+
+_OWNER = f"{CARRIED}x"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lowered:
+    operator: Operator
+    columns: tuple[str, ...]
+
+
+class Subqueries:
+    """Runs them in the context of one query; what it lowered is kept with the query.
+
+    Args:
+        context: Of the run.
+        kept: Operators by syntax node and the variables around it.
+    """
+
+    def __init__(self, context: ExecutionContext, kept: dict[object, _Lowered]) -> None:
+        self.context = context
+        self._kept = kept
+
+    def run(self, node: ast.Expression, environment: Environment) -> Operand:
+        """The value of a subquery or pattern in every row of an environment."""
+        named = {each.name for each in walk(node) if isinstance(each, ast.Variable)}
+        names = tuple(sorted(name for name in environment.variables if name in named))
+        columns = {name: environment.variables[name] for name in names}
+        rows = Batch(environment.row_count, dict(columns))
+        # Rows that agree in all that the subquery names are answered once.
+        groups = group_rows(list(columns.values()), environment.row_count)
+        few = rows.take(groups.first)
+        found = self._values(node, names, few)
+        return take(found, groups.group_of)
+
+    def _values(self, node: ast.Expression, names: tuple[str, ...], rows: Batch) -> Operand:
+        lowered = self._lowered(node, names)
+        argument = numbered(rows, _OWNER, None)
+        made = lowered.operator.batches(self.context.within(argument))
+        if isinstance(node, ast.ExistsSubquery | ast.PatternExpression):
+            return _flags(_counts(made, rows.row_count) > 0)
+        if isinstance(node, ast.CountSubquery):
+            return Column(ColumnKind.INTEGER, _counts(made, rows.row_count))
+        lists = _lists(made, rows.row_count, lowered.columns[0])
+        if isinstance(node, ast.ShortestPathExpression) and not _wants_all(node):
+            return object_column([each[0] if each else None for each in lists])
+        return object_column(lists)
+
+    def _lowered(self, node: ast.Expression, names: tuple[str, ...]) -> _Lowered:
+        key = (id(node), names)
+        if key not in self._kept:
+            scope = dict.fromkeys(names, "")
+            made = build_subquery(_body(node), self.context.text, scope, rows=Argument(names))
+            # Those who only count rows need none of their columns.
+            wanted = () if isinstance(node, _COUNTED) else made.columns
+            operator = lower_subquery(made.tree, wanted, self.context.text)
+            self._kept[key] = _Lowered(operator, made.columns)
+        return self._kept[key]
+
+
+_COUNTED = (ast.ExistsSubquery, ast.CountSubquery, ast.PatternExpression)
+_RESULT = "\0value"
+
+
+def _body(node: ast.Expression) -> ast.QueryBody:
+    """What is run: patterns as the query that matches them."""
+    span = node.span
+    if isinstance(node, ast.Subquery):
+        return node.query
+    if isinstance(node, ast.PatternComprehension):
+        return _matching(node.pattern, node.where, node.projection)
+    assert isinstance(node, ast.PatternExpression | ast.ShortestPathExpression)
+    pattern = node.pattern
+    if isinstance(node, ast.PatternExpression):
+        return _matching(pattern, None, ast.Literal(span, True))
+    name = ast.Variable(span, "\0path")
+    named = ast.Pattern(pattern.span, name, pattern.elements, pattern.selector)
+    return _matching(named, None, name)
+
+
+def _matching(
+    pattern: ast.Pattern, where: ast.Expression | None, value: ast.Expression
+) -> ast.QueryBody:
+    span = pattern.span
+    match = ast.Match(span, optional=False, patterns=(pattern,), where=where)
+    item = ast.ReturnItem(span, value, _RESULT, _RESULT)
+    body = ast.Projection(
+        span, distinct=False, star=False, items=(item,), order_by=(), skip=None, limit=None
+    )
+    return ast.QueryBody(span, (ast.SingleQuery(span, (match, ast.Return(span, body))),), (), False)
+
+
+def _wants_all(node: ast.ShortestPathExpression) -> bool:
+    selector = node.pattern.selector
+    return selector is not None and selector.kind is ast.SelectorKind.ALL_SHORTEST_PATHS
+
+
+def _flags(holds: NDArray[np.bool_]) -> Column:
+    return Column(ColumnKind.BOOLEAN, holds)
+
+
+def _counts(made: Iterator[Batch], row_count: int) -> NDArray[np.int64]:
+    counts = np.zeros(row_count, dtype=np.int64)
+    for batch in made:
+        rows = owners_of(batch, _OWNER)
+        if batch.weights is None:
+            counts += np.bincount(rows, minlength=row_count)
+        else:
+            np.add.at(counts, rows, batch.weights.astype(np.int64))
+    return counts
+
+
+def _lists(made: Iterator[Batch], row_count: int, column: str) -> list[list[object]]:
+    lists: list[list[object]] = [[] for _ in range(row_count)]
+    for batch in made:
+        batch = batch.expanded()
+        places, values = distinct_values(batch.columns[column], batch.row_count)
+        owners = owners_of(batch, _OWNER).tolist()
+        for owner, place in zip(owners, places.tolist(), strict=True):
+            lists[owner].append(values[place])
+    return lists

@@ -1,0 +1,162 @@
+"""Paths of varying length that use no relationship twice, level by level on the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.query.ast import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+
+__all__ = ["Adjacency", "Level", "adjacency_of", "trails"]
+
+_MOST_ROWS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adjacency:
+    """The relationships of each node that a step may take.
+
+    Args:
+        offsets: ``int64[n+1]``.
+        neighbours: ``uint32`` node at the other end, per entry.
+        relationships: ``uint32`` relationship index, per entry.
+    """
+
+    offsets: NDArray[np.int64]
+    neighbours: NDArray[np.uint32]
+    relationships: NDArray[np.uint32]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return self.offsets.nbytes + self.neighbours.nbytes + self.relationships.nbytes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """Paths of one length.
+
+    Args:
+        rows: ``int64`` per path: number of the row where it began.
+        ends: ``uint32`` per path: its last node.
+        relationships: ``uint32[paths, length]``.
+    """
+
+    rows: NDArray[np.int64]
+    ends: NDArray[np.uint32]
+    relationships: NDArray[np.uint32]
+
+
+def adjacency_of(
+    graph: DataGraph,
+    direction: Direction,
+    types: tuple[int, ...] | None,
+    allowed: NDArray[np.bool_] | None = None,
+) -> Adjacency:
+    """What a step may take; an undirected one takes a loop once.
+
+    Args:
+        graph: The data graph.
+        direction: As seen from the node where a step begins.
+        types: Rising type ids, None for any.
+        allowed: Per relationship; None for all.
+    """
+    sides = []
+    if direction is not Direction.INCOMING:
+        sides.append((graph.outgoing, False))
+    if direction is not Direction.OUTGOING:
+        sides.append((graph.incoming, direction is Direction.BOTH))
+    found = []
+    for csr, without_loops in sides:
+        nodes, neighbours = csr.entry_nodes(), csr.neighbours
+        indexes = csr.relationship_indexes
+        if indexes is None:
+            indexes = np.arange(len(neighbours), dtype=np.uint32)
+        kept = np.ones(len(neighbours), dtype=np.bool_)
+        if types is not None:
+            kept &= np.isin(csr.entry_types(), np.array(types, dtype=np.uint16))
+        if allowed is not None:
+            kept &= allowed[indexes]
+        if without_loops:
+            kept &= nodes != neighbours
+        found.append((nodes[kept], neighbours[kept], indexes[kept]))
+    nodes, neighbours, indexes = (np.concatenate(each) for each in zip(*found, strict=True))
+    if len(found) > 1:
+        order = np.argsort(nodes, kind="stable")
+        nodes, neighbours, indexes = nodes[order], neighbours[order], indexes[order]
+    counts = np.bincount(nodes, minlength=graph.node_count)
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+    return Adjacency(offsets, neighbours, indexes)
+
+
+def trails(
+    adjacency: Adjacency,
+    rows: NDArray[np.int64],
+    starts: NDArray[np.uint32],
+    minimum: int,
+    maximum: int | None,
+    check: Callable[[], None],
+) -> Iterator[Level]:
+    """All paths from the start nodes, without relationships that come twice.
+
+    Depth first over windows of paths, so that memory is bounded by the length of the paths.
+
+    Args:
+        adjacency: What a step may take.
+        rows: Number of the row that each start node belongs to.
+        starts: Start nodes.
+        minimum: Fewest relationships.
+        maximum: Most relationships, None for no bound.
+        check: Called often: raises when it is time to give up.
+    """
+    begin = Level(rows, starts, np.zeros((len(rows), 0), dtype=np.uint32))
+    stack = [begin]
+    while stack:
+        check()
+        level = stack.pop()
+        length = level.relationships.shape[1]
+        if length >= minimum and len(level.rows):
+            yield level
+        if maximum is not None and length >= maximum:
+            continue
+        stack.extend(reversed(list(_windows(adjacency, level))))
+
+
+def _windows(adjacency: Adjacency, level: Level) -> Iterator[Level]:
+    """The paths with one more relationship, in windows."""
+    counts = (adjacency.offsets[1:] - adjacency.offsets[:-1])[level.ends]
+    ends = np.cumsum(counts)
+    start = 0
+    while start < len(level.rows):
+        done = 0 if start == 0 else int(ends[start - 1])
+        stop = int(np.searchsorted(ends, done + _MOST_ROWS, side="right"))
+        stop = min(max(stop, start + 1), len(level.rows))
+        longer = _longer(adjacency, level, start, stop, counts[start:stop])
+        if len(longer.rows):
+            yield longer
+        start = stop
+
+
+def _longer(
+    adjacency: Adjacency, level: Level, start: int, stop: int, counts: NDArray[np.int64]
+) -> Level:
+    paths = np.repeat(np.arange(start, stop), counts)
+    inside = np.arange(len(paths)) - np.repeat(np.cumsum(counts) - counts, counts)
+    entries = adjacency.offsets[level.ends[paths]] + inside
+    taken = adjacency.relationships[entries]
+    fresh = np.ones(len(paths), dtype=np.bool_)
+    for column in range(level.relationships.shape[1]):
+        fresh &= level.relationships[paths, column] != taken
+    kept = np.flatnonzero(fresh)
+    paths, entries, taken = paths[kept], entries[kept], taken[kept]
+    walked = np.concatenate([level.relationships[paths], taken[:, None]], axis=1)
+    return Level(level.rows[paths], adjacency.neighbours[entries], walked)

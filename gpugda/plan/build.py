@@ -1,0 +1,316 @@
+"""Syntax tree to logical tree, clause by clause."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+
+from gpugda.errors import UnsupportedQueryError
+from gpugda.plan.logical import (
+    Aggregate,
+    Apply,
+    ApplyKind,
+    Argument,
+    Distinct,
+    Empty,
+    Filter,
+    Logical,
+    NamedExpression,
+    Optional,
+    Project,
+    Slice,
+    Sort,
+    Union,
+    Unit,
+    Unwind,
+)
+from gpugda.plan.patterns import PatternPlanner, VariableKind
+from gpugda.query import ast
+from gpugda.query.analyse_order import OrderReader
+from gpugda.query.analyse_return import read_columns
+from gpugda.query.query_graph import KeyReference
+from gpugda.query.shapes import conjuncts, join_by_ampersand
+from gpugda.query.static_types import Kind, UncheckedTypes
+from gpugda.types import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+__all__ = ["LogicalQuery", "build_body", "build_query", "build_subquery"]
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalQuery:
+    """A logical tree and its columns in order; none where the query ends in FINISH."""
+
+    tree: Logical
+    columns: tuple[str, ...]
+
+
+def build_query(query: ast.Query) -> LogicalQuery:
+    """The logical tree of a query that passed the checks of scopes and types.
+
+    Raises:
+        UnsupportedQueryError: It holds a construct that is not answered here.
+    """
+    return build_body(query.body, query.text, count(), {}, Unit())
+
+
+def build_body(
+    body: ast.QueryBody,
+    text: str,
+    numbers: Iterator[int],
+    scope: Mapping[str, str],
+    rows: Logical,
+    outer: tuple[str, ...] = (),
+) -> LogicalQuery:
+    """The logical tree of the parts that UNION joins.
+
+    Args:
+        body: The parts.
+        text: The whole query.
+        numbers: Gives numbers for names of what has none.
+        scope: Kinds of the variables that the rows have.
+        rows: Where each part begins.
+        outer: Variables that stay in scope whatever is projected.
+    """
+    made = [_Builder(text, numbers, dict(scope), rows, outer).single(each) for each in body.parts]
+    if len(made) == 1:
+        return made[0]
+    columns = made[0].columns
+    trees = tuple(_in_order(each, columns) for each in made)
+    union: Logical = Union(trees)
+    return LogicalQuery(union if body.union_all else Distinct(union), columns)
+
+
+def build_subquery(
+    body: ast.QueryBody, text: str, scope: Mapping[str, str], *, rows: Logical
+) -> LogicalQuery:
+    """The tree of EXISTS, COUNT or COLLECT: it sees all variables outside and may lack RETURN."""
+    return build_body(body, text, count(1 << 20), scope, rows, tuple(scope))
+
+
+def _in_order(made: LogicalQuery, columns: tuple[str, ...]) -> Logical:
+    if made.columns == columns:
+        return made.tree
+    span = Span(0, 0)
+    named = tuple(NamedExpression(name, ast.Variable(span, name)) for name in columns)
+    return Project(made.tree, named)
+
+
+@dataclass(slots=True)
+class _Builder:
+    text: str
+    numbers: Iterator[int]
+    scope: dict[str, str]
+    rows: Logical
+    outer: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    def single(self, query: ast.SingleQuery) -> LogicalQuery:
+        group: list[ast.Match] = []
+        for clause in query.clauses:
+            if isinstance(clause, ast.Match) and not clause.optional:
+                group.append(clause)
+                continue
+            self._matches(group)
+            group = []
+            self._clause(clause)
+        self._matches(group)
+        return LogicalQuery(self.rows, self.columns)
+
+    def _clause(self, clause: ast.Clause) -> None:
+        add = _ADDED_BY.get(type(clause))
+        if add is None:
+            raise self._unsupported(_construct(clause), clause.span)
+        add(self, clause)
+
+    def _with(self, clause: ast.With) -> None:
+        self._project(clause.projection)
+        if clause.where is not None:
+            self._filter(clause.where)
+
+    def _return(self, clause: ast.Return) -> None:
+        self._project(clause.projection)
+
+    def _unwind(self, clause: ast.Unwind) -> None:
+        name = clause.variable.name
+        self.rows = Unwind(self.rows, join_by_ampersand(clause.elements), name)
+        self.scope[name] = VariableKind.VALUE
+
+    def _finish(self, _: ast.Finish) -> None:
+        self.rows, self.columns = Empty(self.rows), ()
+
+    # -------------------------------------------------------------- MATCH
+    def _matches(self, clauses: Sequence[ast.Match]) -> None:
+        if not clauses:
+            return
+        planner = PatternPlanner(self.text, self.scope, self.numbers)
+        for clause in clauses:
+            planner.read(clause)
+        self.rows = planner.plan(self.rows)
+        self.scope |= planner.kinds
+
+    def _optional(self, clause: ast.Match) -> None:
+        planner = PatternPlanner(self.text, self.scope, self.numbers)
+        planner.read(clause)
+        added = tuple(name for name in planner.kinds if name not in self.scope)
+        sub = planner.plan(Argument(tuple(self.scope)))
+        self.rows = Optional(self.rows, sub, added)
+        self.scope |= planner.kinds
+
+    def _filter_clause(self, clause: ast.Filter) -> None:
+        self._filter(clause.predicate)
+
+    def _filter(self, where: ast.Expression) -> None:
+        self.rows = Filter(self.rows, tuple(conjuncts(join_by_ampersand(where))))
+
+    # -------------------------------------------------------------- projections
+    def _project(self, projection: ast.Projection) -> None:
+        kinds = {name: Kind.ANY for name in self.scope if not name.startswith("\0")}
+        checker = UncheckedTypes()
+        returned = read_columns(projection, kinds, self.text, checker)
+        rows = self.rows
+        named = [NamedExpression(each.name, each.expression) for each in returned.columns]
+        hidden = [name for name in self.outer if name not in {each.name for each in named}]
+        span = projection.span
+        if returned.aggregating:
+            first = len(returned.grouping)
+            keys = tuple(ast.Variable(span, name) for name in hidden)
+            rows = Aggregate(
+                rows, (*returned.grouping, *keys), returned.aggregates, not returned.grouping
+            )
+            named += [
+                NamedExpression(name, KeyReference(span, first + number))
+                for number, name in enumerate(hidden)
+            ]
+        else:
+            named += [NamedExpression(name, ast.Variable(span, name)) for name in hidden]
+        rows = Project(rows, tuple(named))
+        if projection.distinct:
+            rows = Distinct(rows)
+        order = OrderReader(
+            returned, kinds, self.text, distinct=projection.distinct, checker=checker
+        )
+        sort_keys = tuple(order.key(item) for item in projection.order_by)
+        rows = Sort(rows, sort_keys) if sort_keys else rows
+        if projection.skip is not None or projection.limit is not None:
+            rows = Slice(rows, projection.skip, projection.limit)
+        self.rows = rows
+        scope = {
+            column.name: self._kind(written)
+            for column, written in zip(returned.columns, returned.written, strict=True)
+        }
+        self.scope = {name: self.scope[name] for name in self.outer} | scope
+        self.columns = tuple(scope)
+
+    def _kind(self, expression: ast.Expression) -> str:
+        if isinstance(expression, ast.Variable):
+            return self.scope.get(expression.name, VariableKind.VALUE)
+        return VariableKind.VALUE
+
+    def _let(self, clause: ast.Let) -> None:
+        for item in clause.items:
+            column = NamedExpression(item.variable.name, join_by_ampersand(item.expression))
+            self.rows = Project(self.rows, (column,), keeps=True)
+            self.scope[column.name] = self._kind(item.expression)
+
+    def _order(self, clause: ast.OrderSkipLimit) -> None:
+        span = clause.span
+        names = [name for name in self.scope if not name.startswith("\0")]
+        items = tuple(ast.ReturnItem(span, ast.Variable(span, n), None, n) for n in names)
+        self._project(
+            ast.Projection(
+                span,
+                distinct=False,
+                star=False,
+                items=items,
+                order_by=clause.order_by,
+                skip=clause.skip,
+                limit=clause.limit,
+            )
+        )
+
+    # -------------------------------------------------------------- subqueries
+    def _call(self, clause: ast.CallSubquery) -> None:
+        if clause.transactions is not None:
+            raise self._unsupported("CALL { … } IN TRANSACTIONS", clause.span)
+        body, imported = self._imports(clause)
+        scope = {name: self.scope[name] for name in imported}
+        stays = imported if clause.imports_all or clause.imports is not None else ()
+        made = build_body(body, self.text, self.numbers, scope, Argument(imported), stays)
+        added = made.columns
+        kind = ApplyKind.OUTER if clause.optional else ApplyKind.INNER
+        if not added and not clause.optional:
+            raise self._unsupported("CALL { … } without RETURN", clause.span)
+        self.rows = Apply(self.rows, made.tree, kind, added)
+        self.scope |= dict.fromkeys(added, VariableKind.VALUE)
+
+    def _imports(self, clause: ast.CallSubquery) -> tuple[ast.QueryBody, tuple[str, ...]]:
+        if clause.imports_all:
+            return clause.query, tuple(n for n in self.scope if not n.startswith("\0"))
+        if clause.imports is not None:
+            return clause.query, tuple(each.name for each in clause.imports)
+        # The old form: a first WITH of plain variables imports, in each part by itself.
+        parts, names = [], dict[str, None]()
+        for part in clause.query.parts:
+            first = part.clauses[0]
+            if isinstance(first, ast.With) and _only_imports(first):
+                star = first.projection.star
+                own = list(self.scope) if star else [i.name for i in first.projection.items]
+                names |= dict.fromkeys(n for n in own if not n.startswith("\0"))
+                part = replace(part, clauses=part.clauses[1:])
+            parts.append(part)
+        return replace(clause.query, parts=tuple(parts)), tuple(names)
+
+    def _braces(self, clause: ast.Braces) -> None:
+        made = build_body(clause.query, self.text, self.numbers, self.scope, self.rows)
+        self.rows, self.columns = made.tree, made.columns
+        self.scope = dict.fromkeys(made.columns, VariableKind.VALUE)
+
+    def _unsupported(self, construct: str, span: Span) -> UnsupportedQueryError:
+        message = f"{construct} is not supported by this engine"
+        return UnsupportedQueryError(message, self.text, span, construct=construct)
+
+
+_ADDED_BY: Final[dict[type, Callable[[_Builder, Any], None]]] = {
+    ast.Match: _Builder._optional,
+    ast.With: _Builder._with,
+    ast.Return: _Builder._return,
+    ast.Unwind: _Builder._unwind,
+    ast.Filter: _Builder._filter_clause,
+    ast.Let: _Builder._let,
+    ast.OrderSkipLimit: _Builder._order,
+    ast.Finish: _Builder._finish,
+    ast.CallSubquery: _Builder._call,
+    ast.Braces: _Builder._braces,
+}
+
+
+def _only_imports(clause: ast.With) -> bool:
+    projection = clause.projection
+    plain = all(
+        isinstance(item.expression, ast.Variable) and item.expression.name == item.name
+        for item in projection.items
+    )
+    return plain and not (
+        projection.distinct
+        or projection.order_by
+        or projection.skip is not None
+        or projection.limit is not None
+        or clause.where is not None
+    )
+
+
+def _construct(clause: ast.Clause) -> str:
+    if isinstance(clause, ast.OtherClause):
+        return clause.construct
+    names = {
+        ast.CallProcedure: "CALL of a procedure",
+        ast.LoadCsv: "LOAD CSV",
+        ast.Use: "USE",
+        ast.When: "WHEN",
+        ast.Next: "NEXT",
+    }
+    return names.get(type(clause), type(clause).__name__)

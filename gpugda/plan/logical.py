@@ -1,0 +1,303 @@
+"""The logical tree: what a query's clauses make of rows, before anything is chosen.
+
+Frozen values, equal by value, printable by `tree_text`. Rows have named columns; names of what has
+no variable begin with a null character.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+from gpugda.types import value
+
+if TYPE_CHECKING:
+    from gpugda.query.ast import Direction, Expression, LabelExpression
+    from gpugda.query.query_graph import QueryGraph, SortKey
+
+__all__ = [
+    "Aggregate",
+    "Apply",
+    "ApplyKind",
+    "Argument",
+    "BindPath",
+    "Distinct",
+    "Empty",
+    "Expand",
+    "ExpandMode",
+    "Filter",
+    "Logical",
+    "Match",
+    "NamedExpression",
+    "Optional",
+    "Project",
+    "Slice",
+    "Sort",
+    "Union",
+    "Unit",
+    "Unwind",
+    "children_of",
+]
+
+
+@value(frozen=True, slots=True)
+class NamedExpression:
+    """A column and how it is computed."""
+
+    name: str
+    expression: Expression
+
+
+# ------------------------------------------------------------------ where rows come from
+@value(frozen=True, slots=True)
+class Unit:
+    """One row without columns: what a query begins with."""
+
+
+@value(frozen=True, slots=True)
+class Argument:
+    """The rows of the operator around a subquery; their columns by name."""
+
+    columns: tuple[str, ...]
+
+
+@value(frozen=True, slots=True)
+class Match:
+    """Each row with each embedding of a query graph that fits it.
+
+    Args:
+        input: Rows.
+        graph: Of one or more MATCH clauses. Its predicates are over its own variables.
+        bound: Variables of the graph that are columns of the input: they must be equal.
+    """
+
+    input: Logical
+    graph: QueryGraph
+    bound: tuple[str, ...] = ()
+
+
+class ExpandMode(StrEnum):
+    """Which paths an expansion gives."""
+
+    TRAILS = "trails"
+    """All paths that use no relationship twice."""
+    SHORTEST = "shortest"
+    """One shortest path for each pair of ends."""
+    ALL_SHORTEST = "all shortest"
+    """All shortest paths for each pair of ends."""
+
+
+@value(frozen=True, slots=True)
+class Expand:
+    """Each row with each path of varying length that begins at one of its nodes.
+
+    Args:
+        input: Rows.
+        start: Column of the node where paths begin.
+        end: Column of the node where they end.
+        end_is_bound: Whether the input has that column; else it is added.
+        relationships: Column that is added: the list of relationships as walked from ``start``.
+        types: As in a query relationship.
+        direction: As seen from ``start``.
+        minimum: Fewest relationships.
+        maximum: Most relationships, None for no bound.
+        predicates: Over ``variable``, which every relationship must satisfy.
+        variable: A name for one relationship of the path.
+        mode: Which paths.
+        reversed: Whether the pattern was written from end to start: the list is turned round.
+        path_predicates: Over ``relationships`` and the ends; a shortest path must satisfy them.
+    """
+
+    input: Logical
+    start: str
+    end: str
+    end_is_bound: bool
+    relationships: str
+    types: LabelExpression | None
+    direction: Direction
+    minimum: int
+    maximum: int | None
+    predicates: tuple[Expression, ...] = ()
+    variable: str = ""
+    mode: ExpandMode = ExpandMode.TRAILS
+    reversed: bool = False
+    path_predicates: tuple[Expression, ...] = ()
+
+
+# ------------------------------------------------------------------ rows from rows
+@value(frozen=True, slots=True)
+class BindPath:
+    """Adds a column of paths.
+
+    Args:
+        input: Rows.
+        name: The column.
+        start: Column of the first node.
+        steps: Columns of relationships, or of lists of relationships, in the order of the path.
+    """
+
+    input: Logical
+    name: str
+    start: str
+    steps: tuple[str, ...]
+
+
+@value(frozen=True, slots=True)
+class Filter:
+    """The rows for which all predicates hold."""
+
+    input: Logical
+    predicates: tuple[Expression, ...]
+
+
+@value(frozen=True, slots=True)
+class Project:
+    """Rows with these columns.
+
+    Args:
+        input: Rows.
+        columns: In order. Those of aggregates refer to keys and aggregates by position.
+        keeps: Whether the columns of the input stay, too (LET); else they are hidden, but for the
+            sort keys right above.
+    """
+
+    input: Logical
+    columns: tuple[NamedExpression, ...]
+    keeps: bool = False
+
+
+@value(frozen=True, slots=True)
+class Aggregate:
+    """A row for each distinct tuple of keys.
+
+    Args:
+        input: Rows.
+        keys: What they are grouped by.
+        aggregates: What is computed of each group.
+        always: Whether there is a row where the input has none: nothing was written to group by.
+    """
+
+    input: Logical
+    keys: tuple[Expression, ...]
+    aggregates: tuple[Expression, ...]
+    always: bool
+
+
+@value(frozen=True, slots=True)
+class Distinct:
+    """Each row once."""
+
+    input: Logical
+
+
+@value(frozen=True, slots=True)
+class Sort:
+    """Rows in order. Keys refer to columns by position, or to what the projection hides."""
+
+    input: Logical
+    keys: tuple[SortKey, ...]
+
+
+@value(frozen=True, slots=True)
+class Slice:
+    """Rows without the first ``skip``, and at most ``limit`` of those."""
+
+    input: Logical
+    skip: Expression | None
+    limit: Expression | None
+
+
+@value(frozen=True, slots=True)
+class Unwind:
+    """Each row with each element of a list."""
+
+    input: Logical
+    elements: Expression
+    name: str
+
+
+@value(frozen=True, slots=True)
+class Union:
+    """The rows of several queries with the same columns, one after the other."""
+
+    inputs: tuple[Logical, ...]
+
+
+@value(frozen=True, slots=True)
+class Empty:
+    """No rows: what FINISH leaves."""
+
+    input: Logical
+
+
+# ------------------------------------------------------------------ subqueries
+@value(frozen=True, slots=True)
+class Optional:
+    """Each row with what the subquery finds for it, or with nulls where that is nothing.
+
+    Args:
+        input: Rows.
+        sub: Its argument is the input's rows.
+        added: Columns that it adds.
+    """
+
+    input: Logical
+    sub: Logical
+    added: tuple[str, ...]
+
+
+class ApplyKind(StrEnum):
+    """What becomes of the rows of a subquery."""
+
+    INNER = "inner"
+    """Each row with each of the subquery's."""
+    OUTER = "outer"
+    """Likewise; a row without any with nulls."""
+
+
+@value(frozen=True, slots=True)
+class Apply:
+    """Each row with the rows of a subquery, which runs for each row of the input by itself.
+
+    Args:
+        input: Rows.
+        sub: Its argument is the input's rows.
+        kind: What becomes of its rows.
+        added: Columns that it adds.
+    """
+
+    input: Logical
+    sub: Logical
+    kind: ApplyKind
+    added: tuple[str, ...]
+
+
+Logical: TypeAlias = (
+    Unit
+    | Argument
+    | Match
+    | Expand
+    | BindPath
+    | Filter
+    | Project
+    | Aggregate
+    | Distinct
+    | Sort
+    | Slice
+    | Unwind
+    | Union
+    | Empty
+    | Optional
+    | Apply
+)
+
+
+def children_of(node: Logical) -> tuple[Logical, ...]:
+    """The trees below, the input first."""
+    if isinstance(node, Unit | Argument):
+        return ()
+    if isinstance(node, Union):
+        return node.inputs
+    if isinstance(node, Optional | Apply):
+        return (node.input, node.sub)
+    return (node.input,)

@@ -1,0 +1,437 @@
+"""Patterns of MATCH clauses to logical operators.
+
+The parts of fixed length become query graphs; relationships of varying length become expansions
+between them. Relationships of one clause are distinct: within a query graph the join sees to that,
+between expansions and everything else filters do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+from gpugda.errors import UnsupportedQueryError
+from gpugda.plan.logical import BindPath, Expand, ExpandMode, Filter, Logical, Match
+from gpugda.query import ast
+from gpugda.query.query_graph import (
+    QueryGraph,
+    QueryNode,
+    QueryRelationship,
+    anonymous_node_name,
+    anonymous_relationship_name,
+)
+from gpugda.query.shapes import conjuncts, join_by_ampersand, variable_names
+from gpugda.query.walk import walk
+from gpugda.types import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+__all__ = ["PatternPlanner", "VariableKind", "needs_subquery"]
+
+_MODES: Final = {
+    ast.SelectorKind.SHORTEST_PATH: ExpandMode.SHORTEST,
+    ast.SelectorKind.ALL_SHORTEST_PATHS: ExpandMode.ALL_SHORTEST,
+}
+_SUBQUERIES: Final = (
+    ast.Subquery,
+    ast.PatternExpression,
+    ast.PatternComprehension,
+    ast.ShortestPathExpression,
+)
+
+
+class VariableKind:
+    """What a variable holds, as far as the patterns tell."""
+
+    NODE: Final = "node"
+    RELATIONSHIP: Final = "relationship"
+    RELATIONSHIPS: Final = "list of relationships"
+    PATH: Final = "path"
+    VALUE: Final = "value"
+
+
+def needs_subquery(expression: ast.Node) -> bool:
+    """Whether something in it has to be matched for each row."""
+    return any(isinstance(each, _SUBQUERIES) for each in walk(expression))
+
+
+@dataclass(slots=True)
+class _Varying:
+    """A relationship pattern of varying length between two nodes."""
+
+    left: str
+    right: str
+    name: str
+    pattern: ast.RelationshipPattern
+    clause: int
+    mode: ExpandMode
+    predicates: tuple[ast.Expression, ...]
+
+
+@dataclass(slots=True)
+class _Fixed:
+    left: str
+    right: str
+    name: str
+    pattern: ast.RelationshipPattern
+    clause: int
+
+
+@dataclass(slots=True)
+class _Path:
+    name: str
+    start: str
+    steps: list[str] = field(default_factory=list)
+
+
+class PatternPlanner:
+    """Consecutive MATCH clauses as logical operators on given rows.
+
+    Args:
+        text: The query, for errors.
+        scope: Kinds of the variables that the rows have already.
+        numbers: Gives numbers for names of what has none; shared by a whole query.
+    """
+
+    def __init__(self, text: str, scope: Mapping[str, str], numbers: Iterator[int]) -> None:
+        self._text = text
+        self._outer = scope
+        self._numbers = numbers
+        self.kinds: dict[str, str] = {}
+        self._labels: dict[str, dict[ast.LabelExpression, None]] = {}
+        self._fixed: list[_Fixed] = []
+        self._varying: list[_Varying] = []
+        self._paths: list[_Path] = []
+        self._predicates: list[ast.Expression] = []
+        self._clause = 0
+
+    # -------------------------------------------------------------- reading
+    def read(self, clause: ast.Match) -> None:
+        """Adds a clause.
+
+        Raises:
+            UnsupportedQueryError: It holds a pattern that is not answered here.
+        """
+        if clause.repeats_relationships:
+            raise self._unsupported("REPEATABLE ELEMENTS", clause.mode_span or clause.span)
+        for pattern in clause.patterns:
+            self._read_pattern(pattern)
+        if clause.where is not None:
+            self._predicates.extend(conjuncts(join_by_ampersand(clause.where)))
+        self._clause += 1
+
+    def _read_pattern(self, pattern: ast.Pattern) -> None:
+        mode = ExpandMode.TRAILS
+        if pattern.selector is not None:
+            kind = pattern.selector.kind
+            if kind is not ast.SelectorKind.ALL and kind not in _MODES:
+                raise self._unsupported(f"the path selector {kind}", pattern.span)
+            mode = _MODES.get(kind, mode)
+        path: _Path | None = None
+        before: str | None = None
+        arrow: ast.RelationshipPattern | None = None
+        for element in pattern.elements:
+            if isinstance(element, ast.GroupPattern):
+                raise self._unsupported("a parenthesised path pattern", element.span)
+            if isinstance(element, ast.RelationshipPattern):
+                arrow = element
+                continue
+            name = self._node(element)
+            if pattern.variable is not None and path is None:
+                path = _Path(pattern.variable.name, name)
+            if arrow is not None and before is not None:
+                step = self._relationship(arrow, before, name, mode)
+                if path is not None:
+                    path.steps.append(step)
+            before, arrow = name, None
+        if path is not None:
+            self.kinds[path.name] = VariableKind.PATH
+            self._paths.append(path)
+
+    def _node(self, pattern: ast.NodePattern) -> str:
+        name = pattern.variable.name if pattern.variable else self._anonymous_node()
+        self.kinds[name] = VariableKind.NODE
+        labels = self._labels.setdefault(name, {})
+        if pattern.labels is not None:
+            for each in _label_conjuncts(pattern.labels):
+                self._check_labels(each)
+                labels[each] = None
+        self._predicates.extend(self._inline(name, pattern))
+        return name
+
+    def _anonymous_node(self) -> str:
+        return anonymous_node_name(next(self._numbers))
+
+    def _relationship(
+        self, pattern: ast.RelationshipPattern, left: str, right: str, mode: ExpandMode
+    ) -> str:
+        if pattern.types is not None:
+            self._check_labels(pattern.types)
+        varies = pattern.length is not None or pattern.quantifier is not None
+        name = (
+            pattern.variable.name
+            if pattern.variable is not None
+            else anonymous_relationship_name(next(self._numbers))
+        )
+        if not varies and mode is ExpandMode.TRAILS:
+            self.kinds[name] = VariableKind.RELATIONSHIP
+            self._fixed.append(_Fixed(left, right, name, pattern, self._clause))
+            self._predicates.extend(self._inline(name, pattern))
+            return name
+        if name in self._outer:
+            raise self._unsupported("a list of relationships that is bound already", pattern.span)
+        self.kinds[name] = VariableKind.RELATIONSHIPS
+        inner = name if pattern.quantifier is None else name + "\0"
+        predicates = tuple(self._inline(inner, pattern))
+        for each in predicates:
+            if variable_names(each) - {inner} or needs_subquery(each):
+                raise self._unsupported(
+                    "a condition on each relationship of a path that reads another variable",
+                    each.span,
+                )
+        self._varying.append(_Varying(left, right, name, pattern, self._clause, mode, predicates))
+        return name
+
+    def _inline(
+        self, name: str, element: ast.NodePattern | ast.RelationshipPattern
+    ) -> Iterator[ast.Expression]:
+        if isinstance(element.properties, ast.Parameter):
+            raise self._unsupported("a map of properties from a parameter", element.properties.span)
+        for key, given in element.properties.entries if element.properties is not None else ():
+            span = given.span
+            subject = ast.Property(span, ast.Variable(span, name), key)
+            operands = (subject, join_by_ampersand(given))
+            yield ast.Comparison(span, operands, (ast.ComparisonOperator.EQUAL,))
+        if element.where is not None:
+            yield from conjuncts(join_by_ampersand(element.where))
+
+    def _check_labels(self, labels: ast.LabelExpression) -> None:
+        dynamic = next((e for e in walk(labels) if isinstance(e, ast.LabelDynamic)), None)
+        if dynamic is not None:
+            raise self._unsupported("a dynamic label or type", dynamic.span)
+
+    def _unsupported(self, construct: str, span: Span) -> UnsupportedQueryError:
+        message = f"{construct} is not supported by this engine"
+        return UnsupportedQueryError(message, self._text, span, construct=construct)
+
+    # -------------------------------------------------------------- planning
+    def plan(self, rows: Logical) -> Logical:
+        """The rows with all embeddings of what was read."""
+        known = {name for name in self._outer if name in self.kinds}
+        components = self._components()
+        left = list(self._predicates)
+        waiting = list(self._varying)
+        while components or waiting:
+            reached = [part for part in components if part & known]
+            if not reached and not any({e.left, e.right} & known for e in waiting):
+                reached = [self._first(components)] if waiting and components else components[:]
+            if self._wants_ends_first(waiting, known):
+                reached = components[:]
+            if reached:
+                names = frozenset().union(*reached)
+                rows, left = self._match(rows, names, known, left)
+                known |= names | {e.name for e in self._fixed if e.left in names}
+                components = [part for part in components if part not in reached]
+                continue
+            edge = self._next_edge(waiting, known)
+            waiting.remove(edge)
+            rows = self._expand(rows, edge, known)
+            known |= {edge.left, edge.right, edge.name}
+        rows = self._kept_apart(rows)
+        for path in self._paths:
+            rows = BindPath(rows, path.name, path.start, tuple(path.steps))
+        return Filter(rows, tuple(left)) if left else rows
+
+    def _components(self) -> list[frozenset[str]]:
+        """Nodes that relationships of fixed length connect, together; in the order written."""
+        part: dict[str, set[str]] = {name: {name} for name in self._labels}
+        for each in self._fixed:
+            if part[each.left] is not part[each.right]:
+                joined = part[each.left] | part[each.right]
+                for name in joined:
+                    part[name] = joined
+        found: dict[frozenset[str], None] = {}
+        for name in self._labels:
+            found[frozenset(part[name])] = None
+        # A node that is known already, and of which nothing is asked, needs no look.
+        return [
+            names
+            for names in found
+            if not (len(names) == 1 and self._asks_nothing(next(iter(names))))
+        ]
+
+    def _asks_nothing(self, name: str) -> bool:
+        if any(name in (each.left, each.right) for each in self._fixed):
+            return False
+        reached = any(name in (each.left, each.right) for each in self._varying)
+        asked = bool(self._labels[name]) or any(
+            variable_names(each) == {name} and not needs_subquery(each) for each in self._predicates
+        )
+        if name in self._outer:
+            return not asked
+        others = {n for each in self._varying for n in (each.left, each.right)} - {name}
+        anchored = any(self._labels[n] or n in self._outer for n in others)
+        return reached and not asked and anchored and not self._is_shortest_end(name)
+
+    def _is_shortest_end(self, name: str) -> bool:
+        return any(
+            each.mode is not ExpandMode.TRAILS and name in (each.left, each.right)
+            for each in self._varying
+        )
+
+    def _wants_ends_first(self, waiting: Sequence[_Varying], known: set[str]) -> bool:
+        """A search for shortest paths begins when both ends are known."""
+        if any(each.mode is ExpandMode.TRAILS for each in waiting) or not waiting:
+            return False
+        return any(not {each.left, each.right} <= known for each in waiting)
+
+    def _first(self, components: Sequence[frozenset[str]]) -> frozenset[str]:
+        """Where to begin: where most is asked."""
+
+        def asked(names: frozenset[str]) -> tuple[int, int]:
+            tests = sum(1 for each in self._predicates if variable_names(each) <= names)
+            return tests, sum(len(self._labels[name]) for name in names)
+
+        return max(components, key=asked)
+
+    def _next_edge(self, waiting: Sequence[_Varying], known: set[str]) -> _Varying:
+        def rank(edge: _Varying) -> int:
+            return -len({edge.left, edge.right} & known)
+
+        return min(waiting, key=rank)
+
+    def _match(
+        self,
+        rows: Logical,
+        names: Iterable[str],
+        known: set[str],
+        predicates: Sequence[ast.Expression],
+    ) -> tuple[Logical, list[ast.Expression]]:
+        """The rows with the embeddings of these nodes, and the predicates still to be tested."""
+        inside = frozenset(names)
+        order = [name for name in self._labels if name in inside]
+        position = {name: number for number, name in enumerate(order)}
+        relationships: list[QueryRelationship] = []
+        first: dict[str, int] = {}
+        no_rows: str | None = None
+        for each in self._fixed:
+            if each.left not in inside:
+                continue
+            if any(r.name == each.name and r.clause == each.clause for r in relationships):
+                no_rows = (
+                    f"The relationship variable `{each.name}` stands twice in one MATCH clause,"
+                    " whose relationships are all different."
+                )
+            relationships.append(_query_relationship(each, position, len(relationships), first))
+        variables = inside | {each.name for each in relationships}
+        taken: list[ast.Expression] = []
+        left: list[ast.Expression] = []
+        for predicate in predicates:
+            fits = variable_names(predicate) <= variables and not needs_subquery(predicate)
+            (taken if fits else left).append(predicate)
+        nodes = tuple(
+            QueryNode(number, name, tuple(self._labels[name])) for number, name in enumerate(order)
+        )
+        graph = QueryGraph(nodes, tuple(relationships), tuple(taken), no_rows)
+        bound = [name for name in order if name in known]
+        bound += [n for n in dict.fromkeys(r.name for r in relationships) if n in self._outer]
+        return Match(rows, graph, tuple(bound)), left
+
+    def _expand(self, rows: Logical, edge: _Varying, known: set[str]) -> Logical:
+        forwards = edge.left in known
+        pattern = edge.pattern
+        if pattern.length is not None:
+            minimum, maximum = pattern.length.bounds
+        elif pattern.quantifier is not None:
+            minimum, maximum = pattern.quantifier.minimum, pattern.quantifier.maximum
+        else:
+            minimum, maximum = 1, 1
+        start, end = (edge.left, edge.right) if forwards else (edge.right, edge.left)
+        return Expand(
+            rows,
+            start=start,
+            end=end,
+            end_is_bound=end in known,
+            relationships=edge.name,
+            types=pattern.types,
+            direction=pattern.direction if forwards else _turned(pattern.direction),
+            minimum=minimum,
+            maximum=maximum,
+            predicates=edge.predicates,
+            variable=edge.name if pattern.quantifier is None else edge.name + "\0",
+            mode=edge.mode,
+            reversed=not forwards,
+        )
+
+    def _kept_apart(self, rows: Logical) -> Logical:
+        """Expansions share no relationship with what else their clause matches."""
+        span = Span(0, 0)
+        tests: list[ast.Expression] = []
+        trails = [each for each in self._varying if each.mode is ExpandMode.TRAILS]
+        for each in trails:
+            for other in self._fixed:
+                if other.clause == each.clause and _may_share(each.pattern, other.pattern):
+                    single, many = ast.Variable(span, other.name), ast.Variable(span, each.name)
+                    inside = ast.Binary(span, ast.BinaryOperator.IN, single, many)
+                    tests.append(ast.Unary(span, ast.UnaryOperator.NOT, inside))
+        for one, two in combinations(trails, 2):
+            if one.clause == two.clause and _may_share(one.pattern, two.pattern):
+                tests.append(_disjoint(one.name, two.name))
+        return Filter(rows, tuple(tests)) if tests else rows
+
+
+def _query_relationship(
+    each: _Fixed, position: Mapping[str, int], number: int, first: dict[str, int]
+) -> QueryRelationship:
+    incoming = each.pattern.direction is ast.Direction.INCOMING
+    left, right = position[each.left], position[each.right]
+    same_as = first.get(each.name)
+    first.setdefault(each.name, number)
+    return QueryRelationship(
+        position=number,
+        name=each.name,
+        source=right if incoming else left,
+        target=left if incoming else right,
+        directed=each.pattern.direction is not ast.Direction.BOTH,
+        types=each.pattern.types,
+        clause=each.clause,
+        same_as=same_as,
+    )
+
+
+def _label_conjuncts(labels: ast.LabelExpression) -> list[ast.LabelExpression]:
+    if not isinstance(labels, ast.LabelAnd):
+        return [labels]
+    return [part for operand in labels.operands for part in _label_conjuncts(operand)]
+
+
+def _turned(direction: ast.Direction) -> ast.Direction:
+    if direction is ast.Direction.OUTGOING:
+        return ast.Direction.INCOMING
+    return ast.Direction.OUTGOING if direction is ast.Direction.INCOMING else direction
+
+
+def _may_share(one: ast.RelationshipPattern, other: ast.RelationshipPattern) -> bool:
+    left, right = _plain_types(one.types), _plain_types(other.types)
+    return left is None or right is None or bool(left & right)
+
+
+def _plain_types(types: ast.LabelExpression | None) -> set[str] | None:
+    if isinstance(types, ast.LabelName):
+        return {types.name}
+    if isinstance(types, ast.LabelOr):
+        names = [_plain_types(each) for each in types.operands]
+        known = [each for each in names if each is not None]
+        return set().union(*known) if len(known) == len(names) else None
+    return None
+
+
+def _disjoint(one: str, two: str) -> ast.Expression:
+    span = Span(0, 0)
+    element = ast.Variable(span, one + "\0x")
+    inside = ast.Binary(span, ast.BinaryOperator.IN, element, ast.Variable(span, two))
+    return ast.ListPredicate(
+        span, ast.ListQuantifier.NONE, element, ast.Variable(span, one), inside
+    )

@@ -1,0 +1,23 @@
+"""The notebook of the documentation that needs a server."""
+
+import pytest
+
+pytest.importorskip("nbclient", reason="nbclient is not installed")
+
+from example_notebooks import run_notebook, shown
+
+pytestmark = [pytest.mark.neo4j, pytest.mark.filterwarnings("default")]
+
+
+def test_the_applications_notebook(server, tmp_path, monkeypatch):
+    server.load(["UNWIND [1, 2, 3] AS i CREATE (:A {i: i})"])
+    server.run("MATCH (a:A), (b:A) WHERE b.i = a.i % 3 + 1 CREATE (a)-[:R]->(b)")
+    monkeypatch.setenv("NEO4J_URI", server.uri)
+    user, password = server.auth or ("neo4j", "")
+    monkeypatch.setenv("NEO4J_USERNAME", user)
+    monkeypatch.setenv("NEO4J_PASSWORD", password)
+    monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path))
+    cells = run_notebook("application", tmp_path)
+    assert [shown(cell).strip() for cell in cells[:3]] == ["True", "3", "3 r ['triangles']"]
+    assert "passed through" in shown(cells[3])
+    assert "CypherSyntaxError" in shown(cells[4])
