@@ -121,3 +121,30 @@ def test_the_code_runs(page, tmp_path, monkeypatch):
 def test_code_that_needs_a_server_compiles(page):
     for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         compile(block, page.name, "exec")
+
+
+def test_ten_questions_are_answered_by_files_that_exist():
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+)\. … .*? \| (.*) \|$", text, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 11))
+    for number, answer in rows:
+        paths = re.findall(r"`((?:gpugda|adapters|opencl)/[^`*]+)`", answer)
+        assert paths, number
+        for path in paths:
+            assert (ROOT / path).exists(), (number, path)
+
+
+def test_every_room_is_described():
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("## Rooms")[2]
+    rooms = {path.name for path in (ROOT / "gpugda").iterdir() if (path / "__init__.py").exists()}
+    described = set(re.findall(r"`([a-z]+)`", "".join(re.findall(r"^\| (.*?) \|", text, re.M))))
+    assert rooms <= described
+
+
+def test_the_walk_through_a_join_step_names_what_is_there():
+    text = (DOCS / "change-a-join-step.md").read_text(encoding="utf-8")
+    kernels = (ROOT / "opencl" / "extend_rows.cl").read_text(encoding="utf-8")
+    for name in re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE):
+        assert f"kernel void {name}(" in kernels
+    (before,) = re.findall(r"```c\n(.*\n)", text)
+    assert before in kernels
