@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.operator import Operator
-from gpugda.execute.path_conditions import passing, path_lists
+from gpugda.execute.operators.path_conditions import passing, path_lists
 from gpugda.execute.seeds import entity_column
 from gpugda.execute.steps import StepsCache
 from gpugda.execute.trails import Level, trails

@@ -10,7 +10,7 @@ from gpugda.errors import CypherExecutionError
 from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.longer_paths import paths_by_length
 from gpugda.execute.operator import Operator
-from gpugda.execute.path_conditions import passing, path_lists
+from gpugda.execute.operators.path_conditions import passing, path_lists
 from gpugda.execute.seeds import entity_column
 from gpugda.execute.shortest import shortest_paths
 from gpugda.execute.steps import Steps, StepsCache
