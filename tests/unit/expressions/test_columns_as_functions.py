@@ -115,13 +115,9 @@ def compared(expression, text, version):
         return []
     rows = [literals, list(map(another, literals)), [None] * len(literals), literals]
     names = [f"v{number}" for number in range(len(literals))]
-    columns = {
-        name: column_of([row[number] for row in rows]) for number, name in enumerate(names)
-    }
+    columns = {name: column_of([row[number] for row in rows]) for number, name in enumerate(names)}
     found = answers(replaced, text, columns, len(rows))
-    expected = [
-        single(replaced, text, version, dict(zip(names, row, strict=True))) for row in rows
-    ]
+    expected = [single(replaced, text, version, dict(zip(names, row, strict=True))) for row in rows]
     expected = ["?" if each == SYNTAX_ERROR else each for each in expected]
     return [
         (number, "?" if wanted == "?" else answer, wanted)
