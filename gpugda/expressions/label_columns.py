@@ -112,10 +112,11 @@ def _start(graph: DataGraph, column: Column, cache: Cache) -> Column:
 def _entries(array: NDArray[Any], column: Column) -> NDArray[Any]:
     """The entry of each row; where it is null that of no index, which may be beyond all."""
     if column.valid is None:
-        return array[column.values]
+        found: NDArray[Any] = array[column.values]
+        return found
     if not len(array):
         return np.zeros(len(column), dtype=array.dtype)
-    found: NDArray[Any] = array[np.where(column.valid, column.values, 0)]
+    found = array[np.where(column.valid, column.values, 0)]
     return found
 
 
