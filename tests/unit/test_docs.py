@@ -75,6 +75,16 @@ def test_links_lead_to_files(page):
         assert target.is_relative_to(ROOT), link
 
 
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "CHANGELOG.md", *sorted((ROOT / "docker").rglob("*.md"))], ids=name_of
+)
+def test_lines_are_short(page):
+    lines = page.read_text(encoding="utf-8").splitlines()
+    # The row of a table cannot be broken.
+    long = [n for n, line in enumerate(lines, 1) if len(line) > 120 and line[:1] != "|"]
+    assert not long
+
+
 def test_every_page_is_in_the_site():
     listed = set()
     for page in DOCS.glob("*.md"):
