@@ -16,6 +16,7 @@ from .bolt_connection import BoltConnection, open_driver
 from .bolt_native import run_native
 from .change_sources import ChangeSources
 from .part_names import warn_of_unknown_names
+from .plugin_jar import JAR_NAME, read_plugin_jar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -51,6 +52,12 @@ class BoltSource:
         ConfigurationError: An argument makes no sense.
         SourceError: The server is not reached, refuses, or is too old.
     """
+
+    plugin_name = JAR_NAME
+    """Of the file of gpugda's plugin for Neo4j."""
+
+    plugin_jar = staticmethod(read_plugin_jar)
+    """Gives the bytes of that file."""
 
     def __init__(
         self,

@@ -28,6 +28,10 @@ snapshot = typer.Typer(
     help="Save a graph as a folder that opens at once, or look at one.", no_args_is_help=True
 )
 app.add_typer(snapshot, name="snapshot")
+plugin = typer.Typer(
+    help="The plugin for Neo4j: faster exports, and changes are followed.", no_args_is_help=True
+)
+app.add_typer(plugin, name="plugin")
 app.command()(bench)
 
 
@@ -76,6 +80,7 @@ def run(
     ] = None,
     limit_display: options.LimitDisplay = 1000,
     summary: options.Summary = False,
+    profile: options.Profile = False,
     engine: options.Engine = "auto",
     strategy: options.Strategy = None,
     timeout: options.Timeout = None,
@@ -90,7 +95,7 @@ def run(
     run_query(
         source,
         QueryOptions(query, file, tuple(parameters or ()), engine, strategy, timeout),
-        OutputOptions(_format(form), output, limit_display, summary),
+        OutputOptions(_format(form), output, limit_display, summary, profile),
         device,
         memory_limit,
     )
@@ -287,6 +292,37 @@ def snapshot_info(
     from gpugda.cli.snapshot import print_info
 
     print_info(path)
+
+
+@plugin.command("install")
+@guarded
+def plugin_install(
+    home: Annotated[
+        str,
+        typer.Option(
+            "--neo4j-home", metavar="DIR", help="Neo4j's home on this machine, with plugins in it."
+        ),
+    ],
+    verbose: options.Verbose = 0,
+) -> None:
+    """Put the plugin into a Neo4j on this machine."""
+    log_to_standard_error(verbose)
+    from gpugda.cli.plugin import install_plugin
+
+    install_plugin(home)
+
+
+@plugin.command("export")
+@guarded
+def plugin_export(
+    path: Annotated[str, typer.Argument(metavar="FILE", help="The jar to write, or a folder.")],
+    verbose: options.Verbose = 0,
+) -> None:
+    """Write the plugin to a file: for containers, Neo4j Desktop and other machines."""
+    log_to_standard_error(verbose)
+    from gpugda.cli.plugin import export_plugin
+
+    export_plugin(path)
 
 
 def _format(text: str) -> Format:

@@ -96,6 +96,7 @@ public class ChangeProcedures {
     private String refusal(Recorder recorder) {
         if (recorder == null) return "the plugin was not there when the database started: restart the server";
         if (!Rights.seesEverything(database, transaction)) return "the user may not see all nodes and relationships";
+        if (!Internals.isAlone(database)) return "other members commit to this database, too, and are not heard here";
         return "";
     }
 

@@ -29,6 +29,15 @@ final class Internals {
         }
     }
 
+    /** Whether all that is committed to the database is committed here; no where this version does not tell. */
+    static boolean isAlone(GraphDatabaseService database) {
+        try {
+            return ((GraphDatabaseAPI) database).mode().name().equalsIgnoreCase("single");
+        } catch (RuntimeException | LinkageError error) {
+            return false;
+        }
+    }
+
     /** The state of a transaction's changes; null where this version does not show it. */
     static ReadableTransactionState state(Transaction transaction) {
         try {

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import org.neo4j.exceptions.KernelException;
 import org.neo4j.internal.kernel.api.NodeCursor;
+import org.neo4j.internal.kernel.api.Read;
 import org.neo4j.internal.kernel.api.TokenSet;
 import org.neo4j.kernel.api.KernelTransaction;
 import org.neo4j.procedure.TerminationGuard;
@@ -35,11 +36,12 @@ final class NodePage {
         long[] ids = new long[width];
         int[] codes = new int[width];
         int[] codeOfLabel = new int[0];
+        Read read = kernel.dataRead();
         int count = 0;
         try (NodeCursor cursor = kernel.cursors().allocateNodeCursor(kernel.cursorContext(), kernel.memoryTracker())) {
             for (long id = first; id <= last; id++) {
                 if ((id & 0xFFF) == 0) guard.check();
-                kernel.dataRead().singleNode(id, cursor);
+                read.singleNode(id, cursor);
                 if (!cursor.next()) continue;
                 TokenSet labels = cursor.labels();
                 ids[count] = id - first;

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.neo4j.internal.kernel.api.NodeCursor;
 import org.neo4j.internal.kernel.api.PropertyCursor;
+import org.neo4j.internal.kernel.api.Read;
 import org.neo4j.internal.kernel.api.RelationshipScanCursor;
 import org.neo4j.kernel.api.KernelTransaction;
 import org.neo4j.procedure.TerminationGuard;
@@ -61,13 +62,14 @@ final class PropertyPage {
     }
 
     private long readNodes(long[] ids, PropertySelection selection) {
+        Read read = kernel.dataRead();
         long found = 0;
         try (NodeCursor nodes = kernel.cursors().allocateNodeCursor(kernel.cursorContext(), kernel.memoryTracker());
                 PropertyCursor properties =
                         kernel.cursors().allocatePropertyCursor(kernel.cursorContext(), kernel.memoryTracker())) {
             for (int i = 0; i < ids.length; i++) {
                 if ((i & 0xFFF) == 0) guard.check();
-                kernel.dataRead().singleNode(ids[i], nodes);
+                read.singleNode(ids[i], nodes);
                 if (!nodes.next()) continue;
                 found++;
                 nodes.properties(properties, selection);
@@ -78,6 +80,7 @@ final class PropertyPage {
     }
 
     private long readRelationships(long[] ids, PropertySelection selection) {
+        Read read = kernel.dataRead();
         long found = 0;
         try (RelationshipScanCursor relationships =
                         kernel.cursors().allocateRelationshipScanCursor(kernel.cursorContext(), kernel.memoryTracker());
@@ -85,7 +88,7 @@ final class PropertyPage {
                         kernel.cursors().allocatePropertyCursor(kernel.cursorContext(), kernel.memoryTracker())) {
             for (int i = 0; i < ids.length; i++) {
                 if ((i & 0xFFF) == 0) guard.check();
-                kernel.dataRead().singleRelationship(ids[i], relationships);
+                read.singleRelationship(ids[i], relationships);
                 if (!relationships.next()) continue;
                 found++;
                 relationships.properties(properties, selection);

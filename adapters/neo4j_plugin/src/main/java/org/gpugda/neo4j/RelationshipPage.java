@@ -3,6 +3,7 @@ package org.gpugda.neo4j;
 import java.util.ArrayList;
 import java.util.List;
 import org.neo4j.exceptions.KernelException;
+import org.neo4j.internal.kernel.api.Read;
 import org.neo4j.internal.kernel.api.RelationshipScanCursor;
 import org.neo4j.kernel.api.KernelTransaction;
 import org.neo4j.procedure.TerminationGuard;
@@ -34,12 +35,13 @@ final class RelationshipPage {
         long[] targets = new long[width];
         int[] codes = new int[width];
         Codes types = new Codes();
+        Read read = kernel.dataRead();
         int count = 0;
         try (RelationshipScanCursor cursor =
                 kernel.cursors().allocateRelationshipScanCursor(kernel.cursorContext(), kernel.memoryTracker())) {
             for (long id = first; id <= last; id++) {
                 if ((id & 0xFFF) == 0) guard.check();
-                kernel.dataRead().singleRelationship(id, cursor);
+                read.singleRelationship(id, cursor);
                 if (!cursor.next()) continue;
                 ids[count] = id - first;
                 sources[count] = cursor.sourceNodeReference();

@@ -1,0 +1,184 @@
+"""What gpugda's plugin saves in reading a Neo4j, and what it costs those who write.
+
+As a program, on two servers beside this process, the first with the plugin, the second without:
+python tests/benchmarks/test_plugin.py --uri bolt://localhost:7687 --pid PID --bare-uri bolt://localhost:7688
+The first one holds a graph, such as that of test_export.py; the second one only takes commits. Pages
+and plugin take turns, and so do the commits. With --pid the server's processor time is told, which says more than
+seconds do where the machine is busy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import threading
+import time
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from neo4j import GraphDatabase
+
+LEAST_TIMES_FASTER = 2.0
+LEAST_COMMIT_RATIO = 0.9
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def server_seconds(pid: int | None) -> float:
+    """Processor time of the server; 0 if it is not known which process it is."""
+    if pid is None:
+        return 0.0
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
+# ------------------------------------------------------------------ reading
+def measure_export(uri: str, pid: int | None, turns: int) -> dict[str, float]:
+    """Best of some turns, per relationship in ns; RuntimeError where the two ways differ."""
+    from gpugda_adapters.neo4j_bolt import BoltSource
+
+    rows: dict[str, list[tuple[float, ...]]] = {"plugin": [], "pages": []}
+    graphs = {}
+    with closing(BoltSource(uri, environment=os.environ)) as source:
+        if not source.facts.plugin:
+            raise RuntimeError(f"{uri}: {source.facts.plugin_advice}")
+        for way in ["plugin", "pages"] * turns:
+            _force(source, way)
+            found, graphs[way] = _read(source, pid)
+            rows[way].append(found)
+    _compare(graphs["plugin"], graphs["pages"])
+    count = graphs["plugin"].relationship_count
+    names = ("server", "client", "wall", "ready")
+    best = {way: [min(column) for column in zip(*rows[way], strict=True)] for way in rows}
+    told = {
+        f"{way}_{name}_ns": round(best[way][place] / count * 1e9, 1)
+        for way in rows
+        for place, name in enumerate(names)
+    }
+    times = [best["pages"][place] / max(best["plugin"][place], 1e-9) for place in range(4)]
+    processor = sum(best["pages"][:2]) / sum(best["plugin"][:2])
+    return {
+        **told,
+        "times_faster_wall": round(times[2], 2),
+        "times_faster_ready": round(times[3], 2),
+        "times_less_processor": round(processor, 2),
+        "ready_relationships_per_second": round(count / best["plugin"][3]),
+    }
+
+
+def _force(source, way: str) -> None:
+    connection = source._connection
+    find = type(connection).recheck
+
+    def recheck() -> None:
+        find(connection)
+        if way == "pages":
+            connection.facts = replace(connection.facts, plugin="")
+
+    connection.recheck = recheck
+
+
+def _read(source, pid: int | None):
+    from gpugda.data.build import build_data_graph
+    from gpugda.ports import SilentProgress
+
+    with source.read(SilentProgress()) as batches:
+        for _ in batches.nodes:
+            pass
+        marks = server_seconds(pid), time.process_time(), time.perf_counter()
+        for _ in batches.relationships:
+            pass
+        now = server_seconds(pid), time.process_time(), time.perf_counter()
+    begin = time.perf_counter()
+    with source.read(SilentProgress()) as batches:
+        graph = build_data_graph(batches)
+    ready = time.perf_counter() - begin
+    return (*(b - a for a, b in zip(marks, now, strict=True)), ready), graph
+
+
+def _compare(one, other) -> None:
+    same = (
+        np.array_equal(one.external_ids.nodes, other.external_ids.nodes)
+        and np.array_equal(one.outgoing.neighbours, other.outgoing.neighbours)
+        and one.labels.names == other.labels.names
+        and np.array_equal(one.label_ids, other.label_ids)
+    )
+    if not same:
+        raise RuntimeError("the plugin and the pages read different graphs")
+
+
+# ------------------------------------------------------------------ writing
+def measure_commits(uri: str, bare_uri: str, commits: int, chunk: int = 2_000) -> dict[str, float]:
+    """Commits a second with a plugin that is followed, and without; in turns of a chunk each."""
+    with GraphDatabase.driver(uri) as plugged, GraphDatabase.driver(bare_uri) as bare:
+        plugged.execute_query("CALL gpugda.follow(['x'], [])")
+        drivers = {"plugin": plugged, "bare": bare}
+        for driver in (*drivers.values(), *drivers.values()):
+            _burst(driver, chunk)
+        turns = []
+        for turn in range(max(1, commits // chunk)):
+            order = list(drivers) if turn % 2 else list(reversed(drivers))
+            turns.append({way: _burst(drivers[way], chunk) for way in order})
+    seconds = {way: sum(turn[way] for turn in turns) for way in drivers}
+    return {
+        **{
+            f"{way}_commits_per_second": round(len(turns) * chunk / taken)
+            for way, taken in seconds.items()
+        },
+        "ratio": round(seconds["bare"] / seconds["plugin"], 3),
+        "median_ratio": round(statistics.median(t["bare"] / t["plugin"] for t in turns), 3),
+    }
+
+
+def _burst(driver, count: int) -> float:
+    def write() -> None:
+        with driver.session() as session:
+            for number in range(count // 2):
+                session.run("CREATE (:T {x: $i})-[:R]->(:U)", i=number).consume()
+
+    writers = [threading.Thread(target=write) for _ in range(2)]
+    begin = time.perf_counter()
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    return time.perf_counter() - begin
+
+
+# ------------------------------------------------------------------
+@pytest.mark.perf
+@pytest.mark.slow
+def test_the_plugin_reads_faster_and_costs_writers_little():
+    uri, bare = os.environ.get("GPUGDA_BENCH_URI"), os.environ.get("GPUGDA_BENCH_BARE_URI")
+    if not uri or not bare:
+        pytest.skip("GPUGDA_BENCH_URI (with the plugin) or GPUGDA_BENCH_BARE_URI names no server")
+    export = measure_export(uri, None, 3)
+    commits = measure_commits(uri, bare, 100_000)
+    print(json.dumps([export, commits], indent=1))
+    assert export["times_faster_wall"] >= LEAST_TIMES_FASTER
+    assert commits["median_ratio"] >= LEAST_COMMIT_RATIO
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--uri", required=True)
+    parser.add_argument("--pid", type=int)
+    parser.add_argument("--bare-uri")
+    parser.add_argument("--turns", type=int, default=4)
+    parser.add_argument("--commits", type=int, default=100_000)
+    arguments = parser.parse_args()
+    with suppress(KeyboardInterrupt):
+        print(json.dumps(measure_export(arguments.uri, arguments.pid, arguments.turns), indent=1))
+        if arguments.bare_uri:
+            found = measure_commits(arguments.uri, arguments.bare_uri, arguments.commits)
+            print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
