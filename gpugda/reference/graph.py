@@ -36,7 +36,9 @@ class PlainGraph:
         self.labels = [tuple(graph.node_labels(node)) for node in range(graph.node_count)]
         self.sources: list[int] = graph.start_nodes().tolist()
         self.targets: list[int] = graph.outgoing.neighbours.tolist()
-        self.types: list[str] = [graph.types.names[code] for code in graph.relationship_types().tolist()]
+        self.types: list[str] = [
+            graph.types.names[code] for code in graph.relationship_types().tolist()
+        ]
         self.outgoing: list[list[int]] = [[] for _ in self.labels]
         self.incoming: list[list[int]] = [[] for _ in self.labels]
         for relationship, source in enumerate(self.sources):
