@@ -1,11 +1,11 @@
-# demo: the main job on an embedded graph; test: everything the machine can run; check: style, types, layers; bench: speed, answers checked.
+# demo: the main job on an embedded graph; test: what a change needs, in minutes; test-all: every test; check: style, types, layers; bench: speed, answers checked.
 # plugin: the jar for Neo4j, which a wheel then holds; test-plugin: its own tests. Both need Maven and a JDK of 17 or later.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test check bench plugin test-plugin clean
+.PHONY: demo test test-all check bench plugin test-plugin clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.installed: pyproject.toml
@@ -18,6 +18,10 @@ demo: $(VENV)/.installed
 	$(BIN)/gpugda demo
 
 test: $(VENV)/.installed
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not perf and not slow"
+
+test-all: export HYPOTHESIS_PROFILE ?= ci
+test-all: $(VENV)/.installed
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 check: $(VENV)/.installed
