@@ -144,7 +144,6 @@ def _writable(opened: Server) -> Server:
 
 
 # ------------------------------------------------------------------ groups and reports
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if used := _servers_of(item):
@@ -153,7 +152,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             if len(groups) > 1:
                 raise pytest.UsageError(f"{item.nodeid} uses servers of two groups: {used}")
             for group in groups:
-                item.add_marker(pytest.mark.xdist_group(group))
+                item.add_marker(pytest.mark.group(group))
             if not groups <= _IN_MAKE_TEST or "new_server" in used:
                 item.add_marker("slow")
 
