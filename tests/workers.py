@@ -3,13 +3,22 @@
 A file stays on one worker, as its fixtures cost more than most of its tests. Tests of one server,
 which are marked with its group (`tests/integration/conftest.py`), stay together too: a worker that
 has one of them starts that server. They begin first, as they are the longest pieces of work.
+
+Workers alone know marks, and tell the process that shares the tests out no more than their names;
+so they write down which tests have a group.
 """
 
 from __future__ import annotations
 
+import functools
+import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+WRITTEN = Path(__file__).resolve().parents[1] / "build" / "test-groups.json"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -19,11 +28,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class Scheduling(LoadFileScheduling):
         """Groups where there are any, else files; in the order of the tests."""
 
+        @functools.cached_property
+        def _groups(self) -> dict[str, str]:
+            groups: dict[str, str] = json.loads(WRITTEN.read_text())
+            return groups
+
         def _split_scope(self, nodeid: str) -> str:
-            _, sign, group = nodeid.rpartition("@")
-            if sign and "]" not in group:  # else it is part of a parameter
-                return group
-            return str(super()._split_scope(nodeid))
+            return self._groups.get(nodeid) or str(super()._split_scope(nodeid))
 
     config.option.loadscopereorder = False
     return Scheduling(config, log)
@@ -31,11 +42,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The longest pieces of work first; a group stands behind a test's name."""
+    """The longest pieces of work first."""
     if not hasattr(config, "workerinput"):
         return
-    items.sort(key=lambda item: item.get_closest_marker("group") is None)
-    for item in items:
-        if marker := item.get_closest_marker("group"):
-            # Private, but the name is all that the other process learns: xdist does the same.
-            item._nodeid = f"{item.nodeid}@{marker.args[0]}"
+    found = {item.nodeid: item.get_closest_marker("group") for item in items}
+    groups = {nodeid: marker.args[0] for nodeid, marker in found.items() if marker}
+    items.sort(key=lambda item: item.nodeid not in groups)
+    WRITTEN.parent.mkdir(exist_ok=True)
+    own = WRITTEN.with_suffix(f".{config.workerinput['workerid']}")
+    own.write_text(json.dumps(groups))
+    os.replace(own, WRITTEN)  # each worker writes the same
