@@ -1,11 +1,12 @@
 # demo: the main job on an embedded graph; test: what a change needs, in minutes; test-all: every test; check: style, types, layers; bench: speed, answers checked.
+# docs: the documentation's site in build/docs, every warning an error.
 # plugin: the jar for Neo4j, which a wheel then holds; test-plugin: its own tests. Both need Maven and a JDK of 17 or later.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test test-all check bench plugin test-plugin clean
+.PHONY: demo test test-all check bench docs docs-links plugin test-plugin clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.installed: pyproject.toml
@@ -33,6 +34,17 @@ check: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m pytest tests/benchmarks -m perf --benchmark-enable --benchmark-columns=min,median,max -s
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -c 'import myst_nb, furo, sphinx_copybutton' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs
+	$(BIN)/python tools/support_table.py
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+
+docs-links: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b linkcheck docs build/docs-links
 
 PLUGIN := adapters/neo4j_plugin
 

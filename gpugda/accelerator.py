@@ -13,6 +13,7 @@ from gpugda.answer.embedded import EmbeddedAnswers
 from gpugda.answer.faults import foreseen
 from gpugda.answer.graph_status import graph_status
 from gpugda.answer.keywords import check_keywords
+from gpugda.answer.profiling import profile_of
 from gpugda.answer.request import Request
 from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
 from gpugda.deadline import deadline_after
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from gpugda.answer.declined import Declined
     from gpugda.loading import LoadedGraph
     from gpugda.plan.explain import Estimate, Explanation
+    from gpugda.plan.operator_tree import OperatorNode
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.result import Result
 __all__ = ["Accelerator"]
@@ -248,6 +250,23 @@ class Accelerator:
         request = self._request(query, None, {}, strategy, None)
         with foreseen():
             return self._answers.explain(request)
+
+    def profile(
+        self,
+        query: str | QueryGraph,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        strategy: str | None = None,
+        timeout: float | None = None,
+        **kwparameters: Any,
+    ) -> OperatorNode:
+        """Runs a query on the device and tells what each operator did. Print it.
+
+        Raises:
+            As `run` with ``engine="gpu"``.
+        """
+        how: dict[str, Any] = {"strategy": strategy, "timeout": timeout, **kwparameters}
+        return profile_of(self.run(query, parameters, engine="gpu", **how))
 
     def estimate(self, query: str | QueryGraph) -> Estimate:
         """Rows, bytes on the device and seconds; runs nothing.

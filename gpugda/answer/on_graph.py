@@ -88,6 +88,7 @@ def _answer_on_device(
             "device": device_name,
             "snapshot": loaded.described,
             "steps": report.steps,
+            "operators": report.operators,
             "notices": remarks["notices"],
             "warnings": (*remarks["warnings"], *plan.warnings),
         },

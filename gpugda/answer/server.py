@@ -36,11 +36,11 @@ from gpugda.errors import (
     QueryTimeoutError,
     SourceError,
     StaleSnapshotError,
-    UnsupportedQueryError,
 )
 from gpugda.live.properties import missing_properties
 from gpugda.plan.explain import Explanation, estimate
 from gpugda.query.property_needs import property_needs
+from gpugda.query.scopes import check_query
 from gpugda.query.statement import Statement
 from gpugda.types import first_line
 
@@ -285,8 +285,7 @@ class ServerAnswers:
         """
         query = request.prepared()
         if isinstance(query, Statement):
-            message = "several clauses are answered on embedded graphs alone"
-            raise UnsupportedQueryError(message, construct="several clauses")
+            check_query(query.tree, self._server.facts.default_cypher)
         refuse_outside(query, self._server.projection)
         return query
 

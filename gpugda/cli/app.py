@@ -80,6 +80,7 @@ def run(
     ] = None,
     limit_display: options.LimitDisplay = 1000,
     summary: options.Summary = False,
+    profile: options.Profile = False,
     engine: options.Engine = "auto",
     strategy: options.Strategy = None,
     timeout: options.Timeout = None,
@@ -94,7 +95,7 @@ def run(
     run_query(
         source,
         QueryOptions(query, file, tuple(parameters or ()), engine, strategy, timeout),
-        OutputOptions(_format(form), output, limit_display, summary),
+        OutputOptions(_format(form), output, limit_display, summary, profile),
         device,
         memory_limit,
     )

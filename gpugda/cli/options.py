@@ -30,6 +30,7 @@ __all__ = [
     "Parameters",
     "Password",
     "Planner",
+    "Profile",
     "Query",
     "QueryFile",
     "Quote",
@@ -196,6 +197,14 @@ Summary = Annotated[
     bool,
     typer.Option(
         "--summary", help="Print engine, reason and the time of each stage on standard error."
+    ),
+]
+
+
+Profile = Annotated[
+    bool,
+    typer.Option(
+        "--profile", help="Print what each operator did, with rows and times, on standard error."
     ),
 ]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from gpugda.answer.profiling import profile_of
 from gpugda.cli.failures import say
 from gpugda.cli.formats import Format, write_result
 from gpugda.cli.options import SourceOptions, make_source
@@ -67,6 +68,7 @@ class OutputOptions:
     path: str | None = None
     limit: int = 0
     summary: bool = False
+    profile: bool = False
 
 
 def _read_query(file: str | None) -> str:
@@ -142,6 +144,8 @@ def show_result(result: Result, output: OutputOptions) -> None:
         say(f"warning: {warning}")
     with _sink(output.path) as sink:
         write_result(result, output.form, sink, terminal=terminal, limit=output.limit)
+    if output.profile:
+        say(str(profile_of(result)))
     if output.summary:
         say(str(result.summary))
     elif terminal:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.deadline import check_deadline
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.operands import as_column
+from gpugda.match.embeddings import StrategyReport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,17 +19,24 @@ if TYPE_CHECKING:
     from gpugda.expressions.environment import SubqueryRunner
     from gpugda.expressions.operands import Operand
     from gpugda.expressions.parameters import Parameters
-    from gpugda.match.embeddings import Strategy, StrategyReport
+    from gpugda.match.embeddings import Strategy
 
 __all__ = ["ExecutionContext", "Measured"]
 
 
 @dataclass(slots=True)
 class Measured:
-    """What an operator did: rows that it gave, and seconds with those of its inputs."""
+    """What an operator did.
+
+    Args:
+        rows: Rows that it gave.
+        seconds: Time that it took, with that of its inputs.
+        report: What the device did for it.
+    """
 
     rows: int = 0
     seconds: float = 0.0
+    report: StrategyReport | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +72,14 @@ class ExecutionContext:
     def within(self, argument: Batch) -> ExecutionContext:
         """The context of a subquery."""
         return replace(self, argument=argument)
+
+    def report_of(self, operator: object) -> StrategyReport:
+        """Where the device tells what it does for an operator."""
+        measured = self.measured.setdefault(id(operator), Measured())
+        if measured.report is None:
+            report = self.report
+            measured.report = StrategyReport(report.timings, progress=report.progress)
+        return measured.report
 
     def check(self) -> None:
         """Raises where the time is up."""

@@ -12,11 +12,14 @@ from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.output import Output
 from gpugda.execute.result_table import ResultTable
 from gpugda.execute.subqueries import Subqueries
+from gpugda.expressions.context import one_statement
 from gpugda.expressions.operands import as_column
 from gpugda.expressions.parameters import Parameters
 from gpugda.plan.bind import bind
 from gpugda.plan.build import build_query
+from gpugda.plan.explain import estimate
 from gpugda.plan.matching_order import make_plan
+from gpugda.plan.operator_tree import OperatorNode
 from gpugda.query.query_graph import Query, QueryGraph
 
 if TYPE_CHECKING:
@@ -40,12 +43,14 @@ class Pipeline:
         root: Gives its rows.
         columns: Their columns, in order.
         subqueries: Operators of subqueries in expressions, filled while running.
+        expected: Rows expected of operators that match patterns.
     """
 
     statement: Statement
     root: Operator
     columns: tuple[str, ...]
     subqueries: dict[object, Any] = field(default_factory=dict)
+    expected: dict[int, float] = field(default_factory=dict)
 
     def run(
         self,
@@ -67,16 +72,21 @@ class Pipeline:
         context = ExecutionContext(graph, strategy, values, parameters, text, report, deadline)
         runner = Subqueries(context, self.subqueries)
         context = runner.context = replace(context, subqueries=runner)
-        batches = [batch.expanded() for batch in self.root.batches(context)]
+        with one_statement():
+            batches = [batch.expanded() for batch in self.root.batches(context)]
         found = joined(batches, self.columns)
-        for line in self.described(context.measured):
-            report.steps.append(line)
+        report.operators = tree = self.tree(context.measured)
+        report.steps.add_later(lambda: str(tree).splitlines())
         columns = tuple(as_column(found.columns[n], found.row_count) for n in self.columns)
         return ResultTable(self.columns, columns, found.row_count, graph)
 
-    def described(self, measured: Mapping[int, Measured] | None = None) -> tuple[str, ...]:
-        """The tree in lines, inputs below what reads them; with what was measured."""
-        return tuple(_lines(self.root, measured or {}, 0))
+    def tree(self, measured: Mapping[int, Measured] | None = None) -> OperatorNode:
+        """The operators, with what was measured if they ran."""
+        return _node(self.root, measured or {}, self.expected)
+
+    def described(self) -> tuple[str, ...]:
+        """The tree in lines, inputs below what reads them."""
+        return tuple(str(self.tree()).splitlines())
 
 
 def make_pipeline(statement: Statement) -> Pipeline:
@@ -96,8 +106,10 @@ def plan_of_statement(statement: Statement, graph: DataGraph, strategy: str) -> 
         UnsupportedQueryError: It holds a construct that is not answered here.
     """
     pipeline = make_pipeline(statement)
-    queries = [*_patterns(pipeline.root)]
-    plans = [make_plan(bind(each, graph), graph.statistics, strategy) for each in queries]
+    plans = []
+    for operator in _patterns(pipeline.root):
+        plans.append(make_plan(bind(operator.query, graph), graph.statistics, strategy))
+        pipeline.expected[id(operator)] = estimate(plans[-1]).rows
     empty = Query(statement.text, QueryGraph((), ()), ())
     plans = plans or [make_plan(bind(empty, graph), graph.statistics, strategy)]
     main = max(plans, key=lambda plan: sum(step.cardinality for step in plan.steps))
@@ -105,19 +117,25 @@ def plan_of_statement(statement: Statement, graph: DataGraph, strategy: str) -> 
     return replace(main, pipeline=pipeline, warnings=warnings)
 
 
-def _patterns(operator: Operator) -> Iterator[Query]:
+def _patterns(operator: Operator) -> Iterator[Output | Match]:
     if isinstance(operator, Output | Match):
-        yield operator.query
+        yield operator
     for child in operator.children:
         yield from _patterns(child)
 
 
-def _lines(operator: Operator, measured: Mapping[int, Measured], depth: int) -> list[str]:
-    line = "  " * depth + operator.describe()
+def _node(
+    operator: Operator, measured: Mapping[int, Measured], expected: Mapping[int, float]
+) -> OperatorNode:
+    children = tuple(_node(child, measured, expected) for child in operator.children)
     found = measured.get(id(operator))
+    rows: int | None = None
+    seconds: float | None = None
+    steps: tuple[str, ...] = ()
     if found is not None:
-        line += f": {found.rows:,} rows, {found.seconds * 1000:,.1f} ms"
-    lines = [line]
-    for child in operator.children:
-        lines += _lines(child, measured, depth + 1)
-    return lines
+        inputs = [measured[id(c)].seconds for c in operator.children if id(c) in measured]
+        rows, seconds = found.rows, max(0.0, found.seconds - sum(inputs))
+        steps = () if found.report is None else tuple(found.report.steps)
+    return OperatorNode(
+        operator.describe(), expected.get(id(operator)), rows, seconds, steps, children
+    )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.expressions.operands import distinct_values
 from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["EntityLists", "PathRows", "list_column", "path_column"]
+__all__ = ["ColumnLists", "EntityLists", "PathRows", "list_column", "path_column"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +46,43 @@ class EntityLists:
     def values(self, codes: NDArray[np.int32]) -> list[Any]:
         """Many lists."""
         return [self.value(code) for code in codes.tolist()]
+
+    def shown(self, codes: NDArray[np.int32]) -> list[Any]:
+        """The same."""
+        return self.values(codes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnLists:
+    """A dictionary of lists whose elements lie one after the other in a column.
+
+    Args:
+        offsets: ``int64[lists + 1]``: list i holds the elements from ``offsets[i]`` on.
+        elements: Their values; none is null.
+    """
+
+    offsets: NDArray[np.int64]
+    elements: Column
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def value(self, code: int) -> list[Any]:
+        """One list."""
+        found: list[Any] = self.values(np.array([code], dtype=np.int32))[0]
+        return found
+
+    def values(self, codes: NDArray[np.int32]) -> list[Any]:
+        """Many lists, each element decoded once."""
+        first, last = self.offsets[codes], self.offsets[codes + 1]
+        lengths = last - first
+        inside = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        rows = np.repeat(first, lengths) + inside
+        places, distinct = distinct_values(self.elements.take(rows), len(rows))
+        items = [distinct[place] for place in places.tolist()]
+        ends = np.cumsum(lengths).tolist()
+        starts = [0, *ends[:-1]] if ends else []
+        return [items[start:end] for start, end in zip(starts, ends, strict=True)]
 
     def shown(self, codes: NDArray[np.int32]) -> list[Any]:
         """The same."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from gpugda.match.comparisons import Comparison
     from gpugda.match.join_progress import JoinProgress
+    from gpugda.plan.operator_tree import OperatorNode
     from gpugda.plan.plan import Plan
 
 __all__ = ["Embeddings", "Masks", "Strategy", "StrategyReport", "Wanted", "WantedGroups"]
@@ -92,6 +93,7 @@ class StrategyReport:
         candidates: Candidates left per query node position.
         candidate_relationships: Candidate relationships left per query relationship position.
         progress: Told how much of the join is done, None where nobody watches.
+        operators: The tree of operators with what was measured, where there were several.
     """
 
     timings: dict[str, float] = field(default_factory=dict)
@@ -99,6 +101,7 @@ class StrategyReport:
     candidates: dict[int, int] = field(default_factory=dict)
     candidate_relationships: dict[int, int] = field(default_factory=dict)
     progress: JoinProgress | None = None
+    operators: OperatorNode | None = None
 
 
 class Strategy(Protocol):

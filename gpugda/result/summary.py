@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     import neo4j
 
+    from gpugda.plan.operator_tree import OperatorNode
     from gpugda.query.notices import Notice
 
 __all__ = ["STAGES", "Summary"]
@@ -57,6 +58,7 @@ class Summary:
         warnings: Sentences for the user, such as a cross product of unconnected parts.
         notices: What Neo4j would have remarked on names that the graph does not have.
         steps: Lines for people, one a step of the join: what was done and how many rows came of it.
+        operators: Of a query of several clauses the tree that ran, with rows and seconds.
         freshness: How the snapshot was found fresh enough, such as ``strict: transaction 7 is the
             newest``; empty where none was used.
         declined: Why the device was not used, empty where it was or was not asked.
@@ -78,6 +80,7 @@ class Summary:
     warnings: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = field(default=(), repr=False)
     steps: Sequence[str] = ()
+    operators: OperatorNode | None = field(default=None, repr=False)
     freshness: str = ""
     declined: str = ""
     estimates: Mapping[str, float] = field(default_factory=dict)

@@ -6,18 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.execute.aggregates import aggregate
 from gpugda.execute.aggregating import Aggregation
 from gpugda.execute.batch import Batch
+from gpugda.execute.grouping import Groups, group_rows, nan_identity
 from gpugda.execute.operator import Operator
+from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.shown import text_of
 from gpugda.expressions.evaluate import evaluate_operand
-from gpugda.expressions.operands import Operand, as_column
+from gpugda.expressions.operands import Constant, Operand, as_column, take
 from gpugda.query import ast
 from gpugda.query.query_graph import Query, QueryGraph
 from gpugda.types import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -51,6 +55,14 @@ class Aggregate(Operator):
         self.always = always
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
+        counts = all(_counts(each) for each in self.aggregates)
+        found, carried = (self._counted if counts else self._collected)(context)
+        yield found
+        if carried and self.always and context.argument is not None:
+            yield from self._of_nothing(found, carried[-1], context)
+
+    def _counted(self, context: ExecutionContext) -> tuple[Batch, tuple[str, ...]]:
+        """Where there are only counts: batch by batch, with memory for the groups alone."""
         aggregation: Aggregation | None = None
         carried: tuple[str, ...] = ()
         for batch in self.children[0].batches(context):
@@ -67,9 +79,91 @@ class Aggregate(Operator):
         found = Batch(
             groups.row_count, owners, keys=groups.keys[:count], aggregates=groups.aggregates
         )
-        yield found
-        if carried and self.always and context.argument is not None:
-            yield from self._of_nothing(found, carried[-1], context)
+        return found, carried
+
+    def _collected(self, context: ExecutionContext) -> tuple[Batch, tuple[str, ...]]:
+        """All rows at once."""
+        tables: list[RowTable] = []
+        carried = () if context.argument is None else tuple(context.argument.carried)
+        seen = 0
+        for batch in self.children[0].batches(context):
+            carried = tuple(batch.carried)
+            tables.append(self._table(batch.expanded(), carried, seen, context))
+            seen += batch.row_count
+        table = stacked(tables) if tables else RowTable(0, (Constant(None),) * self._width(carried))
+        keys = len(self.keys) + len(carried)
+        if table.row_count == 0:
+            return self._empty(carried, context), carried
+        groups = group_rows(table.columns[: 2 * keys], table.row_count)
+        firsts = [take(each, groups.first) for each in table.columns[: 2 * keys : 2]]
+        made, place = [], 2 * keys
+        for each in self.aggregates:
+            width = len(_arguments(each))
+            arguments = table.columns[place : place + width]
+            made.append(self._made(each, arguments, groups, table.row_count))
+            place += width
+        owners = dict(zip(carried, firsts[len(self.keys) :], strict=True))
+        batch = Batch(len(groups.first), owners, keys=firsts[: len(self.keys)], aggregates=made)
+        return batch, carried
+
+    def _width(self, carried: tuple[str, ...]) -> int:
+        keys = 2 * (len(self.keys) + len(carried))
+        return keys + sum(len(_arguments(each)) for each in self.aggregates)
+
+    def _table(
+        self, batch: Batch, carried: tuple[str, ...], seen: int, context: ExecutionContext
+    ) -> RowTable:
+        """Keys, each with what tells its NaNs apart, then the arguments of the aggregates."""
+        environment = context.environment(batch)
+        columns: list[Operand] = []
+        for key in (*self.keys, *(ast.Variable(Span(0, 0), name) for name in carried)):
+            operand = evaluate_operand(key, environment)
+            columns += [operand, nan_identity(key, operand, environment, seen)]
+        for each in self.aggregates:
+            columns += [evaluate_operand(a, environment) for a in _arguments(each)]
+        return RowTable(batch.row_count, tuple(columns))
+
+    def _made(
+        self,
+        call: ast.Expression,
+        arguments: Sequence[Operand],
+        groups: Groups,
+        row_count: int,
+    ) -> Operand:
+        if not isinstance(call, ast.FunctionCall):
+            counts = np.bincount(groups.group_of, minlength=len(groups.first))
+            return Column(ColumnKind.INTEGER, counts.astype(np.int64))
+        first, *further = arguments
+        name = call.name.lower()
+        return aggregate(name, first, further, groups, row_count, distinct=call.distinct)
+
+    def _empty(self, carried: tuple[str, ...], context: ExecutionContext) -> Batch:
+        """No groups; or the only one, of no rows."""
+        if self.keys or carried:
+            none = Constant(None)
+            return Batch(
+                0,
+                dict.fromkeys(carried, none),
+                keys=[none] * len(self.keys),
+                aggregates=[none] * len(self.aggregates),
+            )
+        return Batch(1, {}, aggregates=self._of_no_rows(context))
+
+    def _of_no_rows(self, context: ExecutionContext) -> list[Operand]:
+        """What each aggregate is where there are no rows."""
+        environment = context.environment(Batch(1, {}))
+        one = np.zeros(1, dtype=np.int64)
+        groups = Groups(one, one)
+        none = Column(ColumnKind.BOOLEAN, np.zeros(1, dtype=np.bool_), np.zeros(1, dtype=np.bool_))
+        made: list[Operand] = []
+        for each in self.aggregates:
+            if not isinstance(each, ast.FunctionCall):
+                made.append(Constant(0))
+                continue
+            further = [evaluate_operand(a, environment) for a in each.arguments[1:]]
+            name = each.name.lower()
+            made.append(aggregate(name, none, further, groups, 1, distinct=each.distinct))
+        return made
 
     def _of_nothing(self, found: Batch, owner: str, context: ExecutionContext) -> Iterator[Batch]:
         """The groups of outer rows for which there was no row."""
@@ -82,17 +176,14 @@ class Aggregate(Operator):
             return
         outer = argument.take(rows)
         environment = context.environment(outer)
-        empty = Aggregation(self._query((), context, keyless=True)).finish()
         aggregates: list[Operand] = [
-            as_column(each, 1).take(np.zeros(len(rows), dtype=np.int64))
-            for each in empty.aggregates
+            take(as_column(each, 1), np.zeros(len(rows), dtype=np.int64))
+            for each in self._of_no_rows(context)
         ]
         keys = [evaluate_operand(key, environment) for key in self.keys]
         yield Batch(len(rows), outer.carried, keys=keys, aggregates=aggregates)
 
-    def _query(
-        self, carried: tuple[str, ...], context: ExecutionContext, *, keyless: bool = False
-    ) -> Query:
+    def _query(self, carried: tuple[str, ...], context: ExecutionContext) -> Query:
         span = Span(0, 0)
         owners = tuple(ast.Variable(span, name) for name in carried)
         return Query(
@@ -100,7 +191,7 @@ class Aggregate(Operator):
             QueryGraph((), ()),
             (),
             aggregating=True,
-            grouping=() if keyless else (*self.keys, *owners),
+            grouping=(*self.keys, *owners),
             aggregates=self.aggregates,
         )
 
@@ -109,6 +200,16 @@ class Aggregate(Operator):
         made = ", ".join(map(text_of, self.aggregates)) or "groups"
         by = ", ".join(map(text_of, self.keys))
         return f"aggregate {made}" + (f" by {by}" if by else "")
+
+
+def _counts(call: ast.Expression) -> bool:
+    return isinstance(call, ast.CountStar) or (
+        isinstance(call, ast.FunctionCall) and call.name.lower() == "count"
+    )
+
+
+def _arguments(call: ast.Expression) -> tuple[ast.Expression, ...]:
+    return call.arguments if isinstance(call, ast.FunctionCall) else ()
 
 
 def _numbers(column: Operand, row_count: int) -> NDArray[np.int64]:

@@ -74,7 +74,12 @@ class Match(Operator):
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         plan = self.plan(context)
         selected = select(
-            plan, context.graph, context.strategy, context.values, context.report, context.deadline
+            plan,
+            context.graph,
+            context.strategy,
+            context.values,
+            context.report_of(self),
+            context.deadline,
         )
         if not self.children:
             if selected is None:
@@ -115,7 +120,7 @@ class Match(Operator):
 
     def _embeddings(self, selected: Selected, context: ExecutionContext) -> Iterator[Embeddings]:
         plan, masks, rest = selected.plan, selected.masks, selected.rest
-        strategy, report, deadline = context.strategy, context.report, context.deadline
+        strategy, report, deadline = context.strategy, context.report_of(self), context.deadline
         places = self._places(plan.bound)
         wanted = _wanted({*self.bound, *self.wanted, *_names_in(rest)}, places)
         if self.weighted and not rest.residuals and not wanted.relationships:

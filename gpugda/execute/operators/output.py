@@ -34,7 +34,7 @@ class Output(Operator):
             context.graph,
             context.strategy,
             context.values,
-            context.report,
+            context.report_of(self),
             context.deadline,
         )
         yield Batch(table.row_count, dict(zip(table.names, table.columns, strict=True)))

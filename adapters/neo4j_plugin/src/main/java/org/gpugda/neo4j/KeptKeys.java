@@ -21,6 +21,8 @@ record KeptKeys(Map<String, Long> nodes, Map<String, Long> relationships) {
     /** After a transaction that kept only the values of other keys. */
     KeptKeys notKeptBy(KeptKeys other, long transaction) {
         if (other == this) return this;
+        if (other.nodes.keySet().containsAll(nodes.keySet())
+                && other.relationships.keySet().containsAll(relationships.keySet())) return this;
         return new KeptKeys(raised(nodes, other.nodes, transaction), raised(relationships, other.relationships, transaction));
     }
 

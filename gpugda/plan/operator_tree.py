@@ -1,0 +1,89 @@
+"""The tree of operators for people: what each does, what was expected of it, what it did."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from gpugda.types import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["OperatorNode"]
+
+
+@value(frozen=True, slots=True)
+class OperatorNode:
+    """One operator and those whose rows it takes. Print it; notebooks draw it.
+
+    Args:
+        what: What it does.
+        expected: Rows that were expected of it, None where nothing was.
+        rows: Rows that it gave; None where it did not run.
+        seconds: Its own time, without that of its inputs; None where it did not run.
+        steps: What the device did for it, a line each.
+        children: Its inputs.
+    """
+
+    what: str
+    expected: float | None = None
+    rows: int | None = None
+    seconds: float | None = None
+    steps: tuple[str, ...] = ()
+    children: tuple[OperatorNode, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The tree as plain values, for JSON."""
+        return {
+            "what": self.what,
+            "expected": self.expected,
+            "rows": self.rows,
+            "seconds": self.seconds,
+            "steps": list(self.steps),
+            "children": [child.as_dict() for child in self.children],
+        }
+
+    def lines(self, depth: int = 0) -> Iterator[tuple[int, OperatorNode]]:
+        """The operators from the last one to the first, each with its depth."""
+        yield depth, self
+        for child in self.children:
+            yield from child.lines(depth + 1)
+
+    def __str__(self) -> str:
+        rows = [("  " * depth + node.what, *node._figures()) for depth, node in self.lines()]
+        widths = [max(len(row[place]) for row in rows) for place in range(4)]
+        text: list[str] = []
+        for (depth, node), row in zip(self.lines(), rows, strict=True):
+            cells = [row[0].ljust(widths[0])]
+            cells += [cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True) if w]
+            text.append("  ".join(cells).rstrip())
+            text += ["  " * depth + "    " + line for line in node.steps]
+        return "\n".join(text)
+
+    def _repr_html_(self) -> str:
+        total = sum(node.seconds or 0.0 for _, node in self.lines()) or 1.0
+        body = "".join(node._html(depth, total) for depth, node in self.lines())
+        head = "".join(f"<th>{name}</th>" for name in ("operator", "expected", "rows", "time", ""))
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _figures(self) -> tuple[str, str, str]:
+        expected = "" if self.expected is None else f"expected {_number(self.expected)}"
+        rows = "" if self.rows is None else f"{self.rows:,} row{'' if self.rows == 1 else 's'}"
+        seconds = "" if self.seconds is None else f"{self.seconds * 1000:,.1f} ms"
+        return expected, rows, seconds
+
+    def _html(self, depth: int, total: float) -> str:
+        expected, rows, seconds = self._figures()
+        share = 100 * (self.seconds or 0.0) / total
+        bar = f'<div style="background:#4a90d9;height:0.8em;width:{share:.0f}px"></div>'
+        steps = "".join(f"<br><small>{escape(line)}</small>" for line in self.steps)
+        what = f'<td style="text-align:left;padding-left:{depth}em">{escape(self.what)}{steps}</td>'
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in (expected, rows, seconds))
+        return f"<tr>{what}{cells}<td>{bar}</td></tr>"
+
+
+def _number(count: float) -> str:
+    if count >= 1e9:
+        return f"{count:.1e}"
+    return f"{count:,.0f}" if count >= 10 else f"{count:.2g}"

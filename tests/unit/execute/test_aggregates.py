@@ -1,0 +1,81 @@
+"""Aggregates of groups on columns, against the same functions value by value."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.errors import QueryError
+from gpugda.execute.aggregates import aggregate
+from gpugda.execute.grouping import Groups
+from gpugda.expressions.functions import find_aggregate
+from gpugda.expressions.made_columns import column_of
+from gpugda.expressions.operands import value_at
+
+NAMES = ["count", "sum", "avg", "min", "max", "collect", "stdev", "stdevp"]
+INTEGERS = st.integers(-(2**63), 2**63 - 1)
+FLOATS = st.floats(allow_nan=True, width=64)
+VALUES = st.one_of(
+    st.lists(st.one_of(st.none(), st.integers(-5, 5))),
+    st.lists(st.one_of(st.none(), INTEGERS)),
+    st.lists(st.one_of(st.none(), FLOATS)),
+    st.lists(st.one_of(st.none(), st.text(max_size=3))),
+    st.lists(st.one_of(st.none(), st.booleans())),
+    st.lists(st.one_of(st.none(), st.integers(-3, 3), st.floats(-2, 2), st.lists(st.integers()))),
+)
+
+
+def same(found, expected):
+    if isinstance(expected, float) and isinstance(found, float):
+        return math.isclose(found, expected, rel_tol=1e-12) or (
+            math.isnan(found) and math.isnan(expected)
+        )
+    if isinstance(expected, list):
+        return (
+            isinstance(found, list)
+            and len(found) == len(expected)
+            and all(map(same, found, expected))
+        )
+    return type(found) is type(expected) and found == expected
+
+
+def outcome(function):
+    try:
+        return function()
+    except QueryError as error:
+        return type(error).__name__
+
+
+@given(values=VALUES, seed=st.integers(0, 99), distinct=st.booleans(), name=st.sampled_from(NAMES))
+def test_groups_on_columns_are_those_value_by_value(values, seed, distinct, name):
+    count = len(values)
+    group_of = np.random.default_rng(seed).integers(0, 3, count)
+    used, first, group_of = np.unique(group_of, return_index=True, return_inverse=True)
+    groups = Groups(first.astype(np.int64), group_of.reshape(-1).astype(np.int64))
+    function = find_aggregate(name)
+
+    def by_values():
+        items = [
+            [v for v, g in zip(values, group_of, strict=True) if g == n] for n in range(len(used))
+        ]
+        return [function.fold(each, distinct=distinct) for each in items]
+
+    def by_columns():
+        made = aggregate(name, column_of(values), (), groups, count, distinct=distinct)
+        return [value_at(made, row) for row in range(len(used))]
+
+    found, expected = outcome(by_columns), outcome(by_values)
+    if isinstance(expected, str) or isinstance(found, str):
+        assert found == expected
+        return
+    assert all(map(same, found, expected)), (found, expected)
+
+
+@pytest.mark.parametrize("name", ["percentilecont", "percentiledisc"])
+def test_percentiles_take_a_share(name):
+    groups = Groups(np.array([0]), np.zeros(4, dtype=np.int64))
+    share = column_of([0.5] * 4)
+    made = aggregate(name, column_of([4, 1, 3, 2]), (share,), groups, 4, distinct=False)
+    assert value_at(made, 0) == find_aggregate(name).fold([4, 1, 3, 2], 0.5)

@@ -1,0 +1,103 @@
+"""Queries of several clauses, on a graph small enough to know the rows."""
+
+import pytest
+
+import gpugda
+from gpugda.device.devices import list_devices
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+PEOPLE = {
+    "id": [1, 2, 3, 4],
+    "labels": ["P", "P", "P", "Q"],
+    "name": ["Ann", "Bo", "Cy", None],
+    "age": [10, 20, 30, 40],
+}
+KNOWS = {
+    "source": [1, 2, 3, 1, 3],
+    "target": [2, 3, 1, 3, 4],
+    "type": ["K", "K", "K", "L", "K"],
+    "w": [1, 2, 3, 4, 5],
+}
+
+
+@pytest.fixture(scope="module")
+def people():
+    with gpugda.connect(gpugda.graph(nodes=PEOPLE, relationships=KNOWS)) as accelerator:
+        yield accelerator
+
+
+ANSWERS = {
+    # from rows to rows
+    "MATCH (a:P) WITH a MATCH (a)-[:K]->(b) RETURN a.name, b.age ORDER BY b.age": [
+        ["Cy", 10],
+        ["Ann", 20],
+        ["Bo", 30],
+        ["Cy", 40],
+    ],
+    "MATCH (a:P)-[:K]->(b) WITH b, count(*) AS c WHERE b.age < 30 MATCH (b)-->(x)"
+    " RETURN b.name, c, x.age ORDER BY b.name, x.age": [
+        ["Ann", 1, 20],
+        ["Ann", 1, 30],
+        ["Bo", 1, 30],
+    ],
+    "MATCH (a:P) WITH a ORDER BY a.age DESC LIMIT 2 MATCH (a)-->(b) RETURN a.age, b.age"
+    " ORDER BY a.age, b.age": [[20, 30], [30, 10], [30, 40]],
+    "MATCH (a) WITH collect(a) AS all UNWIND all AS x MATCH (x)-[:L]->(y) RETURN x.age, y.age": [
+        [10, 30]
+    ],
+    "MATCH (a)-[r:L]->() WITH r MATCH (x)-[r]->(y) RETURN x.age, y.age": [[10, 30]],
+    # OPTIONAL MATCH
+    "MATCH (a) OPTIONAL MATCH (a)-[:L]->(b) RETURN a.age, b.age ORDER BY a.age": [
+        [10, 30],
+        [20, None],
+        [30, None],
+        [40, None],
+    ],
+    "MATCH (a) OPTIONAL MATCH (a)-[:K]->(b) RETURN count(*)": [[5]],
+    "MATCH (a) OPTIONAL MATCH (a)-[:K]->(b) WHERE b.age > a.age RETURN a.age, count(b)"
+    " ORDER BY a.age": [[10, 1], [20, 1], [30, 1], [40, 0]],
+    "MATCH (a) OPTIONAL MATCH (a)-->(b:Q) OPTIONAL MATCH (b)<--(c) RETURN a.age, c.name"
+    " ORDER BY a.age": [[10, None], [20, None], [30, "Cy"], [40, None]],
+    "OPTIONAL MATCH (a:Nobody) RETURN a, count(*)": [[None, 1]],
+    # subqueries
+    "MATCH (a) WHERE EXISTS { (a)-[:K]->(:Q) } RETURN a.age": [[30]],
+    "MATCH (a) WHERE NOT (a)-->() RETURN a.age": [[40]],
+    "MATCH (a) RETURN COUNT { (a)-->() } AS d ORDER BY a.age": [[2], [1], [2], [0]],
+    "MATCH (a:P) CALL { WITH a MATCH (a)-->(b:Q) RETURN count(b) AS c } RETURN a.age, c"
+    " ORDER BY a.age": [[10, 0], [20, 0], [30, 1]],
+    "MATCH (a) CALL (a) { MATCH (a)-->(b) RETURN b ORDER BY b.age LIMIT 1 } RETURN a.age, b.age"
+    " ORDER BY a.age": [[10, 20], [20, 30], [30, 10]],
+    "MATCH (a:P) CALL (a) { MATCH (a)-->(b) WITH count(b) AS c RETURN c, a.age AS own }"
+    " RETURN own, c ORDER BY own": [[10, 2], [20, 1], [30, 2]],
+    # lists, unions, paths
+    "UNWIND [1, 2, 2, null] AS x RETURN DISTINCT x": [[1], [2], [None]],
+    "UNWIND [] AS x RETURN count(*), min(x), collect(x)": [[0, None, []]],
+    "MATCH (a:P) RETURN a.age AS x UNION MATCH (b) RETURN b.age AS x": [[10], [20], [30], [40]],
+    "MATCH (a:Q) RETURN a.age AS x UNION ALL MATCH (b:Q) RETURN b.age AS x": [[40], [40]],
+    "MATCH (a {age: 10})-[:K*1..3]->(b) RETURN b.age ORDER BY b.age": [[10], [20], [30], [40]],
+    "MATCH (a {age: 10})-[:K*0..1]->(b) RETURN b.age ORDER BY b.age": [[10], [20]],
+    "MATCH (a)-[:K*]->(b) RETURN count(*)": [[13]],
+    "MATCH (b)<-[:K*2]-(a {age: 10}) RETURN b.age": [[30]],
+    "MATCH (a)-[:L]->(c), (a)-[:K*1..3]->(c) RETURN a.age, c.age": [[10, 30]],
+    "RETURN 1 AS one": [[1]],
+}
+
+
+@pytest.mark.parametrize("query", ANSWERS)
+def test_rows(people, query):
+    assert people.run(query, engine="gpu").values() == ANSWERS[query]
+
+
+def test_what_ran_is_told(people):
+    query = "MATCH (a:P) WITH a.age AS x ORDER BY x LIMIT 2 RETURN collect(x)"
+    summary = people.run(query, engine="gpu").summary
+    assert any(line.startswith("aggregate collect(x)") for line in map(str.strip, summary.steps))
+
+
+def test_a_limit_stops_early(people):
+    rows = people.run("UNWIND [1, 2, 3, 4] AS x WITH x LIMIT 2 RETURN x", engine="auto")
+    assert rows.values() == [[1], [2]]

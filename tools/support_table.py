@@ -1,0 +1,109 @@
+"""Writes the table of docs/support.md from what the code answers now: `make docs` runs it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import gpugda
+from gpugda.query.prepare import prepare
+from gpugda.query.query_graph import Query
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "support.md"
+
+CONSTRUCTS = {
+    "patterns of nodes and directed relationships": "MATCH (a:P)-[:R]->(b) RETURN a.n, b.n",
+    "undirected relationships": "MATCH (a)-[:R]-(b) RETURN count(*)",
+    "several types, label expressions": "MATCH (a:P|Q)-[:R|S]->(b:!Q) RETURN count(*)",
+    "several patterns, several MATCH": "MATCH (a)-->(b), (b)-->(c) MATCH (c)-->(d) RETURN count(*)",
+    "inline properties, parameters": "MATCH (a {n: $n}) RETURN a",
+    "WHERE with comparisons and logic": "MATCH (a) WHERE a.n > 1 AND NOT a.n = 3 RETURN a",
+    "STARTS WITH, ENDS WITH, CONTAINS": "MATCH (a) WHERE a.s STARTS WITH 'x' RETURN a",
+    "IN a list": "MATCH (a) WHERE a.n IN [1, 2] RETURN a",
+    "conditions between variables": "MATCH (a)-->(b) WHERE a.n < b.n RETURN count(*)",
+    "count, DISTINCT, grouping": "MATCH (a)-->(b) RETURN a.n, count(DISTINCT b.n)",
+    "ORDER BY, SKIP, LIMIT": "MATCH (a) RETURN a.n ORDER BY a.n SKIP 1 LIMIT 2",
+    "id(), elementId(), labels(), type()": "MATCH (a)-[r]->() RETURN id(a), labels(a), type(r)",
+    "sum, avg, min, max, collect": "MATCH (a) RETURN sum(a.n), max(a.n), collect(a.n)",
+    "arithmetic": "MATCH (a) RETURN a.n * 2 + 1",
+    "functions of values": "MATCH (a) RETURN toUpper(a.s), abs(a.n)",
+    "CASE": "MATCH (a) RETURN CASE WHEN a.n > 1 THEN 'x' ELSE 'y' END",
+    "=~": "MATCH (a) WHERE a.s =~ 'x.*' RETURN a",
+    "lists, maps, subscripts": "MATCH (a) RETURN [a.n, 2][0], {n: a.n}",
+    "list comprehensions": "MATCH (a) RETURN [x IN [1, 2] WHERE x > a.n | x * 2]",
+    "WITH": "MATCH (a) WITH a.n AS n WHERE n > 1 RETURN n",
+    "WITH, then MATCH": "MATCH (a) WITH a LIMIT 2 MATCH (a)-->(b) RETURN b.n",
+    "UNWIND": "UNWIND [1, 2] AS n MATCH (a {n: n}) RETURN a",
+    "OPTIONAL MATCH": "MATCH (a) OPTIONAL MATCH (a)-->(b) RETURN a.n, b.n",
+    "UNION": "MATCH (a:P) RETURN a.n AS n UNION MATCH (b:Q) RETURN b.n AS n",
+    "EXISTS, COUNT, COLLECT": "MATCH (a) WHERE EXISTS { (a)-->(:Q) } RETURN COUNT { (a)-->() }",
+    "CALL of a subquery": "MATCH (a) CALL (a) { MATCH (a)-->(b) RETURN count(b) AS k } RETURN k",
+    "pattern comprehensions": "MATCH (a) RETURN [(a)-->(b) | b.n]",
+    "paths as values": "MATCH p = (a)-->(b) RETURN length(p)",
+    "relationships of variable length": "MATCH (a)-[:R*1..2]->(b) RETURN count(*)",
+    "quantified path patterns": "MATCH (a) (()-[:R]->()){1,2} (b) RETURN count(*)",
+    "shortest paths": "MATCH p = shortestPath((a:P {n: 1})-[*]->(b:Q)) RETURN length(p)",
+    "CALL of a procedure": "CALL db.labels() YIELD label RETURN label",
+    "writes": "CREATE (a:P) RETURN a",
+    "LOAD CSV": "LOAD CSV FROM 'file:///x.csv' AS row RETURN row",
+}
+
+
+class Support(NamedTuple):
+    """Who answers a construct."""
+
+    construct: str
+    query: str
+    embedded: bool
+    beside_neo4j: bool
+
+
+def small_graph() -> gpugda.Accelerator:
+    tables = gpugda.graph(
+        nodes={
+            "id": [1, 2, 3],
+            "labels": ["P", "P", "Q"],
+            "n": [1, 2, 3],
+            "s": ["x", "xy", "z"],
+        },
+        relationships={"source": [1, 2, 1], "target": [2, 3, 3], "type": ["R", "R", "S"]},
+    )
+    return gpugda.connect(tables)
+
+
+def supports(accelerator: gpugda.Accelerator, construct: str, query: str) -> Support:
+    parameters = {"n": 1} if "$n" in query else {}
+    try:
+        accelerator.run(query, parameters, engine="gpu").values()
+    except gpugda.GpugdaError:
+        return Support(construct, query, embedded=False, beside_neo4j=False)
+    # On a database the device answers what is one query graph; other statements go to Neo4j.
+    alone = isinstance(prepare(query), Query)
+    return Support(construct, query, embedded=True, beside_neo4j=alone)
+
+
+def found() -> list[Support]:
+    with small_graph() as accelerator:
+        return [supports(accelerator, *each) for each in CONSTRUCTS.items()]
+
+
+def table(rows: list[Support]) -> Iterator[str]:
+    yield "| construct | example | a graph of your own | a live Neo4j |"
+    yield "| --- | --- | --- | --- |"
+    for row in rows:
+        query = row.query.replace("|", "\\|")
+        embedded = "device" if row.embedded else "refused"
+        beside = "device or Neo4j" if row.beside_neo4j else "Neo4j"
+        yield f"| {row.construct} | `{query}` | {embedded} | {beside} |"
+
+
+def main() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    lines = "\n".join(table(found()))
+    between = re.compile(r"(?<=<!-- table -->\n\n).*?(?=\n\n<!-- end of the table -->)", re.DOTALL)
+    changed = between.sub(lambda _: lines, text)
+    PAGE.write_text(changed, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
