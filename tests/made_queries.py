@@ -42,7 +42,7 @@ class MadeGraph:
             {"source": f"n{start}", "target": f"n{end}", "type": kind, **properties}
             for start, kind, end, properties in self.relationships
         ]
-        return _table(nodes), _table(relationships)
+        return _table(nodes) or {"id": []}, _table(relationships)
 
     def fill(self, run: Any) -> None:
         """Writes the graph into a database, from which all else is deleted.
@@ -56,8 +56,7 @@ class MadeGraph:
             run(f"CREATE (n{names}) SET n = $p", {"p": properties})
         for start, kind, end, properties in self.relationships:
             run(
-                "MATCH (a {k: $a}), (b {k: $b}) "
-                f"CREATE (a)-[r:{kind}]->(b) SET r = $p",
+                f"MATCH (a {{k: $a}}), (b {{k: $b}}) CREATE (a)-[r:{kind}]->(b) SET r = $p",
                 {"a": start, "b": end, "p": properties},
             )
 
@@ -69,7 +68,7 @@ def _table(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 def made_graph(rng: random.Random) -> MadeGraph:
     """A multigraph of at most 7 nodes: self-loops, parallel relationships, now and then nothing."""
-    count = rng.choice([0, 1, 2, 3, 4, 5, 5, 6, 7])
+    count = rng.choice([0, 1, 2, 3, 4, 4, 5, 5, 6, 6, 7])
     mixed = rng.random() < 0.3
     nodes = [
         (tuple(rng.sample(LABELS, rng.choice([0, 1, 1, 1, 2, 3]))), _properties(rng, i, mixed))
@@ -77,7 +76,7 @@ def made_graph(rng: random.Random) -> MadeGraph:
     ]
     if not count:
         return MadeGraph([], [])
-    sizes = [0, 1, 3, 5, 7, 8]
+    sizes = [0, 1, 3, 5, 7, 8, 9]
     relationships = [
         (
             rng.randrange(count),
@@ -163,6 +162,10 @@ class Maker:
             text += f"MATCH (n) RETURN {self._expression('number', {'n': 'node'})} AS u"
         return MadeQuery(text, PARAMETERS, True, self._bags)
 
+    def condition(self) -> str:
+        """A condition on what is in scope."""
+        return self._expression("truth")
+
     # -------------------------------------------------------------- clauses
     def _body(self) -> str:
         self.scope, self._count = {}, 0
@@ -182,7 +185,7 @@ class Maker:
 
     def _match(self, word: str = "MATCH") -> str:
         patterns = [self._pattern() for _ in range(self._pick(1, 1, 1, 2))]
-        where = f" WHERE {self._expression('truth')}" if self._chance(45) else ""
+        where = f" WHERE {self._expression('truth')}" if self._chance(30) else ""
         return f"{word} {', '.join(patterns)}{where}"
 
     def _optional(self) -> str:
@@ -212,8 +215,7 @@ class Maker:
         return f"WITH {distinct}{', '.join(items)}{order}{where}"
 
     def _window(self, names: list[str]) -> str:
-        plain = [name for name in names if self.scope[name] not in ("value", "list")]
-        if plain != names:
+        if any(self.scope[name] not in ("number", "text", "truth") for name in names):
             return f" ORDER BY {self._pick(*names)}" if names else ""
         keys = [f"{name}{self._pick('', ' DESC')}" for name in self.rng.sample(names, len(names))]
         return f" ORDER BY {', '.join(keys)}{self._pick(' LIMIT 2', ' SKIP 1', ' SKIP 1 LIMIT 3')}"
@@ -264,7 +266,9 @@ class Maker:
             imported.append(nodes[0])
             self.scope[nodes[0]] = "node"
         inner = self._pick(self._match, self._match, self._optional, self._unwind)()
-        call, kind = self._aggregate_call() if self._chance(50) else (self._expression("number"), "number")
+        call, kind = (
+            self._aggregate_call() if self._chance(50) else (self._expression("number"), "number")
+        )
         name = self._new(kind)
         self.scope = {**before, name: kind}
         heads = (f"CALL ({', '.join(imported)}) {{", f"CALL {{ WITH {', '.join(imported)}")
@@ -290,8 +294,12 @@ class Maker:
         items = [f"{each} AS c{i}" for i, each in enumerate(items)] or ["1 AS one"]
         order = ""
         if self._chance(15) and items != ["1 AS one"] and not self._bags:
-            keys = ", ".join(f"c{i}{self._pick('', ' DESC')}" for i in range(len(items)))
-            order = f" ORDER BY {keys}{self._pick('', ' LIMIT 2', ' SKIP 1 LIMIT 2')}"
+            places = range(len(items))
+            keys = ", ".join(f"c{i}{self._pick('', ' DESC')}" for i in places)
+            order = f" ORDER BY {keys}"
+            # Entities are sorted by ids, which a database chooses.
+            if all("." in item for item in items[: len(names)]):
+                order += self._pick("", " LIMIT 2", " SKIP 1 LIMIT 2")
         return f"RETURN {'DISTINCT ' if shape == 'distinct' else ''}{', '.join(items)}{order}"
 
     def _returned(self, name: str) -> str:
@@ -316,15 +324,15 @@ class Maker:
         known = self._variables("node")
         if known and self._chance(35):
             return f"({self._pick(*known)})"
-        labels = self._pick("", "", ":A", ":B", ":A|B", ":!A", ":`Odd label`", ":A&B", ":%")
+        labels = self._pick(*[""] * 7, ":A", ":B", ":A|B", ":!A", ":`Odd label`", ":A&B", ":%")
         name = "" if self._chance(25) else self._new("node", bind=False)
-        inline = self._inline(name, "node") if self._chance(15) else ""
+        inline = self._inline(name, "node") if self._chance(8) else ""
         if name:
             self.scope[name] = "node"
         return f"({name}{labels}{inline})"
 
     def _relationship(self, *, varies: bool) -> str:
-        types = self._pick("", "", ":R", ":S", ":R|S", ":!T")
+        types = self._pick("", "", ":R", ":S", ":R|S")
         if varies:
             length = self._pick("*1..2", "*0..2", "*2", "*..3", "*0..1")
             name = self._new("relationships", bind=False) if self._chance(30) else ""
@@ -333,7 +341,8 @@ class Maker:
             inner = f"[{name}{types}{length}]"
         else:
             name = "" if self._chance(45) else self._new("relationship", bind=False)
-            inline = self._inline(name, "relationship") if self._chance(10) else ""
+            types = types or self._pick("", "", ":!T")
+            inline = self._inline(name, "relationship") if self._chance(6) else ""
             if name:
                 self.scope[name] = "relationship"
             inner = f"[{name}{types}{inline}]"
@@ -383,7 +392,7 @@ class Maker:
             lambda: f"coalesce({one}, {self._expression('number')})",
             lambda: f"toIntegerOrNull({self._expression('text')})",
             lambda: f"CASE WHEN {self._expression('truth')} THEN {one} ELSE 0 END",
-            lambda: f"reduce(s = 0, e IN {self._pick('[1, 2]', '[]', '[0.5]')} | s + e)",
+            lambda: f"reduce(s = 0, e IN {self._pick('[1, 2]', '[]', '[3, null]')} | s + e)",
             lambda: f"{self._expression('list')}[{self._pick('0', '-1', '5')}]",
             lambda: f"head({self._expression('list')})",
             lambda: f"sign(toFloatOrNull({one}))",
@@ -427,14 +436,18 @@ class Maker:
             lambda: f"{one} {self._pick('=', '<>', '<', '>=')} {other}",
             lambda: f"{one} {self._pick('=', '<')} {other}",
             lambda: f"{one} {self._pick('IS NULL', 'IS NOT NULL')}",
-            lambda: f"({self._expression('truth')} {self._pick('AND', 'OR', 'XOR')}"
-            f" {self._expression('truth')})",
+            lambda: (
+                f"({self._expression('truth')} {self._pick('AND', 'OR', 'XOR')}"
+                f" {self._expression('truth')})"
+            ),
             lambda: f"NOT ({self._expression('truth')})",
             lambda: f"{self._expression('text')} {self._pick('STARTS WITH', 'CONTAINS')} 'a'",
             lambda: f"{self._expression('number')} IN {self._expression('list')}",
             lambda: f"{self._expression('text')} =~ '{self._pick('a.*', '.*b', '')}'",
-            lambda: f"{self._pick('any', 'all', 'none', 'single')}(e IN "
-            f"{self._expression('list')} WHERE e {self._pick('= 1', '> 1', 'IS NULL')})",
+            lambda: (
+                f"{self._pick('any', 'all', 'none', 'single')}(e IN "
+                f"{self._expression('list')} WHERE e {self._pick('= 1', '> 1', 'IS NULL')})"
+            ),
             lambda: f"1 < {self._expression('number')} <= 3",
             *([self._exists, self._predicate, self._predicate] if nodes else []),
             *([lambda: f"{self._pick(*nodes)}:A", self._same_node] if nodes else []),
@@ -476,7 +489,11 @@ class Maker:
             lambda: f"{self._expression('list')}[{self._pick('0..1', '1..', '..-1')}]",
             lambda: f"tail({self._expression('list')})",
             lambda: f"range(0, {self._pick('2', '0', '-1')})",
-            *([lambda: f"labels({self._pick(*nodes)})", self._comprehension] if nodes else []),
+            *(
+                [lambda: f"[e IN labels({self._pick(*nodes)}) WHERE e = 'A']", self._comprehension]
+                if nodes
+                else []
+            ),
             *([lambda: f"[e IN nodes({self._pick(*paths)}) | e.k]"] if paths else []),
         ]
         return self._pick(*forms)()
