@@ -5,9 +5,13 @@ import doctest
 import importlib.util
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import gpugda
+import gpugda.errors
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -178,3 +182,14 @@ def test_what_the_table_says_is_answered_is_answered(monkeypatch):
     }
     assert len(said) > 20
     assert said <= answered
+
+
+def test_every_error_has_a_cause():
+    assert set(gpugda.errors.__all__) - {"GpugdaError"} <= first_cells("errors.md")
+
+
+def test_the_citation_is_of_this_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {project['version']}\n" in citation
+    assert f"\nlicense: {project['license']}\n" in citation
