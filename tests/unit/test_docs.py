@@ -193,3 +193,19 @@ def test_the_citation_is_of_this_version():
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {project['version']}\n" in citation
     assert f"\nlicense: {project['license']}\n" in citation
+
+
+def test_modules_and_kernels_named_in_decisions_exist():
+    files = {
+        path
+        for each in ("gpugda", "adapters", "opencl", "tests")
+        for path in (ROOT / each).rglob("*")
+    }
+    there = [path.as_posix() for path in files]
+    named = {
+        name
+        for page in DOCS.glob("adr/*.md")
+        for name in re.findall(r"`((?:\w+/)*\w+\.(?:py|cl))`", page.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 20
+    assert not {name for name in named if not any(path.endswith(f"/{name}") for path in there)}
