@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gpugda.execute.operators import simple
+from gpugda.execute.operators.adjacent import Adjacent, is_adjacent
 from gpugda.execute.operators.aggregate import Aggregate
 from gpugda.execute.operators.apply import Apply
 from gpugda.execute.operators.bind_path import BindPath
@@ -77,6 +78,8 @@ class _Lowering:
         if not isinstance(tree.input, logical.Unit):
             below = (needed - own) | frozenset(tree.bound) | (needed & _made_by(tree.input))
             child = self.lower(tree.input, below, weighted=weighted)
+            if is_adjacent(tree, needed):
+                return Adjacent(child, tree, weighted=weighted)
         wanted = tuple(sorted((needed & own) - set(tree.bound)))
         return Match(child, tree.graph, tree.bound, wanted, self._text, weighted=weighted)
 

@@ -11,7 +11,10 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.batch import CARRIED, Batch
 from gpugda.execute.grouping import group_rows
 from gpugda.execute.lower import lower_subquery
+from gpugda.execute.operators import simple
+from gpugda.execute.operators.adjacent import Adjacent
 from gpugda.execute.operators.apply import numbered, owners_of
+from gpugda.execute.operators.project import Project
 from gpugda.execute.seeds import entity_column
 from gpugda.expressions.made_columns import object_column
 from gpugda.expressions.operands import Operand, distinct_values, take
@@ -58,6 +61,8 @@ class Subqueries:
         names = tuple(sorted(name for name in environment.variables if name in named))
         columns = {name: environment.variables[name] for name in names}
         rows = Batch(environment.row_count, dict(columns))
+        if _is_looked_up(self._lowered(node, names).operator):
+            return self._values(node, names, rows)
         # Rows that agree in all that the subquery names are answered once.
         groups = group_rows(list(columns.values()), environment.row_count)
         few = rows.take(groups.first)
@@ -91,6 +96,13 @@ class Subqueries:
 
 _COUNTED = (ast.ExistsSubquery, ast.CountSubquery, ast.PatternExpression)
 _RESULT = "\0value"
+
+
+def _is_looked_up(operator: Operator) -> bool:
+    """Whether a subquery costs less for each row than to find the rows that are equal."""
+    if isinstance(operator, Adjacent | Project):
+        return _is_looked_up(operator.children[0])
+    return isinstance(operator, simple.Argument)
 
 
 def _body(node: ast.Expression) -> ast.QueryBody:
