@@ -42,12 +42,15 @@ def main() -> int:
         print(difference)
     for text in findings.stricter[:5]:
         print(f"Neo4j does not compile {text}")
+    for text in findings.only_one_fails[:5]:
+        print(f"only one fails: {text}")
     for construct, count in findings.refused.most_common(20):
         print(f"refused {count} times: {construct}")
     print(
         f"{given.queries} queries, {findings.rows} rows, {findings.answered} answers compared,"
         f" {findings.errors} of them errors, {findings.refused.total()} refused,"
         f" {len(findings.stricter)} not compiled by Neo4j,"
+        f" {len(findings.only_one_fails)} where one fails,"
         f" {len(findings.differences)} different"
     )
     return 1 if findings.differences else 0
