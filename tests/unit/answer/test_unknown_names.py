@@ -128,3 +128,18 @@ def test_of_a_part_of_a_database_nothing_is_said(people, monkeypatch):
     text = "MATCH (n:Person:Nope) RETURN n"
     assert remarks_on_names(text, part) == {"warnings": (), "notices": ()}
     assert remarks_on_names(text, loaded)["warnings"]
+
+
+@pytest.mark.parametrize("of_nodes", [True, False])
+def test_a_key_that_was_read_for_the_query_and_that_nothing_has_is_told(of_nodes):
+    graph = server_graph([("A", {}), ("A", {})], [(0, "R", 1, {})])
+    rows = graph.node_count if of_nodes else graph.relationship_count
+    columns = {"name": column_from_values(["x"] * rows), "nmae": column_from_values([None] * rows)}
+    graph.add_properties(columns, list(columns), of_nodes=of_nodes)
+    said = remarks_on_names(
+        f"MATCH (x)-[y]->() RETURN {'x' if of_nodes else 'y'}.nmae", LoadedGraph(graph)
+    )
+    assert [each.code for each in said["notices"]] == [f"{CODE}PropertyKeyWarning"]
+    (warning,) = said["warnings"]
+    assert "nothing has the property nmae" in warning
+    assert "did you mean name?" in warning
