@@ -18,7 +18,7 @@ from gpugda.device.failures import device_failure
 if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
 
-__all__ = ["launch_each_once"]
+__all__ = ["launch_each_once", "launch_once"]
 
 _LOGGER = logging.getLogger("gpugda.device")
 _BYTES: Final = 1 << 20
@@ -32,21 +32,30 @@ def launch_each_once(context: DeviceContext, program: Any) -> None:
     Raises:
         DeviceError: A launch failed.
     """
+    for kernel in program.all_kernels():
+        launch_once(context, kernel)
+
+
+def launch_once(context: DeviceContext, kernel: Any) -> None:
+    """Launches a kernel that has nothing to do, and waits for it: then PoCL has compiled it.
+
+    Raises:
+        DeviceError: The launch failed.
+    """
     zeros, ones = (_filled(context, value) for value in (0, 1))
     size = (context.group_size,)
-    for kernel in program.all_kernels():
-        name = kernel.function_name
-        try:
-            arguments = [_nothing(kernel, number, zeros, ones) for number in range(kernel.num_args)]
-        except cl.Error as error:  # built without the option that keeps what parameters there are
-            _LOGGER.debug("%s is compiled at its first launch: %s", name, error)
-            continue
-        try:
-            kernel.set_args(*arguments)
-            cl.enqueue_nd_range_kernel(context.queue, kernel, size, size)
-            context.finish()
-        except cl.Error as error:
-            raise device_failure(error, f"launching {name}", context.info.name) from error
+    name = kernel.function_name
+    try:
+        arguments = [_nothing(kernel, number, zeros, ones) for number in range(kernel.num_args)]
+    except cl.Error as error:  # built without the option that keeps what parameters there are
+        _LOGGER.debug("%s is compiled at its first launch: %s", name, error)
+        return
+    try:
+        kernel.set_args(*arguments)
+        cl.enqueue_nd_range_kernel(context.queue, kernel, size, size)
+        context.finish()
+    except cl.Error as error:
+        raise device_failure(error, f"launching {name}", context.info.name) from error
 
 
 def _filled(context: DeviceContext, value: int) -> Any:

@@ -17,7 +17,7 @@ import pyopencl as cl
 from gpugda.deadline import working_deadline
 from gpugda.device.compiled import is_compiled, remember_compiled
 from gpugda.device.failures import device_failure
-from gpugda.device.first_launch import launch_each_once
+from gpugda.device.first_launch import launch_each_once, launch_once
 from gpugda.device.program_cache import (
     discard_program,
     keep_program,
@@ -120,6 +120,7 @@ def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) ->
         if known is None:
             program = _program(context, file)
             handle = _with_caches(lambda: _handle(program, name, parameters))
+            _compile_in_time(context, program, file, name)
             known = context.kernels[file, name] = Kernel(context, handle, name)
         return known
 
@@ -138,6 +139,14 @@ def _with_caches(make: Callable[[], Any]) -> Any:
         _LOGGER.info("pyopencl's cache is not used: %s", error)
         cl._PYOPENCL_NO_CACHE = True  # what its variable sets when it is imported
         return make()
+
+
+def _compile_in_time(context: DeviceContext, program: Any, file: str, name: str) -> None:
+    """PoCL compiles a kernel when it is launched: who has a time limit has a thread launch it."""
+    deadline = _deadline(context)
+    if context.is_pocl and deadline is not None:
+        make = partial(launch_once, context, cl.Kernel(program, name))
+        context.compiling.result(f"{name} of {file}", lambda: _with_caches(make), deadline)
 
 
 def build_everything(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from gpugda.execute.operators import simple
+from gpugda.execute.operators.adjacent import Adjacent, is_adjacent
 from gpugda.execute.operators.aggregate import Aggregate
 from gpugda.execute.operators.apply import Apply
 from gpugda.execute.operators.bind_path import BindPath
@@ -18,6 +19,7 @@ from gpugda.execute.operators.filter import Filter
 from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.output import Output
 from gpugda.execute.operators.project import Project
+from gpugda.execute.operators.shortest_path import ShortestPath
 from gpugda.execute.operators.slice import RowBounds, Slice
 from gpugda.execute.operators.sort import Sort
 from gpugda.execute.operators.unwind import Unwind
@@ -75,13 +77,19 @@ class _Lowering:
         if not isinstance(tree.input, logical.Unit):
             below = (needed - own) | frozenset(tree.bound) | (needed & _made_by(tree.input))
             child = self.lower(tree.input, below, weighted=weighted)
+            if is_adjacent(tree, needed):
+                return Adjacent(child, tree, weighted=weighted)
         wanted = tuple(sorted((needed & own) - set(tree.bound)))
         return Match(child, tree.graph, tree.bound, wanted, self._text, weighted=weighted)
 
     def _expand(self, tree: logical.Expand, needed: frozenset[str], *, weighted: bool) -> Operator:
         added = {tree.relationships} if tree.end_is_bound else {tree.relationships, tree.end}
         ends = {tree.start, tree.end} if tree.end_is_bound else {tree.start}
-        child = self.lower(tree.input, (needed - added) | ends, weighted=weighted)
+        whole = (each.whole for each in tree.tests)
+        read = _names((*tree.path_predicates, *whole)) - {tree.path, tree.relationships}
+        child = self.lower(tree.input, (needed - added) | ends | read, weighted=weighted)
+        if tree.mode is not logical.ExpandMode.TRAILS:
+            return ShortestPath(child, tree, wants_list=tree.relationships in needed)
         return Expand(child, tree, wants_list=tree.relationships in needed)
 
     def _filter(self, tree: logical.Filter, needed: frozenset[str], *, weighted: bool) -> Operator:
@@ -309,7 +317,8 @@ def _arguments_read(tree: logical.Logical) -> frozenset[str]:
             case logical.Match():
                 found |= set(node.bound)
             case logical.Expand():
-                found |= {node.start, node.end}
+                found |= {node.start, node.end} | _names(node.path_predicates)
+                found |= _names(each.whole for each in node.tests)
             case logical.BindPath():
                 found |= {node.start, *node.steps}
             case logical.Filter():

@@ -12,6 +12,7 @@ from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.output import Output
 from gpugda.execute.result_table import ResultTable
 from gpugda.execute.subqueries import Subqueries
+from gpugda.expressions.context import one_statement
 from gpugda.expressions.operands import as_column
 from gpugda.expressions.parameters import Parameters
 from gpugda.plan.bind import bind
@@ -71,7 +72,8 @@ class Pipeline:
         context = ExecutionContext(graph, strategy, values, parameters, text, report, deadline)
         runner = Subqueries(context, self.subqueries)
         context = runner.context = replace(context, subqueries=runner)
-        batches = [batch.expanded() for batch in self.root.batches(context)]
+        with one_statement():
+            batches = [batch.expanded() for batch in self.root.batches(context)]
         found = joined(batches, self.columns)
         report.operators = tree = self.tree(context.measured)
         report.steps.add_later(lambda: str(tree).splitlines())

@@ -11,7 +11,11 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.batch import CARRIED, Batch
 from gpugda.execute.grouping import group_rows
 from gpugda.execute.lower import lower_subquery
+from gpugda.execute.operators import simple
+from gpugda.execute.operators.adjacent import Adjacent
 from gpugda.execute.operators.apply import numbered, owners_of
+from gpugda.execute.operators.project import Project
+from gpugda.execute.seeds import entity_column
 from gpugda.expressions.made_columns import object_column
 from gpugda.expressions.operands import Operand, distinct_values, take
 from gpugda.plan.build import build_subquery
@@ -57,6 +61,8 @@ class Subqueries:
         names = tuple(sorted(name for name in environment.variables if name in named))
         columns = {name: environment.variables[name] for name in names}
         rows = Batch(environment.row_count, dict(columns))
+        if _is_looked_up(self._lowered(node, names).operator):
+            return self._values(node, names, rows)
         # Rows that agree in all that the subquery names are answered once.
         groups = group_rows(list(columns.values()), environment.row_count)
         few = rows.take(groups.first)
@@ -72,8 +78,8 @@ class Subqueries:
         if isinstance(node, ast.CountSubquery):
             return Column(ColumnKind.INTEGER, _counts(made, rows.row_count))
         lists = _lists(made, rows.row_count, lowered.columns[0])
-        if isinstance(node, ast.ShortestPathExpression) and not _wants_all(node):
-            return object_column([each[0] if each else None for each in lists])
+        if isinstance(node, ast.ShortestPathExpression):
+            return object_column(_paths(node, lists, rows))
         return object_column(lists)
 
     def _lowered(self, node: ast.Expression, names: tuple[str, ...]) -> _Lowered:
@@ -92,6 +98,13 @@ _COUNTED = (ast.ExistsSubquery, ast.CountSubquery, ast.PatternExpression)
 _RESULT = "\0value"
 
 
+def _is_looked_up(operator: Operator) -> bool:
+    """Whether a subquery costs less for each row than to find the rows that are equal."""
+    if isinstance(operator, Adjacent | Project):
+        return _is_looked_up(operator.children[0])
+    return isinstance(operator, simple.Argument)
+
+
 def _body(node: ast.Expression) -> ast.QueryBody:
     """What is run: patterns as the query that matches them."""
     span = node.span
@@ -104,8 +117,16 @@ def _body(node: ast.Expression) -> ast.QueryBody:
     if isinstance(node, ast.PatternExpression):
         return _matching(pattern, None, ast.Literal(span, True))
     name = ast.Variable(span, "\0path")
-    named = ast.Pattern(pattern.span, name, pattern.elements, pattern.selector)
+    # Neo4j does not test labels and properties of its ends here: they are bound.
+    elements = tuple(_bare(each) for each in pattern.elements)
+    named = ast.Pattern(pattern.span, name, elements, pattern.selector)
     return _matching(named, None, name)
+
+
+def _bare(element: ast.PatternElement) -> ast.PatternElement:
+    if isinstance(element, ast.NodePattern):
+        return ast.NodePattern(element.span, element.variable, None, None, None)
+    return element
 
 
 def _matching(
@@ -118,6 +139,24 @@ def _matching(
         span, distinct=False, star=False, items=(item,), order_by=(), skip=None, limit=None
     )
     return ast.QueryBody(span, (ast.SingleQuery(span, (match, ast.Return(span, body))),), (), False)
+
+
+def _paths(
+    node: ast.ShortestPathExpression, lists: list[list[object]], rows: Batch
+) -> list[object]:
+    """One path or all of them; null where there is none, or where an end is null."""
+    if not _wants_all(node):
+        return [each[0] if each else None for each in lists]
+    ends = [
+        entity_column(rows.columns[each.variable.name], rows.row_count, is_node=True).valid
+        for each in node.pattern.elements
+        if isinstance(each, ast.NodePattern) and each.variable is not None
+    ]
+    known = [valid for valid in ends if valid is not None]
+    if not known:
+        return list(lists)
+    there = np.logical_and.reduce(known).tolist()
+    return [found if valid else None for found, valid in zip(lists, there, strict=True)]
 
 
 def _wants_all(node: ast.ShortestPathExpression) -> bool:

@@ -55,12 +55,19 @@ class Level:
     ends: NDArray[np.uint32]
     relationships: NDArray[np.uint32]
 
+    def taken(self, paths: NDArray[np.int64]) -> Level:
+        """Some of the paths."""
+        if len(paths) == len(self.rows):
+            return self
+        return Level(self.rows[paths], self.ends[paths], self.relationships[paths])
+
 
 def adjacency_of(
     graph: DataGraph,
     direction: Direction,
     types: tuple[int, ...] | None,
     allowed: NDArray[np.bool_] | None = None,
+    nodes_allowed: NDArray[np.bool_] | None = None,
 ) -> Adjacency:
     """What a step may take; an undirected one takes a loop once.
 
@@ -69,6 +76,7 @@ def adjacency_of(
         direction: As seen from the node where a step begins.
         types: Rising type ids, None for any.
         allowed: Per relationship; None for all.
+        nodes_allowed: Per node; a step joins two of them. None for all.
     """
     sides = []
     if direction is not Direction.INCOMING:
@@ -86,6 +94,8 @@ def adjacency_of(
             kept &= np.isin(csr.entry_types(), np.array(types, dtype=np.uint16))
         if allowed is not None:
             kept &= allowed[indexes]
+        if nodes_allowed is not None:
+            kept &= nodes_allowed[nodes] & nodes_allowed[neighbours]
         if without_loops:
             kept &= nodes != neighbours
         found.append((nodes[kept], neighbours[kept], indexes[kept]))
@@ -105,6 +115,7 @@ def trails(
     minimum: int,
     maximum: int | None,
     check: Callable[[], None],
+    keeps: Callable[[Level], NDArray[np.bool_]] | None = None,
 ) -> Iterator[Level]:
     """All paths from the start nodes, without relationships that come twice.
 
@@ -117,12 +128,15 @@ def trails(
         minimum: Fewest relationships.
         maximum: Most relationships, None for no bound.
         check: Called often: raises when it is time to give up.
+        keeps: Which paths are worth going on with; None for all.
     """
     begin = Level(rows, starts, np.zeros((len(rows), 0), dtype=np.uint32))
     stack = [begin]
     while stack:
         check()
         level = stack.pop()
+        if keeps is not None:
+            level = level.taken(np.flatnonzero(keeps(level)))
         length = level.relationships.shape[1]
         if length >= minimum and len(level.rows):
             yield level

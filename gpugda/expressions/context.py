@@ -4,15 +4,35 @@ from __future__ import annotations
 
 import random
 import time
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from gpugda.values import Entity
 
-__all__ = ["Context", "EntityAccess"]
+__all__ = ["Context", "EntityAccess", "one_statement", "statement_instant"]
+
+_began: ContextVar[int | None] = ContextVar("gpugda.statement", default=None)
+
+
+@contextmanager
+def one_statement() -> Iterator[None]:
+    """All that is evaluated within belongs to one statement, and so to one instant."""
+    token = _began.set(time.time_ns())
+    try:
+        yield
+    finally:
+        _began.reset(token)
+
+
+def statement_instant() -> int:
+    """When the statement began that is being run, in nanoseconds since 1970 in UTC."""
+    began = _began.get()
+    return time.time_ns() if began is None else began
 
 
 class EntityAccess(Protocol):

@@ -35,7 +35,7 @@ def label_flags(
         codes, names = graph.relationship_types(), tuple((name,) for name in graph.types.names)
     satisfied = np.array([_holds(labels, each) for each in names], dtype=np.bool_)
     if not environment.everything:
-        codes = codes[column.values]
+        codes = _entries(codes, column)
     found: NDArray[np.bool_] = satisfied[codes]
     return found
 
@@ -86,7 +86,7 @@ def _labels(graph: DataGraph, column: Column, cache: Cache) -> Column:
     if "label sets" not in cache:
         cache["label sets"] = ObjectDictionary([list(names) for names in label_sets])
     dictionary = cache["label sets"]
-    return Column(ColumnKind.OBJECT, codes[column.values], column.valid, dictionary)
+    return Column(ColumnKind.OBJECT, _entries(codes, column), column.valid, dictionary)
 
 
 def _type(graph: DataGraph, column: Column, cache: Cache) -> Column:
@@ -94,8 +94,30 @@ def _type(graph: DataGraph, column: Column, cache: Cache) -> Column:
         names = pa.array(graph.types.names, type=pa.large_string())
         cache["type names"] = encode_strings(names)
     codes, dictionary = cache["type names"]
-    values = codes[graph.relationship_types()[column.values]]
-    return Column(ColumnKind.STRING, values, column.valid, dictionary)
+    types = _entries(graph.relationship_types(), column)
+    found = codes[types] if len(codes) else types.astype(np.int32)
+    return Column(ColumnKind.STRING, found, column.valid, dictionary)
+
+
+def _end(graph: DataGraph, column: Column, cache: Cache) -> Column:
+    nodes = _entries(graph.outgoing.neighbours, column)
+    return Column(ColumnKind.NODE, nodes.astype(np.uint32), column.valid)
+
+
+def _start(graph: DataGraph, column: Column, cache: Cache) -> Column:
+    nodes = _entries(graph.start_nodes(), column)
+    return Column(ColumnKind.NODE, nodes.astype(np.uint32), column.valid)
+
+
+def _entries(array: NDArray[Any], column: Column) -> NDArray[Any]:
+    """The entry of each row; where it is null that of no index, which may be beyond all."""
+    if column.valid is None:
+        found: NDArray[Any] = array[column.values]
+        return found
+    if not len(array):
+        return np.zeros(len(column), dtype=array.dtype)
+    found = array[np.where(column.valid, column.values, 0)]
+    return found
 
 
 ENTITY_KINDS = (ColumnKind.NODE, ColumnKind.RELATIONSHIP)
@@ -105,5 +127,7 @@ FUNCTIONS: dict[str, tuple[tuple[ColumnKind, ...], Callable[[Any, Column, Any], 
     "elementid": (ENTITY_KINDS, _element_id),
     "labels": ((ColumnKind.NODE,), _labels),
     "type": ((ColumnKind.RELATIONSHIP,), _type),
+    "startnode": ((ColumnKind.RELATIONSHIP,), _start),
+    "endnode": ((ColumnKind.RELATIONSHIP,), _end),
 }
 """By lower-case name: what kinds of columns it takes, and the function itself."""

@@ -16,7 +16,7 @@ from gpugda.values import Entity
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from gpugda.errors import CypherTypeError
+    from gpugda.errors import QueryError
 
 __all__ = [
     "Constant",
@@ -27,6 +27,7 @@ __all__ = [
     "as_column",
     "both",
     "check_faults",
+    "counting_in",
     "distinct_values",
     "either",
     "inverted",
@@ -58,7 +59,7 @@ class Fault:
     """
 
     rows: Flags
-    error: Callable[[int], CypherTypeError]
+    error: Callable[[int], QueryError]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +79,11 @@ def check_faults(faults: Iterable[Fault], row_count: int) -> None:
             first, error = row, fault.error
     if error is not None:
         raise error(first)
+
+
+def counting_in(faults: Iterable[Fault], rows: Flags) -> tuple[Fault, ...]:
+    """The faults where only those of some rows count."""
+    return tuple(Fault(both(fault.rows, rows), fault.error) for fault in faults)
 
 
 def _first_row(rows: Flags, row_count: int) -> int:

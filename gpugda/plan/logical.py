@@ -22,6 +22,7 @@ __all__ = [
     "Argument",
     "BindPath",
     "Distinct",
+    "ElementTest",
     "Empty",
     "Expand",
     "ExpandMode",
@@ -88,6 +89,25 @@ class ExpandMode(StrEnum):
 
 
 @value(frozen=True, slots=True)
+class ElementTest:
+    """``all(variable IN nodes(path) WHERE predicate)`` and its like, tested before paths are made.
+
+    Args:
+        variable: Stands for one node or relationship of the path.
+        predicate: Over the variable alone.
+        of_nodes: Whether it stands for nodes.
+        wanted: Whether the predicate has to be true of each, else false.
+        whole: The condition as written.
+    """
+
+    variable: str
+    predicate: Expression
+    of_nodes: bool
+    wanted: bool
+    whole: Expression
+
+
+@value(frozen=True, slots=True)
 class Expand:
     """Each row with each path of varying length that begins at one of its nodes.
 
@@ -105,7 +125,10 @@ class Expand:
         variable: A name for one relationship of the path.
         mode: Which paths.
         reversed: Whether the pattern was written from end to start: the list is turned round.
-        path_predicates: Over ``relationships`` and the ends; a shortest path must satisfy them.
+        path_predicates: Over the path or its relationships; a shortest path must satisfy them.
+        tests: What each node, or each relationship, of the path must satisfy.
+        path: Name of the path in ``path_predicates``; empty where it has none.
+        closed: Whether both ends were written as one variable.
     """
 
     input: Logical
@@ -122,6 +145,9 @@ class Expand:
     mode: ExpandMode = ExpandMode.TRAILS
     reversed: bool = False
     path_predicates: tuple[Expression, ...] = ()
+    tests: tuple[ElementTest, ...] = ()
+    path: str = ""
+    closed: bool = False
 
 
 # ------------------------------------------------------------------ rows from rows

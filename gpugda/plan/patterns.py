@@ -7,12 +7,21 @@ between expansions and everything else filters do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import UnsupportedQueryError
-from gpugda.plan.logical import BindPath, Expand, ExpandMode, Filter, Logical, Match
+from gpugda.plan.logical import (
+    BindPath,
+    ElementTest,
+    Expand,
+    ExpandMode,
+    Filter,
+    Logical,
+    Match,
+)
+from gpugda.plan.path_tests import element_test
 from gpugda.query import ast
 from gpugda.query.query_graph import (
     QueryGraph,
@@ -227,7 +236,7 @@ class PatternPlanner:
             reached = [part for part in components if part & known]
             if not reached and not any({e.left, e.right} & known for e in waiting):
                 reached = [self._first(components)] if waiting and components else components[:]
-            if self._wants_ends_first(waiting, known):
+            if self._wants_ends_first(waiting):
                 reached = components[:]
             if reached:
                 names = frozenset().union(*reached)
@@ -237,7 +246,15 @@ class PatternPlanner:
                 continue
             edge = self._next_edge(waiting, known)
             waiting.remove(edge)
-            rows = self._expand(rows, edge, known)
+            if edge.mode is not ExpandMode.TRAILS:
+                rows, left = self._filtered(rows, left, known)
+            tests, conditions, left = self._conditions(edge, left)
+            rows = replace(
+                self._expand(rows, edge, known),
+                tests=tests,
+                path_predicates=conditions,
+                path=self._path_of(edge),
+            )
             known |= {edge.left, edge.right, edge.name}
         rows = self._kept_apart(rows)
         for path in self._paths:
@@ -281,11 +298,9 @@ class PatternPlanner:
             for each in self._varying
         )
 
-    def _wants_ends_first(self, waiting: Sequence[_Varying], known: set[str]) -> bool:
-        """A search for shortest paths begins when both ends are known."""
-        if any(each.mode is ExpandMode.TRAILS for each in waiting) or not waiting:
-            return False
-        return any(not {each.left, each.right} <= known for each in waiting)
+    def _wants_ends_first(self, waiting: Sequence[_Varying]) -> bool:
+        """A search for shortest paths begins when all that its conditions may read is known."""
+        return bool(waiting) and all(each.mode is not ExpandMode.TRAILS for each in waiting)
 
     def _first(self, components: Sequence[frozenset[str]]) -> frozenset[str]:
         """Where to begin: where most is asked."""
@@ -297,8 +312,8 @@ class PatternPlanner:
         return max(components, key=asked)
 
     def _next_edge(self, waiting: Sequence[_Varying], known: set[str]) -> _Varying:
-        def rank(edge: _Varying) -> int:
-            return -len({edge.left, edge.right} & known)
+        def rank(edge: _Varying) -> tuple[bool, int]:
+            return edge.mode is not ExpandMode.TRAILS, -len({edge.left, edge.right} & known)
 
         return min(waiting, key=rank)
 
@@ -339,7 +354,47 @@ class PatternPlanner:
         bound += [n for n in dict.fromkeys(r.name for r in relationships) if n in self._outer]
         return Match(rows, graph, tuple(bound)), left
 
-    def _expand(self, rows: Logical, edge: _Varying, known: set[str]) -> Logical:
+    def _filtered(
+        self, rows: Logical, left: list[ast.Expression], known: set[str]
+    ) -> tuple[Logical, list[ast.Expression]]:
+        """The rows that satisfy what can be tested already."""
+        ready = [each for each in left if variable_names(each) <= known | set(self._outer)]
+        if ready:
+            rows = Filter(rows, tuple(ready))
+        return rows, [each for each in left if each not in ready]
+
+    def _path_of(self, edge: _Varying) -> str:
+        """Name of the path that is this edge alone."""
+        return next((path.name for path in self._paths if path.steps == [edge.name]), "")
+
+    def _conditions(
+        self, edge: _Varying, left: Sequence[ast.Expression]
+    ) -> tuple[tuple[ElementTest, ...], tuple[ast.Expression, ...], list[ast.Expression]]:
+        """What an expansion tests itself, and what is left to be tested on its rows."""
+        path = self._path_of(edge)
+        own = {edge.name, path} - {""}
+        tests: list[ElementTest] = []
+        conditions: list[ast.Expression] = []
+        rest: list[ast.Expression] = []
+        for each in left:
+            test = element_test(each, edge.name, path, needs_subquery)
+            if test is not None:
+                tests.append(test)
+            elif edge.mode is not ExpandMode.TRAILS and variable_names(each) & own:
+                self._check_single(each, edge)
+                conditions.append(each)
+            else:
+                rest.append(each)
+        return tuple(tests), tuple(conditions), rest
+
+    def _check_single(self, condition: ast.Expression, edge: _Varying) -> None:
+        """A condition that reads two shortest paths of a clause: the order of search decides."""
+        others = {e.name for e in self._varying if e.mode is not ExpandMode.TRAILS} - {edge.name}
+        others |= {path.name for path in self._paths if set(path.steps) & others}
+        if variable_names(condition) & others:
+            raise self._unsupported("a condition on two shortest paths", condition.span)
+
+    def _expand(self, rows: Logical, edge: _Varying, known: set[str]) -> Expand:
         forwards = edge.left in known
         pattern = edge.pattern
         if pattern.length is not None:
@@ -363,6 +418,7 @@ class PatternPlanner:
             variable=edge.name if pattern.quantifier is None else edge.name + "\0",
             mode=edge.mode,
             reversed=not forwards,
+            closed=edge.left == edge.right and not self._path_of(edge).startswith("\0"),
         )
 
     def _kept_apart(self, rows: Logical) -> Logical:

@@ -245,7 +245,19 @@ def check_shortest(pattern: ast.Pattern, scope: Scope) -> None:
     if len(pattern.elements) != 3 or len(relationships) != 1:
         message = f"{name}(...) requires a pattern containing a single relationship"
         scope.fail(message, pattern.span, "42N40")
-    length = relationships[0].length
+    arrow = relationships[0]
+    if arrow.properties is not None:
+        message = f"{name}(...) contains properties. This is currently not supported."
+        scope.fail(message, arrow.properties.span)
+    if arrow.quantifier is not None:
+        message = f"{name}(...) contains quantified pattern. This is currently not supported."
+        scope.fail(message, arrow.span)
+    if arrow.where is not None:
+        message = (
+            "Relationship pattern predicates are not supported for variable-length relationships."
+        )
+        scope.fail(message, arrow.where.span)
+    length = arrow.length
     if length is not None and length.bounds[0] not in (0, 1):
         message = f"{name}(...) does not support a minimal length different from 0 or 1"
         scope.fail(message, length.span)

@@ -2,7 +2,9 @@
 
 import ast
 import doctest
+import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,6 +77,16 @@ def test_links_lead_to_files(page):
         assert target.is_relative_to(ROOT), link
 
 
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "CHANGELOG.md", *sorted((ROOT / "docker").rglob("*.md"))], ids=name_of
+)
+def test_lines_are_short(page):
+    lines = page.read_text(encoding="utf-8").splitlines()
+    # The row of a table cannot be broken.
+    long = [n for n, line in enumerate(lines, 1) if len(line) > 120 and line[:1] != "|"]
+    assert not long
+
+
 def test_every_page_is_in_the_site():
     listed = set()
     for page in DOCS.glob("*.md"):
@@ -121,3 +133,48 @@ def test_the_code_runs(page, tmp_path, monkeypatch):
 def test_code_that_needs_a_server_compiles(page):
     for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         compile(block, page.name, "exec")
+
+
+def test_ten_questions_are_answered_by_files_that_exist():
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+)\. … .*? \| (.*) \|$", text, re.MULTILINE)
+    assert [int(number) for number, _ in rows] == list(range(1, 11))
+    for number, answer in rows:
+        paths = re.findall(r"`((?:gpugda|adapters|opencl)/[^`*]+)`", answer)
+        assert paths, number
+        for path in paths:
+            assert (ROOT / path).exists(), (number, path)
+
+
+def test_every_room_is_described():
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("## Rooms")[2]
+    rooms = {path.name for path in (ROOT / "gpugda").iterdir() if (path / "__init__.py").exists()}
+    described = set(re.findall(r"`([a-z]+)`", "".join(re.findall(r"^\| (.*?) \|", text, re.M))))
+    assert rooms <= described
+
+
+def test_the_walk_through_a_join_step_names_what_is_there():
+    text = (DOCS / "change-a-join-step.md").read_text(encoding="utf-8")
+    kernels = (ROOT / "opencl" / "extend_rows.cl").read_text(encoding="utf-8")
+    for name in re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE):
+        assert f"kernel void {name}(" in kernels
+    (before,) = re.findall(r"```c\n(.*\n)", text)
+    assert before in kernels
+
+
+@pytest.mark.device
+def test_what_the_table_says_is_answered_is_answered(monkeypatch):
+    spec = importlib.util.spec_from_file_location(
+        "support_table", ROOT / "tools" / "support_table.py"
+    )
+    support = importlib.util.module_from_spec(spec)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    spec.loader.exec_module(support)
+    answered = set(support.table(support.found()))
+    said = {
+        line
+        for line in (DOCS / "support.md").read_text(encoding="utf-8").splitlines()
+        if "| device |" in line
+    }
+    assert len(said) > 20
+    assert said <= answered

@@ -35,12 +35,15 @@ class Goal:
         grouped: By what they are grouped.
         in_parts: May numbers be made of those of parts?
         known: The part that this is.
+        thrifty: Shall everything be joined, and nothing else be tried? What that takes does not
+            depend on how much memory there is.
     """
 
     counting: bool = False
     grouped: WantedGroups | None = None
     in_parts: bool = False
     known: Part | None = None
+    thrifty: bool = False
 
     @property
     def counts(self) -> bool:

@@ -14,6 +14,7 @@ from gpugda.device.launch.extend_rows import RowKernels
 from gpugda.device.launch.leaf_products import ProductKernels
 from gpugda.device.launch.row_groups import GroupKernels
 from gpugda.device.launch.small_filter import SmallFilter
+from gpugda.errors import MemoryLimitError
 from gpugda.match.device_strategy import DeviceStrategy, add_up
 from gpugda.match.embeddings import Embeddings, StrategyReport, Wanted, WantedGroups
 from gpugda.match.extend.cache import KeptQueries, KeptQuery
@@ -118,9 +119,40 @@ class ExtendStrategy(DeviceStrategy):
         *,
         in_parts: bool = True,
     ) -> Generator[Embeddings]:
+        """As `groups`, of a whole query or of a part; with little memory by joining alone."""
+        is_begun = False
+        count = partial(self._counted_by, bound, masks, wanted, report, deadline)
+        try:
+            for found in count(known, in_parts=in_parts):
+                is_begun = True
+                yield found
+            return
+        except MemoryLimitError:
+            if is_begun:
+                raise
+        self._note_thrift(report)
+        yield from count(None, in_parts=False, thrifty=True)
+
+    def _note_thrift(self, report: StrategyReport) -> None:
+        """Makes room for joining alone, which is tried next."""
+        self._kept.drop()
+        report.steps.append("the memory limit leaves room for nothing but joining")
+
+    def _counted_by(
+        self,
+        bound: BoundQuery,
+        masks: Masks,
+        wanted: WantedGroups,
+        report: StrategyReport,
+        deadline: float | None,
+        known: Part | None,
+        *,
+        in_parts: bool,
+        thrifty: bool = False,
+    ) -> Generator[Embeddings]:
         columns = Wanted(frozenset(wanted.nodes), frozenset())
         in_parts = in_parts and not wanted.streamed
-        goal = Goal(grouped=wanted, in_parts=in_parts, known=known)
+        goal = Goal(grouped=wanted, in_parts=in_parts, known=known, thrifty=thrifty)
         with self._run(report, deadline) as run:
             with run.locked():
                 ready = self._ready(run, bound, masks, columns, goal)
@@ -175,8 +207,27 @@ class ExtendStrategy(DeviceStrategy):
         *,
         in_parts: bool = True,
     ) -> int:
+        """The number of embeddings; with little memory by joining alone."""
+        count = partial(self._counted, bound, masks, report, deadline)
+        try:
+            return count(known, in_parts=in_parts)
+        except MemoryLimitError:
+            self._note_thrift(report)
+        return count(None, in_parts=False, thrifty=True)
+
+    def _counted(
+        self,
+        bound: BoundQuery,
+        masks: Masks,
+        report: StrategyReport,
+        deadline: float | None,
+        known: Part | None,
+        *,
+        in_parts: bool,
+        thrifty: bool = False,
+    ) -> int:
         nothing = Wanted(frozenset(), frozenset())
-        goal = Goal(counting=True, in_parts=in_parts, known=known)
+        goal = Goal(counting=True, in_parts=in_parts, known=known, thrifty=thrifty)
         with self._run(report, deadline) as run:
             with run.locked():
                 ready = self._ready(run, bound, masks, nothing, goal)
@@ -232,7 +283,7 @@ class ExtendStrategy(DeviceStrategy):
                 return done is not None
 
             way = None
-            if goal.counts:
+            if goal.counts and not goal.thrifty:
                 way = self._way(run, query, candidates, wanted.nodes, is_done, goal)
             if isinstance(way, (Product, Sum)):
                 return way
@@ -242,7 +293,8 @@ class ExtendStrategy(DeviceStrategy):
                 run, query, candidates, ranks, way, wanted, counting=goal.counting
             )
             with run.stage("join"):
-                rows = self._grouped(run, goal.grouped, candidates, ranks, joined)
+                grouped = None if goal.thrifty else goal.grouped
+                rows = self._grouped(run, grouped, candidates, ranks, joined)
         check_room(run.workspace, joined.steps)
         return PreparedCore(bound, masks.comparisons, joined, rows)
 

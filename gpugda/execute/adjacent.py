@@ -1,0 +1,156 @@
+"""How many relationships join two nodes, or leave one, looked up in the sorted rows of a graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.query.ast import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.csr import Csr
+    from gpugda.data.data_graph import DataGraph
+
+__all__ = ["adjacent", "degrees"]
+
+_CHUNK = 1 << 16
+"""Pairs that are looked up together: what they need stays in the cache of a core."""
+
+
+def adjacent(
+    graph: DataGraph,
+    sources: NDArray[np.uint32],
+    targets: NDArray[np.uint32],
+    types: tuple[int, ...] | None,
+    direction: Direction,
+) -> NDArray[np.int64]:
+    """``int64`` per pair of nodes: relationships between them; a loop counts once.
+
+    Args:
+        graph: The data graph.
+        sources: One node of each pair.
+        targets: The other.
+        types: Rising type ids, None for any.
+        direction: As seen from the sources.
+    """
+    found = np.zeros(len(sources), dtype=np.int64)
+    allowed = _allowed(graph, types)
+    for first in range(0, len(sources), _CHUNK):
+        chunk = slice(first, first + _CHUNK)
+        one, other = sources[chunk].astype(np.int64), targets[chunk].astype(np.int64)
+        if direction is not Direction.INCOMING:
+            found[chunk] += _joined(graph, one, other, allowed)
+        if direction is Direction.INCOMING:
+            found[chunk] += _joined(graph, other, one, allowed)
+        elif direction is Direction.BOTH:
+            apart = np.flatnonzero(one != other)
+            found[chunk][apart] += _joined(graph, other[apart], one[apart], allowed)
+    return found
+
+
+def degrees(
+    graph: DataGraph,
+    nodes: NDArray[np.uint32],
+    types: tuple[int, ...] | None,
+    direction: Direction,
+) -> NDArray[np.int64]:
+    """``int64`` per node: relationships that it has; an undirected loop counts once."""
+    allowed = _allowed(graph, types)
+    found = np.zeros(len(nodes), dtype=np.int64)
+    if direction is not Direction.INCOMING:
+        found += _degrees(graph.outgoing, nodes, allowed)
+    if direction is not Direction.OUTGOING:
+        found += _degrees(graph.incoming, nodes, allowed)
+    if direction is Direction.BOTH:
+        found -= adjacent(graph, nodes, nodes, types, Direction.OUTGOING)
+    return found
+
+
+def _allowed(graph: DataGraph, types: tuple[int, ...] | None) -> NDArray[np.bool_] | None:
+    if types is None:
+        return None
+    allowed = np.zeros(max(len(graph.types), 1), dtype=np.bool_)
+    allowed[list(types)] = True
+    return allowed
+
+
+def _degrees(
+    csr: Csr, nodes: NDArray[np.uint32], allowed: NDArray[np.bool_] | None
+) -> NDArray[np.int64]:
+    if allowed is None:
+        return csr.row_offsets[nodes + 1].astype(np.int64) - csr.row_offsets[nodes]
+    found = np.zeros(len(nodes), dtype=np.int64)
+    for rows, first, last in _runs(csr, nodes.astype(np.int64), allowed):
+        found[rows] += last - first
+    return found
+
+
+def _joined(
+    graph: DataGraph,
+    sources: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    allowed: NDArray[np.bool_] | None,
+) -> NDArray[np.int64]:
+    """Relationships from sources to targets, looked for in the shorter of the two rows."""
+    found = np.zeros(len(sources), dtype=np.int64)
+    out, into = graph.outgoing.row_offsets, graph.incoming.row_offsets
+    out_degrees = out[sources + 1] - out[sources]
+    in_degrees = into[targets + 1] - into[targets]
+    shorter = out_degrees <= in_degrees
+    for csr, rows, nodes, wanted in (
+        (graph.outgoing, np.flatnonzero(shorter & (out_degrees > 0)), sources, targets),
+        (graph.incoming, np.flatnonzero(~shorter & (in_degrees > 0)), targets, sources),
+    ):
+        for places, first, last in _runs(csr, nodes[rows], allowed):
+            some = rows[places]
+            found[some] += _equal(csr.neighbours, first, last, wanted[some])
+    return found
+
+
+def _runs(
+    csr: Csr, nodes: NDArray[np.int64], allowed: NDArray[np.bool_] | None
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """The runs of one type of nodes: their places among the nodes, first entries and ends."""
+    run = csr.run_offsets[nodes].astype(np.int64)
+    end = csr.run_offsets[nodes + 1].astype(np.int64)
+    places = np.arange(len(nodes))
+    while True:
+        kept = np.flatnonzero(run < end)
+        if not len(kept):
+            return
+        places, run, end = places[kept], run[kept], end[kept]
+        here = slice(None) if allowed is None else np.flatnonzero(allowed[csr.run_types[run]])
+        first = csr.run_starts[run[here]].astype(np.int64)
+        yield places[here], first, csr.run_starts[run[here] + 1].astype(np.int64)
+        run = run + 1
+
+
+def _equal(
+    values: NDArray[np.uint32],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    wanted: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """How often a value is among some that rise, between two places, row by row."""
+    low, high = first.copy(), last.copy()
+    steps = int((last - first).max(initial=0)).bit_length()
+    top = len(values) - 1
+    for _ in range(steps):
+        middle = (low + high) >> 1
+        less = values[np.minimum(middle, top)] < wanted
+        less &= low < high
+        low = np.where(less, middle + 1, low)
+        high = np.where(less, high, middle)
+    found = np.zeros(len(first), dtype=np.int64)
+    rows = np.flatnonzero(low < last)
+    while True:
+        rows = rows[values[low[rows] + found[rows]] == wanted[rows]]
+        if not len(rows):
+            return found
+        found[rows] += 1
+        rows = rows[low[rows] + found[rows] < last[rows]]

@@ -1,0 +1,258 @@
+"""Shortest paths between pairs of nodes: breadth first from both ends at once, on the host.
+
+All pairs of a chunk go level by level together. A depth per pair and node lies in two arrays that
+serve all chunks; only what a chunk touched is cleared after it. Paths are read back from the nodes
+where the two searches met, so that parallel relationships give a path each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.execute.trails import Adjacency, Level
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["shortest_paths"]
+
+_MOST_DEPTHS = 1 << 24
+_MOST_ENTRIES = 1 << 20
+
+
+def shortest_paths(
+    steps: Adjacency,
+    backwards: Adjacency,
+    starts: NDArray[np.uint32],
+    ends: NDArray[np.uint32],
+    maximum: int | None,
+    check: Callable[[], None],
+    *,
+    every: bool,
+) -> Iterator[Level]:
+    """The shortest paths of pairs of different nodes; none where no path joins them.
+
+    Args:
+        steps: What a step may take.
+        backwards: The same relationships from their other ends.
+        starts: First nodes.
+        ends: Last nodes, one for each of the first.
+        maximum: Most relationships, None for no bound.
+        check: Called often: raises when it is time to give up.
+        every: Whether all shortest paths of a pair are given, else one.
+    """
+    node_count = len(steps.offsets) - 1
+    size = max(1, min(_MOST_DEPTHS // max(node_count, 1), len(starts)))
+    depths = tuple(np.full(size * node_count, -1, dtype=np.int32) for _ in range(2))
+    for first in range(0, len(starts), size):
+        chunk = slice(first, first + size)
+        search = _Search(steps, backwards, starts[chunk], ends[chunk], depths, check, every)
+        try:
+            for level in search.run(maximum):
+                yield Level(level.rows + first, level.ends, level.relationships)
+        finally:
+            search.clear()
+
+
+class _Side:
+    """The search from one end of each pair."""
+
+    def __init__(
+        self, steps: Adjacency, nodes: NDArray[np.uint32], depths: NDArray[np.int32]
+    ) -> None:
+        self.steps = steps
+        self.node_count = len(steps.offsets) - 1
+        self.degrees = np.diff(steps.offsets)
+        self.depths = depths
+        self.depth = 0
+        self.pairs = np.arange(len(nodes))
+        self.nodes = nodes.astype(np.int64)
+        self.touched = [self.keys]
+        depths[self.keys] = 0
+
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """Places of the newest nodes in the depths."""
+        return self.pairs * self.node_count + self.nodes
+
+    @property
+    def work(self) -> int:
+        """Entries that one more level would look at."""
+        return int(self.degrees[self.nodes].sum())
+
+    def keep(self, active: NDArray[np.bool_]) -> None:
+        """Goes on with these pairs alone."""
+        kept = active[self.pairs]
+        self.pairs, self.nodes = self.pairs[kept], self.nodes[kept]
+
+    def grow(self, check: Callable[[], None]) -> None:
+        """One more level: nodes that were not reached before, each once for a pair."""
+        self.depth += 1
+        found = []
+        for first, last in _windows(self.degrees[self.nodes]):
+            check()
+            places, entries = _entries(self.steps, self.nodes[first:last])
+            pairs = self.pairs[first:last][places]
+            keys = pairs * self.node_count + self.steps.neighbours[entries]
+            keys = keys[self.depths[keys] < 0]
+            # Of equal keys the last to write its place is kept.
+            self.depths[keys] = np.arange(len(keys), dtype=np.int32)
+            keys = keys[self.depths[keys] == np.arange(len(keys), dtype=np.int32)]
+            self.depths[keys] = self.depth
+            self.touched.append(keys)
+            found.append(keys)
+        keys = np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+        self.pairs, self.nodes = np.divmod(keys, self.node_count)
+
+    def clear(self) -> None:
+        """Makes the depths as they were."""
+        for keys in self.touched:
+            self.depths[keys] = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Walk:
+    """Pieces of paths: their pairs, the node where they grow, the relationships so far."""
+
+    pairs: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+    relationships: NDArray[np.uint32]
+
+
+class _Search:
+    def __init__(
+        self,
+        steps: Adjacency,
+        backwards: Adjacency,
+        starts: NDArray[np.uint32],
+        ends: NDArray[np.uint32],
+        depths: tuple[NDArray[np.int32], ...],
+        check: Callable[[], None],
+        every: bool,
+    ) -> None:
+        self.front = _Side(steps, starts, depths[0])
+        self.back = _Side(backwards, ends, depths[1])
+        self.ends = ends
+        self.active = np.ones(len(starts), dtype=np.bool_)
+        self.check = check
+        self.every = every
+
+    def run(self, maximum: int | None) -> Iterator[Level]:
+        """The paths, the shortest first."""
+        front, back = self.front, self.back
+        while maximum is None or front.depth + back.depth < maximum:
+            self._drop_hopeless()
+            if not len(front.nodes):
+                return
+            one, other = (front, back) if front.work <= back.work else (back, front)
+            one.grow(self.check)
+            met = np.flatnonzero(other.depths[one.keys] >= 0)
+            if not len(met):
+                continue
+            pairs, nodes = one.pairs[met], one.nodes[met]
+            self.active[pairs] = False
+            if not self.every:
+                pairs, kept = np.unique(pairs, return_index=True)
+                nodes = nodes[kept]
+            yield from self._paths(pairs, nodes)
+
+    def clear(self) -> None:
+        """Makes the depths as they were."""
+        self.front.clear()
+        self.back.clear()
+
+    def _drop_hopeless(self) -> None:
+        """Pairs that have met, and those with a side that reaches nothing new, are done."""
+        count = len(self.active)
+        for side in (self.front, self.back):
+            self.active &= np.bincount(side.pairs, minlength=count) > 0
+        self.front.keep(self.active)
+        self.back.keep(self.active)
+
+    def _paths(self, pairs: NDArray[np.int64], nodes: NDArray[np.int64]) -> Iterator[Level]:
+        nothing = np.zeros((len(pairs), 0), dtype=np.uint32)
+        meeting = np.arange(len(pairs))
+        begun = _Walk(meeting, nodes, nothing)
+        # Forwards the pieces end where the pairs met; they are turned round.
+        for left in self._back_to(self.front, self.back.steps, begun, pairs):
+            rights = _Walk(np.arange(len(left.pairs)), nodes[left.pairs], nothing[left.pairs])
+            for right in self._back_to(self.back, self.front.steps, rights, pairs[left.pairs]):
+                walked = left.relationships[right.pairs][:, ::-1]
+                whole = np.concatenate([walked, right.relationships], axis=1)
+                rows = pairs[left.pairs[right.pairs]]
+                yield Level(rows, self.ends[rows], whole)
+
+    def _back_to(
+        self, side: _Side, steps: Adjacency, begun: _Walk, pairs: NDArray[np.int64]
+    ) -> Iterator[_Walk]:
+        """Pieces from where the pairs met to one side's ends; their pairs are rows of ``begun``."""
+        degrees = np.diff(steps.offsets)
+        # Windows wait as bounds: their pieces are made when their turn comes.
+        stack = [(begun, *bounds) for bounds in _windows(degrees[begun.nodes])][::-1]
+        if side.depth == 0:
+            yield begun
+            return
+        while stack:
+            self.check()
+            walk, first, last = stack.pop()
+            left = side.depth - walk.relationships.shape[1] - 1
+            longer = self._longer(side, steps, walk, first, last, pairs, left)
+            if not len(longer.pairs):
+                continue
+            if left == 0:
+                yield longer
+                continue
+            windows = list(_windows(degrees[longer.nodes]))
+            stack.extend((longer, *bounds) for bounds in reversed(windows))
+
+    def _longer(
+        self,
+        side: _Side,
+        steps: Adjacency,
+        walk: _Walk,
+        first: int,
+        last: int,
+        pairs: NDArray[np.int64],
+        depth: int,
+    ) -> _Walk:
+        places, entries = _entries(steps, walk.nodes[first:last])
+        places = places + first
+        neighbours = steps.neighbours[entries].astype(np.int64)
+        keys = pairs[walk.pairs[places]] * side.node_count + neighbours
+        kept = np.flatnonzero(side.depths[keys] == depth)
+        if not self.every and len(kept):
+            begins = np.ones(len(kept), dtype=np.bool_)
+            begins[1:] = places[kept][1:] != places[kept][:-1]
+            kept = kept[begins]
+        places, entries = places[kept], entries[kept]
+        taken = steps.relationships[entries]
+        longer = np.concatenate([walk.relationships[places], taken[:, None]], axis=1)
+        return _Walk(walk.pairs[places], neighbours[kept], longer)
+
+
+def _windows(counts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Bounds of rows whose counts together are not too many."""
+    ends = np.cumsum(counts)
+    start = 0
+    while start < len(counts):
+        done = 0 if start == 0 else int(ends[start - 1])
+        stop = int(np.searchsorted(ends, done + _MOST_ENTRIES, side="right"))
+        stop = min(max(stop, start + 1), len(counts))
+        yield start, stop
+        start = stop
+
+
+def _entries(
+    steps: Adjacency, nodes: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The entries of nodes, and the place among the nodes that each belongs to."""
+    firsts = steps.offsets[nodes]
+    counts = steps.offsets[nodes + 1] - firsts
+    places = np.repeat(np.arange(len(nodes)), counts)
+    inside = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return places, firsts[places] + inside

@@ -1,0 +1,133 @@
+"""What the steps of a path may take, as the pattern and the conditions on its elements have it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.execute.trails import Adjacency, adjacency_of
+from gpugda.expressions.environment import Environment
+from gpugda.expressions.evaluate import evaluate_truth
+from gpugda.expressions.operands import check_faults
+from gpugda.plan.label_programs import type_ids
+from gpugda.query.ast import Direction
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.execute.context import ExecutionContext
+    from gpugda.expressions.boolean_columns import Truth
+    from gpugda.plan.logical import Expand
+    from gpugda.query.ast import Expression
+
+__all__ = ["Steps", "StepsCache", "turned"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """What a step may take.
+
+    Args:
+        forwards: From the node where the path begins.
+        nodes_allowed: Nodes that may lie on a path; None for all.
+        left: Conditions on whole paths that are still to be tested.
+    """
+
+    forwards: Adjacency
+    nodes_allowed: NDArray[np.bool_] | None
+    left: tuple[Expression, ...]
+
+
+class StepsCache:
+    """The steps of one expansion; kept for the next run where no condition reads a parameter."""
+
+    def __init__(self, asked: Expand) -> None:
+        self.asked = asked
+        self._kept: tuple[object, Steps, Adjacency | None] | None = None
+
+    def steps(self, context: ExecutionContext) -> Steps:
+        """What may be taken."""
+        asked, graph = self.asked, context.graph
+        conditional = bool(asked.predicates or asked.tests)
+        if self._kept is None or self._kept[0] is not graph or conditional:
+            self._kept = graph, _steps(asked, context), None
+        return self._kept[1]
+
+    def backwards(self, context: ExecutionContext) -> Adjacency:
+        """The same relationships from their other ends; call `steps` first."""
+        assert self._kept is not None
+        graph, steps, back = self._kept
+        if back is None:
+            back = steps.forwards
+            if self.asked.direction is not Direction.BOTH:
+                back = _reversed(back, context.graph.node_count)
+            self._kept = graph, steps, back
+        return back
+
+
+def turned(direction: Direction) -> Direction:
+    """As seen from the other end."""
+    if direction is Direction.OUTGOING:
+        return Direction.INCOMING
+    return Direction.OUTGOING if direction is Direction.INCOMING else direction
+
+
+def _steps(asked: Expand, context: ExecutionContext) -> Steps:
+    graph = context.graph
+    allowed: NDArray[np.bool_] | None = None
+    nodes_allowed: NDArray[np.bool_] | None = None
+    if asked.predicates:
+        truth = _truth(asked.predicates, asked.variable, context, of_nodes=False)
+        check_faults(truth.faults, graph.relationship_count)
+        allowed = np.array(np.broadcast_to(truth.holds, graph.relationship_count))
+    left = list(asked.path_predicates)
+    for test in asked.tests:
+        truth = _truth((test.predicate,), test.variable, context, of_nodes=test.of_nodes)
+        if truth.faults:
+            # What is on no path must not raise: the condition is tested on the paths.
+            left.append(test.whole)
+            continue
+        holds = truth.holds if test.wanted else truth.fails
+        count = graph.node_count if test.of_nodes else graph.relationship_count
+        passed = np.array(np.broadcast_to(holds, count))
+        if test.of_nodes:
+            nodes_allowed = passed if nodes_allowed is None else nodes_allowed & passed
+        else:
+            allowed = passed if allowed is None else allowed & passed
+    types = type_ids(asked.types, graph.types)
+    forwards = adjacency_of(graph, asked.direction, types, allowed, nodes_allowed)
+    return Steps(forwards, nodes_allowed, tuple(left))
+
+
+def _truth(
+    predicates: tuple[Expression, ...],
+    variable: str,
+    context: ExecutionContext,
+    *,
+    of_nodes: bool,
+) -> Truth:
+    graph = context.graph
+    count = graph.node_count if of_nodes else graph.relationship_count
+    kind = ColumnKind.NODE if of_nodes else ColumnKind.RELATIONSHIP
+    environment = Environment(
+        count,
+        context.parameters,
+        context.text,
+        graph,
+        {variable: Column(kind, np.arange(count, dtype=np.uint32))},
+        everything=True,
+        cache=context.cache,
+    )
+    return evaluate_truth(predicates, environment)
+
+
+def _reversed(steps: Adjacency, node_count: int) -> Adjacency:
+    counts = np.diff(steps.offsets)
+    nodes = np.repeat(np.arange(node_count, dtype=np.uint32), counts)
+    order = np.argsort(steps.neighbours, kind="stable")
+    offsets = np.zeros(node_count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(steps.neighbours, minlength=node_count), out=offsets[1:])
+    return Adjacency(offsets, nodes[order], steps.relationships[order])

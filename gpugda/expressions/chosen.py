@@ -1,0 +1,115 @@
+"""One column of several operands, each with the rows that it gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpugda.data.columns import Column, ColumnKind, constant_null
+from gpugda.data.dictionaries import ObjectDictionary, StringDictionary, merge_strings
+from gpugda.expressions.operands import Constant, Operand, as_column, distinct_values
+from gpugda.values import Entity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Piece", "scattered"]
+
+Piece: TypeAlias = tuple[NDArray[Any], Operand]
+"""Positions of rows (or a mask of all rows), and the values that they get, in that order."""
+
+_DTYPES: dict[ColumnKind, Any] = {
+    ColumnKind.BOOLEAN: np.bool_,
+    ColumnKind.INTEGER: np.int64,
+    ColumnKind.FLOAT: np.float64,
+    ColumnKind.NODE: np.uint32,
+    ColumnKind.RELATIONSHIP: np.uint32,
+}
+
+
+def scattered(pieces: Sequence[Piece], row_count: int) -> Column:
+    """A column of so many rows; those in no piece are null."""
+    known = [(rows, operand) for rows, operand in pieces if not _is_null(operand)]
+    kinds = {_kind(operand) for _, operand in known}
+    if not kinds:
+        return constant_null(row_count)
+    if len(kinds) > 1 or kinds == {ColumnKind.OBJECT}:
+        return _objects(known, row_count)
+    (kind,) = kinds
+    if kind is ColumnKind.STRING:
+        return _texts(known, row_count)
+    values = np.zeros(row_count, dtype=_DTYPES[kind])
+    for rows, operand in known:
+        values[rows] = _raw(operand)
+    return Column(kind, values, _valid(known, row_count))
+
+
+def _is_null(operand: Operand) -> bool:
+    if isinstance(operand, Constant):
+        return operand.value is None
+    return operand.valid is not None and not operand.valid.any()
+
+
+def _kind(operand: Operand) -> ColumnKind:
+    if isinstance(operand, Column):
+        return operand.kind
+    value = operand.value
+    if isinstance(value, Entity):
+        return ColumnKind.NODE if value.is_node else ColumnKind.RELATIONSHIP
+    return _KINDS.get(type(value), ColumnKind.OBJECT)
+
+
+_KINDS = {
+    bool: ColumnKind.BOOLEAN,
+    int: ColumnKind.INTEGER,
+    float: ColumnKind.FLOAT,
+    str: ColumnKind.STRING,
+}
+
+
+def _raw(operand: Operand) -> Any:
+    if isinstance(operand, Column):
+        return operand.values
+    value = operand.value
+    return value.index if isinstance(value, Entity) else value
+
+
+def _valid(pieces: Sequence[Piece], row_count: int) -> NDArray[np.bool_] | None:
+    valid = np.zeros(row_count, dtype=np.bool_)
+    for rows, operand in pieces:
+        known = operand.valid if isinstance(operand, Column) else None
+        valid[rows] = True if known is None else known
+    return None if valid.all() else valid
+
+
+def _texts(pieces: Sequence[Piece], row_count: int) -> Column:
+    columns = [as_column(operand, 1) for _, operand in pieces]
+    dictionaries: list[StringDictionary] = []
+    for column in columns:
+        assert isinstance(column.dictionary, StringDictionary)
+        dictionaries.append(column.dictionary)
+    codes = np.zeros(row_count, dtype=np.int32)
+    valid = _valid(pieces, row_count)
+    if all(each is dictionaries[0] for each in dictionaries):
+        for (rows, _), column in zip(pieces, columns, strict=True):
+            codes[rows] = column.values
+        return Column(ColumnKind.STRING, codes, valid, dictionaries[0])
+    merged, new_codes = merge_strings(dictionaries)
+    for (rows, _), column, new in zip(pieces, columns, new_codes, strict=True):
+        if len(new):
+            codes[rows] = new[column.values]
+    return Column(ColumnKind.STRING, codes, valid, merged)
+
+
+def _objects(pieces: Sequence[Piece], row_count: int) -> Column:
+    entries: list[Any] = []
+    codes = np.zeros(row_count, dtype=np.int32)
+    for rows, operand in pieces:
+        count = len(operand) if isinstance(operand, Column) else 1
+        places, values = distinct_values(operand, count)
+        codes[rows] = places + len(entries)
+        entries += values
+    valid = _valid(pieces, row_count)
+    return Column(ColumnKind.OBJECT, codes, valid, ObjectDictionary(entries))

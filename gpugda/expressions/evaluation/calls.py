@@ -1,0 +1,88 @@
+"""Calls of functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.expressions.evaluation.applied import applied, applied_per_row
+from gpugda.expressions.evaluation.case import coalesce
+from gpugda.expressions.evaluation.fast_calls import fast_call
+from gpugda.expressions.functions import find_function
+from gpugda.expressions.functions.text import trimmed
+from gpugda.expressions.label_columns import FUNCTIONS
+from gpugda.expressions.operands import Constant, Evaluated, Operand
+from gpugda.values import Entity
+
+if TYPE_CHECKING:
+    from gpugda.expressions.evaluation.evaluator import Evaluator
+    from gpugda.query import ast
+
+__all__ = ["call", "trim"]
+
+
+def call(evaluator: Evaluator, node: ast.FunctionCall) -> Evaluated:
+    """``name(arguments)``.
+
+    Raises:
+        UnsupportedQueryError: There is no such function here.
+        CypherSyntaxError: It does not take so many arguments.
+    """
+    name = node.name.lower()
+    function = find_function(name, 25)
+    if function is None:
+        raise evaluator.unsupported(node, f"the function {node.name}()")
+    if name == "coalesce":
+        return coalesce(evaluator, node)
+    arguments = [evaluator.value(argument) for argument in node.arguments]
+    if name in FUNCTIONS and len(arguments) == 1:
+        return _of_entity(evaluator, node, arguments[0])
+    found = fast_call(name, arguments)
+    if found is not None:
+        return found
+    context = evaluator.context
+
+    def evaluated(*values: Any) -> Any:
+        return function(context, values)
+
+    if not function.deterministic:
+        return applied_per_row(evaluator, node, evaluated, arguments)
+    return applied(evaluator, node, evaluated, arguments)
+
+
+def _of_entity(evaluator: Evaluator, node: ast.FunctionCall, argument: Evaluated) -> Evaluated:
+    kinds, function = FUNCTIONS[node.name.lower()]
+    operand = argument.operand
+    if isinstance(operand, Constant) and operand.value is None:
+        return argument
+    if isinstance(operand, Column) and operand.kind in kinds:
+        found = function(evaluator.environment.graph, operand, evaluator.cache)
+        return Evaluated(found, argument.faults)
+    if _may_be_entity(operand):
+        return _from_values(evaluator, node, argument)
+    fault = evaluator.mismatch(operand, node.span, f"expected a {' or '.join(kinds)} but was")
+    return Evaluated(Constant(None), (*argument.faults, fault))
+
+
+def _may_be_entity(operand: Operand) -> bool:
+    if isinstance(operand, Constant):
+        return isinstance(operand.value, Entity)
+    return operand.kind is ColumnKind.OBJECT
+
+
+def _from_values(evaluator: Evaluator, node: ast.FunctionCall, argument: Evaluated) -> Evaluated:
+    function, context = find_function(node.name), evaluator.context
+    assert function is not None
+    return applied(evaluator, node, lambda item: function(context, [item]), [argument])
+
+
+def trim(evaluator: Evaluator, node: ast.Trim) -> Evaluated:
+    """``trim(side characters FROM subject)``."""
+    characters = node.characters
+    given = Evaluated(Constant(...)) if characters is None else evaluator.value(characters)
+    side = str(node.side)
+
+    def evaluated(characters: Any, text: Any) -> str | None:
+        return trimmed(side, characters, text)
+
+    return applied(evaluator, node, evaluated, (given, evaluator.value(node.subject)))

@@ -1,0 +1,158 @@
+"""Lists, maps and map projections: values made of the values of a row."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.data.columns import Column, ColumnKind, to_values
+from gpugda.data.dictionaries import ObjectDictionary
+from gpugda.errors import QueryError
+from gpugda.expressions.evaluation.applied import applied, faulty, placed
+from gpugda.expressions.operands import (
+    Constant,
+    Evaluated,
+    Fault,
+    Operand,
+    distinct_values,
+    value_at,
+)
+from gpugda.expressions.operators.maps import projected
+from gpugda.expressions.simplify import sole_operand
+from gpugda.query import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gpugda.expressions.evaluation.evaluator import Evaluator
+
+__all__ = ["list_literal", "map_literal", "map_projection", "python_values"]
+
+
+def list_literal(evaluator: Evaluator, node: ast.ListLiteral) -> Evaluated:
+    """``[a, b]``."""
+    return _composed(evaluator, node.items, list)
+
+
+def map_literal(evaluator: Evaluator, node: ast.MapLiteral) -> Evaluated:
+    """``{key: a}``."""
+    names = [name for name, _ in node.entries]
+    items = [item for _, item in node.entries]
+    return _composed(evaluator, items, lambda row: dict(zip(names, row, strict=True)))
+
+
+def _composed(
+    evaluator: Evaluator, nodes: Sequence[ast.Expression], make: Callable[[Any], Any]
+) -> Evaluated:
+    items = [evaluator.value(node) for node in nodes]
+    faults = tuple(fault for item in items for fault in item.faults)
+    operands = [item.operand for item in items]
+    if all(isinstance(operand, Constant) for operand in operands):
+        return Evaluated(Constant(make([value_at(operand, 0) for operand in operands])), faults)
+    rows = _rows(evaluator, nodes, operands)
+    return Evaluated(_objects([make(row) for row in rows], evaluator.row_count), faults)
+
+
+def _rows(
+    evaluator: Evaluator, nodes: Sequence[ast.Expression], operands: Sequence[Operand]
+) -> Any:
+    pairs = zip(nodes, operands, strict=True)
+    return zip(*(python_values(evaluator, *pair) for pair in pairs), strict=True)
+
+
+def _objects(values: Sequence[Any], row_count: int) -> Column:
+    codes = np.arange(row_count, dtype=np.int32)
+    return Column(ColumnKind.OBJECT, codes, None, ObjectDictionary(values))
+
+
+# ------------------------------------------------------------------ map projections
+def map_projection(evaluator: Evaluator, node: ast.MapProjection) -> Evaluated:
+    """``subject {.key, .*, key: value, name}``."""
+    keys: list[tuple[str | None, bool]] = []
+    nodes: list[ast.Expression] = [node.subject]
+    for selector in node.selectors:
+        key, item = _selected(selector)
+        keys.append((key, item is not None))
+        if item is not None:
+            nodes.append(item)
+    context = evaluator.context
+
+    def make(subject: Any, *items: Any) -> dict[str, Any] | None:
+        values = iter(items)
+        parts = [(key, next(values) if written else ...) for key, written in keys]
+        return projected(subject, parts, context)
+
+    found = [evaluator.value(each) for each in nodes]
+    operands = [each.operand for each in found]
+    if len(nodes) == 1 or all(isinstance(operand, Constant) for operand in operands):
+        return applied(evaluator, node, make, found)
+    return _made_in_rows(evaluator, node, nodes, found, make)
+
+
+def _selected(selector: ast.MapSelector) -> tuple[str | None, ast.Expression | None]:
+    if isinstance(selector, ast.MapEntry):
+        return selector.key, selector.value
+    if isinstance(selector, ast.MapVariable):
+        return selector.variable.name, selector.variable
+    return (selector.key if isinstance(selector, ast.MapProperty) else None), None
+
+
+def _made_in_rows(
+    evaluator: Evaluator,
+    node: ast.Expression,
+    nodes: Sequence[ast.Expression],
+    found: Sequence[Evaluated],
+    make: Callable[..., Any],
+) -> Evaluated:
+    faults = tuple(fault for each in found for fault in each.faults)
+    sound = ~np.broadcast_to(faulty(faults), evaluator.row_count)
+    rows = _rows(evaluator, nodes, [each.operand for each in found])
+    values: list[Any] = []
+    errors: dict[int, QueryError] = {}
+    for row, (arguments, counts) in enumerate(zip(rows, sound.tolist(), strict=True)):
+        try:
+            values.append(make(*arguments) if counts else None)
+        except QueryError as error:
+            errors[row] = placed(error, evaluator, node)
+            values.append(None)
+    valid = np.array([value is not None for value in values], dtype=np.bool_)
+    column = _objects(values, len(values))
+    column = Column(column.kind, column.values, valid, column.dictionary)
+    if not errors:
+        return Evaluated(column, faults)
+    failed = np.zeros(evaluator.row_count, dtype=np.bool_)
+    failed[list(errors)] = True
+    return Evaluated(column, (*faults, Fault(failed, lambda row: errors[row])))
+
+
+# ------------------------------------------------------------------ values that stay apart
+def python_values(evaluator: Evaluator, node: ast.Expression | None, operand: Operand) -> list[Any]:
+    """The values row by row; each NaN is an object of its own, as grouping tells them apart.
+
+    Args:
+        evaluator: Of the rows.
+        node: What the operand is the value of.
+        operand: The values.
+    """
+    values = _python_values(operand, evaluator.row_count)
+    if not isinstance(operand, Column) or operand.kind is not ColumnKind.FLOAT or node is None:
+        return values
+    node = sole_operand(node) or node
+    if not isinstance(node, ast.Property) or not isinstance(node.subject, ast.Variable):
+        return values
+    # That of one node is one, in all rows and chunks.
+    owners = evaluator.environment.variables[node.subject.name]
+    known = evaluator.cache.setdefault(("nan", owners.kind, node.key), {})
+    return [
+        known.setdefault(owner, value) if value is not None and math.isnan(value) else value
+        for owner, value in zip(owners.values.tolist(), values, strict=True)
+    ]
+
+
+def _python_values(operand: Operand, row_count: int) -> list[Any]:
+    if isinstance(operand, Column) and operand.kind is ColumnKind.FLOAT:
+        return to_values(operand)
+    places, values = distinct_values(operand, row_count)
+    return [values[place] for place in places.tolist()]

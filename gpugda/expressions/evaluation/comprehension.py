@@ -1,0 +1,132 @@
+"""List comprehensions and ``all``, ``any``, ``none``, ``single``: for all elements at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.dictionaries import ObjectDictionary
+from gpugda.expressions import boolean_columns as logic
+from gpugda.expressions.boolean_columns import Truth
+from gpugda.expressions.evaluation.applied import faulty
+from gpugda.expressions.evaluation.composed import python_values
+from gpugda.expressions.evaluation.exploded import Exploded, explode, faults_of_rows
+from gpugda.expressions.label_columns import ENTITY_KINDS
+from gpugda.expressions.lists import EntityLists
+from gpugda.expressions.operands import (
+    Constant,
+    Evaluated,
+    Fault,
+    Flags,
+    both,
+    either,
+    inverted,
+)
+from gpugda.query.ast import ListQuantifier
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.expressions.evaluation.evaluator import Evaluator
+    from gpugda.query import ast
+
+__all__ = ["list_comprehension", "list_predicate"]
+
+
+def _exploded(
+    evaluator: Evaluator, elements: ast.Expression
+) -> tuple[Exploded, tuple[Fault, ...]] | None:
+    """The elements of the lists, and the rows where these fail; None where all are null."""
+    lists = evaluator.value(elements)
+    if isinstance(lists.operand, Constant) and lists.operand.value is None and not lists.faults:
+        return None
+    sound = inverted(faulty(lists.faults))
+    return explode(lists.operand, evaluator.row_count, sound), lists.faults
+
+
+# ------------------------------------------------------------------ [x IN xs WHERE p | y]
+def list_comprehension(evaluator: Evaluator, node: ast.ListComprehension) -> Evaluated:
+    """``[variable IN elements WHERE where | projection]``."""
+    found = _exploded(evaluator, node.elements)
+    if found is None:
+        return Evaluated(Constant(None))
+    exploded, faults = found
+    name, row_count = node.variable.name, evaluator.row_count
+    elements, rows = exploded.elements, exploded.rows
+    if node.where is not None:
+        truth = evaluator.inner(rows, {name: elements}).truth(node.where)
+        faults += faults_of_rows(truth.faults, True, rows, row_count)
+        kept = np.flatnonzero(np.broadcast_to(truth.holds, len(rows)))
+        elements, rows = elements.take(kept), rows[kept]
+    inner = evaluator.inner(rows, {name: elements})
+    result = Evaluated(elements)
+    if node.projection is not None:
+        result = inner.value(node.projection)
+        faults += faults_of_rows(result.faults, True, rows, row_count)
+    counts = np.bincount(rows, minlength=row_count)
+    column = _lists(inner, node.projection, result, counts, exploded.valid)
+    return Evaluated(column, faults)
+
+
+def _lists(
+    inner: Evaluator,
+    node: ast.Expression | None,
+    result: Evaluated,
+    counts: NDArray[np.int64],
+    valid: Flags,
+) -> Column:
+    """The values of elements as the lists of their rows."""
+    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    codes = np.arange(len(counts), dtype=np.int32)
+    known = None if valid is True else np.array(np.broadcast_to(valid, len(counts)))
+    operand = result.operand
+    dictionary: Any
+    if isinstance(operand, Column) and operand.kind in ENTITY_KINDS and operand.valid is None:
+        of_nodes = operand.kind is ColumnKind.NODE
+        dictionary = EntityLists(ends, operand.values.astype(np.uint32, copy=False), of_nodes)
+    else:
+        values = python_values(inner, node, operand)
+        bounds = zip(ends.tolist(), ends[1:].tolist(), strict=False)
+        dictionary = ObjectDictionary([values[start:end] for start, end in bounds])
+    return Column(ColumnKind.OBJECT, codes, known, dictionary)
+
+
+# ------------------------------------------------------------------ all, any, none, single
+def list_predicate(evaluator: Evaluator, node: ast.ListPredicate) -> Truth:
+    """``all(variable IN elements WHERE where)`` and its kin, decided as early as Neo4j does."""
+    found = _exploded(evaluator, node.elements)
+    if found is None:
+        return logic.UNKNOWN
+    exploded, faults = found
+    rows, row_count = exploded.rows, evaluator.row_count
+    truth = evaluator.inner(rows, {node.variable.name: exploded.elements}).truth(node.where)
+    holds, fails = (np.broadcast_to(each, len(rows)) for each in (truth.holds, truth.fails))
+    deciding = fails if node.quantifier is ListQuantifier.ALL else holds
+    needed = 2 if node.quantifier is ListQuantifier.SINGLE else 1
+    before = _before(deciding, exploded)
+    faults += faults_of_rows(truth.faults, before < needed, rows, row_count)
+    unknown = np.bincount(rows[~holds & ~fails], minlength=row_count) > 0
+    decided = np.bincount(rows[deciding], minlength=row_count)
+    outcome = _outcome(node.quantifier, decided, unknown)
+    sound = both(exploded.valid, inverted(faulty(faults)))
+    return Truth(both(outcome.holds, sound), both(outcome.fails, sound), faults)
+
+
+def _before(deciding: NDArray[np.bool_], exploded: Exploded) -> NDArray[np.int64]:
+    """Per element, how many deciding ones stand before it in its list."""
+    total = np.concatenate([[0], np.cumsum(deciding)])
+    before: NDArray[np.int64] = total[:-1] - total[exploded.starts[exploded.rows]]
+    return before
+
+
+def _outcome(
+    quantifier: ListQuantifier, decided: NDArray[np.int64], unknown: NDArray[np.bool_]
+) -> Truth:
+    if quantifier is ListQuantifier.SINGLE:
+        several = decided > 1
+        known: Flags = ~unknown & ~several
+        return Truth(both(decided == 1, known), either(both(decided == 0, known), several))
+    some, none = decided > 0, (decided == 0) & ~unknown
+    return Truth(some, none) if quantifier is ListQuantifier.ANY else Truth(none, some)
