@@ -142,7 +142,7 @@ def procedure() -> object:
 
 @group.step("misspelt names are warnings, in Neo4j's codes too")
 def names() -> object:
-    summary = accelerator().run("MATCH (p:Persn) RETURN p.nmae", engine="gpu").consume()
+    summary = accelerator().run("MATCH (p:Persn) RETURN p.nmae, p.name", engine="gpu").consume()
     codes = [each["code"] for each in summary.notifications]
     tells(codes, "UnknownLabelWarning", "UnknownPropertyKeyWarning")
     return tells(summary.warnings, ":Person?", "name?")
