@@ -25,6 +25,7 @@ from gpugda.execute.operators.sort import Sort
 from gpugda.execute.operators.unwind import Unwind
 from gpugda.plan import logical
 from gpugda.query import ast
+from gpugda.query.functions import changes_per_call
 from gpugda.query.query_graph import OutputColumn, Query
 from gpugda.query.shapes import variable_names
 from gpugda.query.walk import walk
@@ -94,10 +95,12 @@ class _Lowering:
 
     def _filter(self, tree: logical.Filter, needed: frozenset[str], *, weighted: bool) -> Operator:
         below = needed | _names(tree.predicates)
+        weighted = weighted and _are_steady(tree.predicates)
         return Filter(self.lower(tree.input, below, weighted=weighted), tree.predicates)
 
     def _unwind(self, tree: logical.Unwind, needed: frozenset[str], *, weighted: bool) -> Operator:
         below = (needed - {tree.name}) | _names((tree.elements,))
+        weighted = weighted and _are_steady((tree.elements,))
         child = self.lower(tree.input, below, weighted=weighted)
         return Unwind(child, tree.elements, tree.name)
 
@@ -189,12 +192,14 @@ class _Lowering:
         below = _names(item.expression for item in items) | hidden
         if tree.keeps:
             below |= needed - {item.name for item in items}
+        weighted = weighted and _are_steady(item.expression for item in items)
         child = self.lower(tree.input, below, weighted=weighted)
         return Project(child, items, keeps=tree.keeps, hidden=hidden)
 
     def _aggregate(self, tree: logical.Aggregate) -> Operator:
         below = _names((*tree.keys, *(a for a in tree.aggregates if not _counts_rows(a))))
         weighted = all(_takes_weights(each) for each in tree.aggregates)
+        weighted = weighted and _are_steady((*tree.keys, *tree.aggregates))
         child = self.lower(tree.input, below, weighted=weighted)
         return Aggregate(child, tree.keys, tree.aggregates, always=tree.always)
 
@@ -237,6 +242,8 @@ def _is_plain(query: Query) -> bool:
     parts += [*query.grouping, *query.aggregates, *(key.expression for key in query.order_by)]
     if any(isinstance(node, _WHOLE) for part in parts for node in walk(part)):
         return False
+    if not _are_steady(parts):
+        return False
     return all(_takes_weights(each) for each in query.aggregates)
 
 
@@ -251,6 +258,15 @@ def _names(expressions: Iterable[ast.Expression]) -> frozenset[str]:
                 named = node.subject if isinstance(node, ast.MapProjection) else node.variable
                 found.add(named.name)
     return frozenset(found)
+
+
+def _are_steady(expressions: Iterable[ast.Expression]) -> bool:
+    """Whether rows that are equal get equal values: no function draws them by chance."""
+    return not any(
+        isinstance(node, ast.FunctionCall) and changes_per_call(node.name)
+        for expression in expressions
+        for node in walk(expression)
+    )
 
 
 def _counts_rows(aggregate: ast.Expression) -> bool:
