@@ -120,21 +120,5 @@ def read_cases(path: Path) -> Iterator[Case]:
         yield case
 
 
-def named(value: Any) -> Any:
-    """An answer's value as cases write it: ``(node)``, ``[relationship]``, ``(a)[r](b)``."""
-    if hasattr(value, "relationships"):
-        steps = zip(value.relationships, value.nodes[1:], strict=True)
-        return named(value.nodes[0]) + "".join(named(part) for step in steps for part in step)
-    if hasattr(value, "labels"):
-        return f"({value['id']})"
-    if hasattr(value, "start_node"):
-        return f"[{value['case_name']}]"
-    if isinstance(value, list):
-        return [named(item) for item in value]
-    if isinstance(value, dict):
-        return {key: named(item) for key, item in value.items()}
-    return value
-
-
 def all_cases() -> list[Case]:
     return [case for path in sorted(FOLDER.glob("*.case")) for case in read_cases(path)]

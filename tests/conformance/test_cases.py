@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from case_files import Case, CaseGraph, all_cases, named
+from case_files import Case, CaseGraph, all_cases
+from named_values import named
 from strategies import rows_key
 
 import gpugda

@@ -6,7 +6,8 @@ from typing import Any
 
 import neo4j
 import pytest
-from case_files import Case, CaseGraph, all_cases, named
+from case_files import Case, CaseGraph, all_cases
+from named_values import named
 from neo4j_servers import Server
 from strategies import rows_key
 

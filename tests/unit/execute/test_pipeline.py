@@ -117,3 +117,25 @@ def test_parameters_of_a_wrong_type_fail_before_there_are_rows(people):
     query = "MATCH (a:Nope) WITH a WHERE a.age IN $ages RETURN a"
     with pytest.raises(gpugda.errors.CypherTypeError, match="ages"):
         people.run(query, {"ages": "many"}, engine="gpu")
+
+
+def test_a_range_too_long_for_a_list_is_counted_off(people):
+    query = "MATCH (a:P) WITH a LIMIT 2 UNWIND range(1, 3000001, 2) AS x RETURN count(*), max(x)"
+    assert people.run(query, engine="gpu").values() == [[2 * 1_500_001, 3_000_001]]
+
+
+def test_a_time_limit_holds_among_endless_paths():
+    """A complete graph has more trails than anybody waits for, and their windows stay small."""
+    count = 60
+    pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
+    relationships = {
+        "source": [a for a, _ in pairs],
+        "target": [b for _, b in pairs],
+        "type": ["R"] * len(pairs),
+    }
+    nodes = {"id": list(range(count))}
+    with gpugda.connect(gpugda.graph(nodes=nodes, relationships=relationships)) as complete:
+        with pytest.raises(gpugda.QueryTimeoutError):
+            complete.run("MATCH (a {id: 0})-[*]->(b) RETURN count(*)", engine="gpu", timeout=2)
+        rows = complete.run("MATCH (a {id: 0})-[*2..3]->(b) RETURN count(*)", engine="gpu")
+        assert rows.values() == [[59 * 59 + 59 * 59 * 59 - 59]]
