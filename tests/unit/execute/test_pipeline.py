@@ -139,3 +139,14 @@ def test_a_time_limit_holds_among_endless_paths():
             complete.run("MATCH (a {id: 0})-[*]->(b) RETURN count(*)", engine="gpu", timeout=2)
         rows = complete.run("MATCH (a {id: 0})-[*2..3]->(b) RETURN count(*)", engine="gpu")
         assert rows.values() == [[59 * 59 + 59 * 59 * 59 - 59]]
+
+
+@pytest.mark.parametrize("terms", [300, 20_000])
+def test_what_is_nested_too_deeply_is_refused_with_its_place(people, terms):
+    with pytest.raises(gpugda.UnsupportedQueryError, match="more than 200 levels") as caught:
+        people.run("RETURN " + " + ".join(["1"] * terms), engine="gpu")
+    assert caught.value.line == 1
+
+
+def test_a_sum_of_a_hundred_terms(people):
+    assert people.run("RETURN " + " + ".join(["1"] * 100), engine="gpu").values() == [[100]]
