@@ -82,6 +82,8 @@ class ExpandMode(StrEnum):
 
     TRAILS = "trails"
     """All paths that use no relationship twice."""
+    REACH = "nodes"
+    """The nodes where such paths end, each once for a row; the least length is 0 or 1."""
     SHORTEST = "shortest"
     """One shortest path for each pair of ends."""
     ALL_SHORTEST = "all shortest"
