@@ -1,4 +1,4 @@
-# demo: the main job on an embedded graph; test: everything the machine can run; check: style, types, layers; bench: speed, answers checked.
+# demo: the main job on an embedded graph; test: what a change needs, in minutes; test-all: every test; check: style, types, layers; bench: speed, answers checked.
 # docs: the documentation's site in build/docs, every warning an error.
 # plugin: the jar for Neo4j, which a wheel then holds; test-plugin: its own tests. Both need Maven and a JDK of 17 or later.
 PYTHON ?= python3
@@ -6,7 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
 
-.PHONY: demo test check bench docs docs-links plugin test-plugin clean
+.PHONY: demo test test-all check bench docs docs-links plugin test-plugin clean
 .DEFAULT_GOAL := demo
 
 $(VENV)/.installed: pyproject.toml
@@ -19,6 +19,10 @@ demo: $(VENV)/.installed
 	$(BIN)/gpugda demo
 
 test: $(VENV)/.installed
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not perf and not slow"
+
+test-all: export HYPOTHESIS_PROFILE ?= ci
+test-all: $(VENV)/.installed
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 check: $(VENV)/.installed

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import durations
 import neo4j_account
 import neo4j_servers
 import pytest
@@ -14,6 +15,7 @@ SHARED = Path(os.environ.get("GPUGDA_SHARED", ROOT.parent / "shared"))
 
 
 def pytest_configure(config):
+    config.pluginmanager.register(durations)
     config.pluginmanager.register(neo4j_account)
     config.pluginmanager.register(workers)
 

@@ -1,18 +1,24 @@
-"""A plugin of pytest: how the tests are shared among worker processes, where there are several."""
+"""A plugin of pytest: how the tests are shared among worker processes, where there are several.
+
+A file stays on one worker, as its fixtures cost more than most of its tests. Tests of one server,
+which are marked with its group (`tests/integration/conftest.py`), stay together too: a worker that
+has one of them starts that server. They begin first, as they are the longest pieces of work.
+
+Workers alone know marks, and tell the process that shares the tests out no more than their names;
+so they write down which tests have a group.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import functools
+import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-SERVER_TESTS = "tests/integration/"
-LOCKS = Path(__file__).resolve().parents[1] / "build" / "test-locks"
-_kept: list[ExitStack] = []
-"""The turn of timed tests that follow each other: else each waited for one of another worker."""
+WRITTEN = Path(__file__).resolve().parents[1] / "build" / "test-groups.json"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -20,11 +26,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
-        """A file stays on one worker, and so do all tests of one database; files in their order."""
+        """Groups where there are any, else files; in the order of the tests."""
+
+        @functools.cached_property
+        def _groups(self) -> dict[str, str]:
+            groups: dict[str, str] = json.loads(WRITTEN.read_text())
+            return groups
 
         def _split_scope(self, nodeid: str) -> str:
-            scope: str = super()._split_scope(nodeid)
-            return SERVER_TESTS if scope.startswith(SERVER_TESTS) else scope
+            return self._groups.get(nodeid) or str(super()._split_scope(nodeid))
 
     config.option.loadscopereorder = False
     return Scheduling(config, log)
@@ -32,36 +42,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """The longest piece of work first."""
-    if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: not item.nodeid.startswith(SERVER_TESTS))
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[Any]:
-    if not hasattr(item.config, "workerinput"):
-        return (yield)
-    with _kept.pop() if (kept := bool(_kept)) else ExitStack() as turn:
-        if not kept:
-            turn.enter_context(_turn(alone=_is_timed(item)))
-        result = yield
-        if _is_timed(item) and _is_timed(nextitem):
-            _kept.append(turn.pop_all())
-    return result
-
-
-def _is_timed(item: pytest.Item | None) -> bool:
-    return item is not None and item.get_closest_marker("timed") is not None
-
-
-@contextmanager
-def _turn(*, alone: bool) -> Iterator[None]:
-    """No other worker has one at the same time, where either wants to be alone."""
-    import fcntl
-
-    LOCKS.mkdir(parents=True, exist_ok=True)
-    with (LOCKS / "door").open("w") as door, (LOCKS / "room").open("w") as room:
-        fcntl.flock(door, fcntl.LOCK_EX)  # who waits for the room to be empty lets nobody in
-        fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-        fcntl.flock(door, fcntl.LOCK_UN)
-        yield
+    """The longest pieces of work first."""
+    if not hasattr(config, "workerinput"):
+        return
+    found = {item.nodeid: item.get_closest_marker("group") for item in items}
+    groups = {nodeid: marker.args[0] for nodeid, marker in found.items() if marker}
+    items.sort(key=lambda item: item.nodeid not in groups)
+    WRITTEN.parent.mkdir(exist_ok=True)
+    own = WRITTEN.with_suffix(f".{config.workerinput['workerid']}")
+    own.write_text(json.dumps(groups))
+    os.replace(own, WRITTEN)  # each worker writes the same

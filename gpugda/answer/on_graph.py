@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.unknown_names import remarks_on_names
 from gpugda.deadline import working_until
-from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.gpu import run_on_device
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.join_progress import JoinProgress
@@ -103,13 +102,9 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
         QueryTimeoutError: The deadline passed.
     """
     query = request.prepared()
-    if isinstance(query, Statement):
-        message = "engine='reference' answers MATCH and RETURN alone"
-        raise UnsupportedQueryError(message, construct="several clauses")
     with request.stage("join"):
-        found = run_reference(
-            parse(query.text), loaded.graph, request.values, deadline=request.deadline
-        )
+        tree = query.tree if isinstance(query, Statement) else parse(query.text)
+        found = run_reference(tree, loaded.graph, request.values, deadline=request.deadline)
     table = table_from_rows(found.names, found.rows, loaded.graph)
     remarks = remarks_on_names(query.text, loaded)
     return GraphAnswer(table, {"engine": "reference", "snapshot": loaded.described, **remarks})

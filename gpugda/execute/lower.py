@@ -27,6 +27,7 @@ from gpugda.execute.operators.unwind import Unwind
 from gpugda.plan import logical
 from gpugda.plan.rules.reach_once import reach_once
 from gpugda.query import ast
+from gpugda.query.functions import changes_per_call
 from gpugda.query.query_graph import OutputColumn, Query
 from gpugda.query.shapes import all_names
 from gpugda.query.walk import walk
@@ -98,10 +99,12 @@ class _Lowering:
 
     def _filter(self, tree: logical.Filter, needed: frozenset[str], *, weighted: bool) -> Operator:
         below = needed | all_names(tree.predicates)
+        weighted = weighted and _are_steady(tree.predicates)
         return Filter(self.lower(tree.input, below, weighted=weighted), tree.predicates)
 
     def _unwind(self, tree: logical.Unwind, needed: frozenset[str], *, weighted: bool) -> Operator:
         below = (needed - {tree.name}) | all_names((tree.elements,))
+        weighted = weighted and _are_steady((tree.elements,))
         child = self.lower(tree.input, below, weighted=weighted)
         return Unwind(child, tree.elements, tree.name)
 
@@ -193,12 +196,14 @@ class _Lowering:
         below = all_names(item.expression for item in items) | hidden
         if tree.keeps:
             below |= needed - {item.name for item in items}
+        weighted = weighted and _are_steady(item.expression for item in items)
         child = self.lower(tree.input, below, weighted=weighted)
         return Project(child, items, keeps=tree.keeps, hidden=hidden)
 
     def _aggregate(self, tree: logical.Aggregate) -> Operator:
         below = all_names((*tree.keys, *(a for a in tree.aggregates if not _counts_rows(a))))
         weighted = all(_takes_weights(each) for each in tree.aggregates)
+        weighted = weighted and _are_steady((*tree.keys, *tree.aggregates))
         child = self.lower(tree.input, below, weighted=weighted)
         return Aggregate(child, tree.keys, tree.aggregates, always=tree.always)
 
@@ -241,10 +246,21 @@ def _is_plain(query: Query) -> bool:
     parts += [*query.grouping, *query.aggregates, *(key.expression for key in query.order_by)]
     if any(isinstance(node, _WHOLE) for part in parts for node in walk(part)):
         return False
+    if not _are_steady(parts):
+        return False
     return all(_takes_weights(each) for each in query.aggregates)
 
 
 # ------------------------------------------------------------------ what is read
+def _are_steady(expressions: Iterable[ast.Expression]) -> bool:
+    """Whether rows that are equal get equal values: no function draws them by chance."""
+    return not any(
+        isinstance(node, ast.FunctionCall) and changes_per_call(node.name)
+        for expression in expressions
+        for node in walk(expression)
+    )
+
+
 def _counts_rows(aggregate: ast.Expression) -> bool:
     return isinstance(aggregate, ast.CountStar)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.batch import joined
 from gpugda.execute.context import ExecutionContext, Measured
 from gpugda.execute.lower import lower
@@ -13,6 +14,7 @@ from gpugda.execute.operators.output import Output
 from gpugda.execute.result_table import ResultTable
 from gpugda.execute.subqueries import Subqueries
 from gpugda.expressions.context import one_statement
+from gpugda.expressions.functions import find_aggregate, find_function
 from gpugda.expressions.operands import as_column
 from gpugda.expressions.parameters import Parameters
 from gpugda.plan.bind import bind
@@ -20,7 +22,9 @@ from gpugda.plan.build import build_query
 from gpugda.plan.explain import estimate
 from gpugda.plan.matching_order import make_plan
 from gpugda.plan.operator_tree import OperatorNode
+from gpugda.query import ast
 from gpugda.query.query_graph import Query, QueryGraph
+from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -95,8 +99,19 @@ def make_pipeline(statement: Statement) -> Pipeline:
     Raises:
         UnsupportedQueryError: It holds a construct that is not answered here.
     """
+    _check_functions(statement)
     made = build_query(statement.tree)
     return Pipeline(statement, lower(made.tree, made.columns, statement.text), made.columns)
+
+
+def _check_functions(statement: Statement) -> None:
+    for node in walk(statement.tree):
+        if not isinstance(node, ast.FunctionCall):
+            continue
+        if find_function(node.name, 25) is None and find_aggregate(node.name) is None:
+            construct = f"function {node.name}()"
+            message = f"{construct} is not supported by this engine"
+            raise UnsupportedQueryError(message, statement.text, node.span, construct=construct)
 
 
 def plan_of_statement(statement: Statement, graph: DataGraph, strategy: str) -> Plan:

@@ -13,7 +13,7 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.expressions.operands import Constant, Operand, used_codes
-from gpugda.values import Entity
+from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
@@ -62,6 +62,8 @@ def _holds_relationship(value: Any) -> bool:
         return not value.is_node
     if isinstance(value, dict):
         return any(map(_holds_relationship, value.values()))
+    if isinstance(value, Path):
+        return len(value.relationships) > 0
     return isinstance(value, list) and any(map(_holds_relationship, value))
 
 
@@ -72,4 +74,6 @@ def _by_id(value: Any, graph: DataGraph) -> Any:
         return {key: _by_id(item, graph) for key, item in value.items()}
     if isinstance(value, list):
         return [_by_id(item, graph) for item in value]
+    if isinstance(value, Path):
+        return Path(value.nodes, tuple(_by_id(each, graph) for each in value.relationships))
     return value

@@ -23,6 +23,7 @@ from gpugda.plan.logical import (
 )
 from gpugda.plan.path_tests import element_test
 from gpugda.query import ast
+from gpugda.query.functions import changes_per_call
 from gpugda.query.query_graph import (
     QueryGraph,
     QueryNode,
@@ -37,7 +38,7 @@ from gpugda.types import Span
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["PatternPlanner", "VariableKind", "needs_subquery"]
+__all__ = ["PatternPlanner", "VariableKind", "needs_each_row"]
 
 _MODES: Final = {
     ast.SelectorKind.SHORTEST_PATH: ExpandMode.SHORTEST,
@@ -61,9 +62,13 @@ class VariableKind:
     VALUE: Final = "value"
 
 
-def needs_subquery(expression: ast.Node) -> bool:
-    """Whether something in it has to be matched for each row."""
-    return any(isinstance(each, _SUBQUERIES) for each in walk(expression))
+def needs_each_row(expression: ast.Node) -> bool:
+    """Whether something in it has to be matched, or drawn by chance, for each row."""
+    return any(
+        isinstance(each, _SUBQUERIES)
+        or (isinstance(each, ast.FunctionCall) and changes_per_call(each.name))
+        for each in walk(expression)
+    )
 
 
 @dataclass(slots=True)
@@ -195,7 +200,7 @@ class PatternPlanner:
         inner = name if pattern.quantifier is None else name + "\0"
         predicates = tuple(self._inline(inner, pattern))
         for each in predicates:
-            if variable_names(each) - {inner} or needs_subquery(each):
+            if variable_names(each) - {inner} or needs_each_row(each):
                 raise self._unsupported(
                     "a condition on each relationship of a path that reads another variable",
                     each.span,
@@ -284,7 +289,7 @@ class PatternPlanner:
             return False
         reached = any(name in (each.left, each.right) for each in self._varying)
         asked = bool(self._labels[name]) or any(
-            variable_names(each) == {name} and not needs_subquery(each) for each in self._predicates
+            variable_names(each) == {name} and not needs_each_row(each) for each in self._predicates
         )
         if name in self._outer:
             return not asked
@@ -344,7 +349,7 @@ class PatternPlanner:
         taken: list[ast.Expression] = []
         left: list[ast.Expression] = []
         for predicate in predicates:
-            fits = variable_names(predicate) <= variables and not needs_subquery(predicate)
+            fits = variable_names(predicate) <= variables and not needs_each_row(predicate)
             (taken if fits else left).append(predicate)
         nodes = tuple(
             QueryNode(number, name, tuple(self._labels[name])) for number, name in enumerate(order)
@@ -377,7 +382,7 @@ class PatternPlanner:
         conditions: list[ast.Expression] = []
         rest: list[ast.Expression] = []
         for each in left:
-            test = element_test(each, edge.name, path, needs_subquery)
+            test = element_test(each, edge.name, path, needs_each_row)
             if test is not None:
                 tests.append(test)
             elif edge.mode is not ExpandMode.TRAILS and variable_names(each) & own:

@@ -11,7 +11,7 @@ from typing import Final
 
 from gpugda.query.static_kinds import ANY, Static, of
 
-__all__ = ["Signature", "signature"]
+__all__ = ["Signature", "changes_per_call", "signature"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,12 @@ _WRITABLE: Final = (
     *("Boolean", "Float", "Integer", "Point", "String", "Duration"),
     *("Date", "Time", "LocalTime", "LocalDateTime", "DateTime"),
 )
+
+
+def changes_per_call(name: str) -> bool:
+    """Whether a function gives another value each time that it is called with the same ones."""
+    plain = name.lower()
+    return plain in ("rand", "randomuuid") or plain.endswith(".realtime")
 
 
 def signature(name: str) -> Signature | None:

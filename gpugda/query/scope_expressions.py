@@ -126,7 +126,10 @@ def _variable(node: ast.Variable, scope: Scope, inner: Inner) -> Static:
 
 def _list(node: ast.ListLiteral, scope: Scope, inner: Inner) -> Static:
     kinds = {check_expression(item, scope, inner) for item in node.items}
-    return list_of(kinds.pop() if len(kinds) == 1 else ANY)
+    if len(kinds) == 1:
+        return list_of(kinds.pop())
+    types = {kind.types for kind in kinds}
+    return list_of(Static(types.pop()) if len(types) == 1 else ANY)
 
 
 def _map(node: ast.MapLiteral, scope: Scope, inner: Inner) -> Static:
@@ -149,8 +152,13 @@ def _subscript(node: ast.Subscript, scope: Scope, inner: Inner) -> Static:
         return subject.element or ANY
     if subject.types is not None and subject.types <= {"Map", "Node", "Relationship"}:
         scope.expect(index, STRING, node.index.span, "22N27")
-    scope.expect(subject, of("List", "Map", "Node", "Relationship"), node.subject.span)
+    if not _is_temporal(subject) or index.is_certainly("Integer"):  # else they pass for maps
+        scope.expect(subject, of("List", "Map", "Node", "Relationship"), node.subject.span)
     return ANY
+
+
+def _is_temporal(found: Static) -> bool:
+    return found.types is not None and found.types <= frozenset(_TEMPORAL)
 
 
 def _slice(node: ast.Slice, scope: Scope, inner: Inner) -> Static:
@@ -363,7 +371,9 @@ def _reduce(node: ast.Reduce | ast.AllReduce, scope: Scope, inner: Inner) -> Sta
 
 
 def _map_projection(node: ast.MapProjection, scope: Scope, inner: Inner) -> Static:
-    scope.expect(scope.read(node.subject), _WITH_PROPERTIES, node.subject.span, "22N27")
+    subject = scope.read(node.subject)
+    if not _is_temporal(subject):
+        scope.expect(subject, _WITH_PROPERTIES, node.subject.span, "22N27")
     for selector in node.selectors:
         if isinstance(selector, ast.MapEntry):
             check_expression(selector.value, scope, inner)

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.data.columns import to_values
 from gpugda.query.ast import Direction
-from gpugda.values import Entity
+from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["PlainGraph", "plain_graph"]
+__all__ = ["PlainEntities", "PlainGraph", "plain_graph"]
 
 
 class PlainGraph:
@@ -36,7 +36,9 @@ class PlainGraph:
         self.labels = [tuple(graph.node_labels(node)) for node in range(graph.node_count)]
         self.sources: list[int] = graph.start_nodes().tolist()
         self.targets: list[int] = graph.outgoing.neighbours.tolist()
-        self.types = [graph.types.names[code] for code in graph.relationship_types().tolist()]
+        self.types: list[str] = [
+            graph.types.names[code] for code in graph.relationship_types().tolist()
+        ]
         self.outgoing: list[list[int]] = [[] for _ in self.labels]
         self.incoming: list[list[int]] = [[] for _ in self.labels]
         for relationship, source in enumerate(self.sources):
@@ -65,9 +67,14 @@ class PlainGraph:
         values = self._values[place]
         return values[entity.index] if values else None
 
+    def properties(self, entity: Entity) -> dict[str, Any]:
+        """All properties that there are, by key."""
+        found = {key: self.property(entity, key) for key in self._columns[entity.is_node]}
+        return {key: value for key, value in found.items() if value is not None}
+
     def element_id(self, entity: Entity) -> str:
         """The stable text that names a node or relationship."""
-        return self._element_ids[entity.is_node](entity.index)
+        return str(self._element_ids[entity.is_node](entity.index))
 
     def id(self, entity: Entity) -> int:
         """The number that names a node or relationship."""
@@ -78,12 +85,53 @@ class PlainGraph:
         if not self._has_other_ids:
             return value
         if isinstance(value, Entity):
-            return Entity(value.is_node, self.id(value))
+            return self._by_id((value,))[0]
+        if isinstance(value, Path):
+            nodes, relationships = map(self._by_id, (value.nodes, value.relationships))
+            return Path(nodes, relationships)
         if isinstance(value, list):
             return [self.in_order(item) for item in value]
         if isinstance(value, dict):
             return {key: self.in_order(item) for key, item in value.items()}
         return value
+
+    def _by_id(self, entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
+        return tuple(Entity(each.is_node, self.id(each)) for each in entities)
+
+
+class PlainEntities:
+    """What functions read of nodes and relationships."""
+
+    def __init__(self, graph: PlainGraph) -> None:
+        self._graph = graph
+
+    def properties(self, entity: Entity) -> dict[str, Any]:
+        """All properties of a node or relationship."""
+        return self._graph.properties(entity)
+
+    def id(self, entity: Entity) -> int:
+        """What ``id()`` gives."""
+        return self._graph.id(entity)
+
+    def element_id(self, entity: Entity) -> str:
+        """What ``elementId()`` gives."""
+        return self._graph.element_id(entity)
+
+    def labels(self, node: Entity) -> tuple[str, ...]:
+        """Labels of a node."""
+        return self._graph.labels[node.index]
+
+    def type(self, relationship: Entity) -> str:
+        """Type of a relationship."""
+        return self._graph.types[relationship.index]
+
+    def start(self, relationship: Entity) -> Entity:
+        """The node where a relationship starts."""
+        return Entity(True, self._graph.sources[relationship.index])
+
+    def end(self, relationship: Entity) -> Entity:
+        """The node where a relationship ends."""
+        return Entity(True, self._graph.targets[relationship.index])
 
 
 def plain_graph(graph: DataGraph) -> PlainGraph:

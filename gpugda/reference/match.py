@@ -1,155 +1,350 @@
-"""One MATCH clause by backtracking: patterns from left to right, one relationship at a time."""
+"""One MATCH clause, or a pattern in an expression, by backtracking along its paths."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from gpugda import values
-from gpugda.errors import UnsupportedQueryError
 from gpugda.query import ast
-from gpugda.reference.values import has_labels, variables_of
-from gpugda.values import Entity
+from gpugda.reference.backtracking import Found, Step, walk
+from gpugda.reference.paths import (
+    chosen,
+    marked_path,
+    node_step,
+    path_begin,
+    relationship_step,
+    repeated,
+    start_step,
+    trail_step,
+)
+from gpugda.reference.shortest import shortest_paths
+from gpugda.reference.trees import Row, conjuncts, parts_of, variables_of
 
 if TYPE_CHECKING:
-    from gpugda.reference.values import Evaluator
+    from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["ClauseMatcher", "Row"]
+    from gpugda.reference.evaluator import Evaluator
+    from gpugda.values import Entity
 
-Name = str | tuple[int, int]
-"""A variable's name, or the place (pattern, element) of an element without one."""
+__all__ = ["PatternMatcher"]
 
-Row = Mapping[Any, Entity]
-"""What is bound so far, by ``Name``; between clauses by variable only."""
+Name = str | tuple[Any, ...]
+"""A variable's name, or a mark for an element without one."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """Bind a node: the first of a pattern, or the one that a relationship leads to."""
-
-    node: ast.NodePattern
-    name: Name
-    relationship: ast.RelationshipPattern | None = None
-    relationship_name: Name = ""
-    from_name: Name = ""
+_SHORTEST = (ast.SelectorKind.SHORTEST_PATH, ast.SelectorKind.ALL_SHORTEST_PATHS)
 
 
 @dataclass(frozen=True, slots=True)
 class _Test:
-    """An inline property or WHERE, and the variables that must be bound before it can be asked."""
+    """A condition, and the clause's variables that must be bound before it can be asked."""
 
     needs: frozenset[Name]
     passes: Callable[[Row], bool]
 
 
-class ClauseMatcher:
-    """All ways to match a clause, given what earlier clauses bound.
+class PatternMatcher:
+    """All ways to match some patterns, given what is bound before.
 
     Args:
-        clause: The MATCH.
+        patterns: Of a clause: no relationship is used twice in them.
         evaluator: Values of expressions.
-        bound: Variables that earlier clauses bound.
+        bound: Variables that are bound before.
+        where: The clause's condition, asked of full matches. What it asks of a path of
+            ``shortestPath`` is asked while that is looked for, as in Neo4j.
+        repeats: Relationships may be used again.
 
     Attributes:
-        names: Variables that the clause names.
+        names: Variables that the patterns name.
     """
 
-    def __init__(self, clause: ast.Match, evaluator: Evaluator, bound: frozenset[str]) -> None:
-        self._evaluator = evaluator
-        self._where = clause.where
-        self._steps: list[_Step] = []
-        self._tests: list[_Test] = []
-        for number, pattern in enumerate(clause.patterns):
-            self._read(pattern, number, evaluator.text)
-        names = {name for step in self._steps for name in (step.name, step.relationship_name)}
-        self.names = frozenset(name for name in names if isinstance(name, str) and name)
-        self._tests_after = self._place_tests(bound)
+    def __init__(
+        self,
+        patterns: Sequence[ast.Pattern],
+        evaluator: Evaluator,
+        bound: frozenset[str],
+        where: ast.Expression | None = None,
+        *,
+        repeats: bool = False,
+    ) -> None:
+        self._where, self._own = where, evaluator
+        self.names = frozenset(name for pattern in patterns for name in _declared(pattern))
+        steps = _Steps(evaluator, bound, self.names, repeats=repeats)
+        shortest = [each for each in patterns if each.selector and each.selector.kind in _SHORTEST]
+        for pattern in patterns:
+            if pattern not in shortest:
+                steps.add(pattern)
+        for pattern in shortest:
+            steps.add_ends(pattern)
+        if shortest:
+            steps.add_conditions(where)
+        for pattern in shortest:
+            steps.add_shortest(pattern, where)
+        self._steps = steps.finished()
 
-    def matches(self, row: Row, check_time: Callable[[], None]) -> Iterator[Row]:
-        """The row with the clause's variables added, once per match."""
-        kept = self.names | row.keys()
+    def matches(self, row: Row) -> Iterator[Row]:
+        """The row with the variables of the patterns added, once per match."""
+        for found in walk(self._steps, Found(row)):
+            if self._where is None or self._own.holds(self._where, found.row):
+                yield {**row, **{name: found.row[name] for name in self.names}}
 
-        def extend(position: int, bound: Row, used: frozenset[int]) -> Iterator[Row]:
-            check_time()
-            if position == len(self._steps):
-                yield bound
-                return
-            for longer, used_now in self._candidates(self._steps[position], bound, used):
-                if all(test.passes(longer) for test in self._tests_after[position]):
-                    yield from extend(position + 1, longer, used_now)
 
-        for found in extend(0, row, frozenset()):
-            if self._where is None or self._evaluator.holds(self._where, found):
-                yield {name: entity for name, entity in found.items() if name in kept}
+def _declared(pattern: ast.Pattern) -> Iterator[str]:
+    """Variables that a pattern binds: of elements, groups and paths, not of conditions."""
+    if pattern.variable is not None:
+        yield pattern.variable.name
+    for element in pattern.elements:
+        if isinstance(element, ast.GroupPattern):
+            yield from _declared(element.pattern)
+        elif element.variable is not None:
+            yield element.variable.name
 
-    def _candidates(
-        self, step: _Step, bound: Row, used: frozenset[int]
-    ) -> Iterator[tuple[Row, frozenset[int]]]:
-        if step.relationship is None:
-            for node in self._start_nodes(step, bound):
-                yield {**bound, step.name: node}, used
+
+class _Steps:
+    """The steps of a clause, or of one repetition of a group."""
+
+    def __init__(
+        self, own: Evaluator, bound: frozenset[str], names: frozenset[str], *, repeats: bool
+    ) -> None:
+        self.steps: list[Step] = []
+        self._own, self._names, self._repeats = own, names, repeats
+        self._known: set[Name] = set(bound)
+        self._waiting: list[_Test] = []
+        self._marks: dict[int, tuple[Name, ast.PatternElement]] = {}
+
+    def finished(self) -> list[Step]:
+        """The steps; what still waits is asked at the end."""
+        self.steps.extend(_asking(test) for test in self._waiting)
+        self._waiting = []
+        return self.steps
+
+    # -------------------------------------------------------------- paths
+    def add(self, pattern: ast.Pattern) -> None:
+        """A path, from the end at which a node is bound."""
+        selector = pattern.selector
+        if selector is not None and selector.kind is not ast.SelectorKind.ALL:
+            self._add_selected(pattern, selector)
             return
-        graph = self._evaluator.graph
-        node_before = bound[step.from_name].index
-        for number, end in graph.steps(node_before, step.relationship.direction):
-            # No relationship twice within the clause, whatever the variables: `used` begins empty.
-            if number in used or not has_labels((graph.types[number],), step.relationship.types):
-                continue
-            found = {step.relationship_name: Entity(False, number), step.name: Entity(True, end)}
-            agrees = all(bound.get(name, entity) == entity for name, entity in found.items())
-            if agrees and has_labels(graph.labels[end], step.node.labels):
-                yield {**bound, **found}, used | {number}
+        flipped = self._is_better_flipped(pattern)
+        elements = _flipped(pattern.elements) if flipped else pattern.elements
+        self._take(path_begin)
+        self._take(start_step(self._own, self._name(elements[0])))
+        self._add_elements(elements, flipped=flipped)
+        if pattern.variable is not None:
+            self._take(marked_path(pattern.variable.name, flipped=flipped), pattern.variable.name)
 
-    def _start_nodes(self, step: _Step, bound: Row) -> Iterator[Entity]:
-        labels = self._evaluator.graph.labels
-        before = bound.get(step.name)
-        for node in range(len(labels)) if before is None else [before.index]:
-            if has_labels(labels[node], step.node.labels):
-                yield Entity(True, node)
+    def _is_better_flipped(self, pattern: ast.Pattern) -> bool:
+        if any(isinstance(element, ast.GroupPattern) for element in pattern.elements):
+            return False
+        ends = [self._name(pattern.elements[place]) in self._known for place in (0, -1)]
+        return ends == [False, True]
 
-    def _read(self, pattern: ast.Pattern, number: int, text: str) -> None:
-        before: Name = ""
-        relationship: ast.RelationshipPattern | None = None
-        relationship_name: Name = ""
-        for place, element in enumerate(pattern.elements):
-            if isinstance(element, ast.GroupPattern) or pattern.selector or pattern.variable:
-                raise UnsupportedQueryError(
-                    "only plain patterns are answered here", text, element.span
-                )
-            name: Name = element.variable.name if element.variable else (number, place)
-            self._tests.extend(self._inline_tests(element, name))
-            if isinstance(element, ast.RelationshipPattern):
-                relationship, relationship_name = element, name
-                continue
-            self._steps.append(_Step(element, name, relationship, relationship_name, before))
-            before = name
+    def _add_selected(self, pattern: ast.Pattern, selector: ast.Selector) -> None:
+        within = _Steps(self._own, frozenset(), self._names, repeats=self._repeats)
+        within._known = set(self._known)
+        within.add(replace(pattern, selector=None))
+        self._take(chosen(self._own, selector, within.finished()), *_declared(pattern))
 
-    def _inline_tests(
-        self, element: ast.NodePattern | ast.RelationshipPattern, name: Name
-    ) -> Iterator[_Test]:
-        evaluator, where, properties = self._evaluator, element.where, element.properties
-        if isinstance(properties, ast.Parameter):
-            raise UnsupportedQueryError(
-                "a parameter for all properties is not answered here",
-                evaluator.text,
-                properties.span,
+    def _add_elements(
+        self, elements: Sequence[ast.PatternElement], *, flipped: bool = False
+    ) -> None:
+        for element in elements:
+            if isinstance(element, ast.NodePattern):
+                self._add_node(element)
+            elif isinstance(element, ast.GroupPattern):
+                self._add_group(element)
+            elif element.quantifier is not None:
+                self._add_group(_as_group(element, element.quantifier))
+            else:
+                self._add_relationship(element, flipped=flipped)
+
+    def _add_node(self, element: ast.NodePattern) -> None:
+        name = self._name(element)
+        self._take(node_step(name))
+        self._add_tests(element, element.labels, name)
+        self._bind(name)
+
+    def _add_relationship(self, element: ast.RelationshipPattern, *, flipped: bool) -> None:
+        name = self._name(element)
+        if element.length is None:
+            step = relationship_step(self._own, name, element.direction, repeats=self._repeats)
+        else:
+            step = trail_step(self._own, name, element, flipped=flipped, repeats=self._repeats)
+        self._take(step)
+        self._add_tests(element, element.types, name)
+        self._bind(name)
+
+    # -------------------------------------------------------------- groups
+    def _add_group(self, group: ast.GroupPattern) -> None:
+        if group.pattern.selector is not None:
+            raise self._own.unsupported("a path selector inside a pattern", group)
+        if group.quantifier is None:
+            self._add_inline(group)
+            return
+        names = frozenset(_declared(group.pattern))
+        within = _Steps(self._own, frozenset(), names, repeats=self._repeats)
+        within._add_inline(replace(group, quantifier=None))
+        self._take(repeated(within.finished(), group.quantifier, names), *names)
+
+    def _add_inline(self, group: ast.GroupPattern) -> None:
+        mark = _new_mark()
+        self._take(
+            lambda found: iter((found.bound(row={**found.row, mark: len(found.nodes) - 1}),))
+        )
+        self._add_elements(group.pattern.elements)
+        variable = group.pattern.variable
+        if variable is not None:
+            self._take(marked_path(variable.name, mark), variable.name)
+        if group.where is not None:
+            self._wait_for(group.where)
+
+    # -------------------------------------------------------------- shortest paths
+    def add_ends(self, pattern: ast.Pattern) -> None:
+        """The two nodes of ``shortestPath``, each by itself."""
+        for element in (pattern.elements[0], pattern.elements[-1]):
+            assert isinstance(element, ast.NodePattern)
+            self._take(path_begin)
+            self._take(start_step(self._own, self._name(element)))
+            self._add_node(element)
+
+    def add_conditions(self, where: ast.Expression | None) -> None:
+        """What a condition says of the ends is asked before paths are looked for."""
+        own = self._own
+        for part in conjuncts(where):
+            test = _Test(
+                frozenset(variables_of(part) & self._names),
+                lambda row, part=part: own.holds(part, row),  # type: ignore[misc] # binds early
             )
-        for key, wanted in properties.entries if properties else ():
+            if test.needs <= self._known:
+                self.steps.append(_asking(test))
 
-            def equal(row: Row, key: str = key, wanted: ast.Expression = wanted) -> bool:
-                own = evaluator.graph.property(row[name], key)
-                return values.equals(own, evaluator.value(wanted, row)) is True
+    def add_shortest(self, pattern: ast.Pattern, where: ast.Expression | None) -> None:
+        """The paths of ``shortestPath`` between ends that are bound."""
+        own, relationship = self._own, pattern.elements[1]
+        assert isinstance(relationship, ast.RelationshipPattern)
+        ends = [self._name(pattern.elements[0]), self._name(pattern.elements[-1])]
+        named = {each.name for each in (pattern.variable, relationship.variable) if each}
+        known = self._known | named
+        asked = [
+            part
+            for part in conjuncts(where)
+            if (read := variables_of(part) & self._names) & named and read <= known
+        ]
+        assert pattern.selector is not None
+        most = 1 if pattern.selector.kind is ast.SelectorKind.SHORTEST_PATH else None
 
-            yield _Test(variables_of(wanted) | {name}, equal)
-        if where is not None:
-            yield _Test(variables_of(where) | {name}, lambda row: evaluator.holds(where, row))
+        def step(found: Found) -> Iterator[Found]:
+            def passes(row: Row) -> bool:
+                return all(own.holds(part, row) for part in asked)
 
-    def _place_tests(self, bound: frozenset[str]) -> list[list[_Test]]:
-        # Each test goes to the first step after which all that it needs is bound.
-        waiting, known, placed = self._tests, set[Name](bound), list[list[_Test]]()
-        for step in self._steps:
-            known |= {step.name, step.relationship_name}
-            placed.append([test for test in waiting if test.needs <= known])
-            waiting = [test for test in waiting if not test.needs <= known]
-        return placed
+            nodes = found.row[ends[0]], found.row[ends[1]]
+            paths = shortest_paths(own, pattern, found.row, nodes, passes if asked else None)
+            for number, (_, row) in enumerate(paths):
+                if number == most:
+                    return
+                yield found.bound(row=row)
+
+        self._take(step, *named)
+
+    # -------------------------------------------------------------- tests
+    def _add_tests(
+        self,
+        element: ast.NodePattern | ast.RelationshipPattern,
+        labels: ast.LabelExpression | None,
+        name: Name,
+    ) -> None:
+        own = self._own
+        if labels is not None:
+
+            def fits(row: Row) -> bool:
+                return all(own.labels_fit(each, labels, row) for each in _entities(row[name]))
+
+            read = frozenset[Name]()
+            for part in parts_of(labels):
+                if isinstance(part, ast.LabelDynamic):
+                    read |= variables_of(part.expression) & self._names
+            self._waiting.append(_Test(read | {name}, fits))
+        if element.properties is not None:
+            properties = element.properties
+            needs = frozenset[Name](variables_of(properties) & self._names) | {name}
+            self._waiting.append(_Test(needs, lambda row: _agree(own, row, name, properties)))
+        if element.where is not None:
+            self._wait_for(element.where, name)
+
+    def _wait_for(self, where: ast.Expression, *names: Name) -> None:
+        own, needs = self._own, frozenset[Name](variables_of(where) & self._names)
+        self._waiting.append(_Test(needs | set(names), lambda row: own.holds(where, row)))
+
+    def _take(self, step: Step, *names: Name) -> None:
+        self.steps.append(step)
+        self._bind(*names)
+
+    def _bind(self, *names: Name) -> None:
+        """Names are bound now: each test goes to the first place where it can be asked."""
+        self._known |= set(names)
+        ready = [test for test in self._waiting if test.needs <= self._known]
+        self._waiting = [test for test in self._waiting if not test.needs <= self._known]
+        self.steps.extend(_asking(test) for test in ready)
+
+    def _name(self, element: ast.PatternElement) -> Name:
+        if not isinstance(element, ast.GroupPattern) and element.variable is not None:
+            return element.variable.name
+        # The element is kept, so that no other one can have its place in memory.
+        mark, _ = self._marks.setdefault(id(element), (_new_mark(), element))
+        return mark
+
+
+_marks = count()
+
+
+def _new_mark() -> Name:
+    return ("mark", next(_marks))
+
+
+def _asking(test: _Test) -> Step:
+    return lambda found: iter((found,) if test.passes(found.row) else ())
+
+
+def _entities(bound: Any) -> list[Entity]:
+    return bound if isinstance(bound, list) else [bound]
+
+
+def _agree(
+    own: Evaluator, row: Row, name: Name, properties: ast.MapLiteral | ast.Parameter
+) -> bool:
+    """Whether an entity, or each of a list, has these property values."""
+    wanted = own.value(properties, row)
+    if not isinstance(wanted, dict):
+        return False
+    return all(
+        values.equals(own.graph.property(entity, key), value) is True
+        for entity in _entities(row[name])
+        for key, value in wanted.items()
+    )
+
+
+_FLIPPED = {
+    ast.Direction.OUTGOING: ast.Direction.INCOMING,
+    ast.Direction.INCOMING: ast.Direction.OUTGOING,
+    ast.Direction.BOTH: ast.Direction.BOTH,
+}
+
+
+def _flipped(elements: Sequence[ast.PatternElement]) -> list[ast.PatternElement]:
+    """The same path from its other end."""
+    return [
+        replace(element, direction=_FLIPPED[element.direction])
+        if isinstance(element, ast.RelationshipPattern)
+        else element
+        for element in reversed(elements)
+    ]
+
+
+def _as_group(element: ast.RelationshipPattern, quantifier: ast.Quantifier) -> ast.GroupPattern:
+    """``-[r]->+`` as ``(()-[r]->())+``."""
+    span = element.span
+    ends = [ast.NodePattern(span, None, None, None, None) for _ in range(2)]
+    inner = replace(element, quantifier=None)
+    pattern = ast.Pattern(span, None, (ends[0], inner, ends[1]))
+    return ast.GroupPattern(span, pattern, None, quantifier)

@@ -216,6 +216,11 @@ class _Short:
             return list(indexes.tolist())
         return self._graph.element_ids(indexes, of_nodes=False)
 
+    def path(self, nodes: Sequence[Any], relationships: Sequence[Any]) -> list[Any]:
+        """See `EntityReader`: node, relationship, node, … as it is walked."""
+        steps = zip(relationships, nodes[1:], strict=True)
+        return [nodes[0], *(part for step in steps for part in step)]
+
 
 def _distinct(
     pieces: Sequence[Column], count: int

@@ -221,6 +221,16 @@ def _paths(values: Sequence[PathValue | None]) -> pa.Array:
     return pa.StructArray.from_arrays(parts, names=["nodes", "relationships"], mask=missing)
 
 
+def _maps(values: Sequence[dict[str, Any] | None]) -> pa.Array:
+    """A struct of all keys; the value of a key that a map lacks is null."""
+    made = properties_of_rows([value or {} for value in values])
+    missing = pa.array([value is None for value in values], pa.bool_())
+    if made.type.num_fields == 0:
+        return pa.array([None if value is None else {} for value in values], made.type)
+    fields = [made.type.field(place) for place in range(made.type.num_fields)]
+    return pa.StructArray.from_arrays(made.flatten(), fields=fields, mask=missing)
+
+
 def _texts(values: Sequence[str]) -> pa.Array:
     return pa.array(values, pa.large_string())
 
@@ -235,4 +245,5 @@ _CONVERTERS: dict[str, Callable[[Sequence[Any]], pa.Array]] = {
     "NodeValue": _nodes,
     "RelationshipValue": _relationships,
     "PathValue": _paths,
+    "map": _maps,
 }

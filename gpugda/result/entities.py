@@ -11,7 +11,7 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind, shown_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,6 +39,9 @@ class EntityReader(Protocol):
 
     def relationships(self, indexes: NDArray[np.uint32]) -> list[Any]:
         """A value per entry of ``indexes``, in its order; repeats are allowed."""
+
+    def path(self, nodes: Sequence[Any], relationships: Sequence[Any]) -> Any:
+        """A path of what the others made, one node more than relationships."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,3 +188,9 @@ class PlainEntities:
             )
         )
         return [made[place] for place in places.reshape(-1).tolist()]
+
+    def path(
+        self, nodes: Sequence[NodeValue], relationships: Sequence[RelationshipValue]
+    ) -> PathValue:
+        """See `EntityReader`."""
+        return PathValue(tuple(nodes), tuple(relationships))

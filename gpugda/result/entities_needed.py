@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import ColumnKind
-from gpugda.values import Entity
+from gpugda.expressions.lists import EntityLists
+from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ __all__ = ["entities_in"]
 
 
 def entities_in(table: ResultTable) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """Distinct node indexes and relationship indexes in the table, also those within lists.
+    """Distinct node and relationship indexes in the table, also within lists, maps and paths.
 
     Ends of relationships are not among them: a result knows them by their ids alone.
     """
@@ -31,6 +32,9 @@ def entities_in(table: ResultTable) -> tuple[NDArray[np.uint32], NDArray[np.uint
         if column.kind is ColumnKind.NODE or column.kind is ColumnKind.RELATIONSHIP:
             found = column.values if column.valid is None else column.values[column.valid]
             (nodes if column.kind is ColumnKind.NODE else relationships).append(np.unique(found))
+        elif isinstance(column.dictionary, EntityLists):
+            found = _listed(column, column.dictionary)
+            (nodes if column.dictionary.of_nodes else relationships).append(found)
         elif column.kind is ColumnKind.OBJECT:
             within.update(_entities(_used_values(column)))
     nodes.append(_indexes(within, of_nodes=True))
@@ -45,6 +49,14 @@ def _used_values(column: Column) -> list[Any]:
     return column.dictionary.values(np.unique(codes).astype(np.int32))
 
 
+def _listed(column: Column, lists: EntityLists) -> NDArray[np.uint32]:
+    codes = column.values if column.valid is None else column.values[column.valid]
+    used = np.unique(codes)
+    counts = np.diff(lists.offsets)[used] if len(lists) else np.zeros(0, np.int64)
+    inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.unique(lists.indexes[np.repeat(lists.offsets[used], counts) + inside])
+
+
 def _indexes(entities: set[Entity], *, of_nodes: bool) -> NDArray[np.uint32]:
     found = [each.index for each in entities if each.is_node is of_nodes]
     return np.array(found, dtype=np.uint32)
@@ -53,6 +65,8 @@ def _indexes(entities: set[Entity], *, of_nodes: bool) -> NDArray[np.uint32]:
 def _entities(value: Any) -> Iterator[Entity]:
     if isinstance(value, Entity):
         yield value
+    elif isinstance(value, Path):
+        yield from value.entities
     elif isinstance(value, list):
         for item in value:
             yield from _entities(item)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from neo4j.graph import Graph, Node, Relationship
+from neo4j.graph import Graph, Node, Path, Relationship
 
 from gpugda.result.entities import properties_of, start_nodes_of, type_ids_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -71,6 +71,10 @@ class Neo4jEntities:
             missing = [index for index in dict.fromkeys(wanted) if index not in known]
             self._add_relationships(missing)
             return list(map(known.__getitem__, wanted))
+
+    def path(self, nodes: Sequence[Node], relationships: Sequence[Relationship]) -> Path:
+        """See `EntityReader`."""
+        return Path(nodes[0], *relationships)
 
     # -------------------------------------------------------------- nodes
     def _add_nodes(self, indexes: list[int]) -> None:

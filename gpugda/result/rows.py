@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind, shown_values, to_values
 from gpugda.data.pieces import pieces_of
-from gpugda.values import Entity
+from gpugda.values import Entity, Path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,7 +30,7 @@ they fit a processor's cache, and that memory stays bounded while rows are read 
 
 _FEW_ROWS = 2_000
 
-_CHANGEABLE = frozenset({list, dict, Entity})
+_CHANGEABLE = frozenset({list, dict, Entity, Path})
 
 
 class RowReader:
@@ -130,6 +130,7 @@ class _Rebuilder:
         nodes: dict[int, Any] = {}
         relationships: dict[int, Any] = {}
         self._known = {True: nodes, False: relationships}
+        self._entities = entities
         for value in values:
             self._note(value)
         if nodes:
@@ -149,6 +150,9 @@ class _Rebuilder:
         elif kind is dict:
             for item in value.values():
                 self._note(item)
+        elif kind is Path:
+            for entity in value.entities:
+                self._note(entity)
 
     def _rebuilt(self, value: Any) -> Any:
         kind = type(value)
@@ -160,7 +164,14 @@ class _Rebuilder:
             return [self._rebuilt(item) for item in value]
         if kind is dict:
             return {key: self._rebuilt(item) for key, item in value.items()}
-        return value
+        return self._path(value) if kind is Path else value
+
+    def _path(self, path: Path) -> Any:
+        nodes, relationships = self._known[True], self._known[False]
+        return self._entities.path(
+            [nodes[each.index] for each in path.nodes],
+            [relationships[each.index] for each in path.relationships],
+        )
 
 
 def _indexes(known: dict[int, Any]) -> NDArray[np.uint32]:

@@ -12,21 +12,38 @@ import pytest
 from neo4j_servers import RunningServer, Server, UnavailableError
 
 _OPEN: list[Server] = []
-_FIXTURES = {"server", "neo4j_uri", "neo4j_auth", "neo4j_2026", "each_server"}
-_FIXTURES |= {"own_server", "new_server", "writable_server"}
+_GROUPS = {
+    "shared_server": "Neo4j-5.26",
+    "shared_2026": "Neo4j-2026",
+    "own_server": "Neo4j-2026",  # so that a worker which is busy with 5.26 does not have both
+    "new_server": None,  # a module's own: its file is the group
+}
+"""Which tests one worker runs, by the server that they use; see `tests/workers.py`."""
+_OF_VERSION = {"5.26": "shared_server", "2026": "shared_2026"}
+_IN_MAKE_TEST = {"Neo4j-5.26"}
+"""The others are marked slow: each takes a further start of Neo4j."""
 
 
 # ------------------------------------------------------------------ fixtures
 def _open(name: str, image: str, **options: Any) -> Server:
     uri = neo4j_servers.running_uri() if image == neo4j_servers.IMAGE and not options else None
     try:
-        opened = RunningServer(uri) if uri else neo4j_servers.open_server(name, image, **options)
+        opened = (
+            RunningServer(uri)
+            if uri
+            else neo4j_servers.open_server(_of_worker(name), image, **options)
+        )
         _OPEN.append(opened)
         neo4j_account.SERVERS[f"Neo4j {opened.version} in {opened.backend}"] = None
         return opened
     except UnavailableError as error:
         reason = f"no Neo4j server: {error}"
     return _give_up(reason)
+
+
+def _of_worker(name: str) -> str:
+    """Two workers may have a server of one name: each keeps its own logs."""
+    return "-".join(filter(None, (name, os.environ.get("PYTEST_XDIST_WORKER"))))
 
 
 def _give_up(reason: str) -> Any:
@@ -78,8 +95,7 @@ def neo4j_2026(shared_2026: Server) -> Server:
 @pytest.fixture(params=["5.26", "2026"])
 def each_server(request: pytest.FixtureRequest) -> Server:
     """Both versions, one after the other."""
-    name = "shared_server" if request.param == "5.26" else "shared_2026"
-    return _writable(request.getfixturevalue(name))
+    return _writable(request.getfixturevalue(_OF_VERSION[request.param]))
 
 
 @pytest.fixture(scope="session")
@@ -127,11 +143,25 @@ def _writable(opened: Server) -> Server:
     return opened
 
 
-# ------------------------------------------------------------------ reports
+# ------------------------------------------------------------------ groups and reports
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if _FIXTURES & set(getattr(item, "fixturenames", ())):
+        if used := _servers_of(item):
             item.add_marker("neo4j")
+            groups = {_GROUPS[name] for name in used} - {None}
+            if len(groups) > 1:
+                raise pytest.UsageError(f"{item.nodeid} uses servers of two groups: {used}")
+            for group in groups:
+                item.add_marker(pytest.mark.group(group))
+            if not groups <= _IN_MAKE_TEST or "new_server" in used:
+                item.add_marker("slow")
+
+
+def _servers_of(item: pytest.Item) -> set[str]:
+    used = set(_GROUPS).intersection(getattr(item, "fixturenames", ()))
+    if "each_server" in getattr(item, "fixturenames", ()):
+        used.add(_OF_VERSION[item.callspec.params["each_server"]])  # type: ignore[attr-defined]
+    return used
 
 
 @pytest.hookimpl(wrapper=True)

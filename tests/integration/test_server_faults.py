@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import neo4j
 import pytest
 from neo4j_servers import AUTH, free_port
+from soon import ends_in
 from tcp_proxy import TcpProxy
 
 import gpugda
@@ -121,10 +122,8 @@ def test_a_database_that_is_not_there(own):
 
 
 def test_nobody_listens():
-    began = time.monotonic()
-    with nothing_left(), pytest.raises(SourceError):
+    with ends_in(), nothing_left(), pytest.raises(SourceError):
         gpugda.connect(f"bolt://127.0.0.1:{free_port()}", auth=AUTH, cache=False)
-    assert time.monotonic() - began < 60
 
 
 # ------------------------------------------------------------------ in the middle of an export
@@ -162,11 +161,9 @@ def test_the_server_stops_and_comes_back_between_queries(own):
     with nothing_left(), connect(own) as accelerator:
         assert accelerator.run(PAIRS).single()[0] == RELATIONSHIPS
         own.stop()
-        began = time.monotonic()
         for engine in ("auto", "gpu", "native"):
-            with pytest.raises(ERRORS):
+            with ends_in(), pytest.raises(ERRORS):
                 accelerator.run(PAIRS, engine=engine)
-        assert time.monotonic() - began < 120
         own.start()
         for engine in ("auto", "gpu", "native"):
             assert accelerator.run(PAIRS, engine=engine).single()[0] == RELATIONSHIPS
@@ -207,10 +204,8 @@ def until(true, seconds=30):
 
 def test_a_query_takes_too_long(own):
     with nothing_left(own), connect(own) as accelerator:
-        began = time.monotonic()
-        with pytest.raises(QueryTimeoutError):
+        with ends_in(), pytest.raises(QueryTimeoutError):
             accelerator.run(ENDLESS, engine="native", timeout=1.5)
-        assert time.monotonic() - began < 20
         assert accelerator.run(PAIRS).single()[0] == RELATIONSHIPS
         until(lambda: len(own.run("SHOW TRANSACTIONS")) == 1, 20)
 
@@ -219,12 +214,10 @@ def test_the_server_falls_silent(own, proxy):
     """It is not the socket's timeout that ends this, but the query's."""
     with nothing_left(own), connect(own, proxy.uri) as accelerator:
         proxy.hold()
-        began = time.monotonic()
-        with pytest.raises(ERRORS):
+        with ends_in(), pytest.raises(ERRORS):
             accelerator.run(
                 "MATCH (n:P) RETURN n.i ORDER BY n.i LIMIT 3", engine="native", timeout=2
             )
-        assert time.monotonic() - began < 30
         proxy.release()
         assert accelerator.run(PAIRS).single()[0] == RELATIONSHIPS
 

@@ -6,13 +6,15 @@ import pytest
 def test_each_version_answers(each_server):
     each_server.load(["CREATE (:A {x: 1})-[:R]->(:B)", "MATCH (a:A) CREATE (a)-[:S]->(a)"])
     assert each_server.run("MATCH (a:A)-[r]->(b) RETURN count(r)")[0][0] == 2
-    assert each_server.version.split(".")[0] in ("5", "2026")
     each_server.wipe()
     assert each_server.run("MATCH (n) RETURN count(n)")[0][0] == 0
 
 
-def test_versions_are_what_they_should_be(server, neo4j_2026):
+def test_a_version_is_what_it_should_be(server):
     assert server.version.startswith("5.")
+
+
+def test_a_current_version_is_what_it_should_be(neo4j_2026):
     assert int(neo4j_2026.version.split(".")[0]) >= 2026
 
 

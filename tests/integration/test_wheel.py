@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -75,3 +76,14 @@ def test_the_wheel_does_the_main_job_in_an_empty_environment(wheel, tmp_path):
     assert Path(answer["home"]).is_relative_to(home)
     out = run(home / "bin" / "gpugda", "doctor", cwd=tmp_path)
     assert "OpenCL" in out
+
+
+def test_tests_documents_and_the_changelog_are_in_the_source_distribution(tmp_path):
+    run(sys.executable, "-m", "build", "--quiet", "--sdist", "-o", tmp_path, ROOT, cwd=tmp_path)
+    (made,) = tmp_path.glob("gpugda-*.tar.gz")
+    with tarfile.open(made) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    tracked = run("git", "ls-files", cwd=ROOT).splitlines()
+    assert len(tracked) > 500
+    assert set(tracked) <= names
+    assert not any(name.endswith((".pyc", ".class")) or "/target/" in name for name in names)

@@ -11,6 +11,7 @@ from datetime import datetime
 
 import pytest
 from graphs import small_tables
+from soon import GENEROUS_SECONDS, ends_in
 
 import gpugda
 from gpugda.plan.route.rates import CPU_DEVICE
@@ -281,7 +282,6 @@ def test_closing_while_a_query_runs(people):
 CLIQUE = "(a)--(b)--(c)--(d)--(e)--(a)--(c)--(e)--(b)--(d)--(a)"
 
 
-@pytest.mark.timed
 def test_a_waiting_query_keeps_its_own_timeout():
     nodes = {"id": list(range(400))}
     ends = [(a, b) for a in range(400) for b in range(0, 400, 2)]
@@ -295,18 +295,18 @@ def test_a_waiting_query_keeps_its_own_timeout():
         dense.run("MATCH (a)-->(b) RETURN count(*)")
 
         def long_one():
-            with pytest.raises(gpugda.QueryTimeoutError):
-                dense.run(slow, timeout=6)
+            with pytest.raises(gpugda.ConfigurationError, match="closed"):
+                dense.run(slow, timeout=600)
 
         thread = threading.Thread(target=long_one)
         thread.start()
         time.sleep(0.5)
-        started = time.monotonic()
         # It gets its turn between two windows of the long one, or gives up in time.
         with contextlib.suppress(gpugda.QueryTimeoutError):
-            dense.run("MATCH (a)-->(b) RETURN count(*)", timeout=3)
-        assert time.monotonic() - started < 5
-        thread.join()
+            dense.run("MATCH (a)-->(b) RETURN count(*)", timeout=1)
+        assert thread.is_alive()
+    thread.join(GENEROUS_SECONDS)
+    assert not thread.is_alive()
 
 
 def test_rows_made_after_the_deadline_are_not_given():
@@ -327,10 +327,8 @@ def test_a_timeout_gives_up_and_leaves_the_accelerator_well(people):
     query = f"MATCH {CLIQUE} RETURN count(*)"
     with gpugda.connect(gpugda.graph(nodes, relationships), memory_limit="64MiB") as dense:
         for engine in ("gpu", "reference"):
-            started = time.monotonic()
-            with pytest.raises(gpugda.QueryTimeoutError):
+            with ends_in(), pytest.raises(gpugda.QueryTimeoutError):
                 dense.run(query, engine=engine, timeout=0.3)
-            assert time.monotonic() - started < 20
         assert dense.run("MATCH (a) RETURN count(*)").values() == [[300]]
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import time
 
 import pytest
 from graphs import make_graph
+from soon import ends_in
 
 import gpugda
 from gpugda import deadline
@@ -109,11 +109,8 @@ def test_large_patterns_keep_to_their_time(text):
         gpugda.graph(nodes=nodes, relationships={**ends, "type": ["R"] * 1600})
     ) as opened:
         opened.run(path(5))  # its kernels
-        started = time.monotonic()
-        with contextlib.suppress(QueryTimeoutError):
+        with ends_in(), contextlib.suppress(QueryTimeoutError):
             assert opened.run(text, timeout=1).single()[0] >= 0
-        assert time.monotonic() - started < 60
-        started = time.monotonic()
-        assert opened.estimate(text).rows >= 0
-        assert str(opened.explain(text))
-        assert time.monotonic() - started < 10
+        with ends_in():
+            assert opened.estimate(text).rows >= 0
+            assert str(opened.explain(text))

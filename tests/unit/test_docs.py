@@ -2,7 +2,9 @@
 
 import ast
 import doctest
+import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -158,3 +160,21 @@ def test_the_walk_through_a_join_step_names_what_is_there():
         assert f"kernel void {name}(" in kernels
     (before,) = re.findall(r"```c\n(.*\n)", text)
     assert before in kernels
+
+
+@pytest.mark.device
+def test_what_the_table_says_is_answered_is_answered(monkeypatch):
+    spec = importlib.util.spec_from_file_location(
+        "support_table", ROOT / "tools" / "support_table.py"
+    )
+    support = importlib.util.module_from_spec(spec)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    spec.loader.exec_module(support)
+    answered = set(support.table(support.found()))
+    said = {
+        line
+        for line in (DOCS / "support.md").read_text(encoding="utf-8").splitlines()
+        if "| device |" in line
+    }
+    assert len(said) > 20
+    assert said <= answered

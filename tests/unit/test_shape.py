@@ -1,10 +1,10 @@
 """The shape of the project: names, exports, pairs of kernel and launcher, weight of the import."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -57,14 +57,17 @@ def test_importing_loads_nothing_heavy():
     assert out.strip() == "[]"
 
 
-@pytest.mark.timed
-def test_importing_takes_less_than_a_tenth_of_a_second():
+def test_importing_takes_less_than_a_tenth_of_a_second_of_a_processor():
+    def of_children():
+        times = os.times()
+        return times.children_user + times.children_system
+
     def best(code):
         times = []
         for _ in range(5):
-            started = time.perf_counter()
+            before = of_children()
             subprocess.run([sys.executable, "-c", code], check=True)
-            times.append(time.perf_counter() - started)
+            times.append(of_children() - before)
         return min(times)
 
     assert best("import gpugda") - best("pass") < 0.1

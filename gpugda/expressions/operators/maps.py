@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gpugda.errors import CypherTypeError
+from gpugda.errors import CypherExecutionError
 from gpugda.expressions.kinds import kind_of_value
+from gpugda.expressions.operators.access import property_of
 from gpugda.values import describe
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from gpugda.expressions.context import Context
 
 __all__ = ["projected"]
+
+_MAPS = frozenset(("map", "node", "relationship"))
 
 
 def projected(
@@ -29,9 +32,16 @@ def projected(
 
     Raises:
         CypherTypeError: The subject has no properties.
+        CypherExecutionError: It has properties, but more than those is asked for, and it is no map.
     """
     if subject is None:
         return None
+    parts = list(parts)
+    if kind_of_value(subject) not in _MAPS:
+        keys = [key for key, item in parts if key is not None and item is ...]
+        asked = {key: property_of(subject, key, context) for key in keys}
+        if len(keys) == len(parts):
+            return asked
     properties = _properties(subject, context)
     result: dict[str, Any] = {}
     for key, item in parts:
@@ -48,4 +58,4 @@ def _properties(subject: Any, context: Context) -> dict[str, Any]:
         return dict(subject)
     if kind in ("node", "relationship") and context.entities is not None:
         return dict(context.entities.properties(subject))
-    raise CypherTypeError(f"{describe(subject)} has no properties to project")
+    raise CypherExecutionError(f"{describe(subject)} is no map whose properties could be projected")

@@ -10,7 +10,9 @@ from typing import Final
 
 from gpugda.plan import logical
 from gpugda.query import ast
+from gpugda.query.functions import changes_per_call
 from gpugda.query.shapes import all_names
+from gpugda.query.walk import walk
 
 __all__ = ["reach_once"]
 
@@ -43,6 +45,8 @@ def reach_once(tree: logical.Logical, *, exists: bool = False) -> logical.Logica
 
 def _once(tree: logical.Logical, read: frozenset[str]) -> logical.Logical:
     """A tree whose rows may come once where they came several times; ``read`` is read above it."""
+    if not _is_steady(tree):
+        return reach_once(tree)
     match tree:
         case logical.Project(input=below) if not isinstance(below, logical.Aggregate):
             read |= all_names(item.expression for item in tree.columns)
@@ -62,6 +66,23 @@ def _once(tree: logical.Logical, read: frozenset[str]) -> logical.Logical:
         case _:
             return reach_once(tree)
     return replace(tree, input=_once(tree.input, read))
+
+
+def _is_steady(tree: logical.Logical) -> bool:
+    """Whether equal rows get equal values: no function draws them by chance."""
+    match tree:
+        case logical.Project():
+            read = tuple(item.expression for item in tree.columns)
+        case logical.Filter():
+            read = tree.predicates
+        case logical.Unwind():
+            read = (tree.elements,)
+        case logical.Match():
+            read = tree.graph.predicates
+        case _:
+            return True
+    calls = [node for each in read for node in walk(each) if isinstance(node, ast.FunctionCall)]
+    return not any(changes_per_call(each.name) for each in calls)
 
 
 def _reach(tree: logical.Expand, read: frozenset[str]) -> logical.Logical:

@@ -8,6 +8,7 @@ from time import monotonic
 import pytest
 from gpugda_adapters import bolt_connection
 from gpugda_adapters.neo4j_bolt import BoltSource
+from soon import GENEROUS_SECONDS
 
 from gpugda.errors import SourceError
 
@@ -56,7 +57,7 @@ def refused(monkeypatch, scheme, number):
 def test_silence_ends_within_the_limit_for_connecting(port, monkeypatch, scheme):
     refused(monkeypatch, scheme, 1)  # imports and caches are there
     message, seconds = refused(monkeypatch, scheme, port.number)
-    assert LIMIT / 2 < seconds < LIMIT + 5
+    assert LIMIT / 2 < seconds < GENEROUS_SECONDS
     assert ("without +s or +ssc" if "+" in scheme else "scheme with +s") in message
 
 
@@ -66,4 +67,4 @@ def test_what_speaks_no_tls_is_said_to(port, monkeypatch, scheme, said):
     port.treat = lambda connection: (connection.sendall(said), connection.close())
     message, seconds = refused(monkeypatch, scheme, port.number)
     assert "without +s or +ssc" in message
-    assert seconds < LIMIT + 5
+    assert seconds < GENEROUS_SECONDS

@@ -33,12 +33,11 @@ def test_who_does_not_wait_leaves_it_to_the_next(compiling):
         made.append(ready.wait(60))
         return 7
 
-    started = time.monotonic()
     with pytest.raises(QueryTimeoutError, match=r"a\.cl was still compiled"):
         compiling.result("a.cl", make, deadline_after(0.02))
     with pytest.raises(QueryTimeoutError):
         compiling.result("a.cl", make, deadline_after(0.02))
-    assert time.monotonic() - started < 30
+    assert not made, "they waited"
     ready.set()
     assert compiling.result("a.cl", make, None) == 7
     assert made == [True]

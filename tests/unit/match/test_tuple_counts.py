@@ -13,6 +13,7 @@ from bound_queries import NO_MASKS, Node, all_embeddings
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
+from soon import ends_in
 from unit.match.extend.counting.test_leaves import A, a_graph, out, plan_of, trees_and_more
 
 import gpugda
@@ -213,13 +214,12 @@ def test_a_deadline_stops_grouping(context, most_tuples):
     plan = plan_of(out((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)))
     strategy = ExtendStrategy(DeviceGraph(context, graph))
     started = time.monotonic()
-    with pytest.raises(QueryTimeoutError):
+    with ends_in(), pytest.raises(QueryTimeoutError):
         list(
             strategy.groups(
                 plan, NO_MASKS, WantedGroups((0,), True, False), StrategyReport(), started + 0.3
             )
         )
-    assert time.monotonic() - started < 10
 
 
 # ------------------------------------------------------------------ tuples on the host

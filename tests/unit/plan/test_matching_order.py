@@ -15,7 +15,7 @@ from gpugda.query.parser import parse
 from gpugda.query.prepare import prepare
 from gpugda.reference.graph import PlainGraph
 from gpugda.reference.run import run_reference
-from gpugda.reference.values import Evaluator
+from gpugda.reference.values import make_evaluator
 from gpugda.values import Entity
 
 
@@ -76,7 +76,7 @@ class Follower:
     def __init__(self, plan, data):
         self.bound, self.plan, self.data = plan.bound, plan, data
         self.plain = PlainGraph(data)
-        self.evaluator = Evaluator(self.plain, PARAMETERS, plan.bound.query.text)
+        self.evaluator = make_evaluator(self.plain, PARAMETERS, plan.bound.query.text)
         self.candidates = [
             [v for v in range(data.node_count) if self.is_candidate(node, v)]
             for node in plan.bound.nodes

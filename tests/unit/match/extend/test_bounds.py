@@ -5,13 +5,13 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, found_by, make_plan
+from soon import ends_in
 
 import gpugda
 from gpugda.data.batches import NodeBatch, RelationshipBatch
@@ -132,7 +132,6 @@ def paths_from_a_node(n):
     return n**3 - 3 * n + 2
 
 
-@pytest.mark.timed
 def test_ten_to_the_eleven_rows_in_256_mebibytes(budgets):
     # Half of them pass. What is compared is joined: else this was a sum of a few counts.
     assert 700 * paths_from_a_node(700) // 2 > 10**11
@@ -140,10 +139,8 @@ def test_ten_to_the_eleven_rows_in_256_mebibytes(budgets):
     with gpugda.connect(complete_source(700), memory_limit="256MiB") as accelerator:
         accelerator.run("MATCH (a)-->(b) RETURN count(*)", engine="gpu")
         resident = PeakResident()
-        started = time.monotonic()
-        with pytest.raises(QueryTimeoutError):
+        with ends_in(), pytest.raises(QueryTimeoutError):
             accelerator.run(text, engine="gpu", timeout=3)
-        assert time.monotonic() - started < 4
         grown = resident.stop()
     assert all(budget.peak <= 256 * MEBIBYTE for budget in budgets)
     # The device is the host here; the tail's columns and PoCL's own memory come on top.

@@ -1,0 +1,60 @@
+"""Backtracking over steps: each step gives the ways in which a partial match goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpugda.deadline import check_time
+from gpugda.values import Entity, Path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.reference.trees import Row
+
+__all__ = ["Found", "Step", "walk"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is matched so far.
+
+    Attributes:
+        row: What is bound.
+        used: Relationships of the clause, none of which may be used again.
+        nodes: Of the path that is being matched, as it is walked.
+        relationships: Of that path.
+    """
+
+    row: Row
+    used: frozenset[int] = frozenset()
+    nodes: tuple[int, ...] = ()
+    relationships: tuple[int, ...] = ()
+
+    def bound(self, **parts: object) -> Found:
+        """With other parts."""
+        return replace(self, **parts)  # type: ignore[arg-type] # fields of this class
+
+    def path(self, start: int = 0) -> Path:
+        """The path from its node at a place on."""
+        nodes = tuple(Entity(True, node) for node in self.nodes[start:])
+        return Path(nodes, tuple(Entity(False, number) for number in self.relationships[start:]))
+
+
+Step = Callable[[Found], Iterator[Found]]
+
+
+def walk(steps: Sequence[Step], start: Found) -> Iterator[Found]:
+    """All ways to take the steps one after the other; a stack instead of recursion."""
+    stack: list[Iterator[Found]] = [iter((start,))]
+    while stack:
+        check_time()
+        found = next(stack[-1], None)
+        if found is None:
+            stack.pop()
+        elif len(stack) > len(steps):
+            yield found
+        else:
+            stack.append(steps[len(stack) - 1](found))

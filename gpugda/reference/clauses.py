@@ -1,0 +1,267 @@
+"""Clauses one after the other: each makes rows of the rows before it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpugda import values
+from gpugda.deadline import check_time
+from gpugda.query import ast
+from gpugda.reference.match import PatternMatcher
+from gpugda.reference.projection import ordered, project
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from gpugda.reference.evaluator import Evaluator
+    from gpugda.reference.trees import Row
+
+__all__ = ["Table", "run_body"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows, and the variables that they have.
+
+    Attributes:
+        names: Variables in scope; what stays in scope from outside is not among them.
+        rows: Values by variable, also of what is outside.
+        returned: They are what RETURN gave.
+    """
+
+    names: tuple[str, ...]
+    rows: Iterable[Row]
+    returned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a query stands.
+
+    Attributes:
+        own: Values of expressions.
+        outer: What stays in scope whatever is projected.
+        importing: What a WITH that begins it may read; None where there is nothing.
+    """
+
+    own: Evaluator
+    outer: Row
+    importing: Row | None = None
+
+
+def run_body(
+    body: ast.QueryBody,
+    own: Evaluator,
+    start: Table,
+    outer: Row | None = None,
+    importing: Row | None = None,
+) -> Table:
+    """The rows of a query whose parts UNION joins, each from the same rows."""
+    place = _Place(own, outer or {}, importing)
+    if len(body.parts) == 1:
+        return _single(body.parts[0], place, start)
+    start = Table(start.names, list(start.rows))
+    made = [_single(part, place, start) for part in body.parts]
+    names = made[0].names
+    rows = ({name: row[name] for name in names} for table in made for row in table.rows)
+    kept = rows if body.union_all else _once(rows)
+    return Table(names, ({**place.outer, **row} for row in kept), made[0].returned)
+
+
+def _once(rows: Iterable[Row]) -> Iterator[Row]:
+    seen = set()
+    for row in rows:
+        key = values.group_key(list(row.values()))
+        if key not in seen:
+            seen.add(key)
+            yield row
+
+
+def _single(query: ast.SingleQuery, place: _Place, table: Table) -> Table:
+    first = True
+    for clause in query.clauses:
+        importing = place.importing
+        if first and isinstance(clause, ast.With) and importing is not None:
+            table = Table(tuple(importing), [importing])
+        first = first and isinstance(clause, ast.Use)
+        run = _CLAUSES.get(type(clause))
+        if run is None:
+            construct = getattr(clause, "construct", type(clause).__name__)
+            raise place.own.unsupported(construct, clause)
+        table = run(clause, place, table)
+    return table
+
+
+# ------------------------------------------------------------------ MATCH
+def _match(clause: ast.Match, place: _Place, table: Table) -> Table:
+    bound = frozenset(table.names) | frozenset(place.outer)
+    matcher = PatternMatcher(
+        clause.patterns,
+        place.own,
+        bound,
+        clause.where,
+        repeats=clause.repeats_relationships,
+    )
+    new = tuple(sorted(matcher.names - bound))
+
+    def rows() -> Iterator[Row]:
+        for row in table.rows:
+            found = False
+            for match in matcher.matches(row):
+                found = True
+                yield match
+            if clause.optional and not found:
+                yield {**row, **dict.fromkeys(new)}
+
+    return Table((*table.names, *new), rows())
+
+
+# ------------------------------------------------------------------ projections
+def _with(clause: ast.With, place: _Place, table: Table) -> Table:
+    names, projected = project(clause.projection, place.own, table.names, table.rows, place.outer)
+    rows = (
+        {**place.outer, **row}
+        for row, scope in projected
+        if clause.where is None or place.own.holds(clause.where, scope)
+    )
+    return Table(names, rows)
+
+
+def _return(clause: ast.Return, place: _Place, table: Table) -> Table:
+    names, projected = project(clause.projection, place.own, table.names, table.rows, place.outer)
+    return Table(names, ({**place.outer, **row} for row, _ in projected), returned=True)
+
+
+def _order_skip_limit(clause: ast.OrderSkipLimit, place: _Place, table: Table) -> Table:
+    kept = ordered(clause, place.own, ((row, row) for row in table.rows))
+    return Table(table.names, (row for row, _ in kept))
+
+
+def _finish(clause: ast.Finish, place: _Place, table: Table) -> Table:
+    def rows() -> Iterator[Row]:
+        for _ in table.rows:
+            check_time()
+        yield from ()
+
+    return Table((), rows())
+
+
+# ------------------------------------------------------------------ rows and values
+def _unwind(clause: ast.Unwind, place: _Place, table: Table) -> Table:
+    name = clause.variable.name
+
+    def rows() -> Iterator[Row]:
+        for row in table.rows:
+            found = place.own.value(clause.elements, row)
+            for element in _elements(found):
+                check_time()
+                yield {**row, name: element}
+
+    return Table((*table.names, name), rows())
+
+
+def _elements(found: Any) -> Iterable[Any]:
+    if found is None:
+        return ()
+    return found if isinstance(found, list) else (found,)
+
+
+def _let(clause: ast.Let, place: _Place, table: Table) -> Table:
+    def with_items(row: Row) -> Row:
+        return {
+            **row,
+            **{item.variable.name: place.own.value(item.expression, row) for item in clause.items},
+        }
+
+    new = (item.variable.name for item in clause.items)
+    return Table((*table.names, *new), map(with_items, table.rows))
+
+
+def _filter(clause: ast.Filter, place: _Place, table: Table) -> Table:
+    rows = (row for row in table.rows if place.own.holds(clause.predicate, row))
+    return Table(table.names, rows)
+
+
+# ------------------------------------------------------------------ queries as clauses
+def _call(clause: ast.CallSubquery, place: _Place, table: Table) -> Table:
+    own = place.own
+    none: Row = {}
+    visible = (*table.names, *place.outer)
+
+    def inner(row: Row) -> Table:
+        before = {name: row[name] for name in visible}
+        if clause.imports is None and not clause.imports_all:
+            return run_body(clause.query, own, Table((), [none]), none, before)
+        names = visible if clause.imports_all else [each.name for each in clause.imports or ()]
+        outer = {name: row[name] for name in names}
+        return run_body(clause.query, own, Table((), [outer]), outer)
+
+    new = _columns(clause.query, dict.fromkeys(visible), place)
+
+    def rows() -> Iterator[Row]:
+        for row in table.rows:
+            found = inner(row)
+            count = 0
+            for result in found.rows:
+                check_time()
+                count += 1
+                if found.returned:
+                    yield {**row, **{name: result[name] for name in new}}
+            if not found.returned or (clause.optional and not count):
+                yield {**row, **dict.fromkeys(new)}
+
+    return Table((*table.names, *new), rows())
+
+
+def _columns(body: ast.QueryBody, known: Row, place: _Place) -> tuple[str, ...]:
+    """Names of what a query returns, whatever rows there are: its clauses are run on none."""
+    table = Table((), [])
+    run = run_body(body, place.own, table, known, known)
+    return run.names if run.returned else ()
+
+
+def _braces(clause: ast.Braces, place: _Place, table: Table) -> Table:
+    return run_body(clause.query, place.own, table, place.outer)
+
+
+def _next(clause: ast.Next, place: _Place, table: Table) -> Table:
+    return Table(table.names, table.rows)
+
+
+def _when(clause: ast.When, place: _Place, table: Table) -> Table:
+    bodies = [branch.query for branch in clause.branches]
+    bodies += [] if clause.otherwise is None else [clause.otherwise]
+    made = run_body(bodies[0], place.own, Table(table.names, []), place.outer)
+
+    def rows() -> Iterator[Row]:
+        for row in table.rows:
+            body = _branch(clause, place, row)
+            if body is not None:
+                found = run_body(body, place.own, Table(table.names, [row]), place.outer)
+                yield from found.rows
+
+    return Table(made.names, rows(), made.returned)
+
+
+def _branch(clause: ast.When, place: _Place, row: Row) -> ast.QueryBody | None:
+    for branch in clause.branches:
+        if place.own.holds(branch.condition, row):
+            return branch.query
+    return clause.otherwise
+
+
+_CLAUSES: dict[type, Callable[[Any, _Place, Table], Table]] = {
+    ast.Match: _match,
+    ast.With: _with,
+    ast.Return: _return,
+    ast.OrderSkipLimit: _order_skip_limit,
+    ast.Finish: _finish,
+    ast.Unwind: _unwind,
+    ast.Let: _let,
+    ast.Filter: _filter,
+    ast.CallSubquery: _call,
+    ast.Braces: _braces,
+    ast.Next: _next,
+    ast.When: _when,
+}

@@ -1,0 +1,101 @@
+"""AND, OR, XOR and NOT with three truth values, and with operands that fail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpugda import values
+from gpugda.errors import QueryError
+from gpugda.query import ast
+from gpugda.reference.trees import shape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpugda.reference.evaluator import Evaluator
+
+__all__ = ["CONNECTIVES", "connected", "negation"]
+
+CONNECTIVES = (ast.BinaryOperator.AND, ast.BinaryOperator.OR, ast.BinaryOperator.XOR)
+
+_CONNECT = {
+    ast.BinaryOperator.AND: values.and_,
+    ast.BinaryOperator.OR: values.or_,
+    ast.BinaryOperator.XOR: values.xor_,
+}
+_NEUTRAL = {
+    ast.BinaryOperator.AND: True,
+    ast.BinaryOperator.OR: False,
+    ast.BinaryOperator.XOR: False,
+}
+
+
+def negation(own: Evaluator, node: ast.Unary, row: Mapping[Any, Any]) -> Any:
+    """``NOT x``; ``NOT NOT x`` is x, whatever it is."""
+    operand, count = node.operand, 1
+    while isinstance(operand, ast.Unary) and operand.operator is ast.UnaryOperator.NOT:
+        operand, count = operand.operand, count + 1
+    if count % 2 == 0:
+        return own.value(operand, row)
+    return values.not_(own.truth(operand, row))
+
+
+def connected(own: Evaluator, node: ast.Binary, row: Mapping[Any, Any]) -> Any:
+    """Operands joined by one connective, however many."""
+    operands = _operands(own, node)
+    rest = _what_counts(own, node, operands)
+    if rest is not None:
+        return own.value(rest, row)
+    connect = _CONNECT[node.operator]
+    if node.operator is ast.BinaryOperator.XOR:
+        result = own.truth(operands[0], row)
+        for operand in operands[1:]:
+            result = values.xor_(result, own.truth(operand, row))
+        return result
+    # A deciding operand (false for AND, true for OR) wins even over an error on the other side.
+    decides = node.operator is ast.BinaryOperator.OR
+    result, error = not decides, None
+    for operand in operands:
+        try:
+            result = connect(result, own.truth(operand, row))
+        except QueryError as raised:
+            error = error or raised
+        if result is decides:
+            return decides
+    if error is not None:
+        raise error
+    return result
+
+
+def _operands(own: Evaluator, node: ast.Binary) -> list[ast.Expression]:
+    known = own.kept.get(("operands", id(node)))
+    if known is None:
+        pending: list[ast.Expression] = [node]
+        known = []
+        while pending:
+            part = pending.pop()
+            if isinstance(part, ast.Binary) and part.operator is node.operator:
+                pending += [part.right, part.left]
+            else:
+                known.append(part)
+        own.kept["operands", id(node)] = known
+    found: list[ast.Expression] = known
+    return found
+
+
+def _what_counts(
+    own: Evaluator, node: ast.Binary, operands: list[ast.Expression]
+) -> ast.Expression | None:
+    """``x`` of ``x AND true``, ``x OR false``, ``x XOR false``, ``x AND x``, ``x OR x``.
+
+    Neo4j takes such a condition for its operand, of whatever type, before it runs the query.
+    """
+    place = "what counts", id(node)
+    if place not in own.kept:
+        neutral = shape(ast.Literal(node.span, _NEUTRAL[node.operator]))
+        counting = [part for part in operands if own.shape(part) != neutral]
+        repeats = 1 if node.operator is ast.BinaryOperator.XOR else len(counting)
+        same = len({own.shape(part) for part in counting}) == 1
+        own.kept[place] = counting[0] if same and len(counting) <= repeats else None
+    found: ast.Expression | None = own.kept[place]
+    return found

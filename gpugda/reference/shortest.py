@@ -1,0 +1,105 @@
+"""shortestPath and allShortestPaths: trails by length, the first that pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda import values
+from gpugda.deadline import check_time
+from gpugda.errors import CypherExecutionError
+from gpugda.query import ast
+from gpugda.reference.backtracking import Found
+from gpugda.values import Entity, Path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gpugda.reference.evaluator import Evaluator
+    from gpugda.reference.trees import Row
+
+__all__ = ["shortest_paths"]
+
+_SAME_ENDS = (
+    "The shortest path algorithm does not work when the start and end nodes are the same: test"
+    " before that they differ"
+)
+
+
+def shortest_paths(
+    own: Evaluator,
+    pattern: ast.Pattern,
+    row: Row,
+    ends: tuple[Entity, Entity],
+    passes: Callable[[Row], bool] | None = None,
+) -> Iterator[tuple[Path, Row]]:
+    """All shortest of the trails that fit and pass, each with the row that names it.
+
+    Args:
+        own: Values of expressions.
+        pattern: Two nodes and what is between them.
+        row: What is bound.
+        ends: The nodes.
+        passes: Whether a row with a path is wanted; None for all.
+
+    Raises:
+        CypherExecutionError: Both ends are one node, and no path of length 0 is asked for.
+    """
+    relationship = pattern.elements[1]
+    assert isinstance(relationship, ast.RelationshipPattern)
+    minimum, maximum = (1, 1) if relationship.length is None else relationship.length.bounds
+    start, end = ends
+    if start == end and minimum > 0:
+        raise CypherExecutionError(_SAME_ENDS, own.text, pattern.span)
+    level = [Found(row, nodes=(start.index,))]
+    seen: set[int] = set()
+    length = 0
+    while level and (maximum is None or length <= maximum):
+        if length >= minimum:
+            hits = list(_hits(pattern, relationship, level, end, passes))
+            if hits:
+                yield from hits
+                return
+        if passes is None:  # a path through a node that was nearer is not the shortest
+            level = [found for found in level if found.nodes[-1] not in seen]
+            seen |= {found.nodes[-1] for found in level}
+        level = [longer for found in level for longer in _longer(own, relationship, found)]
+        length += 1
+
+
+def _hits(
+    pattern: ast.Pattern,
+    relationship: ast.RelationshipPattern,
+    level: list[Found],
+    end: Entity,
+    passes: Callable[[Row], bool] | None,
+) -> Iterator[tuple[Path, Row]]:
+    for found in level:
+        if found.nodes[-1] == end.index:
+            path, row = found.path(), dict(found.row)
+            if pattern.variable is not None:
+                row[pattern.variable.name] = path
+            if relationship.variable is not None:
+                steps = list(path.relationships)
+                row[relationship.variable.name] = steps if relationship.length else steps[0]
+            if passes is None or passes(row):
+                yield path, row
+
+
+def _longer(own: Evaluator, element: ast.RelationshipPattern, found: Found) -> Iterator[Found]:
+    wanted = own.value(element.properties, found.row) if element.properties else {}
+    for number, end in own.graph.steps(found.nodes[-1], element.direction):
+        check_time()
+        relationship = Entity(False, number)
+        if (
+            number not in found.used
+            and own.labels_fit(relationship, element.types, found.row)
+            and all(
+                values.equals(own.graph.property(relationship, key), value) is True
+                for key, value in wanted.items()
+            )
+        ):
+            yield found.bound(
+                used=found.used | {number},
+                nodes=(*found.nodes, end),
+                relationships=(*found.relationships, number),
+            )
