@@ -36,7 +36,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python -m pytest tests/benchmarks -m perf --benchmark-enable --benchmark-columns=min,median,max -s
 
 $(VENV)/.docs: $(VENV)/.installed
-	$(BIN)/python -c 'import myst_nb, furo, sphinx_copybutton' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python -c 'import myst_nb, furo, sphinx_copybutton, neo4j_viz, pandas' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
 docs: $(VENV)/.docs

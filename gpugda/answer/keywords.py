@@ -39,18 +39,18 @@ def check_keywords(text: str, names: Collection[str]) -> None:
     if unknown:
         raise ConfigurationError(
             f"run() has no argument {unknown[0]!r}, and the query no parameter ${unknown[0]}"
-            f"{_hint(unknown[0], used or ())}. Parameters that a query need not use can be given "
+            f"{_hint(unknown[0], used or ())} Parameters that a query need not use can be given "
             "as a mapping: run(query, {...})."
         )
 
 
 def _hint(name: str, used: Collection[str]) -> str:
     if name in _OF_CONNECT:
-        return f"; {name} is an argument of gpugda.connect()"
+        return f"; {name} is an argument of gpugda.connect()."
     from difflib import get_close_matches  # takes long to import
 
     near = get_close_matches(name, [*OPTIONS, *used], n=1)
     if near:
         return f"; did you mean {near[0]!r}?"
     wanted = get_close_matches(name, _OF_CONNECT, n=1)
-    return f"; did you mean {wanted[0]!r}, an argument of gpugda.connect()?" if wanted else ""
+    return f"; did you mean {wanted[0]!r}, an argument of gpugda.connect()?" if wanted else "."

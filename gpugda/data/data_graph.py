@@ -111,7 +111,9 @@ class DataGraph:
             _check_length(column, self.node_count if of_nodes else self.relationship_count, key)
         store.add(columns, read)
         if isinstance(counts, PendingCounts):
-            counts.add({key: column.distinct_count for key, column in columns.items()}, read)
+            # A column that was asked for is there also where nothing has a value.
+            had = {key: column for key, column in columns.items() if _has_values(column)}
+            counts.add({key: column.distinct_count for key, column in had.items()}, read)
 
     def label_bits(self, label_id: int) -> NDArray[np.uint32]:
         """``uint32[ceil(n/32)]``: bit ``v % 32`` of word ``v // 32`` is set if v has the label."""
@@ -262,6 +264,10 @@ class DataGraph:
         codes = self._derived.get("label codes", self._label_codes)
         examples = np.unique(codes, return_index=True)[1].tolist()
         return tuple(self.node_labels(node) for node in examples)
+
+
+def _has_values(column: Column) -> bool:
+    return bool(len(column) if column.valid is None else column.valid.any())
 
 
 def _check_length(column: Column, count: int, key: str) -> None:

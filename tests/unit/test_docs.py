@@ -5,9 +5,13 @@ import doctest
 import importlib.util
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+import gpugda
+import gpugda.errors
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -178,3 +182,30 @@ def test_what_the_table_says_is_answered_is_answered(monkeypatch):
     }
     assert len(said) > 20
     assert said <= answered
+
+
+def test_every_error_has_a_cause():
+    assert set(gpugda.errors.__all__) - {"GpugdaError"} <= first_cells("errors.md")
+
+
+def test_the_citation_is_of_this_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {project['version']}\n" in citation
+    assert f"\nlicense: {project['license']}\n" in citation
+
+
+def test_modules_and_kernels_named_in_decisions_exist():
+    files = {
+        path
+        for each in ("gpugda", "adapters", "opencl", "tests")
+        for path in (ROOT / each).rglob("*")
+    }
+    there = [path.as_posix() for path in files]
+    named = {
+        name
+        for page in DOCS.glob("adr/*.md")
+        for name in re.findall(r"`((?:\w+/)*\w+\.(?:py|cl))`", page.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 20
+    assert not {name for name in named if not any(path.endswith(f"/{name}") for path in there)}

@@ -61,7 +61,7 @@ def assert_answers(done):
     assert done.stdout == "[[1, 2]]\n"
 
 
-@pytest.mark.parametrize("place", ["", "missing/deeper"])
+@pytest.mark.parametrize("place", ["", pytest.param("missing/deeper", marks=pytest.mark.slow)])
 def test_a_home_that_cannot_be_written(home, place):
     make_read_only(home)
     done = run_unprivileged(QUERY, {**environment(home), "HOME": str(home / place)})
@@ -82,7 +82,7 @@ def test_caches_that_have_become_read_only(home, caches):
     assert done.stderr.count("cannot be written") == 1
 
 
-@pytest.mark.parametrize("content", [b"no database", None])
+@pytest.mark.parametrize("content", [b"no database", pytest.param(None, marks=pytest.mark.slow)])
 def test_a_database_of_pyopencl_that_is_of_no_use(home, caches, content):
     shutil.copytree(caches, home / ".cache")
     (database,) = (home / ".cache/pytools").glob("*invoker*.sqlite")

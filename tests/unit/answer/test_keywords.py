@@ -42,6 +42,7 @@ def test_others_are_refused_with_a_hint(name, hint):
         caught.value
     )
     assert hint in str(caught.value)
+    assert "?." not in str(caught.value)
 
 
 def test_the_options_are_those_of_the_functions():

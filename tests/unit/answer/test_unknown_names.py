@@ -1,8 +1,14 @@
 """Names that nothing in the graph has: what is said of them, as Neo4j 5.26 says it."""
 
+from datetime import UTC, datetime
+
 import pytest
+from server_ids import server_graph
 
 import gpugda
+from gpugda.answer.unknown_names import remarks_on_names
+from gpugda.data.columns import column_from_values
+from gpugda.loading import LoadedGraph
 
 PEOPLE = {"id": [1, 2], "labels": ["Person", "Person"], "name": ["Ann", "Bo"]}
 KNOWS = {"source": [1], "target": [2], "type": ["KNOWS"], "since": [1999]}
@@ -128,3 +134,17 @@ def test_of_a_part_of_a_database_nothing_is_said(people, monkeypatch):
     text = "MATCH (n:Person:Nope) RETURN n"
     assert remarks_on_names(text, part) == {"warnings": (), "notices": ()}
     assert remarks_on_names(text, loaded)["warnings"]
+
+
+@pytest.mark.parametrize("of_nodes", [True, False])
+def test_a_key_that_was_read_for_the_query_and_that_nothing_has_is_told(of_nodes):
+    graph = server_graph([("A", {}), ("A", {})], [(0, "R", 1, {})], [3, 5], [7], complete=False)
+    rows = graph.node_count if of_nodes else graph.relationship_count
+    columns = {"name": column_from_values(["x"] * rows), "nmae": column_from_values([None] * rows)}
+    graph.add_properties(columns, list(columns), of_nodes=of_nodes)
+    text = f"MATCH (x)-[y]->() RETURN {'x' if of_nodes else 'y'}.nmae"
+    said = remarks_on_names(text, LoadedGraph(graph, "made", 0.0, datetime.now(UTC)))
+    assert [each.code for each in said["notices"]] == ["UnknownPropertyKeyWarning"]
+    (warning,) = said["warnings"]
+    assert "nothing has the property nmae" in warning
+    assert "did you mean name?" in warning

@@ -36,6 +36,7 @@ print(json.dumps([said, left, rows, len(before), objects() == before]))
 """
 
 
+@pytest.mark.slow  # compiles every kernel
 @pytest.mark.device
 def test_a_second_process_finds_everything_compiled(tmp_path, context):
     if not context.is_pocl:
