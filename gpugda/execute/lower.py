@@ -33,7 +33,7 @@ from gpugda.query.shapes import all_names
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from gpugda.execute.operator import Operator
     from gpugda.query.query_graph import SortKey

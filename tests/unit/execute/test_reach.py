@@ -24,7 +24,7 @@ EDGES = st.lists(st.tuples(NODE, NODE), max_size=9)
 BOUNDS = st.none() | st.integers(0, 5)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     EDGES, st.sampled_from(list(Direction)), BOUNDS, st.booleans(), st.sampled_from([1, 1 << 20])
 )
