@@ -117,8 +117,12 @@ def operand_of_truth(truth: Truth) -> Operand:
     if isinstance(holds, bool) and isinstance(fails, bool):
         return Constant(True if holds else False if fails else None)
     holds, fails = np.broadcast_arrays(holds, fails)
-    known = holds | fails
-    return Column(ColumnKind.BOOLEAN, np.array(holds), None if known.all() else known)
+    if holds.strides != (1,):
+        holds = np.array(holds)
+    # No row is in both, so counting tells whether each is in one.
+    if np.count_nonzero(holds) + np.count_nonzero(fails) == len(holds):
+        return Column(ColumnKind.BOOLEAN, holds, None)
+    return Column(ColumnKind.BOOLEAN, holds, holds | fails)
 
 
 def truth_of_operand(

@@ -51,7 +51,7 @@ def _of_numbers(
     valid = both(validity(left), validity(right))
     if _is_float(left) or _is_float(right):
         with np.errstate(all="ignore"):
-            return _column(of_floats(_floats(left), _floats(right)), valid), False
+            return _column(of_floats(_mixed(left), _mixed(right)), valid), False
     try:
         found = pc.call_function(checked, [_arrow(left), _arrow(right)])
     except pa.ArrowInvalid:  # somewhere, perhaps in a null's place
@@ -88,12 +88,14 @@ def _divide(left: Operand, right: Operand) -> Calculated:
     refused = _where(by_zero)
     if _is_float(left) or _is_float(right):
         with np.errstate(all="ignore"):
-            return _column(np.divide(_floats(left), _floats(right)), valid), refused
+            return _column(np.divide(_mixed(left), _mixed(right)), valid), refused
     dividend, divisor = _raw(left), _raw(right)
     if isinstance(divisor, int) and divisor not in (0, -1):
         return _column(numpy_numbers(pc.divide(_arrow(left), _arrow(right))), valid), refused
     # By -1 the smallest integer comes back as itself, as NumPy's negation has it.
     dividend, divisor = np.broadcast_arrays(_long(dividend), _long(divisor))
+    if not np.any(divisor == 0) and dividend.min(initial=0) > _SMALLEST:
+        return _column(numpy_numbers(pc.divide(_arrow(left), _arrow(right))), valid), False
     safe = np.where((divisor == 0) | (divisor == -1), 1, divisor)
     dividend = np.where(divisor == -1, np.negative(dividend), dividend)
     found = pc.divide(arrow_numbers(dividend), arrow_numbers(safe))
@@ -104,7 +106,7 @@ def _modulo(left: Operand, right: Operand) -> Calculated:
     valid = both(validity(left), validity(right))
     if _is_float(left) or _is_float(right):
         with np.errstate(all="ignore"):
-            return _column(np.fmod(_floats(left), _floats(right)), valid), False
+            return _column(np.fmod(_mixed(left), _mixed(right)), valid), False
     dividend, divisor = np.broadcast_arrays(_long(_raw(left)), _long(_raw(right)))
     refused = _where(both(divisor == 0, valid))
     # Of what is divided by -1 nothing is left; the smallest integer must not be tried.
@@ -146,6 +148,11 @@ def _floats(operand: Operand) -> Any:
     if isinstance(operand, Constant):
         return float(operand.value)
     return operand.values.astype(np.float64, copy=False)
+
+
+def _mixed(operand: Operand) -> Any:
+    """What NumPy makes a float of as it goes, where the other operand is one."""
+    return float(operand.value) if isinstance(operand, Constant) else operand.values
 
 
 def _arrow(operand: Operand) -> Any:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["ColumnLists", "EntityLists", "PathRows", "list_column", "path_column"]
+__all__ = ["ColumnLists", "EntityLists", "PathRows", "list_column", "nodes_of_paths", "path_column"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,6 +128,25 @@ class PathRows:
     def shown(self, codes: NDArray[np.int32]) -> list[Any]:
         """The same."""
         return self.values(codes)
+
+
+def nodes_of_paths(paths: PathRows) -> EntityLists:
+    """The nodes of each path, in the order in which it visits them."""
+    graph, lengths = paths.graph, np.diff(paths.offsets)
+    sources, targets = graph.start_nodes(), graph.outgoing.neighbours
+    offsets = paths.offsets + np.arange(len(paths.offsets))
+    indexes = np.zeros(int(offsets[-1]), dtype=np.uint32)
+    current = paths.starts
+    indexes[offsets[:-1]] = current
+    rows = np.arange(len(paths))
+    for step in range(int(lengths.max(initial=0))):
+        going = lengths[rows] > step
+        rows, current = rows[going], current[going]
+        walked = paths.indexes[paths.offsets[rows] + step]
+        source, target = sources[walked], targets[walked]
+        current = np.where(current == source, target, source).astype(np.uint32)
+        indexes[offsets[rows] + step + 1] = current
+    return EntityLists(offsets, indexes, of_nodes=True)
 
 
 def list_column(

@@ -1,4 +1,4 @@
-"""Functions of lists of entities and of paths, from their arrays; and of relationships."""
+"""Calls that are answered from arrays, without a value made for each row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.expressions.lists import EntityLists, PathRows
+from gpugda.expressions.lists import EntityLists, PathRows, nodes_of_paths
 from gpugda.expressions.operands import Evaluated
 
 if TYPE_CHECKING:
@@ -15,14 +15,70 @@ if TYPE_CHECKING:
 
 __all__ = ["fast_call"]
 
+_BEYOND = 2.0**63
+
 
 def fast_call(name: str, arguments: Sequence[Evaluated]) -> Evaluated | None:
-    """The value of a call that needs no values made; None where there is no such way."""
+    """The value of a call, its name in lower case; None where there is no such way."""
     if len(arguments) != 1 or not isinstance(arguments[0].operand, Column):
         return None
     column, faults = arguments[0].operand, arguments[0].faults
-    make = _WAYS.get((name, type(column.dictionary)))
-    return None if make is None else Evaluated(make(column, column.dictionary), faults)
+    if column.kind in (ColumnKind.INTEGER, ColumnKind.FLOAT):
+        found = _of_numbers(name, column)
+    else:
+        make = _WAYS.get((name, type(column.dictionary)))
+        found = None if make is None else make(column, column.dictionary)
+    return None if found is None else Evaluated(found, faults)
+
+
+# ------------------------------------------------------------------ numbers
+def _of_numbers(name: str, column: Column) -> Column | None:
+    function = _OF_NUMBERS.get(name)
+    if function is None:
+        return None
+    with np.errstate(all="ignore"):
+        values = function(column.values)
+    return None if values is None else Column(_KINDS[values.dtype.kind], values, column.valid)
+
+
+_KINDS = {"i": ColumnKind.INTEGER, "f": ColumnKind.FLOAT, "b": ColumnKind.BOOLEAN}
+
+
+def _sign(numbers: Any) -> Any:
+    return (numbers > 0).astype(np.int64) - (numbers < 0)
+
+
+def _is_nan(numbers: Any) -> Any:
+    return np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(len(numbers), np.bool_)
+
+
+def _to_float(numbers: Any) -> Any:
+    return numbers.astype(np.float64, copy=False)
+
+
+def _to_integer(numbers: Any) -> Any:
+    if numbers.dtype.kind == "i":
+        return numbers
+    # What does not fit is cut to the nearest integer that does: one by one.
+    return numbers.astype(np.int64) if bool((np.abs(numbers) < _BEYOND).all()) else None
+
+
+_OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "abs": np.abs,
+    "sign": _sign,
+    "isnan": _is_nan,
+    "tofloat": _to_float,
+    "tointeger": _to_integer,
+    # These are exact; others may differ from C's, and so from Neo4j's, in the last digit.
+    "sqrt": lambda numbers: np.sqrt(_to_float(numbers)),
+    "ceil": lambda numbers: np.ceil(_to_float(numbers)),
+    "floor": lambda numbers: np.floor(_to_float(numbers)),
+}
+
+
+# ------------------------------------------------------------------ lists of entities and paths
+def _nodes(column: Column, paths: PathRows) -> Column:
+    return Column(ColumnKind.OBJECT, column.values, column.valid, nodes_of_paths(paths))
 
 
 def _relationships(column: Column, paths: PathRows) -> Column:
@@ -39,5 +95,6 @@ def _lengths(column: Column, lists: EntityLists | PathRows) -> Column:
 _WAYS: dict[tuple[str, type], Callable[[Column, Any], Column]] = {
     ("size", EntityLists): _lengths,
     ("length", PathRows): _lengths,
+    ("nodes", PathRows): _nodes,
     ("relationships", PathRows): _relationships,
 }
