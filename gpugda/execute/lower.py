@@ -20,6 +20,7 @@ from gpugda.execute.operators.filter import Filter
 from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.output import Output
 from gpugda.execute.operators.project import Project
+from gpugda.execute.operators.selected_paths import SelectedPaths
 from gpugda.execute.operators.shortest_path import ShortestPath
 from gpugda.execute.operators.slice import RowBounds, Slice
 from gpugda.execute.operators.sort import Sort
@@ -86,16 +87,21 @@ class _Lowering:
         return Match(child, tree.graph, tree.bound, wanted, self._text, weighted=weighted)
 
     def _expand(self, tree: logical.Expand, needed: frozenset[str], *, weighted: bool) -> Operator:
-        added = {tree.relationships} if tree.end_is_bound else {tree.relationships, tree.end}
+        lists = {tree.relationships}
+        if tree.step is not None:
+            lists |= {tree.step.left, tree.step.right}
+        added = lists if tree.end_is_bound else {*lists, tree.end}
         ends = {tree.start, tree.end} if tree.end_is_bound else {tree.start}
         whole = (each.whole for each in tree.tests)
-        read = all_names((*tree.path_predicates, *whole)) - {tree.path, tree.relationships}
+        read = all_names((*tree.path_predicates, *whole)) - {tree.path, *lists}
         child = self.lower(tree.input, (needed - added) | ends | read, weighted=weighted)
         if tree.mode in (logical.ExpandMode.SHORTEST, logical.ExpandMode.ALL_SHORTEST):
-            return ShortestPath(child, tree, wants_list=tree.relationships in needed)
-        if tree.mode is logical.ExpandMode.REACH and tree.relationships in needed:
+            return ShortestPath(child, tree, needed & lists)
+        if tree.mode is logical.ExpandMode.SELECTED:
+            return SelectedPaths(child, tree, needed & lists)
+        if tree.mode is logical.ExpandMode.REACH and needed & lists:
             tree = replace(tree, mode=logical.ExpandMode.TRAILS)
-        return Expand(child, tree, wants_list=tree.relationships in needed)
+        return Expand(child, tree, needed & lists)
 
     def _filter(self, tree: logical.Filter, needed: frozenset[str], *, weighted: bool) -> Operator:
         below = needed | all_names(tree.predicates)
@@ -291,7 +297,8 @@ def _added_by(tree: logical.Logical) -> tuple[str, ...]:
             nodes = tuple(node.name for node in tree.graph.nodes)
             return (*nodes, *(each.name for each in tree.graph.relationships))
         case logical.Expand():
-            return (tree.end, tree.relationships)
+            step = () if tree.step is None else (tree.step.left, tree.step.right)
+            return (tree.end, tree.relationships, *step)
         case logical.BindPath() | logical.Unwind():
             return (tree.name,)
         case logical.Project():

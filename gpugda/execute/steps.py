@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.trails import Adjacency, adjacency_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_truth
@@ -126,7 +127,9 @@ def _repeatable(
         cache=context.cache,
     )
     truth = evaluate_truth(step.predicates, environment)
-    check_faults(truth.faults, count)
+    if truth.faults:
+        message = "a condition in a quantified path that fails for some relationships"
+        raise UnsupportedQueryError(f"{message} is not supported by this engine", construct=message)
     kept = np.flatnonzero(np.broadcast_to(truth.holds, count))
     offsets = np.zeros(graph.node_count + 1, dtype=np.int64)
     np.cumsum(np.bincount(nodes[kept], minlength=graph.node_count), out=offsets[1:])

@@ -154,7 +154,7 @@ class PatternPlanner:
         elements, conditions = self._without_brackets(pattern)
         if selected.mode is ExpandMode.SELECTED:
             selected = replace(selected, conditions=tuple(conditions))
-            self._check_selected(elements, pattern)
+            self._check_selected(elements, selected, pattern)
         else:
             self._predicates.extend(conditions)
         path: _Path | None = None
@@ -209,11 +209,18 @@ class PatternPlanner:
         return tuple(elements), conditions
 
     def _check_selected(
-        self, elements: tuple[ast.PatternElement, ...], pattern: ast.Pattern
+        self,
+        elements: tuple[ast.PatternElement, ...],
+        selected: _Selected,
+        pattern: ast.Pattern,
     ) -> None:
         steps = [each for each in elements if not isinstance(each, ast.NodePattern)]
         if len(steps) != 1:
             raise self._unsupported("a path selector over several steps", pattern.span)
+        whole = pattern.variable
+        for each in selected.conditions:
+            if whole is not None and whole.name in variable_names(each):
+                raise self._unsupported("a path in a condition inside its brackets", each.span)
 
     def _between(
         self,
@@ -247,7 +254,7 @@ class PatternPlanner:
         if group.where is not None:
             predicates.extend(conjuncts(join_by_ampersand(group.where)))
         for each in predicates:
-            if variable_names(each) - {one, name, two} or needs_subquery(each):
+            if variable_names(each) - {one, name, two} or needs_each_row(each):
                 raise self._unsupported(
                     "a condition in a quantified path that reads another variable", each.span
                 )

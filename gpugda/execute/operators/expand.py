@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.operator import Operator
-from gpugda.execute.operators.path_conditions import passing, path_lists
+from gpugda.execute.operators.path_conditions import passing, path_columns
 from gpugda.execute.reach import reached
 from gpugda.execute.seeds import entity_column
 from gpugda.execute.steps import Steps, StepsCache
@@ -34,15 +34,15 @@ class Expand(Operator):
     Args:
         child: Rows.
         asked: Which paths.
-        wants_list: Whether somebody reads the relationships.
+        wanted: Which lists of its relationships and nodes somebody reads.
     """
 
-    def __init__(self, child: Operator, asked: LogicalExpand, *, wants_list: bool) -> None:
+    def __init__(self, child: Operator, asked: LogicalExpand, wanted: frozenset[str]) -> None:
         self.children = (child,)
         self.asked = asked
-        self.wants_list = wants_list
+        self.wanted = wanted
         added = () if asked.end_is_bound else (asked.end,)
-        self.columns = (*child.columns, *added, *((asked.relationships,) if wants_list else ()))
+        self.columns = (*child.columns, *added, *sorted(wanted))
         self._cache = StepsCache(asked)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
@@ -58,11 +58,11 @@ class Expand(Operator):
             target: Column | None = None
             if asked.end_is_bound:
                 target = entity_column(batch.columns[asked.end], batch.row_count, is_node=True)
-            yield self._batch(batch, _none_of(asked.minimum))
+            yield self._batch(batch, _none_of(asked.minimum), context)
             for level in self._levels(steps, rows, start.values[rows], context):
                 kept = _reaching(level, target)
                 kept = kept.taken(passing(batch, kept, asked, steps.left, context))
-                yield self._batch(batch, kept)
+                yield self._batch(batch, kept, context)
 
     def _levels(
         self,
@@ -95,14 +95,12 @@ class Expand(Operator):
             walked = np.zeros((len(paths), 0), dtype=np.uint32)
             yield Level(order[bounds[begun[paths]] + inside], nodes[paths], walked)
 
-    def _batch(self, batch: Batch, level: Level) -> Batch:
+    def _batch(self, batch: Batch, level: Level, context: ExecutionContext) -> Batch:
         asked = self.asked
         found = batch.take(level.rows)
         if not asked.end_is_bound:
             found = found.adding({asked.end: Column(ColumnKind.NODE, level.ends)})
-        if self.wants_list:
-            found = found.adding({asked.relationships: path_lists(level, turned=asked.reversed)})
-        return found
+        return found.adding(path_columns(found, level, asked, context, self.wanted))
 
     def describe(self) -> str:
         """With bounds and direction."""

@@ -87,7 +87,10 @@ def _is_steady(tree: logical.Logical) -> bool:
 
 def _reach(tree: logical.Expand, read: frozenset[str]) -> logical.Logical:
     fits = tree.mode is logical.ExpandMode.TRAILS and tree.minimum <= 1
-    if fits and tree.relationships not in read and not tree.path_predicates:
+    lists = {tree.relationships}
+    if tree.step is not None:
+        lists |= {tree.step.left, tree.step.right}
+    if fits and not lists & read and not tree.path_predicates:
         tree = replace(tree, mode=logical.ExpandMode.REACH)
     read |= {tree.start, tree.end} | all_names(tree.path_predicates)
     return replace(tree, input=_once(tree.input, read))
