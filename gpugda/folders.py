@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 __all__ = [
+    "can_run",
     "can_write",
     "make_private_folder",
     "spare_folder",
@@ -86,6 +87,18 @@ def can_write(folder: Path) -> bool:
         return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
     except OSError:
         return False
+
+
+def can_run(folder: Path) -> bool:
+    """Whether code that lies there can be loaded: not from what is mounted with ``noexec``."""
+    if sys.platform != "linux":
+        return True
+    try:
+        while not folder.exists() and folder != folder.parent:
+            folder = folder.parent
+        return not os.statvfs(folder).f_flag & os.ST_NOEXEC
+    except OSError:
+        return True
 
 
 def writable_or_spare(folder: Path, name: str) -> Path | None:

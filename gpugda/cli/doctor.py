@@ -145,6 +145,10 @@ def _is_pocl(device: DeviceInfo) -> bool:
 
 def _built_apart(number: int) -> Finding:
     """The same in another process: without a linker PoCL ends the one that it is in."""
+    from gpugda.device.caches import why_pocl_cannot_load
+
+    if reason := why_pocl_cannot_load():
+        return Finding(False, "   kernels cannot be loaded", reason)
     code = (
         "import dataclasses, json, sys; from gpugda.cli.doctor import built;"
         "from gpugda.device.devices import list_devices;"

@@ -1,6 +1,8 @@
 """Cache folders of PoCL and pyopencl: where theirs cannot be written, they get others.
 
-PoCL without a folder reports no device, and pyopencl is not even imported.
+PoCL without a folder reports no device, and pyopencl is not even imported. PoCL loads its kernels
+from its folder, and ends the process where the file system forbids that (``noexec``, as Docker
+mounts ``--tmpfs``).
 """
 
 from __future__ import annotations
@@ -12,12 +14,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpugda.folders import can_write, user_cache, writable_or_spare
+from gpugda.folders import can_run, can_write, spare_folder, user_cache, writable_or_spare
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping
 
-__all__ = ["POCL_VARIABLE", "pocl_folder", "prepare_caches", "pyopencl_folders"]
+__all__ = [
+    "POCL_VARIABLE",
+    "pocl_folder",
+    "prepare_caches",
+    "pyopencl_folders",
+    "why_pocl_cannot_load",
+]
 
 logger = logging.getLogger("gpugda.device")
 
@@ -48,8 +56,27 @@ def prepare_caches(variables: MutableMapping[str, str] = os.environ) -> None:
         if found is not None:
             found.mkdir(mode=0o700, exist_ok=True)
             variables[POCL_VARIABLE] = str(found)
+    elif not can_run(wanted):
+        spare = spare_folder()
+        if spare is not None and can_run(spare):
+            found = spare / "pocl"
+            found.mkdir(mode=0o700, exist_ok=True)
+            variables[POCL_VARIABLE] = str(found)
+            logger.info("PoCL cannot load kernels from %s (noexec): %s is used", wanted, found)
     if "pyopencl" not in sys.modules and not all(map(_is_usable, pyopencl_folders())):
         _import_elsewhere(variables)
+
+
+def why_pocl_cannot_load(variables: Mapping[str, str] | None = None) -> str:
+    """Why PoCL would end the process when it loads a kernel, and what to do; empty if it can."""
+    folder = pocl_folder(variables)
+    if can_run(folder):
+        return ""
+    return (
+        f"PoCL loads kernels from {folder}, where the file system forbids it (it is mounted "
+        f"noexec): set {POCL_VARIABLE} to a folder elsewhere that can be written, or mount it with "
+        "exec (docker run --tmpfs /tmp:exec)"
+    )
 
 
 def _import_elsewhere(variables: MutableMapping[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""PoCL without a linker ends the process that asks it for a kernel: refused before that."""
+"""PoCL that cannot link or load kernels ends the process that asks for one: refused before that."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Final
 
+from gpugda.device.caches import why_pocl_cannot_load
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -30,17 +31,19 @@ _fine: set[int] = set()
 
 
 def check_linker(info: DeviceInfo) -> None:
-    """Refuses a PoCL that cannot link kernels; opens and builds nothing here.
+    """Refuses a PoCL that cannot link or load kernels; opens and builds nothing here.
 
     Where no ``ld`` is found, another process tries: kernels may lie in PoCL's cache, and that
     process may end as it likes.
 
     Raises:
-        DeviceError: Kernels cannot be linked.
+        DeviceError: Kernels cannot be linked or loaded.
     """
     if info.index in _fine:
         return
     is_pocl = "portable computing language" in info.platform.lower()
+    if is_pocl and (reason := why_pocl_cannot_load()):
+        raise DeviceError(f"{info.name}: {reason}. engine='reference' needs no device.")
     if is_pocl and shutil.which("ld") is None and not _builds_apart(info.index):
         raise DeviceError(
             f"{info.name}: PoCL cannot make kernels, as it finds no linker (ld): install one and "

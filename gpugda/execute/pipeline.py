@@ -108,7 +108,8 @@ def _check_functions(statement: Statement) -> None:
     for node in walk(statement.tree):
         if not isinstance(node, ast.FunctionCall):
             continue
-        if find_function(node.name, 25) is None and find_aggregate(node.name) is None:
+        known = find_function(node.name, 25) or find_aggregate(node.name)
+        if known is None and node.name.lower() != "exists":
             construct = f"function {node.name}()"
             message = f"{construct} is not supported by this engine"
             raise UnsupportedQueryError(message, statement.text, node.span, construct=construct)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Adjacency", "Level", "adjacency_of", "trails"]
 
-_MOST_ROWS = 1 << 20
+_MOST_VALUES = 1 << 21
+"""Of a window: relationships of all its paths."""
+_FEWEST_ROWS = 1 << 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,10 +133,14 @@ def trails(
         keeps: Which paths are worth going on with; None for all.
     """
     begin = Level(rows, starts, np.zeros((len(rows), 0), dtype=np.uint32))
-    stack = [begin]
+    # Windows are made one by one: all of a level at once would be as many as its paths are long.
+    stack: list[Iterator[Level]] = [iter((begin,))]
     while stack:
         check()
-        level = stack.pop()
+        level = next(stack[-1], None)
+        if level is None:
+            stack.pop()
+            continue
         if keeps is not None:
             level = level.taken(np.flatnonzero(keeps(level)))
         length = level.relationships.shape[1]
@@ -142,17 +148,18 @@ def trails(
             yield level
         if maximum is not None and length >= maximum:
             continue
-        stack.extend(reversed(list(_windows(adjacency, level))))
+        stack.append(_windows(adjacency, level))
 
 
 def _windows(adjacency: Adjacency, level: Level) -> Iterator[Level]:
-    """The paths with one more relationship, in windows."""
+    """The paths with one more relationship, in windows: fewer rows the longer they are."""
+    most = max(_FEWEST_ROWS, _MOST_VALUES // (level.relationships.shape[1] + 1))
     counts = (adjacency.offsets[1:] - adjacency.offsets[:-1])[level.ends]
     ends = np.cumsum(counts)
     start = 0
     while start < len(level.rows):
         done = 0 if start == 0 else int(ends[start - 1])
-        stop = int(np.searchsorted(ends, done + _MOST_ROWS, side="right"))
+        stop = int(np.searchsorted(ends, done + most, side="right"))
         stop = min(max(stop, start + 1), len(level.rows))
         longer = _longer(adjacency, level, start, stop, counts[start:stop])
         if len(longer.rows):

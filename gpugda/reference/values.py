@@ -109,7 +109,10 @@ def _function(own: Evaluator, node: ast.FunctionCall, row: Mapping[Any, Any]) ->
         raise CypherSyntaxError(f"the aggregate {node.name}() cannot stand here")
     if function is None:
         raise own.unsupported(f"the function {node.name}()", node)
-    return function(own.context, [own.value(argument, row) for argument in node.arguments])
+    found = (own.value(argument, row) for argument in node.arguments)
+    if node.name.lower() == "coalesce":  # what comes after the first value is not computed
+        return next((each for each in found if each is not None), None)
+    return function(own.context, list(found))
 
 
 _BINARY: dict[ast.BinaryOperator, Callable[[Any, Any], Any]] = {

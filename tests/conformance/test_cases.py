@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from case_files import Case, CaseGraph, all_cases
+from named_values import named
 from strategies import rows_key
 
 import gpugda
@@ -27,7 +28,7 @@ def run_case(
     how = {"engine": "gpu", "strategy": engine} if engine in STRATEGIES else {"engine": engine}
     result = accelerators[id(case.graph)].run(case.query, case.parameters, **how)
     columns = tuple(result.keys())
-    return columns, [[_named(value) for value in record.values()] for record in result]
+    return columns, [[named(value) for value in record.values()] for record in result]
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +55,6 @@ def source_of(graph: CaseGraph) -> Any:
 def _table(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
     keys = dict.fromkeys(key for row in rows for key in row)
     return {key: [row.get(key) for row in rows] for key in keys}
-
-
-def _named(value: Any) -> Any:
-    if hasattr(value, "labels"):
-        return f"({value['id']})"
-    if hasattr(value, "start_node"):
-        return f"[{value['case_name']}]"
-    return value
 
 
 @pytest.mark.parametrize("engine", ENGINES)

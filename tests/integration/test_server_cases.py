@@ -7,6 +7,7 @@ from typing import Any
 import neo4j
 import pytest
 from case_files import Case, CaseGraph, all_cases
+from named_values import named
 from neo4j_servers import Server
 from strategies import rows_key
 
@@ -66,17 +67,9 @@ def _rows(graph: CaseGraph) -> tuple[list[Any], list[Any]]:
     return nodes, relationships
 
 
-def _named(value: Any) -> Any:
-    if isinstance(value, neo4j.graph.Node):
-        return f"({value['id']})"
-    if isinstance(value, neo4j.graph.Relationship):
-        return f"[{value['case_name']}]"
-    return value
-
-
 def _answer(accelerator: Any, case: Case, engine: str) -> tuple[tuple[str, ...], list[list[Any]]]:
     result = accelerator.run(case.query, case.parameters, engine=engine)
-    rows = [[_named(value) for value in record.values()] for record in result]
+    rows = [[named(value) for value in record.values()] for record in result]
     assert result.summary.engine == engine
     return tuple(result.keys()), rows
 

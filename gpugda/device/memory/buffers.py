@@ -62,8 +62,9 @@ class MemoryBudget:
         """
         if size > self.remaining:
             raise MemoryLimitError(
-                f"not enough memory for {what}: {size:,} bytes are needed and {self.remaining:,} "
-                f"of memory_limit={self.limit_bytes:,} are left: raise memory_limit or ask for less"
+                f"not enough memory for {what}: {size:,} bytes are needed and "
+                f"{self.remaining:,} of the memory limit of {self.limit_bytes:,} are left: "
+                "raise memory_limit or ask for less"
             )
         self.used += size
         self.peak = max(self.peak, self.used)

@@ -6,28 +6,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.operator import Operator
 from gpugda.execute.shown import text_of
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import Constant, distinct_values
+from gpugda.query import ast
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
-    from gpugda.query.ast import Expression
+    from gpugda.expressions.environment import Environment
 
 __all__ = ["Unwind"]
 
 _MOST_ROWS = 1 << 20
+_LONG_RANGE = 1 << 16
 
 
 class Unwind(Operator):
     """Each row with each element of a list; null has none, another value is one itself."""
 
-    def __init__(self, child: Operator, elements: Expression, name: str) -> None:
+    def __init__(self, child: Operator, elements: ast.Expression, name: str) -> None:
         self.children = (child,)
         self.columns = (*(n for n in child.columns if n != name), name)
         self.elements = elements
@@ -38,9 +41,26 @@ class Unwind(Operator):
             if batch.row_count == 0:
                 yield batch.adding({self.name: Constant(None)})
                 continue
+            numbers = _range_of(self.elements, context.environment(batch))
+            if numbers is not None and len(numbers) > _LONG_RANGE:
+                yield from self._counted_off(batch, numbers, context)
+                continue
             operand = evaluate_operand(self.elements, context.environment(batch))
             places, values = distinct_values(operand, batch.row_count)
             yield from self._unwound(batch, places, [_elements(value) for value in values])
+
+    def _counted_off(
+        self, batch: Batch, numbers: range, context: ExecutionContext
+    ) -> Iterator[Batch]:
+        """Each row with all numbers of a range that is too long for a list."""
+        for row in range(batch.row_count):
+            for first in range(0, len(numbers), _MOST_ROWS):
+                context.check()
+                piece = numbers[first : first + _MOST_ROWS]
+                values = np.arange(piece.start, piece.stop, piece.step, dtype=np.int64)
+                rows = np.full(len(values), row, dtype=np.int64)
+                found = Column(ColumnKind.INTEGER, values)
+                yield batch.take(rows).adding({self.name: found})
 
     def _unwound(self, batch: Batch, places: Any, lists: list[list[Any]]) -> Iterator[Batch]:
         lengths = np.array([len(each) for each in lists], dtype=np.int64)
@@ -63,6 +83,18 @@ class Unwind(Operator):
     def describe(self) -> str:
         """With the list."""
         return f"unwind {text_of(self.elements)} AS {self.name}"
+
+
+def _range_of(elements: ast.Expression, environment: Environment) -> range | None:
+    """The numbers of ``range(first, last)`` where they are the same in all rows; else None."""
+    if not isinstance(elements, ast.FunctionCall) or elements.name.lower() != "range":
+        return None
+    bounds = [evaluate_operand(each, environment) for each in elements.arguments]
+    values = [each.value for each in bounds if isinstance(each, Constant)]
+    if len(values) < len(bounds) or not all(type(value) is int for value in values):
+        return None
+    first, last, step = (*values, 1)[:3]
+    return range(first, last + (1 if step > 0 else -1), step) if step else None
 
 
 def _elements(value: Any) -> list[Any]:

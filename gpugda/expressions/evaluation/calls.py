@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.expressions.boolean_columns import null_test, operand_of_truth
 from gpugda.expressions.evaluation.applied import applied, applied_per_row
 from gpugda.expressions.evaluation.case import coalesce
 from gpugda.expressions.evaluation.fast_calls import fast_call
@@ -29,6 +30,8 @@ def call(evaluator: Evaluator, node: ast.FunctionCall) -> Evaluated:
         CypherSyntaxError: It does not take so many arguments.
     """
     name = node.name.lower()
+    if name == "exists" and len(node.arguments) == 1:
+        return _exists(evaluator.value(node.arguments[0]))
     function = find_function(name, 25)
     if function is None:
         raise evaluator.unsupported(node, f"the function {node.name}()")
@@ -48,6 +51,15 @@ def call(evaluator: Evaluator, node: ast.FunctionCall) -> Evaluated:
     if not function.deterministic:
         return applied_per_row(evaluator, node, evaluated, arguments)
     return applied(evaluator, node, evaluated, arguments)
+
+
+def _exists(argument: Evaluated) -> Evaluated:
+    """``exists((a)-->(b))``: a pattern's truth value; of another value whether it is there."""
+    operand = argument.operand
+    if isinstance(operand, Column) and operand.kind is ColumnKind.BOOLEAN:
+        return argument
+    truth = null_test(operand, is_null=False)
+    return Evaluated(operand_of_truth(truth), argument.faults)
 
 
 def _of_entity(evaluator: Evaluator, node: ast.FunctionCall, argument: Evaluated) -> Evaluated:

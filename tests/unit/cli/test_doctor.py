@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 
 from gpugda.cli import doctor
+from gpugda.device import caches
 from gpugda.device.devices import list_devices
 from gpugda.errors import DeviceError
 
@@ -168,3 +169,11 @@ def test_pocl_without_a_linker_is_said_and_ends_nothing(monkeypatch):
     assert finding.good is False
     assert "Final linking of kernel sum_blocks failed." in finding.text
     assert "binutils" in finding.advice
+
+
+def test_a_folder_that_kernels_cannot_be_loaded_from_is_said(monkeypatch):
+    monkeypatch.setattr(caches, "can_run", lambda folder: False)
+    monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: pytest.fail("it builds"))
+    finding = doctor._built_apart(0)
+    assert finding.good is False
+    assert "noexec" in finding.advice

@@ -1,6 +1,7 @@
-"""PoCL without a linker."""
+"""PoCL without a linker, or with a folder that no code can be loaded from."""
 
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -52,6 +53,54 @@ def test_without_a_linker_nothing_is_built_and_the_process_lives(tmp_path):
         assert line.startswith("refused")
         assert "binutils" in line
     assert rows == "[['a', 'b']]"
+
+
+def run_with_noexec(folder, code, environment):
+    """Runs Python code where a file system without ``exec`` lies on the folder."""
+    folder.mkdir()
+    script = 'mount -t tmpfs -o noexec,mode=700 tmpfs "$1" || exit 77; exec "$2" -c "$3"'
+    unshare = ["unshare", "--user", "--map-root-user", "--mount"]
+    if os.getuid() == 0:
+        unshare = ["unshare", "--mount"]
+    if shutil.which("unshare") is None:
+        pytest.skip("no unshare here")
+    child = subprocess.run(
+        [*unshare, "sh", "-c", script, "sh", str(folder), sys.executable, code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if child.returncode == 77 or "unshare failed" in child.stderr:
+        pytest.skip(f"file systems cannot be mounted here: {child.stderr.strip()}")
+    return child
+
+
+def test_where_kernels_cannot_be_loaded_the_process_lives(tmp_path):
+    if not any("Portable" in each.platform for each in list_devices()):
+        pytest.skip("no PoCL here")
+    noexec = tmp_path / "noexec"
+    environment = {**os.environ, "TMPDIR": str(noexec), "GPUGDA_DEVICE": "Portable"}
+    for name in ("POCL_CACHE_DIR", "XDG_CACHE_HOME", "GPUGDA_CACHE_DIR"):
+        environment[name] = str(noexec / name)
+    child = run_with_noexec(noexec, ASK, environment)
+    assert child.returncode == 0, child.stderr
+    *refused, rows = child.stdout.splitlines()
+    assert len(refused) == 4
+    for line in refused:
+        assert line.startswith("refused")
+        assert "noexec" in line
+        assert "POCL_CACHE_DIR" in line
+    assert rows == "[['a', 'b']]"
+
+
+def test_kernels_are_loaded_from_the_spare_folder_instead(tmp_path):
+    (tmp_path / "tmp").mkdir()
+    environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
+    environment["POCL_CACHE_DIR"] = str(tmp_path / "noexec" / "pocl")
+    code = "import os, gpugda.device; print(os.environ['POCL_CACHE_DIR'])"
+    child = run_with_noexec(tmp_path / "noexec", code, environment)
+    assert child.stdout.strip() == str(tmp_path / "tmp" / f"gpugda-{os.getuid()}" / "pocl")
 
 
 @pytest.mark.parametrize(("builds", "asked"), [(True, 1), (False, 2)])

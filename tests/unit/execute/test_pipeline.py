@@ -101,3 +101,36 @@ def test_what_ran_is_told(people):
 def test_a_limit_stops_early(people):
     rows = people.run("UNWIND [1, 2, 3, 4] AS x WITH x LIMIT 2 RETURN x", engine="auto")
     assert rows.values() == [[1], [2]]
+
+
+def test_a_range_too_long_for_a_list_is_counted_off(people):
+    query = "MATCH (a:P) WITH a LIMIT 2 UNWIND range(1, 3000001, 2) AS x RETURN count(*), max(x)"
+    assert people.run(query, engine="gpu").values() == [[2 * 1_500_001, 3_000_001]]
+
+
+def test_a_time_limit_holds_among_endless_paths():
+    """A complete graph has more trails than anybody waits for, and their windows stay small."""
+    count = 60
+    pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
+    relationships = {
+        "source": [a for a, _ in pairs],
+        "target": [b for _, b in pairs],
+        "type": ["R"] * len(pairs),
+    }
+    nodes = {"id": list(range(count))}
+    with gpugda.connect(gpugda.graph(nodes=nodes, relationships=relationships)) as complete:
+        with pytest.raises(gpugda.QueryTimeoutError):
+            complete.run("MATCH (a {id: 0})-[*]->(b) RETURN count(*)", engine="gpu", timeout=2)
+        rows = complete.run("MATCH (a {id: 0})-[*2..3]->(b) RETURN count(*)", engine="gpu")
+        assert rows.values() == [[59 * 59 + 59 * 59 * 59 - 59]]
+
+
+@pytest.mark.parametrize("terms", [300, 20_000])
+def test_what_is_nested_too_deeply_is_refused_with_its_place(people, terms):
+    with pytest.raises(gpugda.UnsupportedQueryError, match="more than 200 levels") as caught:
+        people.run("RETURN " + " + ".join(["1"] * terms), engine="gpu")
+    assert caught.value.line == 1
+
+
+def test_a_sum_of_a_hundred_terms(people):
+    assert people.run("RETURN " + " + ".join(["1"] * 100), engine="gpu").values() == [[100]]

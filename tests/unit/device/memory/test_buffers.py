@@ -10,7 +10,9 @@ from gpugda.errors import MemoryLimitError
 def test_budget():
     budget = MemoryBudget(100)
     budget.reserve(60, "a table")
-    with pytest.raises(MemoryLimitError, match=r"sums needs 50 bytes, but 60 of .* 100 bytes"):
+    with pytest.raises(
+        MemoryLimitError, match=r"for prefix sums: 50 bytes are needed and 40 of .*100 are left"
+    ):
         budget.reserve(50, "prefix sums")
     budget.release(60)
     budget.reserve(100, "a table")
