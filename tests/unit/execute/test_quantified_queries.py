@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -70,7 +71,7 @@ def test_lists_of_what_is_repeated(edges: Any, direction: str) -> None:
     wanted: Counter[Any] = Counter()
     for start, end, walked in _trails(edges, direction, 3):
         nodes = _nodes(edges, start, walked)
-        if all(one <= two + 1 for one, two in zip(nodes, nodes[1:], strict=False)):
+        if all(one <= two + 1 for one, two in pairwise(nodes)):
             wanted[start, end, tuple(nodes[:-1]), walked, tuple(nodes[1:])] += 1
     assert shown == wanted
 
@@ -160,11 +161,9 @@ def test_query(query: str, rows: Any) -> None:
         ("MATCH SHORTEST 1 (a)-->(m)-->+(b) RETURN a", "over several steps"),
         ("MATCH (a) MATCH (a)((x)-->(y) WHERE y.k > a.k)+(b) RETURN b", "another variable"),
         ("MATCH p = ANY ((a)-[r]->+(b) WHERE length(p) > 1) RETURN p", "inside its brackets"),
-        ("MATCH (a)((x)-->(y) WHERE x.k + [] > 1)+(b) RETURN count(*)", ""),
+        ("MATCH (a)((x)-->(y) WHERE x.k AND true)+(b) RETURN count(*)", "fails for some"),
     ],
 )
 def test_refused(query: str, construct: str) -> None:
-    with _accelerator(CHAIN) as accelerator, pytest.raises(Exception, match=construct) as raised:
+    with _accelerator(CHAIN) as accelerator, pytest.raises(UnsupportedQueryError, match=construct):
         _rows(accelerator, query)
-    if construct:
-        assert isinstance(raised.value, UnsupportedQueryError)
