@@ -412,7 +412,8 @@ class PatternPlanner:
         )
         if name in self._outer:
             return not asked
-        others = {n for each in self._varying for n in (each.left, each.right)} - {name}
+        ends = [(each.left, each.right) for each in self._varying]
+        others = {n for pair in ends if name in pair for n in pair} - {name}
         anchored = any(self._labels[n] or n in self._outer for n in others)
         return reached and not asked and anchored and not self._is_shortest_end(name)
 
