@@ -17,6 +17,7 @@ from gpugda.expressions.operands import (
     Fault,
     Operand,
     both,
+    counting_in,
     inverted,
     take,
 )
@@ -100,10 +101,11 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 def _walk(evaluator: Evaluator, node: ast.Reduce | ast.AllReduce) -> _Walk:
     lists, initial = evaluator.value(node.elements), evaluator.value(node.initial)
-    faults = lists.faults + initial.faults
-    sound = inverted(faulty(faults))
-    exploded = explode(lists.operand, evaluator.row_count, sound)
-    rows = np.flatnonzero(np.broadcast_to(exploded.valid, evaluator.row_count))
+    exploded = explode(lists.operand, evaluator.row_count, inverted(faulty(lists.faults)))
+    # Where there is no list, nothing is begun with.
+    faults = lists.faults + counting_in(initial.faults, exploded.valid)
+    begun = both(exploded.valid, inverted(faulty(faults)))
+    rows = np.flatnonzero(np.broadcast_to(begun, evaluator.row_count))
     return _Walk(evaluator, node, exploded, rows, take(initial.operand, rows), list(faults))
 
 
