@@ -127,9 +127,13 @@ def _device_findings(devices: list[DeviceInfo], error: str) -> Iterator[Finding]
     from gpugda.cli.devices import device_line
 
     for number, device in enumerate(devices):
-        yield Finding(True, f"{number}  {device_line(device)}")
-        if getattr(device, "handle", None) is not None:
-            yield _built_apart(number) if _is_pocl(device) else built(device)
+        line = f"{number}  {device_line(device)}"
+        if getattr(device, "handle", None) is None:
+            yield Finding(True, line)
+            continue
+        kernels = _built_apart(number) if _is_pocl(device) else built(device)
+        yield Finding(kernels.good is not False, line)  # what builds nothing is of no use
+        yield kernels
     if not devices:
         yield Finding(
             False,

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query import ast
+from gpugda.query.parameter_types import typed_parameters
 from gpugda.query.query_graph import OutputColumn
-from gpugda.query.walk import walk
+from gpugda.query.walk import children, walk
 from gpugda.types import value
 
 if TYPE_CHECKING:
     from gpugda.query.query_graph import TypedParameter
 
 __all__ = ["Statement", "statement_of"]
+
+_MOST_LEVELS: Final = 200
 
 
 @value(frozen=True, slots=True)
@@ -52,6 +55,7 @@ def statement_of(tree: ast.Query) -> Statement:
             construct = _construct(node)
             message = f"{construct} is not supported by this engine"
             raise UnsupportedQueryError(message, tree.text, node.span, construct=construct)
+    _check_depth(tree)
     last = tree.parts[0].clauses[-1]
     projection = last.projection if isinstance(last, ast.Return) else None
     items = () if projection is None else projection.items
@@ -60,10 +64,26 @@ def statement_of(tree: ast.Query) -> Statement:
         tree=tree,
         columns=tuple(OutputColumn(item.name, item.expression) for item in items),
         parameters=frozenset(n.name for n in walk(tree) if isinstance(n, ast.Parameter)),
+        typed_parameters=tuple(typed_parameters(walk(tree))),
         mode=tree.mode,
         version=tree.version,
         limit=None if projection is None or len(tree.parts) > 1 else projection.limit,
     )
+
+
+def _check_depth(tree: ast.Query) -> None:
+    """Refuses what is nested deeper than those who go through it go.
+
+    Raises:
+        UnsupportedQueryError: A sum of hundreds of terms, for example.
+    """
+    level: list[ast.Node] = [tree]
+    for _ in range(_MOST_LEVELS):
+        level = [child for node in level for child in children(node)]
+        if not level:
+            return
+    message = f"an expression of more than {_MOST_LEVELS} levels is not supported by this engine"
+    raise UnsupportedQueryError(message, tree.text, level[0].span, construct="a long expression")
 
 
 def _construct(node: ast.Clause) -> str:

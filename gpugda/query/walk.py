@@ -13,7 +13,7 @@ from gpugda.query import ast
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["walk"]
+__all__ = ["children", "walk"]
 
 
 def walk(root: ast.Node, without: frozenset[type[ast.Node]] = frozenset()) -> Iterator[ast.Node]:
@@ -37,6 +37,14 @@ def walk(root: ast.Node, without: frozenset[type[ast.Node]] = frozenset()) -> It
         if children:
             children.reverse()
             stack += children
+
+
+def children(node: ast.Node) -> list[ast.Node]:
+    """The nodes right below a node, in the order written."""
+    found: list[ast.Node] = []
+    below = _BELOW.get(type(node)) or _learn(type(node))
+    _collect(below(node), frozenset(), found)
+    return found
 
 
 def _collect(

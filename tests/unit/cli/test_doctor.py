@@ -177,3 +177,13 @@ def test_a_folder_that_kernels_cannot_be_loaded_from_is_said(monkeypatch):
     finding = doctor._built_apart(0)
     assert finding.good is False
     assert "noexec" in finding.advice
+
+
+def test_a_device_without_kernels_cannot_be_used(monkeypatch):
+    bad = doctor.Finding(False, "   kernels cannot be loaded", "mount it with exec")
+    monkeypatch.setattr(doctor, "_built_apart", lambda number: bad)
+    device = FakeDevice()
+    device.handle = object()
+    findings = list(doctor._device_findings([device], ""))
+    assert findings[1] == bad
+    assert not any(finding.good for finding in findings)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gpugda.device import caches, warming
+from gpugda.device import caches, program, warming
 from gpugda.device.warming import Warming
 from gpugda.errors import QueryTimeoutError
 from gpugda.match.session import DeviceSession
@@ -63,6 +63,17 @@ def test_a_second_process_finds_everything_compiled(tmp_path, context):
     assert objects > 25
     assert unchanged, "a query compiled what had been compiled"
     assert second == ["", "", rows, objects, True]
+
+
+@pytest.mark.device
+@pytest.mark.parametrize("compiled", [False, True])
+def test_loading_what_is_compiled_is_not_called_compiling(context, caplog, monkeypatch, compiled):
+    monkeypatch.setattr(program, "_SLOW_BUILD_SECONDS", -1.0)
+    monkeypatch.setattr(program, "is_everything_built", lambda context: compiled)
+    monkeypatch.setattr(context, "programs", {})
+    with caplog.at_level("INFO", "gpugda.device"):
+        program._program(context, "prefix_sum.cl")
+    assert ("compiling prefix_sum.cl" in caplog.text) is not compiled
 
 
 def test_where_pocl_keeps_what_it_compiled():

@@ -31,6 +31,10 @@ def people():
 
 
 ANSWERS = {
+    # WHERE of WITH reads what was there before
+    "MATCH (a:P) WITH a.name AS n WHERE a.age > 10 AND n < 'Cy' RETURN *": [["Bo"]],
+    # two paths, each between nodes of which one has no name
+    "MATCH (:Q)<-[*1..2]-(a), ()-[:L*1..1]->(b) RETURN count(*)": [[2]],
     # from rows to rows
     "MATCH (a:P) WITH a MATCH (a)-[:K]->(b) RETURN a.name, b.age ORDER BY b.age": [
         ["Cy", 10],
@@ -103,6 +107,18 @@ def test_a_limit_stops_early(people):
     assert rows.values() == [[1], [2]]
 
 
+def test_a_null_node_of_an_empty_graph_has_no_neighbours():
+    with gpugda.connect(gpugda.graph(nodes={"id": []})) as empty:
+        query = "OPTIONAL MATCH (a) RETURN NOT (a)--() AS none, COUNT { (a)-->() } AS c"
+        assert [record.values() for record in empty.run(query, engine="gpu")] == [[True, 0]]
+
+
+def test_parameters_of_a_wrong_type_fail_before_there_are_rows(people):
+    query = "MATCH (a:Nope) WITH a WHERE a.age IN $ages RETURN a"
+    with pytest.raises(gpugda.errors.CypherTypeError, match="ages"):
+        people.run(query, {"ages": "many"}, engine="gpu")
+
+
 def test_a_range_too_long_for_a_list_is_counted_off(people):
     query = "MATCH (a:P) WITH a LIMIT 2 UNWIND range(1, 3000001, 2) AS x RETURN count(*), max(x)"
     assert people.run(query, engine="gpu").values() == [[2 * 1_500_001, 3_000_001]]
@@ -123,3 +139,14 @@ def test_a_time_limit_holds_among_endless_paths():
             complete.run("MATCH (a {id: 0})-[*]->(b) RETURN count(*)", engine="gpu", timeout=2)
         rows = complete.run("MATCH (a {id: 0})-[*2..3]->(b) RETURN count(*)", engine="gpu")
         assert rows.values() == [[59 * 59 + 59 * 59 * 59 - 59]]
+
+
+@pytest.mark.parametrize("terms", [300, 20_000])
+def test_what_is_nested_too_deeply_is_refused_with_its_place(people, terms):
+    with pytest.raises(gpugda.UnsupportedQueryError, match="more than 200 levels") as caught:
+        people.run("RETURN " + " + ".join(["1"] * terms), engine="gpu")
+    assert caught.value.line == 1
+
+
+def test_a_sum_of_a_hundred_terms(people):
+    assert people.run("RETURN " + " + ".join(["1"] * 100), engine="gpu").values() == [[100]]
