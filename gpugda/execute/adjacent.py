@@ -39,6 +39,8 @@ def adjacent(
         direction: As seen from the sources.
     """
     found = np.zeros(len(sources), dtype=np.int64)
+    if graph.relationship_count == 0:  # without nodes a null's place is none of theirs
+        return found
     allowed = _allowed(graph, types)
     for first in range(0, len(sources), _CHUNK):
         chunk = slice(first, first + _CHUNK)
@@ -62,6 +64,8 @@ def degrees(
     """``int64`` per node: relationships that it has; an undirected loop counts once."""
     allowed = _allowed(graph, types)
     found = np.zeros(len(nodes), dtype=np.int64)
+    if graph.relationship_count == 0:
+        return found
     if direction is not Direction.INCOMING:
         found += _degrees(graph.outgoing, nodes, allowed)
     if direction is not Direction.OUTGOING:

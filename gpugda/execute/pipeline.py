@@ -71,6 +71,8 @@ class Pipeline:
         """
         text = self.statement.text
         parameters = Parameters(values, text)
+        for typed in self.statement.typed_parameters:
+            parameters.check_type(typed)
         for name in sorted(self.statement.parameters):
             parameters.get(name)
         context = ExecutionContext(graph, strategy, values, parameters, text, report, deadline)

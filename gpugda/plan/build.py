@@ -30,8 +30,10 @@ from gpugda.query import ast
 from gpugda.query.analyse_order import OrderReader
 from gpugda.query.analyse_return import read_columns
 from gpugda.query.query_graph import KeyReference
-from gpugda.query.shapes import conjuncts, join_by_ampersand
+from gpugda.query.scope_expressions import SUBQUERIES, is_aggregate
+from gpugda.query.shapes import conjuncts, join_by_ampersand, variable_names
 from gpugda.query.static_types import Kind, UncheckedTypes
+from gpugda.query.walk import walk
 from gpugda.types import Span
 
 if TYPE_CHECKING:
@@ -127,9 +129,33 @@ class _Builder:
         add(self, clause)
 
     def _with(self, clause: ast.With) -> None:
-        self._project(clause.projection)
-        if clause.where is not None:
-            self._filter(clause.where)
+        if clause.where is None:
+            self._project(clause.projection)
+            return
+        # The condition may also read what is not projected: that stays until it is tested.
+        kept = self._read_before(clause.projection, clause.where)
+        span = clause.span
+        items = tuple(ast.ReturnItem(span, ast.Variable(span, n), None, n) for n in kept)
+        projection = clause.projection
+        self._project(replace(projection, items=(*projection.items, *items)))
+        self._filter(clause.where)
+        if kept:
+            self.scope = {name: kind for name, kind in self.scope.items() if name not in kept}
+            named = tuple(NamedExpression(n, ast.Variable(span, n)) for n in self.scope)
+            self.rows = Project(self.rows, named)
+            self.columns = tuple(name for name in self.columns if name not in kept)
+
+    def _read_before(self, projection: ast.Projection, where: ast.Expression) -> list[str]:
+        """Variables from before a WITH that its condition reads and its items do not hide."""
+        only_columns = projection.distinct or any(
+            is_aggregate(part)
+            for item in projection.items
+            for part in walk(item.expression, without=SUBQUERIES)
+        )
+        if projection.star or only_columns:
+            return []
+        hidden = {item.name for item in projection.items} | set(self.outer)
+        return sorted((variable_names(where) & set(self.scope)) - hidden)
 
     def _return(self, clause: ast.Return) -> None:
         self._project(clause.projection)

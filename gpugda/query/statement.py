@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import UnsupportedQueryError
 from gpugda.query import ast
+from gpugda.query.parameter_types import typed_parameters
 from gpugda.query.query_graph import OutputColumn
 from gpugda.query.walk import children, walk
 from gpugda.types import value
@@ -63,6 +64,7 @@ def statement_of(tree: ast.Query) -> Statement:
         tree=tree,
         columns=tuple(OutputColumn(item.name, item.expression) for item in items),
         parameters=frozenset(n.name for n in walk(tree) if isinstance(n, ast.Parameter)),
+        typed_parameters=tuple(typed_parameters(walk(tree))),
         mode=tree.mode,
         version=tree.version,
         limit=None if projection is None or len(tree.parts) > 1 else projection.limit,

@@ -239,7 +239,14 @@ class _Steps:
                 return all(own.holds(part, row) for part in asked)
 
             nodes = found.row[ends[0]], found.row[ends[1]]
-            paths = shortest_paths(own, pattern, found.row, nodes, passes if asked else None)
+            paths = shortest_paths(
+                own,
+                pattern,
+                found.row,
+                nodes,
+                passes if asked else None,
+                one_name=ends[0] == ends[1],
+            )
             for number, (_, row) in enumerate(paths):
                 if number == most:
                     return

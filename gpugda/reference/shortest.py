@@ -31,6 +31,8 @@ def shortest_paths(
     row: Row,
     ends: tuple[Entity, Entity],
     passes: Callable[[Row], bool] | None = None,
+    *,
+    one_name: bool = False,
 ) -> Iterator[tuple[Path, Row]]:
     """All shortest of the trails that fit and pass, each with the row that names it.
 
@@ -40,6 +42,8 @@ def shortest_paths(
         row: What is bound.
         ends: The nodes.
         passes: Whether a row with a path is wanted; None for all.
+        one_name: A MATCH names both ends alike, which Neo4j refuses even where no relationship is
+            needed.
 
     Raises:
         CypherExecutionError: Both ends are one node, and no path of length 0 is asked for.
@@ -48,7 +52,7 @@ def shortest_paths(
     assert isinstance(relationship, ast.RelationshipPattern)
     minimum, maximum = (1, 1) if relationship.length is None else relationship.length.bounds
     start, end = ends
-    if start == end and minimum > 0:
+    if start == end and (minimum > 0 or one_name):
         raise CypherExecutionError(_SAME_ENDS, own.text, pattern.span)
     level = [Found(row, nodes=(start.index,))]
     seen: set[int] = set()

@@ -31,6 +31,10 @@ def people():
 
 
 ANSWERS = {
+    # WHERE of WITH reads what was there before
+    "MATCH (a:P) WITH a.name AS n WHERE a.age > 10 AND n < 'Cy' RETURN *": [["Bo"]],
+    # two paths, each between nodes of which one has no name
+    "MATCH (:Q)<-[*1..2]-(a), ()-[:L*1..1]->(b) RETURN count(*)": [[2]],
     # from rows to rows
     "MATCH (a:P) WITH a MATCH (a)-[:K]->(b) RETURN a.name, b.age ORDER BY b.age": [
         ["Cy", 10],
@@ -101,6 +105,18 @@ def test_what_ran_is_told(people):
 def test_a_limit_stops_early(people):
     rows = people.run("UNWIND [1, 2, 3, 4] AS x WITH x LIMIT 2 RETURN x", engine="auto")
     assert rows.values() == [[1], [2]]
+
+
+def test_a_null_node_of_an_empty_graph_has_no_neighbours():
+    with gpugda.connect(gpugda.graph(nodes={"id": []})) as empty:
+        query = "OPTIONAL MATCH (a) RETURN NOT (a)--() AS none, COUNT { (a)-->() } AS c"
+        assert [record.values() for record in empty.run(query, engine="gpu")] == [[True, 0]]
+
+
+def test_parameters_of_a_wrong_type_fail_before_there_are_rows(people):
+    query = "MATCH (a:Nope) WITH a WHERE a.age IN $ages RETURN a"
+    with pytest.raises(gpugda.errors.CypherTypeError, match="ages"):
+        people.run(query, {"ages": "many"}, engine="gpu")
 
 
 def test_a_range_too_long_for_a_list_is_counted_off(people):

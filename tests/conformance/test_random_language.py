@@ -1,0 +1,114 @@
+"""Whole random queries: the device gives the rows of the reference, and rules that always hold."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+from language_runs import answer, compare, key_of
+from made_queries import Maker, made_graph
+
+import gpugda
+
+_PER_SEED = 100
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_device_gives_the_rows_of_the_reference(seed: int) -> None:
+    findings = compare(seed, _PER_SEED)
+    assert not findings.differences, "\n".join(findings.differences)
+    assert len(findings.only_one_fails) <= _PER_SEED // 50, findings.only_one_fails
+    assert findings.answered + findings.refused.total() == _PER_SEED
+    assert findings.answered > _PER_SEED // 2, findings.refused
+    assert findings.rows > _PER_SEED
+
+
+ENGINES = ("reference", "gpu")
+
+
+def _connected(rng: random.Random) -> Any:
+    nodes, relationships = made_graph(rng).tables()
+    return gpugda.connect(gpugda.graph(nodes=nodes, relationships=relationships or None))
+
+
+def _rows(accelerator: Any, text: str, engine: str) -> Counter[Any] | None:
+    """The rows as a multiset; None where the query fails or is refused."""
+    query = Maker(random.Random(0)).query()
+    kind, found = answer(lambda: accelerator.run(text, query.parameters, engine=engine), query)
+    return found[1] if kind == "rows" else None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_condition_its_negation_and_its_null_part_the_rows(seed: int, engine: str) -> None:
+    rng, compared = random.Random(seed), 0
+    with _connected(rng) as accelerator:
+        for _ in range(15):
+            maker = Maker(rng, {"a": "node", "b": "node", "r": "relationship"})
+            condition = maker.condition()
+            before = "MATCH (a)-[r]-(b) WITH a, r, b"
+            after = "RETURN a.k AS a, r.k AS r, b.k AS b"
+            parts = [
+                _rows(accelerator, f"{before} WHERE {asked} {after}", engine)
+                for asked in (
+                    condition,
+                    f"NOT ({condition})",
+                    f"(({condition}) = true) IS NULL",
+                )
+            ]
+            everything = _rows(accelerator, f"{before} {after}", engine)
+            if None in parts or everything is None:
+                continue
+            compared += 1
+            assert sum((part or Counter() for part in parts), Counter()) == everything, condition
+    assert compared > 5
+
+
+EQUIVALENT = [
+    (
+        "MATCH (a)-[r:R]->(b)<-[s]-(c) RETURN a.k, r.k, b.k, s.k, c.k",
+        "MATCH (c)-[s]->(b)<-[r:R]-(a) RETURN a.k, r.k, b.k, s.k, c.k",
+        "MATCH (a)-[r:R]->(b) WITH a, r, b MATCH (b)<-[s]-(c) WHERE s <> r"
+        " RETURN a.k, r.k, b.k, s.k, c.k",
+    ),
+    (
+        "MATCH (a)-[r*1..2]-(b:A) RETURN a.k, b.k, size(r)",
+        "MATCH (b:A)-[r*1..2]-(a) RETURN a.k, b.k, size(r)",
+        "MATCH (b:A) WITH b MATCH (a)-[r*1..2]-(b) RETURN a.k, b.k, size(r)",
+    ),
+    (
+        "MATCH (a) WHERE EXISTS { (a)-[:R]->(:A) } RETURN a.k",
+        "MATCH (a) WHERE (a)-[:R]->(:A) RETURN a.k",
+        "MATCH (a) WHERE COUNT { (a)-[:R]->(:A) } > 0 RETURN a.k",
+        "MATCH (a)-[:R]->(:A) RETURN DISTINCT a.k",
+        "MATCH (a) OPTIONAL MATCH (a)-[:R]->(b:A) WITH a, count(b) AS c WHERE c > 0 RETURN a.k",
+    ),
+    (
+        "MATCH (a) OPTIONAL MATCH (a)-->(b:A) RETURN a.k, count(b) AS c",
+        "MATCH (a) CALL (a) { MATCH (a)-->(b:A) RETURN count(b) AS c } RETURN a.k, c",
+        "MATCH (a) RETURN a.k, COUNT { (a)-->(:A) } AS c",
+        "MATCH (a) RETURN a.k, size([(a)-->(b:A) | b]) AS c",
+        "MATCH (a) RETURN a.k, size(COLLECT { MATCH (a)-->(b:A) RETURN b.k }) AS c",
+    ),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("texts", EQUIVALENT, ids=[texts[0] for texts in EQUIVALENT])
+def test_what_means_the_same_gives_the_same(texts: tuple[str, ...], engine: str) -> None:
+    for seed in range(6):
+        with _connected(random.Random(seed)) as accelerator:
+            found = [_rows(accelerator, text, engine) for text in texts]
+        assert all(rows == found[0] for rows in found), seed
+
+
+def test_keys_tell_values_apart() -> None:
+    def key(value: Any) -> Any:
+        return key_of(value, merges=False, bags=False)
+
+    assert key(1) != key(1.0) != key(True)
+    assert key(0.0) != key(-0.0)
+    assert key_of([1, 2], merges=True, bags=True) == key_of([2.0, 1], merges=True, bags=True)
+    assert key([1, 2]) != key([2, 1])
