@@ -6,6 +6,7 @@ others are made, and whether they take weights.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from gpugda.execute.operators import simple
@@ -19,15 +20,17 @@ from gpugda.execute.operators.filter import Filter
 from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.output import Output
 from gpugda.execute.operators.project import Project
+from gpugda.execute.operators.selected_paths import SelectedPaths
 from gpugda.execute.operators.shortest_path import ShortestPath
 from gpugda.execute.operators.slice import RowBounds, Slice
 from gpugda.execute.operators.sort import Sort
 from gpugda.execute.operators.unwind import Unwind
 from gpugda.plan import logical
+from gpugda.plan.rules.reach_once import reach_once
 from gpugda.query import ast
 from gpugda.query.functions import changes_per_call
 from gpugda.query.query_graph import OutputColumn, Query
-from gpugda.query.shapes import variable_names
+from gpugda.query.shapes import all_names
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
@@ -49,7 +52,7 @@ def lower(tree: logical.Logical, columns: tuple[str, ...], text: str) -> Operato
         columns: Columns that somebody reads.
         text: The query, for errors.
     """
-    return _Lowering(text, 0).lower(tree, frozenset(columns), weighted=False)
+    return _Lowering(text, 0).lower(reach_once(tree), frozenset(columns), weighted=False)
 
 
 class _Lowering:
@@ -84,22 +87,29 @@ class _Lowering:
         return Match(child, tree.graph, tree.bound, wanted, self._text, weighted=weighted)
 
     def _expand(self, tree: logical.Expand, needed: frozenset[str], *, weighted: bool) -> Operator:
-        added = {tree.relationships} if tree.end_is_bound else {tree.relationships, tree.end}
+        lists = {tree.relationships}
+        if tree.step is not None:
+            lists |= {tree.step.left, tree.step.right}
+        added = lists if tree.end_is_bound else {*lists, tree.end}
         ends = {tree.start, tree.end} if tree.end_is_bound else {tree.start}
         whole = (each.whole for each in tree.tests)
-        read = _names((*tree.path_predicates, *whole)) - {tree.path, tree.relationships}
+        read = all_names((*tree.path_predicates, *whole)) - {tree.path, *lists}
         child = self.lower(tree.input, (needed - added) | ends | read, weighted=weighted)
-        if tree.mode is not logical.ExpandMode.TRAILS:
-            return ShortestPath(child, tree, wants_list=tree.relationships in needed)
-        return Expand(child, tree, wants_list=tree.relationships in needed)
+        if tree.mode in (logical.ExpandMode.SHORTEST, logical.ExpandMode.ALL_SHORTEST):
+            return ShortestPath(child, tree, needed & lists)
+        if tree.mode is logical.ExpandMode.SELECTED:
+            return SelectedPaths(child, tree, needed & lists)
+        if tree.mode is logical.ExpandMode.REACH and needed & lists:
+            tree = replace(tree, mode=logical.ExpandMode.TRAILS)
+        return Expand(child, tree, needed & lists)
 
     def _filter(self, tree: logical.Filter, needed: frozenset[str], *, weighted: bool) -> Operator:
-        below = needed | _names(tree.predicates)
+        below = needed | all_names(tree.predicates)
         weighted = weighted and _are_steady(tree.predicates)
         return Filter(self.lower(tree.input, below, weighted=weighted), tree.predicates)
 
     def _unwind(self, tree: logical.Unwind, needed: frozenset[str], *, weighted: bool) -> Operator:
-        below = (needed - {tree.name}) | _names((tree.elements,))
+        below = (needed - {tree.name}) | all_names((tree.elements,))
         weighted = weighted and _are_steady((tree.elements,))
         child = self.lower(tree.input, below, weighted=weighted)
         return Unwind(child, tree.elements, tree.name)
@@ -169,7 +179,7 @@ class _Lowering:
     def _sort(
         self, tree: logical.Sort, needed: frozenset[str], bounds: RowBounds | None
     ) -> Operator:
-        hidden = _names(key.expression for key in tree.keys)
+        hidden = all_names(key.expression for key in tree.keys)
         below = tree.input
         if isinstance(below, logical.Project):
             every = frozenset(_columns_of(below))
@@ -189,7 +199,7 @@ class _Lowering:
         items = tree.columns
         if not hidden and not isinstance(tree.input, logical.Aggregate):
             items = tuple(item for item in items if item.name in needed)
-        below = _names(item.expression for item in items) | hidden
+        below = all_names(item.expression for item in items) | hidden
         if tree.keeps:
             below |= needed - {item.name for item in items}
         weighted = weighted and _are_steady(item.expression for item in items)
@@ -197,7 +207,7 @@ class _Lowering:
         return Project(child, items, keeps=tree.keeps, hidden=hidden)
 
     def _aggregate(self, tree: logical.Aggregate) -> Operator:
-        below = _names((*tree.keys, *(a for a in tree.aggregates if not _counts_rows(a))))
+        below = all_names((*tree.keys, *(a for a in tree.aggregates if not _counts_rows(a))))
         weighted = all(_takes_weights(each) for each in tree.aggregates)
         weighted = weighted and _are_steady((*tree.keys, *tree.aggregates))
         child = self.lower(tree.input, below, weighted=weighted)
@@ -248,18 +258,6 @@ def _is_plain(query: Query) -> bool:
 
 
 # ------------------------------------------------------------------ what is read
-def _names(expressions: Iterable[ast.Expression]) -> frozenset[str]:
-    """Variables that expressions read; of subqueries and patterns all that they name."""
-    found: set[str] = set()
-    for expression in expressions:
-        found |= variable_names(expression)
-        for node in walk(expression):
-            if isinstance(node, ast.MapProjection | ast.MapVariable):
-                named = node.subject if isinstance(node, ast.MapProjection) else node.variable
-                found.add(named.name)
-    return frozenset(found)
-
-
 def _are_steady(expressions: Iterable[ast.Expression]) -> bool:
     """Whether rows that are equal get equal values: no function draws them by chance."""
     return not any(
@@ -299,7 +297,8 @@ def _added_by(tree: logical.Logical) -> tuple[str, ...]:
             nodes = tuple(node.name for node in tree.graph.nodes)
             return (*nodes, *(each.name for each in tree.graph.relationships))
         case logical.Expand():
-            return (tree.end, tree.relationships)
+            step = () if tree.step is None else (tree.step.left, tree.step.right)
+            return (tree.end, tree.relationships, *step)
         case logical.BindPath() | logical.Unwind():
             return (tree.name,)
         case logical.Project():
@@ -333,18 +332,29 @@ def _arguments_read(tree: logical.Logical) -> frozenset[str]:
             case logical.Match():
                 found |= set(node.bound)
             case logical.Expand():
-                found |= {node.start, node.end} | _names(node.path_predicates)
-                found |= _names(each.whole for each in node.tests)
+                found |= {node.start, node.end} | all_names(node.path_predicates)
+                found |= all_names(each.whole for each in node.tests)
             case logical.BindPath():
                 found |= {node.start, *node.steps}
             case logical.Filter():
-                found |= _names(node.predicates)
+                found |= all_names(node.predicates)
     return frozenset(found) & available
 
 
-def lower_subquery(tree: logical.Logical, columns: tuple[str, ...], text: str) -> Operator:
-    """The operators of a subquery in an expression; counted ones may give weights."""
-    return _Lowering(text, 1 << 10).lower(tree, frozenset(columns), weighted=not columns)
+def lower_subquery(
+    tree: logical.Logical, columns: tuple[str, ...], text: str, *, exists: bool
+) -> Operator:
+    """The operators of a subquery in an expression; counted ones may give weights.
+
+    Args:
+        tree: What to run.
+        columns: Columns that somebody reads.
+        text: The query, for errors.
+        exists: Whether only matters which rows it has any for.
+    """
+    return _Lowering(text, 1 << 10).lower(
+        reach_once(tree, exists=exists), frozenset(columns), weighted=not columns
+    )
 
 
 _MADE_BY: Final[dict[type, Callable[..., Operator]]] = {

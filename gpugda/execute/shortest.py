@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["shortest_paths"]
+__all__ = ["entries_of", "shortest_paths", "windows_of"]
 
 _MOST_DEPTHS = 1 << 24
 _MOST_ENTRIES = 1 << 20
@@ -94,9 +94,9 @@ class _Side:
         """One more level: nodes that were not reached before, each once for a pair."""
         self.depth += 1
         found = []
-        for first, last in _windows(self.degrees[self.nodes]):
+        for first, last in windows_of(self.degrees[self.nodes]):
             check()
-            places, entries = _entries(self.steps, self.nodes[first:last])
+            places, entries = entries_of(self.steps, self.nodes[first:last])
             pairs = self.pairs[first:last][places]
             keys = pairs * self.node_count + self.steps.neighbours[entries]
             keys = keys[self.depths[keys] < 0]
@@ -193,7 +193,7 @@ class _Search:
         """Pieces from where the pairs met to one side's ends; their pairs are rows of ``begun``."""
         degrees = np.diff(steps.offsets)
         # Windows wait as bounds: their pieces are made when their turn comes.
-        stack = [(begun, *bounds) for bounds in _windows(degrees[begun.nodes])][::-1]
+        stack = [(begun, *bounds) for bounds in windows_of(degrees[begun.nodes])][::-1]
         if side.depth == 0:
             yield begun
             return
@@ -207,7 +207,7 @@ class _Search:
             if left == 0:
                 yield longer
                 continue
-            windows = list(_windows(degrees[longer.nodes]))
+            windows = list(windows_of(degrees[longer.nodes]))
             stack.extend((longer, *bounds) for bounds in reversed(windows))
 
     def _longer(
@@ -220,7 +220,7 @@ class _Search:
         pairs: NDArray[np.int64],
         depth: int,
     ) -> _Walk:
-        places, entries = _entries(steps, walk.nodes[first:last])
+        places, entries = entries_of(steps, walk.nodes[first:last])
         places = places + first
         neighbours = steps.neighbours[entries].astype(np.int64)
         keys = pairs[walk.pairs[places]] * side.node_count + neighbours
@@ -235,7 +235,7 @@ class _Search:
         return _Walk(walk.pairs[places], neighbours[kept], longer)
 
 
-def _windows(counts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+def windows_of(counts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     """Bounds of rows whose counts together are not too many."""
     ends = np.cumsum(counts)
     start = 0
@@ -247,7 +247,7 @@ def _windows(counts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def _entries(
+def entries_of(
     steps: Adjacency, nodes: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The entries of nodes, and the place among the nodes that each belongs to."""

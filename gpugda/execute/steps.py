@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.trails import Adjacency, adjacency_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_truth
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from gpugda.execute.context import ExecutionContext
     from gpugda.expressions.boolean_columns import Truth
-    from gpugda.plan.logical import Expand
+    from gpugda.plan.logical import Expand, StepPattern
     from gpugda.query.ast import Expression
 
 __all__ = ["Steps", "StepsCache", "turned"]
@@ -51,7 +52,7 @@ class StepsCache:
     def steps(self, context: ExecutionContext) -> Steps:
         """What may be taken."""
         asked, graph = self.asked, context.graph
-        conditional = bool(asked.predicates or asked.tests)
+        conditional = bool(asked.predicates or asked.tests or asked.step)
         if self._kept is None or self._kept[0] is not graph or conditional:
             self._kept = graph, _steps(asked, context), None
         return self._kept[1]
@@ -62,7 +63,7 @@ class StepsCache:
         graph, steps, back = self._kept
         if back is None:
             back = steps.forwards
-            if self.asked.direction is not Direction.BOTH:
+            if self.asked.direction is not Direction.BOTH or self.asked.step is not None:
                 back = _reversed(back, context.graph.node_count)
             self._kept = graph, steps, back
         return back
@@ -99,7 +100,40 @@ def _steps(asked: Expand, context: ExecutionContext) -> Steps:
             allowed = passed if allowed is None else allowed & passed
     types = type_ids(asked.types, graph.types)
     forwards = adjacency_of(graph, asked.direction, types, allowed, nodes_allowed)
+    if asked.step is not None and asked.step.predicates:
+        forwards = _repeatable(forwards, asked, asked.step, context)
     return Steps(forwards, nodes_allowed, tuple(left))
+
+
+def _repeatable(
+    steps: Adjacency, asked: Expand, step: StepPattern, context: ExecutionContext
+) -> Adjacency:
+    """The steps that satisfy what the repeated pattern asks of its nodes and relationship."""
+    graph = context.graph
+    nodes = np.repeat(np.arange(graph.node_count, dtype=np.uint32), np.diff(steps.offsets))
+    ends = [Column(ColumnKind.NODE, nodes), Column(ColumnKind.NODE, steps.neighbours)]
+    left, right = reversed(ends) if asked.reversed else ends
+    count = len(nodes)
+    environment = Environment(
+        count,
+        context.parameters,
+        context.text,
+        graph,
+        {
+            step.left: left,
+            step.right: right,
+            step.relationship: Column(ColumnKind.RELATIONSHIP, steps.relationships),
+        },
+        cache=context.cache,
+    )
+    truth = evaluate_truth(step.predicates, environment)
+    if truth.faults:
+        message = "a condition in a quantified path that fails for some relationships"
+        raise UnsupportedQueryError(f"{message} is not supported by this engine", construct=message)
+    kept = np.flatnonzero(np.broadcast_to(truth.holds, count))
+    offsets = np.zeros(graph.node_count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(nodes[kept], minlength=graph.node_count), out=offsets[1:])
+    return Adjacency(offsets, steps.neighbours[kept], steps.relationships[kept])
 
 
 def _truth(

@@ -89,11 +89,14 @@ class Subqueries:
             made = build_subquery(_body(node), self.context.text, scope, rows=Argument(names))
             # Those who only count rows need none of their columns.
             wanted = () if isinstance(node, _COUNTED) else made.columns
-            operator = lower_subquery(made.tree, wanted, self.context.text)
+            operator = lower_subquery(
+                made.tree, wanted, self.context.text, exists=isinstance(node, _TESTED)
+            )
             self._kept[key] = _Lowered(operator, made.columns)
         return self._kept[key]
 
 
+_TESTED = (ast.ExistsSubquery, ast.PatternExpression)
 _COUNTED = (ast.ExistsSubquery, ast.CountSubquery, ast.PatternExpression)
 _RESULT = "\0value"
 

@@ -34,6 +34,7 @@ __all__ = [
     "Project",
     "Slice",
     "Sort",
+    "StepPattern",
     "Union",
     "Unit",
     "Unwind",
@@ -82,10 +83,14 @@ class ExpandMode(StrEnum):
 
     TRAILS = "trails"
     """All paths that use no relationship twice."""
+    REACH = "nodes"
+    """The nodes where such paths end, each once for a row; the least length is 0 or 1."""
     SHORTEST = "shortest"
     """One shortest path for each pair of ends."""
     ALL_SHORTEST = "all shortest"
     """All shortest paths for each pair of ends."""
+    SELECTED = "selected"
+    """As many of the shortest for each pair of ends as a selector asks."""
 
 
 @value(frozen=True, slots=True)
@@ -105,6 +110,23 @@ class ElementTest:
     of_nodes: bool
     wanted: bool
     whole: Expression
+
+
+@value(frozen=True, slots=True)
+class StepPattern:
+    """What is repeated: two nodes and the relationship between them, as written left to right.
+
+    Args:
+        left: Variable of the first node; outside it is the list of them.
+        relationship: Variable of the relationship.
+        right: Variable of the second node; likewise.
+        predicates: Over these variables.
+    """
+
+    left: str
+    relationship: str
+    right: str
+    predicates: tuple[Expression, ...] = ()
 
 
 @value(frozen=True, slots=True)
@@ -129,6 +151,9 @@ class Expand:
         tests: What each node, or each relationship, of the path must satisfy.
         path: Name of the path in ``path_predicates``; empty where it has none.
         closed: Whether both ends were written as one variable.
+        step: What is repeated, where more than a relationship is.
+        most: Where paths are selected: how many paths, or groups of paths of one length.
+        by_group: Whether they are groups.
     """
 
     input: Logical
@@ -148,6 +173,9 @@ class Expand:
     tests: tuple[ElementTest, ...] = ()
     path: str = ""
     closed: bool = False
+    step: StepPattern | None = None
+    most: int = 0
+    by_group: bool = False
 
 
 # ------------------------------------------------------------------ rows from rows

@@ -20,6 +20,7 @@ from gpugda.plan.logical import (
     Filter,
     Logical,
     Match,
+    StepPattern,
 )
 from gpugda.plan.path_tests import element_test
 from gpugda.query import ast
@@ -71,6 +72,16 @@ def needs_each_row(expression: ast.Node) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Selected:
+    """What a selector asks: how many paths or groups, and conditions in its brackets."""
+
+    mode: ExpandMode = ExpandMode.TRAILS
+    most: int = 0
+    by_group: bool = False
+    conditions: tuple[ast.Expression, ...] = ()
+
+
 @dataclass(slots=True)
 class _Varying:
     """A relationship pattern of varying length between two nodes."""
@@ -82,6 +93,8 @@ class _Varying:
     clause: int
     mode: ExpandMode
     predicates: tuple[ast.Expression, ...]
+    selected: _Selected
+    step: StepPattern | None = None
 
 
 @dataclass(slots=True)
@@ -137,32 +150,140 @@ class PatternPlanner:
         self._clause += 1
 
     def _read_pattern(self, pattern: ast.Pattern) -> None:
-        mode = ExpandMode.TRAILS
-        if pattern.selector is not None:
-            kind = pattern.selector.kind
-            if kind is not ast.SelectorKind.ALL and kind not in _MODES:
-                raise self._unsupported(f"the path selector {kind}", pattern.span)
-            mode = _MODES.get(kind, mode)
+        selected = self._selector(pattern)
+        elements, conditions = self._without_brackets(pattern)
+        if selected.mode is ExpandMode.SELECTED:
+            selected = replace(selected, conditions=tuple(conditions))
+            self._check_selected(elements, selected, pattern)
+        else:
+            self._predicates.extend(conditions)
         path: _Path | None = None
         before: str | None = None
-        arrow: ast.RelationshipPattern | None = None
-        for element in pattern.elements:
-            if isinstance(element, ast.GroupPattern):
-                raise self._unsupported("a parenthesised path pattern", element.span)
-            if isinstance(element, ast.RelationshipPattern):
-                arrow = element
+        between: ast.RelationshipPattern | ast.GroupPattern | None = None
+        for element in _with_nodes(elements):
+            if not isinstance(element, ast.NodePattern):
+                between = element
                 continue
             name = self._node(element)
             if pattern.variable is not None and path is None:
                 path = _Path(pattern.variable.name, name)
-            if arrow is not None and before is not None:
-                step = self._relationship(arrow, before, name, mode)
+            if between is not None and before is not None:
+                step = self._between(between, before, name, selected)
                 if path is not None:
                     path.steps.append(step)
-            before, arrow = name, None
+            before, between = name, None
         if path is not None:
             self.kinds[path.name] = VariableKind.PATH
             self._paths.append(path)
+
+    def _selector(self, pattern: ast.Pattern) -> _Selected:
+        if pattern.selector is None or pattern.selector.kind is ast.SelectorKind.ALL:
+            return _Selected()
+        kind, count = pattern.selector.kind, pattern.selector.count
+        if kind in _MODES:
+            return _Selected(_MODES[kind])
+        if kind is ast.SelectorKind.ALL_SHORTEST:
+            return _Selected(ExpandMode.SELECTED, 1, by_group=True)
+        if not isinstance(count, int):
+            raise self._unsupported("a number of paths from a parameter", pattern.span)
+        by_group = kind is ast.SelectorKind.SHORTEST_GROUPS
+        return _Selected(ExpandMode.SELECTED, count, by_group)
+
+    def _without_brackets(
+        self, pattern: ast.Pattern
+    ) -> tuple[tuple[ast.PatternElement, ...], list[ast.Expression]]:
+        """The elements of a path, those in brackets that repeat nothing among them."""
+        elements: list[ast.PatternElement] = []
+        conditions: list[ast.Expression] = []
+        for element in pattern.elements:
+            if not isinstance(element, ast.GroupPattern) or element.quantifier is not None:
+                elements.append(element)
+                continue
+            if element.pattern.variable is not None or element.pattern.selector is not None:
+                raise self._unsupported("a path pattern inside another", element.span)
+            inside, further = self._without_brackets(element.pattern)
+            elements.extend(inside)
+            conditions.extend(further)
+            if element.where is not None:
+                conditions.extend(conjuncts(join_by_ampersand(element.where)))
+        return tuple(elements), conditions
+
+    def _check_selected(
+        self,
+        elements: tuple[ast.PatternElement, ...],
+        selected: _Selected,
+        pattern: ast.Pattern,
+    ) -> None:
+        steps = [each for each in elements if not isinstance(each, ast.NodePattern)]
+        if len(steps) != 1:
+            raise self._unsupported("a path selector over several steps", pattern.span)
+        whole = pattern.variable
+        for each in selected.conditions:
+            if whole is not None and whole.name in variable_names(each):
+                raise self._unsupported("a path in a condition inside its brackets", each.span)
+
+    def _between(
+        self,
+        element: ast.RelationshipPattern | ast.GroupPattern,
+        left: str,
+        right: str,
+        selected: _Selected,
+    ) -> str:
+        if isinstance(element, ast.RelationshipPattern):
+            return self._relationship(element, left, right, selected)
+        return self._group(element, left, right, selected)
+
+    def _group(self, group: ast.GroupPattern, left: str, right: str, selected: _Selected) -> str:
+        inside = group.pattern.elements
+        if len(inside) != 3 or group.pattern.variable is not None:
+            raise self._unsupported("a quantified path of several steps", group.span)
+        first, arrow, last = inside
+        assert isinstance(first, ast.NodePattern)
+        assert isinstance(arrow, ast.RelationshipPattern)
+        assert isinstance(last, ast.NodePattern)
+        if arrow.types is not None:
+            self._check_labels(arrow.types)
+        one = first.variable.name if first.variable else self._anonymous_node()
+        two = last.variable.name if last.variable else self._anonymous_node()
+        name = self._name_of(arrow)
+        predicates = [
+            *self._node_tests(one, first),
+            *self._inline(name, arrow),
+            *self._node_tests(two, last),
+        ]
+        if group.where is not None:
+            predicates.extend(conjuncts(join_by_ampersand(group.where)))
+        for each in predicates:
+            if variable_names(each) - {one, name, two} or needs_each_row(each):
+                raise self._unsupported(
+                    "a condition in a quantified path that reads another variable", each.span
+                )
+        if {one, name, two} & set(self._outer):
+            raise self._unsupported("a bound variable in a quantified path", group.span)
+        self.kinds |= {
+            one: VariableKind.VALUE,
+            two: VariableKind.VALUE,
+            name: VariableKind.RELATIONSHIPS,
+        }
+        step = StepPattern(one, name, two, tuple(predicates))
+        arrow = replace(arrow, quantifier=group.quantifier)
+        mode = selected.mode
+        self._varying.append(
+            _Varying(left, right, name, arrow, self._clause, mode, (), selected, step)
+        )
+        return name
+
+    def _node_tests(self, name: str, node: ast.NodePattern) -> Iterator[ast.Expression]:
+        if node.labels is not None:
+            for each in _label_conjuncts(node.labels):
+                self._check_labels(each)
+                yield ast.LabelPredicate(each.span, ast.Variable(each.span, name), each)
+        yield from self._inline(name, node)
+
+    def _name_of(self, arrow: ast.RelationshipPattern) -> str:
+        if arrow.variable is not None:
+            return arrow.variable.name
+        return anonymous_relationship_name(next(self._numbers))
 
     def _node(self, pattern: ast.NodePattern) -> str:
         name = pattern.variable.name if pattern.variable else self._anonymous_node()
@@ -179,16 +300,13 @@ class PatternPlanner:
         return anonymous_node_name(next(self._numbers))
 
     def _relationship(
-        self, pattern: ast.RelationshipPattern, left: str, right: str, mode: ExpandMode
+        self, pattern: ast.RelationshipPattern, left: str, right: str, selected: _Selected
     ) -> str:
+        mode = selected.mode
         if pattern.types is not None:
             self._check_labels(pattern.types)
         varies = pattern.length is not None or pattern.quantifier is not None
-        name = (
-            pattern.variable.name
-            if pattern.variable is not None
-            else anonymous_relationship_name(next(self._numbers))
-        )
+        name = self._name_of(pattern)
         if not varies and mode is ExpandMode.TRAILS:
             self.kinds[name] = VariableKind.RELATIONSHIP
             self._fixed.append(_Fixed(left, right, name, pattern, self._clause))
@@ -197,15 +315,16 @@ class PatternPlanner:
         if name in self._outer:
             raise self._unsupported("a list of relationships that is bound already", pattern.span)
         self.kinds[name] = VariableKind.RELATIONSHIPS
-        inner = name if pattern.quantifier is None else name + "\0"
-        predicates = tuple(self._inline(inner, pattern))
+        predicates = tuple(self._inline(name, pattern))
         for each in predicates:
-            if variable_names(each) - {inner} or needs_each_row(each):
+            if variable_names(each) - {name} or needs_each_row(each):
                 raise self._unsupported(
                     "a condition on each relationship of a path that reads another variable",
                     each.span,
                 )
-        self._varying.append(_Varying(left, right, name, pattern, self._clause, mode, predicates))
+        self._varying.append(
+            _Varying(left, right, name, pattern, self._clause, mode, predicates, selected)
+        )
         return name
 
     def _inline(
@@ -377,6 +496,8 @@ class PatternPlanner:
         self, edge: _Varying, left: Sequence[ast.Expression]
     ) -> tuple[tuple[ElementTest, ...], tuple[ast.Expression, ...], list[ast.Expression]]:
         """What an expansion tests itself, and what is left to be tested on its rows."""
+        if edge.mode is ExpandMode.SELECTED:
+            return (), edge.selected.conditions, list(left)
         path = self._path_of(edge)
         own = {edge.name, path} - {""}
         tests: list[ElementTest] = []
@@ -421,9 +542,12 @@ class PatternPlanner:
             minimum=minimum,
             maximum=maximum,
             predicates=edge.predicates,
-            variable=edge.name if pattern.quantifier is None else edge.name + "\0",
+            variable=edge.name,
             mode=edge.mode,
             reversed=not forwards,
+            step=edge.step,
+            most=edge.selected.most,
+            by_group=edge.selected.by_group,
             closed=edge.left == edge.right and not self._path_of(edge).startswith("\0"),
         )
 
@@ -442,6 +566,21 @@ class PatternPlanner:
             if one.clause == two.clause and _may_share(one.pattern, two.pattern):
                 tests.append(_disjoint(one.name, two.name))
         return Filter(rows, tuple(tests)) if tests else rows
+
+
+def _with_nodes(
+    elements: tuple[ast.PatternElement, ...],
+) -> Iterator[ast.PatternElement]:
+    """The elements of a path with a node on each side of a group."""
+    wants_node = True
+    for element in elements:
+        is_node = isinstance(element, ast.NodePattern)
+        if wants_node and not is_node:
+            yield ast.NodePattern(element.span, None, None, None, None)
+        yield element
+        wants_node = not is_node
+    if wants_node:
+        yield ast.NodePattern(elements[-1].span, None, None, None, None)
 
 
 def _query_relationship(

@@ -10,7 +10,7 @@ from gpugda.query import ast
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator
 
 __all__ = ["conjuncts", "join_by_ampersand", "rewrite", "shape", "variable_names"]
 
@@ -93,6 +93,18 @@ def variable_names(node: ast.Node) -> frozenset[str]:
             stack.extend(getattr(part, name) for name in _names(part))
         elif isinstance(part, tuple):
             stack.extend(part)
+    return frozenset(found)
+
+
+def all_names(expressions: Iterable[ast.Node]) -> frozenset[str]:
+    """Variables that expressions read; of subqueries and patterns all that they name."""
+    found: set[str] = set()
+    for expression in expressions:
+        found |= variable_names(expression)
+        for node in walk(expression):
+            if isinstance(node, ast.MapProjection | ast.MapVariable):
+                named = node.subject if isinstance(node, ast.MapProjection) else node.variable
+                found.add(named.name)
     return frozenset(found)
 
 

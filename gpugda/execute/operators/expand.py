@@ -8,13 +8,18 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.operator import Operator
-from gpugda.execute.operators.path_conditions import passing, path_lists
+from gpugda.execute.operators.path_conditions import passing, path_columns
+from gpugda.execute.reach import reached
 from gpugda.execute.seeds import entity_column
-from gpugda.execute.steps import StepsCache
+from gpugda.execute.steps import Steps, StepsCache
 from gpugda.execute.trails import Level, trails
+from gpugda.plan.logical import ExpandMode
+from gpugda.query.ast import Direction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
@@ -29,15 +34,15 @@ class Expand(Operator):
     Args:
         child: Rows.
         asked: Which paths.
-        wants_list: Whether somebody reads the relationships.
+        wanted: Which lists of its relationships and nodes somebody reads.
     """
 
-    def __init__(self, child: Operator, asked: LogicalExpand, *, wants_list: bool) -> None:
+    def __init__(self, child: Operator, asked: LogicalExpand, wanted: frozenset[str]) -> None:
         self.children = (child,)
         self.asked = asked
-        self.wants_list = wants_list
+        self.wanted = wanted
         added = () if asked.end_is_bound else (asked.end,)
-        self.columns = (*child.columns, *added, *((asked.relationships,) if wants_list else ()))
+        self.columns = (*child.columns, *added, *sorted(wanted))
         self._cache = StepsCache(asked)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
@@ -53,28 +58,49 @@ class Expand(Operator):
             target: Column | None = None
             if asked.end_is_bound:
                 target = entity_column(batch.columns[asked.end], batch.row_count, is_node=True)
-            yield self._batch(batch, _none_of(asked.minimum))
-            made = trails(
-                steps.forwards,
-                rows,
-                start.values[rows],
-                asked.minimum,
-                asked.maximum,
-                context.check,
-            )
-            for level in made:
+            yield self._batch(batch, _none_of(asked.minimum), context)
+            for level in self._levels(steps, rows, start.values[rows], context):
                 kept = _reaching(level, target)
                 kept = kept.taken(passing(batch, kept, asked, steps.left, context))
-                yield self._batch(batch, kept)
+                yield self._batch(batch, kept, context)
 
-    def _batch(self, batch: Batch, level: Level) -> Batch:
+    def _levels(
+        self,
+        steps: Steps,
+        rows: NDArray[np.int64],
+        starts: NDArray[np.uint32],
+        context: ExecutionContext,
+    ) -> Iterator[Level]:
+        asked = self.asked
+        if asked.mode is ExpandMode.TRAILS or steps.left:
+            yield from trails(
+                steps.forwards, rows, starts, asked.minimum, asked.maximum, context.check
+            )
+            return
+        some, start_of = np.unique(starts, return_inverse=True)
+        order = rows[np.argsort(start_of, kind="stable")]
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(start_of, minlength=len(some)))])
+        found = reached(
+            steps.forwards,
+            some,
+            asked.maximum,
+            context.check,
+            undirected=asked.direction is Direction.BOTH,
+            with_start=asked.minimum == 0,
+        )
+        for begun, nodes in found:
+            counts = bounds[begun + 1] - bounds[begun]
+            paths = np.repeat(np.arange(len(begun)), counts)
+            inside = np.arange(len(paths)) - np.repeat(np.cumsum(counts) - counts, counts)
+            walked = np.zeros((len(paths), 0), dtype=np.uint32)
+            yield Level(order[bounds[begun[paths]] + inside], nodes[paths], walked)
+
+    def _batch(self, batch: Batch, level: Level, context: ExecutionContext) -> Batch:
         asked = self.asked
         found = batch.take(level.rows)
         if not asked.end_is_bound:
             found = found.adding({asked.end: Column(ColumnKind.NODE, level.ends)})
-        if self.wants_list:
-            found = found.adding({asked.relationships: path_lists(level, turned=asked.reversed)})
-        return found
+        return found.adding(path_columns(found, level, asked, context, self.wanted))
 
     def describe(self) -> str:
         """With bounds and direction."""

@@ -14,13 +14,15 @@ from gpugda.expressions.lists import list_column, path_column
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
     from gpugda.execute.trails import Level
+    from gpugda.expressions.operands import Operand
     from gpugda.plan.logical import Expand
     from gpugda.query.ast import Expression
 
-__all__ = ["passing", "path_lists"]
+__all__ = ["passing", "path_columns", "path_lists"]
 
 _PLACE: Final = "\0place"
 
@@ -46,9 +48,10 @@ def passing(
         return every
     ends = Column(ColumnKind.NODE, level.ends)
     found = batch.take(level.rows)
-    lists = path_lists(level, turned=asked.reversed)
-    found = found.adding({asked.end: ends, asked.relationships: lists})
+    found = found.adding({asked.end: ends})
+    found = found.adding(path_columns(found, level, asked, context, None))
     if asked.path:
+        lists = path_lists(level, turned=asked.reversed)
         starts = entity_column(found.columns[asked.start], len(every), is_node=True)
         first = ends if asked.reversed else starts
         path = path_column(context.graph, first.values, [lists], None)
@@ -58,6 +61,54 @@ def passing(
     assert isinstance(kept, Column)
     places: NDArray[np.int64] = kept.values
     return places
+
+
+def path_columns(
+    found: Batch,
+    level: Level,
+    asked: Expand,
+    context: ExecutionContext,
+    wanted: frozenset[str] | None,
+) -> dict[str, Operand]:
+    """The lists that paths add to their rows: relationships, and nodes of what is repeated.
+
+    Args:
+        found: The rows of the paths.
+        level: The paths.
+        asked: The expansion that made them.
+        context: Of the run.
+        wanted: Names of those that somebody reads; None for all.
+    """
+    made: dict[str, Operand] = {}
+    if wanted is None or asked.relationships in wanted:
+        made[asked.relationships] = path_lists(level, turned=asked.reversed)
+    step = asked.step
+    if step is None or (wanted is not None and not {step.left, step.right} & wanted):
+        return made
+    starts = entity_column(found.columns[asked.start], found.row_count, is_node=True)
+    nodes = _nodes(level, starts.values, context.graph)
+    if asked.reversed:
+        nodes = nodes[:, ::-1]
+    made[step.left] = _node_lists(nodes[:, :-1])
+    made[step.right] = _node_lists(nodes[:, 1:])
+    return made
+
+
+def _nodes(level: Level, starts: NDArray[np.uint32], graph: DataGraph) -> NDArray[np.uint32]:
+    """``uint32[paths, length + 1]``: the nodes of paths, as walked."""
+    sources, targets = graph.start_nodes(), graph.outgoing.neighbours
+    nodes = [starts]
+    for place in range(level.relationships.shape[1]):
+        taken = level.relationships[:, place]
+        one, other = sources[taken], targets[taken]
+        nodes.append(np.where(one == nodes[-1], other, one))
+    return np.stack(nodes, axis=1)
+
+
+def _node_lists(nodes: NDArray[np.uint32]) -> Column:
+    count, length = nodes.shape
+    offsets = np.arange(count + 1, dtype=np.int64) * length
+    return list_column(offsets, np.ascontiguousarray(nodes).reshape(-1), of_nodes=True)
 
 
 def path_lists(level: Level, *, turned: bool) -> Column:

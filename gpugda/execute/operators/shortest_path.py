@@ -10,7 +10,7 @@ from gpugda.errors import CypherExecutionError
 from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.longer_paths import paths_by_length
 from gpugda.execute.operator import Operator
-from gpugda.execute.operators.path_conditions import passing, path_lists
+from gpugda.execute.operators.path_conditions import passing, path_columns
 from gpugda.execute.seeds import entity_column
 from gpugda.execute.shortest import shortest_paths
 from gpugda.execute.steps import Steps, StepsCache
@@ -41,15 +41,15 @@ class ShortestPath(Operator):
     Args:
         child: Rows.
         asked: Which paths; both ends are bound.
-        wants_list: Whether somebody reads the relationships.
+        wanted: Which lists of its relationships and nodes somebody reads.
     """
 
-    def __init__(self, child: Operator, asked: LogicalExpand, *, wants_list: bool) -> None:
+    def __init__(self, child: Operator, asked: LogicalExpand, wanted: frozenset[str]) -> None:
         self.children = (child,)
         self.asked = asked
-        self.wants_list = wants_list
+        self.wanted = wanted
         self.every = asked.mode is ExpandMode.ALL_SHORTEST
-        self.columns = (*child.columns, *((asked.relationships,) if wants_list else ()))
+        self.columns = (*child.columns, *sorted(wanted))
         self._cache = StepsCache(asked)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
@@ -57,14 +57,15 @@ class ShortestPath(Operator):
         for batch in in_batches(self.children[0].batches(context)):
             rows, starts, ends = self._ends(batch)
             nothing = np.zeros(0, dtype=np.int64)
-            yield self._batch(batch, Level(nothing, starts[:0], np.zeros((0, 1), np.uint32)))
+            none = Level(nothing, starts[:0], np.zeros((0, 1), np.uint32))
+            yield self._batch(batch, none, context)
             self._refuse_same(starts, ends)
             if steps.nodes_allowed is not None:
                 passed = steps.nodes_allowed[starts] & steps.nodes_allowed[ends]
                 rows, starts, ends = rows[passed], starts[passed], ends[passed]
             found = self._found(batch, steps, rows, starts, ends, context)
             for level in found:
-                yield self._batch(batch, level)
+                yield self._batch(batch, level, context)
 
     def _ends(
         self, batch: Batch
@@ -182,12 +183,9 @@ class ShortestPath(Operator):
     ) -> NDArray[np.int64]:
         return passing(batch, level, self.asked, steps.left, context)
 
-    def _batch(self, batch: Batch, level: Level) -> Batch:
+    def _batch(self, batch: Batch, level: Level, context: ExecutionContext) -> Batch:
         found = batch.take(level.rows)
-        if self.wants_list:
-            lists = path_lists(level, turned=self.asked.reversed)
-            found = found.adding({self.asked.relationships: lists})
-        return found
+        return found.adding(path_columns(found, level, self.asked, context, self.wanted))
 
     def describe(self) -> str:
         """With bounds and ends."""

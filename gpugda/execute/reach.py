@@ -1,0 +1,150 @@
+"""Which nodes trails reach, each once: breadth first over nodes, not over paths.
+
+A node that a walk reaches is reached by a path without repeated nodes, so by a trail of no greater
+length. Only the node where all begin needs care: a walk may come back by the relationship it left
+by, a trail may not. Each node therefore keeps the first relationship of the way to it; a closed
+trail is where a step joins ways that began with different ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.execute.shortest import entries_of, windows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from gpugda.execute.trails import Adjacency
+
+__all__ = ["reached"]
+
+_MOST_KEYS = 1 << 24
+
+
+def reached(
+    steps: Adjacency,
+    starts: NDArray[np.uint32],
+    maximum: int | None,
+    check: Callable[[], None],
+    *,
+    undirected: bool,
+    with_start: bool,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
+    """Pairs of a start's number and a node that a trail from it reaches, each pair once.
+
+    Args:
+        steps: What a step may take.
+        starts: Start nodes.
+        maximum: Most relationships, None for no bound.
+        check: Called often: raises when it is time to give up.
+        undirected: Whether a step may also come back by its relationship.
+        with_start: Whether a start is reached by no relationship; else by a closed trail.
+    """
+    node_count = max(len(steps.offsets) - 1, 1)
+    size = max(1, min(_MOST_KEYS // node_count, len(starts)))
+    depths = np.full(size * node_count, -1, dtype=np.int32)
+    labels = np.zeros(size * node_count if undirected else 0, dtype=np.int64)
+    for first in range(0, len(starts), size):
+        search = _Search(steps, starts[first : first + size], depths, labels, maximum)
+        for rows, nodes in search.run(check, with_start=with_start):
+            yield rows + first, nodes
+
+
+class _Search:
+    """From some starts at once; a key is a start's number times the nodes, plus a node."""
+
+    def __init__(
+        self,
+        steps: Adjacency,
+        starts: NDArray[np.uint32],
+        depths: NDArray[np.int32],
+        labels: NDArray[np.int64],
+        maximum: int | None,
+    ) -> None:
+        self.steps = steps
+        self.starts = starts.astype(np.int64)
+        self.node_count = len(steps.offsets) - 1
+        self.degrees = np.diff(steps.offsets)
+        self.depths = depths
+        self.labels = labels
+        self.maximum = maximum
+        self.closed = np.zeros(len(starts), dtype=np.bool_)
+
+    def run(
+        self, check: Callable[[], None], *, with_start: bool
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
+        """The pairs, and the depths made as they were."""
+        keys = np.arange(len(self.starts)) * self.node_count + self.starts
+        touched = [keys]
+        self.depths[keys] = depth = 0
+        try:
+            while len(keys) and (self.maximum is None or depth < self.maximum):
+                keys = self._grow(keys, depth, check)
+                depth += 1
+                touched.append(keys)
+                yield self._pairs(keys)
+            rows = np.arange(len(self.starts)) if with_start else np.flatnonzero(self.closed)
+            yield rows, self.starts[rows].astype(np.uint32)
+        finally:
+            for some in touched:
+                self.depths[some] = -1
+
+    def _pairs(self, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        rows, nodes = np.divmod(keys, self.node_count)
+        return rows, nodes.astype(np.uint32)
+
+    def _grow(
+        self, keys: NDArray[np.int64], depth: int, check: Callable[[], None]
+    ) -> NDArray[np.int64]:
+        found = [keys[:0]]
+        rows, nodes = np.divmod(keys, self.node_count)
+        for first, last in windows_of(self.degrees[nodes]):
+            check()
+            places, entries = entries_of(self.steps, nodes[first:last])
+            places = places + first
+            there = rows[places] * self.node_count + self.steps.neighbours[entries].astype(np.int64)
+            fresh = np.flatnonzero(self.depths[there] < 0)
+            # Of equal keys the last to write its place is kept.
+            self.depths[there[fresh]] = fresh
+            fresh = fresh[self.depths[there[fresh]] == fresh]
+            self.depths[there[fresh]] = depth + 1
+            found.append(there[fresh])
+            if len(self.labels):
+                labels = self._labels_of(keys[places], entries, depth)
+                self.labels[there[fresh]] = labels[fresh]
+                self._close_undirected(rows[places], there, labels, entries, depth)
+            else:
+                back = self.steps.neighbours[entries] == self.starts[rows[places]]
+                self.closed[rows[places[back]]] = True
+        return np.concatenate(found)
+
+    def _labels_of(
+        self, keys: NDArray[np.int64], entries: NDArray[np.int64], depth: int
+    ) -> NDArray[np.int64]:
+        """The first relationship of the way that each step goes on."""
+        if depth == 0:
+            return self.steps.relationships[entries].astype(np.int64)
+        return self.labels[keys]
+
+    def _close_undirected(
+        self,
+        rows: NDArray[np.int64],
+        there: NDArray[np.int64],
+        labels: NDArray[np.int64],
+        entries: NDArray[np.int64],
+        depth: int,
+    ) -> None:
+        """Steps that join ways with different first relationships close a trail."""
+        home = self.steps.neighbours[entries] == self.starts[rows]
+        other = np.where(home, self.steps.relationships[entries], self.labels[there])
+        closing = other != labels
+        if depth == 0:
+            closing |= home  # a loop
+        if self.maximum is not None:
+            closing &= depth + 1 + self.depths[there] <= self.maximum
+        self.closed[rows[closing]] = True

@@ -1,0 +1,121 @@
+"""Expansions of which only the ends matter, and not how often, search nodes instead of paths.
+
+``MATCH (a)-[:R*]->(b) RETURN DISTINCT b`` has as many paths as there are, but only n nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from gpugda.plan import logical
+from gpugda.query import ast
+from gpugda.query.functions import changes_per_call
+from gpugda.query.shapes import all_names
+from gpugda.query.walk import walk
+
+__all__ = ["reach_once"]
+
+_ONCE: Final = frozenset({"min", "max"})
+
+
+def reach_once(tree: logical.Logical, *, exists: bool = False) -> logical.Logical:
+    """The same rows, made of fewer.
+
+    Args:
+        tree: What to run.
+        exists: Whether only matters that it has any row.
+    """
+    if exists:
+        return _once(tree, frozenset())
+    match tree:
+        case logical.Distinct(input=below):
+            return logical.Distinct(_once(below, frozenset()))
+        case logical.Aggregate(input=below) if _counts_once(tree):
+            read = all_names((*tree.keys, *tree.aggregates))
+            return replace(tree, input=_once(below, read))
+        case logical.Union():
+            return logical.Union(tuple(reach_once(each) for each in tree.inputs))
+        case logical.Optional() | logical.Apply():
+            return replace(tree, input=reach_once(tree.input), sub=reach_once(tree.sub))
+        case logical.Unit() | logical.Argument():
+            return tree
+    return replace(tree, input=reach_once(tree.input))
+
+
+def _once(tree: logical.Logical, read: frozenset[str]) -> logical.Logical:
+    """A tree whose rows may come once where they came several times; ``read`` is read above it."""
+    if not _is_steady(tree):
+        return reach_once(tree)
+    match tree:
+        case logical.Project(input=below) if not isinstance(below, logical.Aggregate):
+            read |= all_names(item.expression for item in tree.columns)
+        case logical.Filter():
+            read |= all_names(tree.predicates)
+        case logical.Unwind():
+            read |= all_names((tree.elements,))
+        case logical.BindPath():
+            read |= {tree.start, *tree.steps} if tree.name in read else frozenset()
+        case logical.Match():
+            read |= frozenset(tree.bound)
+        case logical.Expand():
+            return _reach(tree, read)
+        case logical.Optional():
+            sub = _once(tree.sub, read)
+            return replace(tree, input=_once(tree.input, read | _read_in(tree.sub)), sub=sub)
+        case _:
+            return reach_once(tree)
+    return replace(tree, input=_once(tree.input, read))
+
+
+def _is_steady(tree: logical.Logical) -> bool:
+    """Whether equal rows get equal values: no function draws them by chance."""
+    match tree:
+        case logical.Project():
+            read = tuple(item.expression for item in tree.columns)
+        case logical.Filter():
+            read = tree.predicates
+        case logical.Unwind():
+            read = (tree.elements,)
+        case logical.Match():
+            read = tree.graph.predicates
+        case _:
+            return True
+    calls = [node for each in read for node in walk(each) if isinstance(node, ast.FunctionCall)]
+    return not any(changes_per_call(each.name) for each in calls)
+
+
+def _reach(tree: logical.Expand, read: frozenset[str]) -> logical.Logical:
+    fits = tree.mode is logical.ExpandMode.TRAILS and tree.minimum <= 1
+    lists = {tree.relationships}
+    if tree.step is not None:
+        lists |= {tree.step.left, tree.step.right}
+    if fits and not lists & read and not tree.path_predicates:
+        tree = replace(tree, mode=logical.ExpandMode.REACH)
+    read |= {tree.start, tree.end} | all_names(tree.path_predicates)
+    return replace(tree, input=_once(tree.input, read))
+
+
+def _read_in(tree: logical.Logical) -> frozenset[str]:
+    """All names that anything in a subquery reads."""
+    found: set[str] = set()
+    match tree:
+        case logical.Filter():
+            found |= all_names(tree.predicates)
+        case logical.BindPath():
+            found |= {tree.start, *tree.steps}
+        case logical.Expand():
+            found |= {tree.start, tree.end} | all_names(tree.path_predicates)
+        case logical.Match():
+            found |= set(tree.bound) | all_names(tree.graph.predicates)
+    return frozenset(found).union(*map(_read_in, logical.children_of(tree)))
+
+
+def _counts_once(tree: logical.Aggregate) -> bool:
+    return all(_is_once(each) for each in tree.aggregates)
+
+
+def _is_once(aggregate: ast.Expression) -> bool:
+    if not isinstance(aggregate, ast.FunctionCall):
+        return False
+    return aggregate.distinct or aggregate.name.lower() in _ONCE

@@ -1,0 +1,169 @@
+"""Quantified paths and path selectors against all trails one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from every_trail import trails_from
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gpugda
+from gpugda.errors import UnsupportedQueryError
+
+NODES = 4
+NODE = st.integers(0, NODES - 1)
+EDGES = st.lists(st.tuples(NODE, NODE), min_size=1, max_size=6)
+ARROWS = {"->": "-[r]->", "<-": "<-[r]-", "-": "-[r]-"}
+
+
+def _accelerator(edges: list[tuple[int, int]]) -> Any:
+    nodes = {"id": [str(i) for i in range(NODES)], "k": list(range(NODES))}
+    columns = {
+        "source": [str(a) for a, _ in edges],
+        "target": [str(b) for _, b in edges],
+        "type": ["R"] * len(edges),
+        "w": list(range(len(edges))),
+    }
+    return gpugda.connect(gpugda.graph(nodes=nodes, relationships=columns))
+
+
+def _rows(accelerator: Any, query: str) -> Counter[Any]:
+    found = accelerator.run(query, engine="gpu")
+    return Counter(tuple(map(_frozen, each.values())) for each in found)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def _trails(edges: Any, direction: str, longest: int | None = None) -> list[Any]:
+    return [
+        (start, end, walked)
+        for start in range(NODES)
+        for end, walked in trails_from(edges, start, direction, longest)
+    ]
+
+
+def _nodes(edges: Any, start: int, walked: Any) -> list[int]:
+    nodes = [start]
+    for index in walked:
+        source, target = edges[index]
+        nodes.append(target if nodes[-1] == source else source)
+    return nodes
+
+
+@settings(max_examples=25, deadline=None)
+@given(EDGES, st.sampled_from(list(ARROWS)))
+def test_lists_of_what_is_repeated(edges: Any, direction: str) -> None:
+    """Read through aggregates of lists: nodes by their k, relationships by their w."""
+    pattern = f"(a)((x){ARROWS[direction]}(y) WHERE x.k <= y.k + 1){{0,3}}(b)"
+    with _accelerator(edges) as accelerator:
+        found = _rows(accelerator, f"MATCH {pattern} RETURN a.k, b.k, x, r, y")
+    shown = Counter(
+        (a, b, *(tuple(each[key] for each in many) for key, many in zip("kwk", lists, strict=True)))
+        for (a, b, *lists), count in found.items()
+        for _ in range(count)
+    )
+    wanted: Counter[Any] = Counter()
+    for start, end, walked in _trails(edges, direction, 3):
+        nodes = _nodes(edges, start, walked)
+        if all(one <= two + 1 for one, two in pairwise(nodes)):
+            wanted[start, end, tuple(nodes[:-1]), walked, tuple(nodes[1:])] += 1
+    assert shown == wanted
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    EDGES,
+    st.sampled_from(list(ARROWS)),
+    st.sampled_from(["+", "*", "{2,}", "{1,3}"]),
+    st.integers(1, 3),
+)
+def test_selected_paths(edges: Any, direction: str, quantifier: str, most: int) -> None:
+    fewest, longest = {"+": (1, None), "*": (0, None), "{2,}": (2, None), "{1,3}": (1, 3)}[
+        quantifier
+    ]
+    by_pair: dict[Any, list[Any]] = {}
+    for start, end, walked in _trails(edges, direction, longest):
+        if len(walked) >= fewest:
+            by_pair.setdefault((start, end), []).append(walked)
+    pattern = f"(a){ARROWS[direction]}{quantifier}(b)"
+    with _accelerator(edges) as accelerator:
+        groups = _rows(accelerator, f"MATCH SHORTEST {most} GROUPS {pattern} RETURN a.k, b.k, r")
+        every = _rows(accelerator, f"MATCH ALL SHORTEST {pattern} RETURN a.k, b.k, r")
+        some = _rows(accelerator, f"MATCH SHORTEST {most} {pattern} RETURN a.k, b.k, r")
+        one = _rows(accelerator, f"MATCH ANY {pattern} RETURN a.k, b.k, count(*)")
+    assert _walks(groups) == _best(by_pair, most)
+    assert _walks(every) == _best(by_pair, 1)
+    assert one == Counter({(*pair, 1): 1 for pair in by_pair})
+    lengths = Counter((a, b, len(walked)) for a, b, walked in _walks(some).elements())
+    assert lengths == Counter(
+        (*pair, length)
+        for pair, walks in by_pair.items()
+        for length in sorted(map(len, walks))[:most]
+    )
+    assert not _walks(some) - Counter((*pair, w) for pair, walks in by_pair.items() for w in walks)
+
+
+def _walks(rows: Counter[Any]) -> Counter[Any]:
+    return Counter(
+        (a, b, tuple(each["w"] for each in many))
+        for (a, b, many), count in rows.items()
+        for _ in range(count)
+    )
+
+
+def _best(by_pair: dict[Any, list[Any]], groups: int) -> Counter[Any]:
+    found: Counter[Any] = Counter()
+    for pair, walks in by_pair.items():
+        lengths = sorted(set(map(len, walks)))[:groups]
+        found.update((*pair, walked) for walked in walks if len(walked) in lengths)
+    return found
+
+
+CHAIN = [(0, 1), (0, 1), (1, 2), (2, 3), (3, 0)]
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("MATCH (a {k: 0})((x)-[r]->(y)){2} RETURN count(*)", [(2,)]),
+        ("MATCH ((x)-[r]->(y)){4} RETURN count(*)", [(5 + 3,)]),
+        (
+            "MATCH (a {k: 0})((x)-->(y)){1,2}((z)-->(w)){2}(b) RETURN b.k, count(*)",
+            [(3, 2), (0, 2)],
+        ),
+        (
+            "MATCH (a {k: 0})-[e]->(m)((x)-[r]->(y))*(b {k: 0}) RETURN e.w, count(*)",
+            [(0, 1), (1, 1)],
+        ),
+        ("MATCH (a {k: 0})((x)-[r]->(y)){1}(b), (a)-[t]->(c) RETURN count(*)", [(2,)]),
+        ("MATCH ((a {k: 0})-[r]->(b) WHERE r.w > 0) RETURN b.k", [(1,)]),
+        ("MATCH (a {k: 0})((:N)-->())+(b) RETURN count(*)", [(0,)]),
+        ("MATCH (a {k: 0}) RETURN EXISTS { (a)((x)-->(y))+(a) } AS e", [(True,)]),
+        ("MATCH (a {k: 0}) OPTIONAL MATCH ANY SHORTEST (a)-[r:S]->+(b {k: 3}) RETURN r", [(None,)]),
+        ("MATCH (a {k: 0})-[r WHERE r.w <> 1]->{1,2}(b) RETURN count(*)", [(2,)]),
+    ],
+)
+def test_query(query: str, rows: Any) -> None:
+    with _accelerator(CHAIN) as accelerator:
+        assert _rows(accelerator, query) == Counter(rows)
+
+
+@pytest.mark.parametrize(
+    ("query", "construct"),
+    [
+        ("MATCH (a)((x)-->(y)-->(z)){1,2}(b) RETURN a", "several steps"),
+        ("MATCH SHORTEST 1 (a)-->(m)-->+(b) RETURN a", "over several steps"),
+        ("MATCH (a) MATCH (a)((x)-->(y) WHERE y.k > a.k)+(b) RETURN b", "another variable"),
+        ("MATCH p = ANY ((a)-[r]->+(b) WHERE length(p) > 1) RETURN p", "inside its brackets"),
+        ("MATCH (a)((x)-->(y) WHERE x.k AND true)+(b) RETURN count(*)", "fails for some"),
+    ],
+)
+def test_refused(query: str, construct: str) -> None:
+    with _accelerator(CHAIN) as accelerator, pytest.raises(UnsupportedQueryError, match=construct):
+        _rows(accelerator, query)

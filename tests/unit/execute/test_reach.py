@@ -1,0 +1,101 @@
+"""Nodes that trails reach, against all trails one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from every_trail import trails_from
+from graphs import make_graph
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import gpugda
+from gpugda.execute import reach, shortest
+from gpugda.execute.reach import reached
+from gpugda.execute.trails import adjacency_of
+from gpugda.query.ast import Direction
+
+NODES = 6
+NODE = st.integers(0, NODES - 1)
+EDGES = st.lists(st.tuples(NODE, NODE), max_size=9)
+BOUNDS = st.none() | st.integers(0, 5)
+
+
+@settings(max_examples=150)
+@given(
+    EDGES, st.sampled_from(list(Direction)), BOUNDS, st.booleans(), st.sampled_from([1, 1 << 20])
+)
+@example([(0, 1), (1, 2), (2, 3), (3, 1)], Direction.BOTH, None, False, 1)
+@example([(0, 1), (0, 1)], Direction.BOTH, 2, False, 1)
+@example([(0, 1), (1, 1)], Direction.BOTH, None, False, 1)
+def test_reached(edges: Any, direction: Direction, maximum: Any, zero: bool, size: int) -> None:
+    graph = make_graph([("", {})] * NODES, [(a, "R", b, {}) for a, b in edges])
+    nodes, neighbours = graph.outgoing.entry_nodes(), graph.outgoing.neighbours
+    known = list(zip(nodes.tolist(), neighbours.tolist(), strict=True))
+    starts = np.arange(NODES, dtype=np.uint32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reach, "_MOST_KEYS", size)
+        patch.setattr(shortest, "_MOST_ENTRIES", size)
+        made = reached(
+            adjacency_of(graph, direction, None),
+            starts,
+            maximum,
+            lambda: None,
+            undirected=direction is Direction.BOTH,
+            with_start=zero,
+        )
+        found = Counter(
+            pair for rows, ends in made for pair in zip(rows.tolist(), ends.tolist(), strict=True)
+        )
+    wanted = {
+        (start, end)
+        for start in range(NODES)
+        for end, walked in trails_from(known, start, direction.value, maximum)
+        if walked or zero
+    }
+    assert found == Counter(wanted)
+
+
+def _accelerator() -> Any:
+    """A chain into a dense part: more trails than could ever be walked."""
+    count = 24
+    edges = [(0, 1), (1, 2)] + [(a, b) for a in range(2, count) for b in range(2, count) if a != b]
+    columns = {
+        "source": [str(a) for a, _ in edges],
+        "target": [str(b) for _, b in edges],
+        "type": ["R"] * len(edges),
+    }
+    nodes = {"id": [str(i) for i in range(count)], "k": list(range(count))}
+    return gpugda.connect(gpugda.graph(nodes=nodes, relationships=columns))
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("MATCH (a {k: 0})-[*]->(b) RETURN count(DISTINCT b)", [[23]]),
+        ("MATCH (a {k: 0})-[*]-(b) WITH DISTINCT b RETURN count(*)", [[23]]),
+        ("MATCH (a {k: 2})-[*]-(b) WITH DISTINCT b RETURN count(*)", [[24]]),
+        ("MATCH (a {k: 0})-[*0..]-(b) RETURN count(DISTINCT b), min(b.k), max(b.k)", [[24, 0, 23]]),
+        ("MATCH (a {k: 0})-[*..3]->(b) RETURN DISTINCT b.k > 2 AS far", [[False], [True]]),
+        ("MATCH (a), (b {k: 20}) WHERE EXISTS { (a)-[*]->(b) } RETURN count(*)", [[24]]),
+        ("MATCH (a), (b {k: 1}) WHERE (a)-[*]->(b) RETURN a.k", [[0]]),
+        ("MATCH (a {k: 0}) OPTIONAL MATCH (a)-[*]->(b {k: 5}) RETURN DISTINCT b.k", [[5]]),
+        ("MATCH (a {k: 0})-[*]->(b) MATCH (b)-[*]->(c {k: 1}) RETURN DISTINCT c.k", []),
+    ],
+)
+def test_queries_that_need_each_end_once(query: str, rows: list[list[Any]]) -> None:
+    with _accelerator() as accelerator:
+        found = accelerator.run(query, engine="gpu", timeout=60)
+        assert sorted(list(each.values()) for each in found) == rows
+
+
+def test_what_counts_paths_walks_them() -> None:
+    with _accelerator() as accelerator:
+        found = accelerator.run("MATCH (a {k: 0})-[*..4]->(b) RETURN count(*)", engine="gpu")
+        assert [list(each.values()) for each in found] == [[1 + 1 + 21 + 21 * 21]]
+        pair = "MATCH (a {k: 0})-[r*..3]->(b) WITH DISTINCT r, b RETURN count(*)"
+        found = accelerator.run(pair, engine="gpu")
+        assert [list(each.values()) for each in found] == [[1 + 1 + 21]]
