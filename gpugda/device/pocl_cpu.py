@@ -59,7 +59,7 @@ def name_unknown_cpu(handle: Any, platform: str) -> str | None:
         return None
     text = _names.setdefault(level, ctypes.create_string_buffer(level.encode()))
     ctypes.c_void_p.from_address(place).value = ctypes.addressof(text)
-    _log.info("PoCL does not know this processor: it compiles for %s", level)
+    _log.debug("PoCL does not know this processor: it compiles for %s", level)
     return level
 
 

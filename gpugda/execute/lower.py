@@ -27,6 +27,7 @@ from gpugda.execute.operators.sort import Sort
 from gpugda.execute.operators.unwind import Unwind
 from gpugda.plan import logical
 from gpugda.plan.rules.reach_once import reach_once
+from gpugda.plan.rules.unroll import unrolled
 from gpugda.query import ast
 from gpugda.query.functions import changes_per_call
 from gpugda.query.query_graph import OutputColumn, Query
@@ -87,6 +88,10 @@ class _Lowering:
         return Match(child, tree.graph, tree.bound, wanted, self._text, weighted=weighted)
 
     def _expand(self, tree: logical.Expand, needed: frozenset[str], *, weighted: bool) -> Operator:
+        patterns = unrolled(tree, needed) if weighted else None
+        if patterns is not None:
+            parts = [self._match(each, needed, weighted=True) for each in patterns]
+            return simple.Union(tuple(parts))
         lists = {tree.relationships}
         if tree.step is not None:
             lists |= {tree.step.left, tree.step.right}

@@ -137,6 +137,8 @@ def truth_of_operand(
 
     if isinstance(operand, Column) and operand.kind is ColumnKind.BOOLEAN:
         valid = validity(operand)
+        for fault in evaluated.faults:  # there the values have no meaning
+            valid = both(valid, inverted(fault.rows))
         return Truth(both(operand.values, valid), both(~operand.values, valid), evaluated.faults)
     if isinstance(operand, Column) and operand.kind is not ColumnKind.OBJECT:
         valid = validity(operand)
@@ -144,8 +146,12 @@ def truth_of_operand(
     places, values = distinct_values(operand, row_count)
     truth = _of_states(np.array([_state(value) for value in values], dtype=np.int8), places)
     refused = np.array([_state(value) == _REFUSED for value in values], dtype=np.bool_)
-    faults = (Fault(refused[places], refuse),) if refused.any() else ()
-    return Truth(truth.holds, truth.fails, evaluated.faults + faults)
+    sound: Flags = True
+    for fault in evaluated.faults:
+        sound = both(sound, inverted(fault.rows))
+    faults = (Fault(both(refused[places], sound), refuse),) if refused.any() else ()
+    holds, fails = both(truth.holds, sound), both(truth.fails, sound)
+    return Truth(holds, fails, evaluated.faults + faults)
 
 
 _FALSE, _TRUE, _NULL, _REFUSED = range(4)

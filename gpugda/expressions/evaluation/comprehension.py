@@ -10,9 +10,11 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.dictionaries import ObjectDictionary
 from gpugda.expressions import boolean_columns as logic
 from gpugda.expressions.boolean_columns import Truth
+from gpugda.expressions.chosen import scattered
 from gpugda.expressions.evaluation.applied import faulty
 from gpugda.expressions.evaluation.composed import python_values
-from gpugda.expressions.evaluation.exploded import Exploded, explode, faults_of_rows
+from gpugda.expressions.evaluation.exploded import Exploded, Lists, faults_of_rows, lists_of
+from gpugda.expressions.evaluation.row_parts import joined_faults, joined_truths, parts_of
 from gpugda.expressions.label_columns import ENTITY_KINDS
 from gpugda.expressions.lists import EntityLists
 from gpugda.expressions.operands import (
@@ -35,24 +37,31 @@ if TYPE_CHECKING:
 __all__ = ["list_comprehension", "list_predicate"]
 
 
-def _exploded(
+def _lists_of(
     evaluator: Evaluator, elements: ast.Expression
-) -> tuple[Exploded, tuple[Fault, ...]] | None:
-    """The elements of the lists, and the rows where these fail; None where all are null."""
-    lists = evaluator.value(elements)
-    if isinstance(lists.operand, Constant) and lists.operand.value is None and not lists.faults:
+) -> tuple[Lists, tuple[Fault, ...]] | None:
+    """The lists, and the rows where these fail; None where all are null."""
+    found = evaluator.value(elements)
+    if isinstance(found.operand, Constant) and found.operand.value is None and not found.faults:
         return None
-    sound = inverted(faulty(lists.faults))
-    return explode(lists.operand, evaluator.row_count, sound), lists.faults
+    sound = inverted(faulty(found.faults))
+    return lists_of(found.operand, evaluator.row_count, sound), found.faults
 
 
 # ------------------------------------------------------------------ [x IN xs WHERE p | y]
 def list_comprehension(evaluator: Evaluator, node: ast.ListComprehension) -> Evaluated:
     """``[variable IN elements WHERE where | projection]``."""
-    found = _exploded(evaluator, node.elements)
+    found = _lists_of(evaluator, node.elements)
     if found is None:
         return Evaluated(Constant(None))
-    exploded, faults = found
+    lists, faults = found
+    parts = parts_of(lists.counts)
+    if len(parts) > 1:
+        made = [list_comprehension(evaluator.inner(rows, {}), node) for rows in parts]
+        pieces = [(rows, each.operand) for rows, each in zip(parts, made, strict=True)]
+        column = scattered(pieces, evaluator.row_count)
+        return Evaluated(column, joined_faults(parts, [each.faults for each in made]))
+    exploded = lists.exploded()
     name, row_count = node.variable.name, evaluator.row_count
     elements, rows = exploded.elements, exploded.rows
     if node.where is not None:
@@ -96,10 +105,15 @@ def _lists(
 # ------------------------------------------------------------------ all, any, none, single
 def list_predicate(evaluator: Evaluator, node: ast.ListPredicate) -> Truth:
     """``all(variable IN elements WHERE where)`` and its kin, decided as early as Neo4j does."""
-    found = _exploded(evaluator, node.elements)
+    found = _lists_of(evaluator, node.elements)
     if found is None:
         return logic.UNKNOWN
-    exploded, faults = found
+    lists, faults = found
+    parts = parts_of(lists.counts)
+    if len(parts) > 1:
+        made = [list_predicate(evaluator.inner(rows, {}), node) for rows in parts]
+        return joined_truths(parts, made)
+    exploded = lists.exploded()
     rows, row_count = exploded.rows, evaluator.row_count
     truth = evaluator.inner(rows, {node.variable.name: exploded.elements}).truth(node.where)
     holds, fails = (np.broadcast_to(each, len(rows)) for each in (truth.holds, truth.fails))

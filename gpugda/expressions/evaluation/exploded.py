@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.expressions.lists import EntityLists
+from gpugda.expressions.lists import ColumnLists, EntityLists
 from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import (
     Fault,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from gpugda.errors import QueryError
 
-__all__ = ["Exploded", "explode", "faults_of_rows"]
+__all__ = ["Exploded", "Lists", "faults_of_rows", "lists_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,8 +51,39 @@ class Exploded:
         return np.cumsum(self.counts) - self.counts
 
 
-def explode(operand: Operand, row_count: int, sound: Flags) -> Exploded:
-    """The elements of the list of each row; another value than a list is a list of itself.
+@dataclass(frozen=True, slots=True, eq=False)
+class Lists:
+    """The lists of some rows.
+
+    Args:
+        column: The elements of all distinct lists, one list after the other.
+        firsts: ``int64`` per distinct list, and one more: where its elements begin.
+        places: Per row which list it has.
+        counts: ``int64`` per row: how many elements it has.
+        valid: Rows that have a list; the others have no elements.
+    """
+
+    column: Column
+    firsts: NDArray[np.int64]
+    places: NDArray[Any]
+    counts: NDArray[np.int64]
+    valid: Flags
+
+    def at(self, rows: NDArray[np.int64], position: int) -> Column:
+        """The elements at one position of the lists of rows that have one there."""
+        return self.column.take(self.firsts[self.places[rows]] + position)
+
+    def exploded(self) -> Exploded:
+        """All elements."""
+        counts = self.counts
+        rows = np.repeat(np.arange(len(counts)), counts)
+        inside = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        elements = self.column.take(self.firsts[self.places[rows]] + inside)
+        return Exploded(elements, rows, counts, self.valid)
+
+
+def lists_of(operand: Operand, row_count: int, sound: Flags) -> Lists:
+    """The list of each row; another value than a list is a list of itself.
 
     Args:
         operand: The lists.
@@ -60,26 +91,24 @@ def explode(operand: Operand, row_count: int, sound: Flags) -> Exploded:
         sound: Rows whose list has a meaning.
     """
     valid = both(validity(operand), sound)
-    if isinstance(operand, Column) and isinstance(operand.dictionary, EntityLists):
-        lists = operand.dictionary
-        kind = ColumnKind.NODE if lists.of_nodes else ColumnKind.RELATIONSHIP
-        places, firsts = operand.values, lists.offsets
-        column = Column(kind, lists.indexes)
+    dictionary = operand.dictionary if isinstance(operand, Column) else None
+    places: NDArray[Any]
+    if isinstance(operand, Column) and isinstance(dictionary, EntityLists):
+        kind = ColumnKind.NODE if dictionary.of_nodes else ColumnKind.RELATIONSHIP
+        places, firsts = operand.values, dictionary.offsets
+        column = Column(kind, dictionary.indexes)
+    elif isinstance(operand, Column) and isinstance(dictionary, ColumnLists):
+        places, firsts, column = operand.values, dictionary.offsets, dictionary.elements
     else:
         places, values = distinct_values(operand, row_count)
         items = [_elements(value) for value in values]
         firsts = np.concatenate([[0], np.cumsum([len(each) for each in items])]).astype(np.int64)
         column = column_of([item for each in items for item in each])
     if len(firsts) == 1:
-        return Exploded(column, _nothing(), np.zeros(row_count, np.int64), valid)
+        counts = np.zeros(row_count, np.int64)
+        return Lists(column, np.zeros(2, np.int64), np.zeros(row_count, np.int64), counts, valid)
     counts = np.where(valid, np.diff(firsts)[places], 0)
-    rows = np.repeat(np.arange(row_count), counts)
-    inside = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return Exploded(column.take(firsts[places[rows]] + inside), rows, counts, valid)
-
-
-def _nothing() -> NDArray[np.int64]:
-    return np.zeros(0, dtype=np.int64)
+    return Lists(column, firsts, places, counts, valid)
 
 
 def _elements(value: Any) -> list[Any]:

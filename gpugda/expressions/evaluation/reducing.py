@@ -10,13 +10,14 @@ import numpy as np
 from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.chosen import Piece, scattered
 from gpugda.expressions.evaluation.applied import faulty
-from gpugda.expressions.evaluation.exploded import Exploded, explode
+from gpugda.expressions.evaluation.exploded import Lists, lists_of
 from gpugda.expressions.operands import (
     Constant,
     Evaluated,
     Fault,
     Operand,
     both,
+    counting_in,
     inverted,
     take,
 )
@@ -39,14 +40,14 @@ class _Walk:
 
     evaluator: Evaluator
     node: ast.Reduce | ast.AllReduce
-    exploded: Exploded
+    lists: Lists
     rows: NDArray[np.int64]
     accumulated: Operand
     faults: list[Fault] = field(default_factory=list)
 
     def steps(self) -> Iterator[tuple[NDArray[np.int64], Operand]]:
         """The rows that end before each step, with their accumulators; all rows in the end."""
-        starts, counts = self.exploded.starts, self.exploded.counts
+        counts = self.lists.counts
         position = 0
         while len(self.rows):
             ended = counts[self.rows] == position
@@ -54,7 +55,7 @@ class _Walk:
                 yield self.rows[ended], take(self.accumulated, np.flatnonzero(ended))
                 self.keep(~ended)
             if len(self.rows):
-                self._step(self.exploded.elements.take(starts[self.rows] + position))
+                self._step(self.lists.at(self.rows, position))
                 position += 1
                 yield _NO_ROWS, Constant(None)
 
@@ -99,12 +100,13 @@ _NO_ROWS = np.zeros(0, dtype=np.int64)
 
 
 def _walk(evaluator: Evaluator, node: ast.Reduce | ast.AllReduce) -> _Walk:
-    lists, initial = evaluator.value(node.elements), evaluator.value(node.initial)
-    faults = lists.faults + initial.faults
-    sound = inverted(faulty(faults))
-    exploded = explode(lists.operand, evaluator.row_count, sound)
-    rows = np.flatnonzero(np.broadcast_to(exploded.valid, evaluator.row_count))
-    return _Walk(evaluator, node, exploded, rows, take(initial.operand, rows), list(faults))
+    found, initial = evaluator.value(node.elements), evaluator.value(node.initial)
+    lists = lists_of(found.operand, evaluator.row_count, inverted(faulty(found.faults)))
+    # Where there is no list, nothing is begun with.
+    faults = found.faults + counting_in(initial.faults, lists.valid)
+    begun = both(lists.valid, inverted(faulty(faults)))
+    rows = np.flatnonzero(np.broadcast_to(begun, evaluator.row_count))
+    return _Walk(evaluator, node, lists, rows, take(initial.operand, rows), list(faults))
 
 
 def reduce_list(evaluator: Evaluator, node: ast.Reduce) -> Evaluated:

@@ -78,6 +78,15 @@ def test_faults_of_rows_that_do_not_count(accelerator):
         values(accelerator, "UNWIND [1, 0] AS x RETURN all(y IN [x] WHERE 1 / y = 1)")
 
 
+def test_an_error_within_a_condition_is_no_false():
+    with gpugda.connect(gpugda.graph(nodes=PEOPLE)) as accelerator:
+        query = "UNWIND [1] AS x WITH x, {a: x}.a AS y RETURN [z IN [1] WHERE y | z] IS NULL OR y"
+        with pytest.raises(gpugda.CypherTypeError, match="as a predicate"):
+            values(accelerator, query)
+        query = "UNWIND [null, [1]] AS l RETURN reduce(s = 1 / size(coalesce(l, [])), x IN l | s)"
+        assert values(accelerator, query) == [[None], [1]]
+
+
 def test_chance_decides_row_by_row(accelerator):
     query = "UNWIND range(1, 200) AS x MATCH (n) WHERE rand() < 0.5 RETURN x, count(*) AS c"
     counts = {count for _, count in values(accelerator, query)}

@@ -1,0 +1,57 @@
+"""Counts of paths of a few lengths, which the join makes, against all trails one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from every_trail import trails_from
+
+import gpugda
+
+EDGES = [(0, 1), (0, 1), (1, 2), (2, 0), (2, 2), (3, 1), (1, 3), (2, 3), (0, 0)]
+ARROWS = {"->": "-[:R*{}]->", "<-": "<-[:R*{}]-", "-": "-[*{}]-"}
+
+
+@pytest.fixture(scope="module")
+def accelerator() -> Any:
+    nodes = {"id": list("0123"), "k": [0, 1, 2, 3], "labels": [["L"], ["L"], [], []]}
+    columns = {
+        "source": [str(a) for a, _ in EDGES],
+        "target": [str(b) for _, b in EDGES],
+        "type": ["R"] * len(EDGES),
+    }
+    with gpugda.connect(gpugda.graph(nodes=nodes, relationships=columns)) as made:
+        yield made
+
+
+@pytest.mark.parametrize("bounds", [(1, 3), (2, 2), (2, 4), (1, 1)])
+@pytest.mark.parametrize("direction", ARROWS)
+def test_counts(accelerator: Any, direction: str, bounds: tuple[int, int]) -> None:
+    arrow = ARROWS[direction].format(f"{bounds[0]}..{bounds[1]}")
+    wanted = Counter(
+        (start, end)
+        for start in range(4)
+        for end, walked in trails_from(EDGES, start, direction, bounds[1])
+        if len(walked) >= bounds[0]
+    )
+
+    def rows(query: str) -> list[tuple[Any, ...]]:
+        return sorted(tuple(each.values()) for each in accelerator.run(query, engine="gpu"))
+
+    assert rows(f"MATCH (a){arrow}(b) RETURN count(*)") == [(sum(wanted.values()),)]
+    by_pair = rows(f"MATCH (a){arrow}(b) RETURN a.k, b.k, count(*)")
+    assert by_pair == sorted((*pair, count) for pair, count in wanted.items())
+    closed = rows(f"MATCH (a){arrow}(a) RETURN a.k, count(*)")
+    assert closed == sorted((a, count) for (a, b), count in wanted.items() if a == b)
+    both = rows(f"MATCH (a:L){arrow}(b:L) RETURN count(*)")
+    assert both == [(sum(count for pair, count in wanted.items() if max(pair) < 2),)]
+    before = rows(f"MATCH (x)-[:R]->(a:L) MATCH (a){arrow}(b) RETURN count(*)")
+    degrees = Counter(target for _, target in EDGES)
+    assert before == [(sum(c * degrees[a] for (a, _), c in wanted.items() if a < 2),)]
+
+
+def test_the_plan_shows_patterns_of_each_length(accelerator: Any) -> None:
+    shown = str(accelerator.explain("MATCH (a)-[:R*1..3]->(b) RETURN count(*)"))
+    assert "expand" not in shown
