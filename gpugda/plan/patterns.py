@@ -355,7 +355,7 @@ class PatternPlanner:
         """The rows with all embeddings of what was read."""
         known = {name for name in self._outer if name in self.kinds}
         components = self._components()
-        left = list(self._predicates)
+        left = [*self._predicates, *self._not_null()]
         waiting = list(self._varying)
         while components or waiting:
             reached = [part for part in components if part & known]
@@ -386,6 +386,15 @@ class PatternPlanner:
         for path in self._paths:
             rows = BindPath(rows, path.name, path.start, tuple(path.steps))
         return Filter(rows, tuple(left)) if left else rows
+
+    def _not_null(self) -> Iterator[ast.Expression]:
+        """A node that is known and nothing more is asked of still has to be one."""
+        span = Span(0, 0)
+        reached = {name for each in self._varying for name in (each.left, each.right)}
+        for name in self._labels:
+            if name in self._outer and name not in reached and self._asks_nothing(name):
+                variable = ast.Variable(span, name)
+                yield ast.Unary(span, ast.UnaryOperator.IS_NOT_NULL, variable)
 
     def _components(self) -> list[frozenset[str]]:
         """Nodes that relationships of fixed length connect, together; in the order written."""

@@ -31,6 +31,11 @@ def people():
 
 
 ANSWERS = {
+    # a node that is known already, and null
+    "OPTIONAL MATCH (a:Nope) MATCH (a) RETURN a": [],
+    "MATCH (q:P) OPTIONAL MATCH (q)-[:L]->(a) MATCH (a), (b:Q) RETURN a.age, b.age": [[30, 40]],
+    "OPTIONAL MATCH (a:Nope) RETURN EXISTS { (a) }, COUNT { MATCH (a) }": [[False, 0]],
+    "OPTIONAL MATCH (a:Nope) OPTIONAL MATCH (a) RETURN a": [[None]],
     # a path between nodes that nothing connects with those of a shortest path
     "MATCH (a:Q), (b {name: 'Ann'}) MATCH p = shortestPath((a)<-[*]-(b))"
     " MATCH (c)-[:K*..2]->()-[:L]->(c) RETURN length(p), count(*)": [[2, 1]],
