@@ -179,6 +179,8 @@ class Maker:
             self._aggregate,
             self._unwind,
             self._call,
+            self._quantified,
+            self._shortest,
         ]
         clauses += [self._pick(*further)() for _ in range(self._pick(0, 0, 1, 1, 2, 3))]
         return " ".join([*clauses, self._return()])
@@ -190,6 +192,32 @@ class Maker:
 
     def _optional(self) -> str:
         return self._match("OPTIONAL MATCH")
+
+    def _quantified(self) -> str:
+        left, right = self._node(), self._node()
+        count = self._pick("{1,2}", "{0,2}", "{2}", "{,2}", "+")
+        if self._chance(30):
+            arrow = self._pick("-[:R]->", "<-[:S|T]-", "-->")
+            return f"MATCH {self._new('path')} = {left}{arrow}{count}{right}"
+        i, j, o = (self._new(kind, bind=False) for kind in ("inner", "joins", "other"))
+        inside = {i: "node", j: "relationship", o: "node"}
+        where = f" WHERE {self._expression('truth', inside)}" if self._chance(40) else ""
+        self.scope |= dict.fromkeys(inside, "list of entities")
+        arrow = self._pick(f"-[{j}]->", f"<-[{j}:R]-", f"-[{j}:S|T]->")
+        return f"MATCH {left} (({i}){arrow}({o}){where}){count} {right}"
+
+    def _shortest(self) -> str:
+        if len(self.scope) > 2:  # every pair of nodes beside every row before
+            return self._with()
+        one, other = self._new("node"), self._new("node")
+        arrow = self._pick("-[:R*]->", "-[*..3]-", "-[*]->", "<-[:R|S*..4]-", "-[*0..]->")
+        path = self._new("path")
+        before = f"MATCH ({one}), ({other}) WHERE {one} <> {other}"
+        form = self._pick(
+            f"allShortestPaths(({one}){arrow}({other}))",
+            f"ALL SHORTEST ({one}){self._pick('-[:R]->+', '-->+', '-[]->*')}({other})",
+        )
+        return f"{before} MATCH {path} = {form}"
 
     def _unwind(self) -> str:
         elements = self._expression("list")

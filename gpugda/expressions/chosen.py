@@ -53,24 +53,23 @@ def selected_numbers(chosen: Sequence[tuple[Any, Operand]], row_count: int) -> C
         chosen: Masks, no row in two of them, and operands.
         row_count: Number of rows.
     """
-    kinds = {_kind(operand) for rows, operand in chosen if not _is_null(operand)}
+    chosen = [(rows, operand) for rows, operand in chosen if not _is_null(operand)]
+    kinds = {_kind(operand) for _, operand in chosen}
     if len(kinds) != 1 or not kinds <= {ColumnKind.INTEGER, ColumnKind.FLOAT}:
         return None
     dtype = _DTYPES[kinds.pop()]
-    values = np.zeros(row_count, dtype=np.int64)
-    valid = np.zeros(row_count, dtype=np.bool_)
+    pieces, masks = [], []
     for rows, operand in chosen:
-        known = rows
-        if isinstance(operand, Constant):
-            if operand.value is None:
-                continue
-            raw = np.broadcast_to(np.array(operand.value, dtype=dtype), row_count)
+        if isinstance(operand, Column):
+            pieces.append((rows, operand.values.view(np.int64)))
+            masks.append(rows if operand.valid is None else rows & operand.valid)
         else:
-            raw = operand.values
-            known = rows if operand.valid is None else rows & operand.valid
-        valid |= known
-        _add_where(values, rows, raw)
-    return Column(_OF_DTYPES[dtype], values.view(dtype), None if valid.all() else valid)
+            pieces.append((rows, np.array(operand.value, dtype=dtype).view(np.int64)))
+            masks.append(rows)
+    values = _sums(pieces, row_count).view(dtype)
+    if sum(map(np.count_nonzero, masks)) == row_count:
+        return Column(_OF_DTYPES[dtype], values)
+    return Column(_OF_DTYPES[dtype], values, np.logical_or.reduce(masks))
 
 
 _OF_DTYPES = {np.int64: ColumnKind.INTEGER, np.float64: ColumnKind.FLOAT}
@@ -78,17 +77,24 @@ _BLOCK = 1 << 14
 """Rows whose numbers stay in the processor's cache."""
 
 
-def _add_where(values: NDArray[np.int64], rows: NDArray[np.bool_], raw: NDArray[Any]) -> None:
-    """Writes numbers into rows that hold 0, by their bits.
+def _sums(
+    pieces: Sequence[tuple[NDArray[np.bool_], NDArray[np.int64]]], row_count: int
+) -> NDArray[np.int64]:
+    """The bits of the number of each row, 0 for rows of no mask.
 
-    Branches on a random mask would take many times as long.
+    Branches on a random mask would take many times as long as multiplying by it.
     """
+    values = np.empty(row_count, dtype=np.int64)
     bits = np.empty(_BLOCK, dtype=np.int64)
-    for start in range(0, len(values), _BLOCK):
-        mask = rows[start : start + _BLOCK]
-        some = np.ascontiguousarray(raw[start : start + _BLOCK]).view(np.int64)
-        found = np.multiply(mask, some, out=bits[: len(mask)])
-        values[start : start + _BLOCK] |= found
+    for start in range(0, row_count, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        block = values[part]
+        for number, (rows, raw) in enumerate(pieces):
+            out = bits[: len(block)] if number else block
+            np.multiply(rows[part], raw[part] if raw.ndim else raw, out=out)
+            if number:
+                block |= out
+    return values
 
 
 def _is_null(operand: Operand) -> bool:

@@ -129,6 +129,7 @@ class PatternPlanner:
         self.kinds: dict[str, str] = {}
         self._labels: dict[str, dict[ast.LabelExpression, None]] = {}
         self._fixed: list[_Fixed] = []
+        self._matched_together: list[frozenset[str]] = []
         self._varying: list[_Varying] = []
         self._paths: list[_Path] = []
         self._predicates: list[ast.Expression] = []
@@ -358,13 +359,14 @@ class PatternPlanner:
         waiting = list(self._varying)
         while components or waiting:
             reached = [part for part in components if part & known]
-            if not reached and not any({e.left, e.right} & known for e in waiting):
+            if not reached and not self._can_expand(waiting, known):
                 reached = [self._first(components)] if waiting and components else components[:]
             if self._wants_ends_first(waiting):
                 reached = components[:]
             if reached:
                 names = frozenset().union(*reached)
                 rows, left = self._match(rows, names, known, left)
+                self._matched_together.append(names)
                 known |= names | {e.name for e in self._fixed if e.left in names}
                 components = [part for part in components if part not in reached]
                 continue
@@ -435,6 +437,12 @@ class PatternPlanner:
             return tests, sum(len(self._labels[name]) for name in names)
 
         return max(components, key=asked)
+
+    def _can_expand(self, waiting: Sequence[_Varying], known: set[str]) -> bool:
+        """Whether a path that is no shortest one begins at a node that is known."""
+        return any(
+            each.mode is ExpandMode.TRAILS and {each.left, each.right} & known for each in waiting
+        )
 
     def _next_edge(self, waiting: Sequence[_Varying], known: set[str]) -> _Varying:
         def rank(edge: _Varying) -> tuple[bool, int]:
@@ -551,6 +559,11 @@ class PatternPlanner:
             closed=edge.left == edge.right and not self._path_of(edge).startswith("\0"),
         )
 
+    def _are_joined_apart(self, one: _Fixed, two: _Fixed) -> bool:
+        """Whether two relationships of a clause are in different joins, and might be one."""
+        together = any({one.left, two.left} <= names for names in self._matched_together)
+        return one.clause == two.clause and not together and _may_share(one.pattern, two.pattern)
+
     def _kept_apart(self, rows: Logical) -> Logical:
         """Expansions share no relationship with what else their clause matches."""
         span = Span(0, 0)
@@ -565,6 +578,11 @@ class PatternPlanner:
         for one, two in combinations(trails, 2):
             if one.clause == two.clause and _may_share(one.pattern, two.pattern):
                 tests.append(_disjoint(one.name, two.name))
+        for left, right in combinations(self._fixed, 2):
+            if self._are_joined_apart(left, right):
+                operands = ast.Variable(span, left.name), ast.Variable(span, right.name)
+                differs = (ast.ComparisonOperator.NOT_EQUAL,)
+                tests.append(ast.Comparison(span, operands, differs))
         return Filter(rows, tuple(tests)) if tests else rows
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from case_files import Case, CaseGraph, all_cases
+from case_files import REFUSED, Case, CaseGraph, all_cases
 from named_values import named
 from strategies import rows_key
 
@@ -19,15 +19,6 @@ ENGINES = ["reference", *STRATEGIES]
 
 
 # ------------------------------------------------------------------ running a case
-REFUSED = (
-    "the path selector",
-    "a parenthesised path pattern",
-    "a dynamic label or type",
-    "a condition on each relationship of a path that reads another variable",
-)
-"""Constructs that the device may refuse: the reference answers them."""
-
-
 def run_case(
     case: Case, engine: str, accelerators: dict[int, Any]
 ) -> tuple[tuple[str, ...], list[list[Any]]]:

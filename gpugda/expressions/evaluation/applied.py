@@ -19,6 +19,7 @@ from gpugda.expressions.operands import (
     either,
     take,
     used_codes,
+    value_at,
 )
 
 if TYPE_CHECKING:
@@ -52,9 +53,14 @@ def applied(
         rows = np.flatnonzero(~np.broadcast_to(faulty(faults), evaluator.row_count))
         operands = [take(operand, rows) for operand in operands]
     count = evaluator.row_count if rows is None else len(rows)
-    places, tuples = _distinct(operands, count)
-    results, errors = _results(function, tuples)
-    return _gathered(evaluator, node, results, errors, places, rows, faults)
+    if rows is None and (moving := _read_by_code(operands, count)) is not None:
+        column, errors = _of_dictionary(evaluator, node, function, operands, moving)
+        places, _ = _values_of(moving, count)
+    else:
+        places, tuples = _distinct(operands, count)
+        results, errors = _results(function, tuples)
+        column = column_of(results)
+    return _gathered(evaluator, node, column, errors, places, rows, faults)
 
 
 def applied_per_row(
@@ -70,7 +76,7 @@ def applied_per_row(
     tuples = list(zip(*lists, strict=True)) if lists else [()] * count
     results, errors = _results(function, tuples)
     places = np.arange(count, dtype=np.int64)
-    return _gathered(evaluator, node, results, errors, places, None, faults)
+    return _gathered(evaluator, node, column_of(results), errors, places, None, faults)
 
 
 def _in_rows(operand: Operand, count: int) -> list[Any]:
@@ -154,6 +160,47 @@ def _values_of(operand: Operand, row_count: int) -> tuple[NDArray[np.int64], lis
     return np.where(operand.valid, operand.values, len(values)), [*values, None]
 
 
+# ------------------------------------------------------------------ by the codes of a dictionary
+_MOST_KEPT = 64
+
+
+def _read_by_code(operands: Sequence[Operand], row_count: int) -> Column | None:
+    """The only column among the operands, if all entries of its dictionary are computed."""
+    moving = [operand for operand in operands if isinstance(operand, Column)]
+    if len(moving) != 1 or moving[0].dictionary is None:
+        return None
+    small = 0 < len(moving[0].dictionary) * _FEW_ENTRIES <= row_count
+    return moving[0] if small else None
+
+
+def _of_dictionary(
+    evaluator: Evaluator,
+    node: ast.Expression,
+    function: Callable[..., Any],
+    operands: Sequence[Operand],
+    moving: Column,
+) -> tuple[Column, dict[int, QueryError]]:
+    """The results of all entries and of null, kept for the next chunk of rows."""
+    kept = evaluator.cache.setdefault("applied", {})
+    # What the ids name is kept, too, so that nothing else gets them.
+    constants = [each.value for each in operands if isinstance(each, Constant)]
+    named = [node, moving.dictionary, *constants]
+    key = tuple(map(id, named))
+    if key not in kept:
+        everything = np.arange(len(moving.dictionary or ()), dtype=np.int32)
+        values = [*(moving.dictionary.values(everything) if moving.dictionary else ()), None]
+        tuples = [
+            tuple(value if each is moving else value_at(each, 0) for each in operands)
+            for value in values
+        ]
+        results, errors = _results(function, tuples)
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        kept[key] = column_of(results), errors, named
+    column, errors, _ = kept[key]
+    return column, errors
+
+
 def _results(
     function: Callable[..., Any], tuples: Sequence[tuple[Any, ...]]
 ) -> tuple[list[Any], dict[int, QueryError]]:
@@ -174,19 +221,19 @@ def _results(
 def _gathered(
     evaluator: Evaluator,
     node: ast.Expression,
-    results: list[Any],
+    results: Column,
     errors: dict[int, QueryError],
     places: NDArray[np.int64],
     rows: NDArray[np.int64] | None,
     faults: tuple[Fault, ...],
 ) -> Evaluated:
-    if not results:
+    if not len(results):
         return Evaluated(Constant(None), faults)
     if rows is not None:
         everywhere = np.zeros(evaluator.row_count, dtype=np.int64)
         everywhere[rows] = places
         places = everywhere
-    column = column_of(results).take(places)
+    column = results.take(places)
     if not errors:
         return Evaluated(column, faults)
     failed = np.zeros(len(results), dtype=np.bool_)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.compute as pc
 
+from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.expressions.lists import EntityLists, PathRows, nodes_of_paths
 from gpugda.expressions.operands import Evaluated
@@ -63,16 +66,24 @@ def _to_integer(numbers: Any) -> Any:
     return numbers.astype(np.int64) if bool((np.abs(numbers) < _BEYOND).all()) else None
 
 
+def _by_arrow(function: str, numbers: Any) -> Any:
+    return numpy_numbers(pc.call_function(function, [arrow_numbers(_to_float(numbers))]))
+
+
+_OF_C = ("exp", "log10", "sin", "cos", "tan", "asin", "acos", "atan")
+
 _OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
     "abs": np.abs,
     "sign": _sign,
     "isnan": _is_nan,
     "tofloat": _to_float,
     "tointeger": _to_integer,
-    # These are exact; others may differ from C's, and so from Neo4j's, in the last digit.
+    # These are exact; for the others NumPy's own may differ from C's, which single values get.
     "sqrt": lambda numbers: np.sqrt(_to_float(numbers)),
     "ceil": lambda numbers: np.ceil(_to_float(numbers)),
     "floor": lambda numbers: np.floor(_to_float(numbers)),
+    "log": lambda numbers: _by_arrow("ln", numbers),
+    **{name: partial(_by_arrow, name) for name in _OF_C},
 }
 
 

@@ -31,6 +31,11 @@ def people():
 
 
 ANSWERS = {
+    # a path between nodes that nothing connects with those of a shortest path
+    "MATCH (a:Q), (b {name: 'Ann'}) MATCH p = shortestPath((a)<-[*]-(b))"
+    " MATCH (c)-[:K*..2]->()-[:L]->(c) RETURN length(p), count(*)": [[2, 1]],
+    # relationships of one clause that are joined before and after a path are not the same
+    "MATCH (a)-[r:L]-(b), (c)-[s:L]-(d) MATCH (a)-[*1..1]-(x) RETURN count(*)": [[0]],
     # WHERE of WITH reads what was there before
     "MATCH (a:P) WITH a.name AS n WHERE a.age > 10 AND n < 'Cy' RETURN *": [["Bo"]],
     # two paths, each between nodes of which one has no name

@@ -1,0 +1,57 @@
+"""Functions on arrays of numbers give what they give for single values, to the last bit."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.expressions.context import Context
+from gpugda.expressions.environment import Environment
+from gpugda.expressions.evaluate import evaluate
+from gpugda.expressions.evaluation.fast_calls import fast_call
+from gpugda.expressions.functions import find_function
+from gpugda.expressions.made_columns import column_of
+from gpugda.expressions.operands import Evaluated, value_at
+from gpugda.expressions.parameters import Parameters
+from gpugda.query.parser import parse
+
+PICK = random.Random(5)
+FLOATS = [
+    *(0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.5, math.nan, math.inf, -math.inf, 1e308, 5e-324, 710.0),
+    *(PICK.gauss(0, 1) * 10.0 ** PICK.randint(-6, 6) for _ in range(3000)),
+    *(PICK.uniform(-1, 1) for _ in range(1000)),
+]
+INTEGERS = [0, 1, -1, 7, -7, 2**53 + 1, 2**63 - 1, -(2**63)]
+NAMES = (
+    *("abs", "sign", "isNaN", "toFloat", "toInteger", "sqrt", "ceil", "floor", "log", "exp"),
+    *("log10", "sin", "cos", "tan", "asin", "acos", "atan"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("values", [FLOATS, INTEGERS, [1.5, -2.5]], ids=["float", "int", "few"])
+def test_as_for_single_values(name, values):
+    function, context = find_function(name), Context()
+    kind = ColumnKind.FLOAT if isinstance(values[0], float) else ColumnKind.INTEGER
+    found = fast_call(name.lower(), [Evaluated(Column(kind, np.array(values)))])
+    if found is None:  # some do not fit: one by one
+        assert name == "toInteger"
+        assert values is FLOATS
+        return
+    assert function is not None
+    for row, value in enumerate(values):
+        one, other = value_at(found.operand, row), function(context, [value])
+        assert (type(one), repr(one)) == (type(other), repr(other)), value
+
+
+def test_a_case_with_a_column_of_nulls():
+    text = "CASE WHEN a > 1 THEN b WHEN a = 1 THEN 5 ELSE a END"
+    expression = parse(f"RETURN {text}").parts[0].clauses[0].projection.items[0].expression
+    variables = {"a": column_of([0, 1, 2]), "b": column_of([None, None, None])}
+    environment = Environment(3, Parameters({}, text), text, variables=variables)
+    column = evaluate(expression, environment)
+    assert [value_at(column, row) for row in range(3)] == [0, 5, None]
