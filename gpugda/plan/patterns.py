@@ -7,11 +7,10 @@ between expansions and everything else filters do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from gpugda.errors import UnsupportedQueryError
 from gpugda.plan.logical import (
     BindPath,
     ElementTest,
@@ -20,335 +19,27 @@ from gpugda.plan.logical import (
     Filter,
     Logical,
     Match,
-    StepPattern,
 )
 from gpugda.plan.path_tests import element_test
 from gpugda.query import ast
-from gpugda.query.functions import changes_per_call
 from gpugda.query.query_graph import (
     QueryGraph,
     QueryNode,
     QueryRelationship,
-    anonymous_node_name,
-    anonymous_relationship_name,
 )
-from gpugda.query.shapes import conjuncts, join_by_ampersand, variable_names
-from gpugda.query.walk import walk
+from gpugda.query.shapes import variable_names
 from gpugda.types import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gpugda.plan.pattern_reader import Fixed, PatternReader, VariableKind, Varying, needs_each_row
+
 __all__ = ["PatternPlanner", "VariableKind", "needs_each_row"]
 
-_MODES: Final = {
-    ast.SelectorKind.SHORTEST_PATH: ExpandMode.SHORTEST,
-    ast.SelectorKind.ALL_SHORTEST_PATHS: ExpandMode.ALL_SHORTEST,
-}
-_SUBQUERIES: Final = (
-    ast.Subquery,
-    ast.PatternExpression,
-    ast.PatternComprehension,
-    ast.ShortestPathExpression,
-)
 
-
-class VariableKind:
-    """What a variable holds, as far as the patterns tell."""
-
-    NODE: Final = "node"
-    RELATIONSHIP: Final = "relationship"
-    RELATIONSHIPS: Final = "list of relationships"
-    PATH: Final = "path"
-    VALUE: Final = "value"
-
-
-def needs_each_row(expression: ast.Node) -> bool:
-    """Whether something in it has to be matched, or drawn by chance, for each row."""
-    return any(
-        isinstance(each, _SUBQUERIES)
-        or (isinstance(each, ast.FunctionCall) and changes_per_call(each.name))
-        for each in walk(expression)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Selected:
-    """What a selector asks: how many paths or groups, and conditions in its brackets."""
-
-    mode: ExpandMode = ExpandMode.TRAILS
-    most: int = 0
-    by_group: bool = False
-    conditions: tuple[ast.Expression, ...] = ()
-
-
-@dataclass(slots=True)
-class _Varying:
-    """A relationship pattern of varying length between two nodes."""
-
-    left: str
-    right: str
-    name: str
-    pattern: ast.RelationshipPattern
-    clause: int
-    mode: ExpandMode
-    predicates: tuple[ast.Expression, ...]
-    selected: _Selected
-    step: StepPattern | None = None
-
-
-@dataclass(slots=True)
-class _Fixed:
-    left: str
-    right: str
-    name: str
-    pattern: ast.RelationshipPattern
-    clause: int
-
-
-@dataclass(slots=True)
-class _Path:
-    name: str
-    start: str
-    steps: list[str] = field(default_factory=list)
-
-
-class PatternPlanner:
-    """Consecutive MATCH clauses as logical operators on given rows.
-
-    Args:
-        text: The query, for errors.
-        scope: Kinds of the variables that the rows have already.
-        numbers: Gives numbers for names of what has none; shared by a whole query.
-    """
-
-    def __init__(self, text: str, scope: Mapping[str, str], numbers: Iterator[int]) -> None:
-        self._text = text
-        self._outer = scope
-        self._numbers = numbers
-        self.kinds: dict[str, str] = {}
-        self._labels: dict[str, dict[ast.LabelExpression, None]] = {}
-        self._fixed: list[_Fixed] = []
-        self._matched_together: list[frozenset[str]] = []
-        self._varying: list[_Varying] = []
-        self._paths: list[_Path] = []
-        self._predicates: list[ast.Expression] = []
-        self._clause = 0
-
-    # -------------------------------------------------------------- reading
-    def read(self, clause: ast.Match) -> None:
-        """Adds a clause.
-
-        Raises:
-            UnsupportedQueryError: It holds a pattern that is not answered here.
-        """
-        if clause.repeats_relationships:
-            raise self._unsupported("REPEATABLE ELEMENTS", clause.mode_span or clause.span)
-        for pattern in clause.patterns:
-            self._read_pattern(pattern)
-        if clause.where is not None:
-            self._predicates.extend(conjuncts(join_by_ampersand(clause.where)))
-        self._clause += 1
-
-    def _read_pattern(self, pattern: ast.Pattern) -> None:
-        selected = self._selector(pattern)
-        elements, conditions = self._without_brackets(pattern)
-        if selected.mode is ExpandMode.SELECTED:
-            selected = replace(selected, conditions=tuple(conditions))
-            self._check_selected(elements, selected, pattern)
-        else:
-            self._predicates.extend(conditions)
-        path: _Path | None = None
-        before: str | None = None
-        between: ast.RelationshipPattern | ast.GroupPattern | None = None
-        for element in _with_nodes(elements):
-            if not isinstance(element, ast.NodePattern):
-                between = element
-                continue
-            name = self._node(element)
-            if pattern.variable is not None and path is None:
-                path = _Path(pattern.variable.name, name)
-            if between is not None and before is not None:
-                step = self._between(between, before, name, selected)
-                if path is not None:
-                    path.steps.append(step)
-            before, between = name, None
-        if path is not None:
-            self.kinds[path.name] = VariableKind.PATH
-            self._paths.append(path)
-
-    def _selector(self, pattern: ast.Pattern) -> _Selected:
-        if pattern.selector is None or pattern.selector.kind is ast.SelectorKind.ALL:
-            return _Selected()
-        kind, count = pattern.selector.kind, pattern.selector.count
-        if kind in _MODES:
-            return _Selected(_MODES[kind])
-        if kind is ast.SelectorKind.ALL_SHORTEST:
-            return _Selected(ExpandMode.SELECTED, 1, by_group=True)
-        if not isinstance(count, int):
-            raise self._unsupported("a number of paths from a parameter", pattern.span)
-        by_group = kind is ast.SelectorKind.SHORTEST_GROUPS
-        return _Selected(ExpandMode.SELECTED, count, by_group)
-
-    def _without_brackets(
-        self, pattern: ast.Pattern
-    ) -> tuple[tuple[ast.PatternElement, ...], list[ast.Expression]]:
-        """The elements of a path, those in brackets that repeat nothing among them."""
-        elements: list[ast.PatternElement] = []
-        conditions: list[ast.Expression] = []
-        for element in pattern.elements:
-            if not isinstance(element, ast.GroupPattern) or element.quantifier is not None:
-                elements.append(element)
-                continue
-            if element.pattern.variable is not None or element.pattern.selector is not None:
-                raise self._unsupported("a path pattern inside another", element.span)
-            inside, further = self._without_brackets(element.pattern)
-            elements.extend(inside)
-            conditions.extend(further)
-            if element.where is not None:
-                conditions.extend(conjuncts(join_by_ampersand(element.where)))
-        return tuple(elements), conditions
-
-    def _check_selected(
-        self,
-        elements: tuple[ast.PatternElement, ...],
-        selected: _Selected,
-        pattern: ast.Pattern,
-    ) -> None:
-        steps = [each for each in elements if not isinstance(each, ast.NodePattern)]
-        if len(steps) != 1:
-            raise self._unsupported("a path selector over several steps", pattern.span)
-        whole = pattern.variable
-        for each in selected.conditions:
-            if whole is not None and whole.name in variable_names(each):
-                raise self._unsupported("a path in a condition inside its brackets", each.span)
-
-    def _between(
-        self,
-        element: ast.RelationshipPattern | ast.GroupPattern,
-        left: str,
-        right: str,
-        selected: _Selected,
-    ) -> str:
-        if isinstance(element, ast.RelationshipPattern):
-            return self._relationship(element, left, right, selected)
-        return self._group(element, left, right, selected)
-
-    def _group(self, group: ast.GroupPattern, left: str, right: str, selected: _Selected) -> str:
-        inside = group.pattern.elements
-        if len(inside) != 3 or group.pattern.variable is not None:
-            raise self._unsupported("a quantified path of several steps", group.span)
-        first, arrow, last = inside
-        assert isinstance(first, ast.NodePattern)
-        assert isinstance(arrow, ast.RelationshipPattern)
-        assert isinstance(last, ast.NodePattern)
-        if arrow.types is not None:
-            self._check_labels(arrow.types)
-        one = first.variable.name if first.variable else self._anonymous_node()
-        two = last.variable.name if last.variable else self._anonymous_node()
-        name = self._name_of(arrow)
-        predicates = [
-            *self._node_tests(one, first),
-            *self._inline(name, arrow),
-            *self._node_tests(two, last),
-        ]
-        if group.where is not None:
-            predicates.extend(conjuncts(join_by_ampersand(group.where)))
-        for each in predicates:
-            if variable_names(each) - {one, name, two} or needs_each_row(each):
-                raise self._unsupported(
-                    "a condition in a quantified path that reads another variable", each.span
-                )
-        if {one, name, two} & set(self._outer):
-            raise self._unsupported("a bound variable in a quantified path", group.span)
-        self.kinds |= {
-            one: VariableKind.VALUE,
-            two: VariableKind.VALUE,
-            name: VariableKind.RELATIONSHIPS,
-        }
-        step = StepPattern(one, name, two, tuple(predicates))
-        arrow = replace(arrow, quantifier=group.quantifier)
-        mode = selected.mode
-        self._varying.append(
-            _Varying(left, right, name, arrow, self._clause, mode, (), selected, step)
-        )
-        return name
-
-    def _node_tests(self, name: str, node: ast.NodePattern) -> Iterator[ast.Expression]:
-        if node.labels is not None:
-            for each in _label_conjuncts(node.labels):
-                self._check_labels(each)
-                yield ast.LabelPredicate(each.span, ast.Variable(each.span, name), each)
-        yield from self._inline(name, node)
-
-    def _name_of(self, arrow: ast.RelationshipPattern) -> str:
-        if arrow.variable is not None:
-            return arrow.variable.name
-        return anonymous_relationship_name(next(self._numbers))
-
-    def _node(self, pattern: ast.NodePattern) -> str:
-        name = pattern.variable.name if pattern.variable else self._anonymous_node()
-        self.kinds[name] = VariableKind.NODE
-        labels = self._labels.setdefault(name, {})
-        if pattern.labels is not None:
-            for each in _label_conjuncts(pattern.labels):
-                self._check_labels(each)
-                labels[each] = None
-        self._predicates.extend(self._inline(name, pattern))
-        return name
-
-    def _anonymous_node(self) -> str:
-        return anonymous_node_name(next(self._numbers))
-
-    def _relationship(
-        self, pattern: ast.RelationshipPattern, left: str, right: str, selected: _Selected
-    ) -> str:
-        mode = selected.mode
-        if pattern.types is not None:
-            self._check_labels(pattern.types)
-        varies = pattern.length is not None or pattern.quantifier is not None
-        name = self._name_of(pattern)
-        if not varies and mode is ExpandMode.TRAILS:
-            self.kinds[name] = VariableKind.RELATIONSHIP
-            self._fixed.append(_Fixed(left, right, name, pattern, self._clause))
-            self._predicates.extend(self._inline(name, pattern))
-            return name
-        if name in self._outer:
-            raise self._unsupported("a list of relationships that is bound already", pattern.span)
-        self.kinds[name] = VariableKind.RELATIONSHIPS
-        predicates = tuple(self._inline(name, pattern))
-        for each in predicates:
-            if variable_names(each) - {name} or needs_each_row(each):
-                raise self._unsupported(
-                    "a condition on each relationship of a path that reads another variable",
-                    each.span,
-                )
-        self._varying.append(
-            _Varying(left, right, name, pattern, self._clause, mode, predicates, selected)
-        )
-        return name
-
-    def _inline(
-        self, name: str, element: ast.NodePattern | ast.RelationshipPattern
-    ) -> Iterator[ast.Expression]:
-        if isinstance(element.properties, ast.Parameter):
-            raise self._unsupported("a map of properties from a parameter", element.properties.span)
-        for key, given in element.properties.entries if element.properties is not None else ():
-            span = given.span
-            subject = ast.Property(span, ast.Variable(span, name), key)
-            operands = (subject, join_by_ampersand(given))
-            yield ast.Comparison(span, operands, (ast.ComparisonOperator.EQUAL,))
-        if element.where is not None:
-            yield from conjuncts(join_by_ampersand(element.where))
-
-    def _check_labels(self, labels: ast.LabelExpression) -> None:
-        dynamic = next((e for e in walk(labels) if isinstance(e, ast.LabelDynamic)), None)
-        if dynamic is not None:
-            raise self._unsupported("a dynamic label or type", dynamic.span)
-
-    def _unsupported(self, construct: str, span: Span) -> UnsupportedQueryError:
-        message = f"{construct} is not supported by this engine"
-        return UnsupportedQueryError(message, self._text, span, construct=construct)
+class PatternPlanner(PatternReader):
+    """Consecutive MATCH clauses as logical operators on given rows."""
 
     # -------------------------------------------------------------- planning
     def plan(self, rows: Logical) -> Logical:
@@ -434,7 +125,7 @@ class PatternPlanner:
             for each in self._varying
         )
 
-    def _wants_ends_first(self, waiting: Sequence[_Varying]) -> bool:
+    def _wants_ends_first(self, waiting: Sequence[Varying]) -> bool:
         """A search for shortest paths begins when all that its conditions may read is known."""
         return bool(waiting) and all(each.mode is not ExpandMode.TRAILS for each in waiting)
 
@@ -447,14 +138,14 @@ class PatternPlanner:
 
         return max(components, key=asked)
 
-    def _can_expand(self, waiting: Sequence[_Varying], known: set[str]) -> bool:
+    def _can_expand(self, waiting: Sequence[Varying], known: set[str]) -> bool:
         """Whether a path that is no shortest one begins at a node that is known."""
         return any(
             each.mode is ExpandMode.TRAILS and {each.left, each.right} & known for each in waiting
         )
 
-    def _next_edge(self, waiting: Sequence[_Varying], known: set[str]) -> _Varying:
-        def rank(edge: _Varying) -> tuple[bool, int]:
+    def _next_edge(self, waiting: Sequence[Varying], known: set[str]) -> Varying:
+        def rank(edge: Varying) -> tuple[bool, int]:
             return edge.mode is not ExpandMode.TRAILS, -len({edge.left, edge.right} & known)
 
         return min(waiting, key=rank)
@@ -505,12 +196,12 @@ class PatternPlanner:
             rows = Filter(rows, tuple(ready))
         return rows, [each for each in left if each not in ready]
 
-    def _path_of(self, edge: _Varying) -> str:
+    def _path_of(self, edge: Varying) -> str:
         """Name of the path that is this edge alone."""
         return next((path.name for path in self._paths if path.steps == [edge.name]), "")
 
     def _conditions(
-        self, edge: _Varying, left: Sequence[ast.Expression]
+        self, edge: Varying, left: Sequence[ast.Expression]
     ) -> tuple[tuple[ElementTest, ...], tuple[ast.Expression, ...], list[ast.Expression]]:
         """What an expansion tests itself, and what is left to be tested on its rows."""
         if edge.mode is ExpandMode.SELECTED:
@@ -531,14 +222,14 @@ class PatternPlanner:
                 rest.append(each)
         return tuple(tests), tuple(conditions), rest
 
-    def _check_single(self, condition: ast.Expression, edge: _Varying) -> None:
+    def _check_single(self, condition: ast.Expression, edge: Varying) -> None:
         """A condition that reads two shortest paths of a clause: the order of search decides."""
         others = {e.name for e in self._varying if e.mode is not ExpandMode.TRAILS} - {edge.name}
         others |= {path.name for path in self._paths if set(path.steps) & others}
         if variable_names(condition) & others:
             raise self._unsupported("a condition on two shortest paths", condition.span)
 
-    def _expand(self, rows: Logical, edge: _Varying, known: set[str]) -> Expand:
+    def _expand(self, rows: Logical, edge: Varying, known: set[str]) -> Expand:
         forwards = edge.left in known
         pattern = edge.pattern
         if pattern.length is not None:
@@ -568,7 +259,7 @@ class PatternPlanner:
             closed=edge.left == edge.right and not self._path_of(edge).startswith("\0"),
         )
 
-    def _are_joined_apart(self, one: _Fixed, two: _Fixed) -> bool:
+    def _are_joined_apart(self, one: Fixed, two: Fixed) -> bool:
         """Whether two relationships of a clause are in different joins, and might be one."""
         together = any({one.left, two.left} <= names for names in self._matched_together)
         return one.clause == two.clause and not together and _may_share(one.pattern, two.pattern)
@@ -595,23 +286,8 @@ class PatternPlanner:
         return Filter(rows, tuple(tests)) if tests else rows
 
 
-def _with_nodes(
-    elements: tuple[ast.PatternElement, ...],
-) -> Iterator[ast.PatternElement]:
-    """The elements of a path with a node on each side of a group."""
-    wants_node = True
-    for element in elements:
-        is_node = isinstance(element, ast.NodePattern)
-        if wants_node and not is_node:
-            yield ast.NodePattern(element.span, None, None, None, None)
-        yield element
-        wants_node = not is_node
-    if wants_node:
-        yield ast.NodePattern(elements[-1].span, None, None, None, None)
-
-
 def _query_relationship(
-    each: _Fixed, position: Mapping[str, int], number: int, first: dict[str, int]
+    each: Fixed, position: Mapping[str, int], number: int, first: dict[str, int]
 ) -> QueryRelationship:
     incoming = each.pattern.direction is ast.Direction.INCOMING
     left, right = position[each.left], position[each.right]
@@ -627,12 +303,6 @@ def _query_relationship(
         clause=each.clause,
         same_as=same_as,
     )
-
-
-def _label_conjuncts(labels: ast.LabelExpression) -> list[ast.LabelExpression]:
-    if not isinstance(labels, ast.LabelAnd):
-        return [labels]
-    return [part for operand in labels.operands for part in _label_conjuncts(operand)]
 
 
 def _turned(direction: ast.Direction) -> ast.Direction:
