@@ -31,7 +31,7 @@ from gpugda.query.analyse_order import OrderReader
 from gpugda.query.analyse_return import read_columns
 from gpugda.query.query_graph import KeyReference
 from gpugda.query.scope_expressions import SUBQUERIES, is_aggregate
-from gpugda.query.shapes import conjuncts, join_by_ampersand, variable_names
+from gpugda.query.shapes import conjuncts, join_by_ampersand, rewrite, shape, variable_names
 from gpugda.query.static_types import Kind, UncheckedTypes
 from gpugda.query.walk import walk
 from gpugda.types import Span
@@ -138,21 +138,38 @@ class _Builder:
         items = tuple(ast.ReturnItem(span, ast.Variable(span, n), None, n) for n in kept)
         projection = clause.projection
         self._project(replace(projection, items=(*projection.items, *items)))
-        self._filter(clause.where)
+        self._filter(self._by_columns(clause.projection, clause.where))
         if kept:
             self.scope = {name: kind for name, kind in self.scope.items() if name not in kept}
             named = tuple(NamedExpression(n, ast.Variable(span, n)) for n in self.scope)
             self.rows = Project(self.rows, named)
             self.columns = tuple(name for name in self.columns if name not in kept)
 
-    def _read_before(self, projection: ast.Projection, where: ast.Expression) -> list[str]:
-        """Variables from before a WITH that its condition reads and its items do not hide."""
-        only_columns = projection.distinct or any(
+    def _by_columns(self, projection: ast.Projection, where: ast.Expression) -> ast.Expression:
+        """After DISTINCT or an aggregation: what is written as a column is that column."""
+        if not self._only_columns(projection):
+            return where
+        columns = {shape(item.expression): item.name for item in projection.items}
+        names = set(columns.values())
+
+        def column(part: ast.Expression) -> ast.Expression | None:
+            if isinstance(part, ast.Variable) and part.name in names:
+                return part
+            name = columns.get(shape(part))
+            return None if name is None else ast.Variable(part.span, name)
+
+        return rewrite(where, column)
+
+    def _only_columns(self, projection: ast.Projection) -> bool:
+        return projection.distinct or any(
             is_aggregate(part)
             for item in projection.items
             for part in walk(item.expression, without=SUBQUERIES)
         )
-        if projection.star or only_columns:
+
+    def _read_before(self, projection: ast.Projection, where: ast.Expression) -> list[str]:
+        """Variables from before a WITH that its condition reads and its items do not hide."""
+        if projection.star or self._only_columns(projection):
             return []
         hidden = {item.name for item in projection.items} | set(self.outer)
         return sorted((variable_names(where) & set(self.scope)) - hidden)

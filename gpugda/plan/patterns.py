@@ -90,11 +90,15 @@ class PatternPlanner(PatternReader):
     def _components(self) -> list[frozenset[str]]:
         """Nodes that relationships of fixed length connect, together; in the order written."""
         part: dict[str, set[str]] = {name: {name} for name in self._labels}
+        named: dict[str, str] = {}
         for each in self._fixed:
-            if part[each.left] is not part[each.right]:
-                joined = part[each.left] | part[each.right]
-                for name in joined:
-                    part[name] = joined
+            # One relationship in two clauses is found by one join.
+            for one, two in ((each.left, each.right), (named.get(each.name), each.left)):
+                if one is not None and part[one] is not part[two]:
+                    joined = part[one] | part[two]
+                    for name in joined:
+                        part[name] = joined
+            named[each.name] = each.left
         found: dict[frozenset[str], None] = {}
         for name in self._labels:
             found[frozenset(part[name])] = None

@@ -31,6 +31,11 @@ def people():
 
 
 ANSWERS = {
+    # one relationship in two clauses, beside paths of varying length
+    "MATCH ()-[r:L]-() MATCH (n)-[*0..1]-()-[r]-()-[*0..1]-(m) RETURN count(*)": [[44]],
+    # WHERE of WITH DISTINCT and of an aggregation reads what is written as a column
+    "MATCH (a) WITH DISTINCT a.name AS n WHERE a.name = 'Bo' RETURN n": [["Bo"]],
+    "MATCH (a)-->() WITH a.name AS n, count(*) AS c WHERE count(*) = 1 RETURN n, c": [["Bo", 1]],
     # a node that is known already, and null
     "OPTIONAL MATCH (a:Nope) MATCH (a) RETURN a": [],
     "MATCH (q:P) OPTIONAL MATCH (q)-[:L]->(a) MATCH (a), (b:Q) RETURN a.age, b.age": [[30, 40]],
