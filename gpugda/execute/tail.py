@@ -13,7 +13,7 @@ from gpugda.execute.collecting import OutputRows, rows_of
 from gpugda.execute.result_table import ResultTable
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_operand, evaluate_truth
-from gpugda.expressions.operands import Constant, as_column, check_faults
+from gpugda.expressions.operands import Constant, as_column, check_faults, value_at
 from gpugda.expressions.parameters import Parameters
 from gpugda.match.embeddings import Embeddings, Wanted
 from gpugda.query import ast
@@ -163,7 +163,7 @@ class Tail:
             return None
         text = self._query.text
         value = evaluate_operand(expression, Environment(1, self._parameters, text))
-        number = value.value if isinstance(value, Constant) else None
+        number = value_at(value, 0)
         if isinstance(number, int) and not isinstance(number, bool) and number >= 0:
             return number
         shown = "null" if number is None else str(number)

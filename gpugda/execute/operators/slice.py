@@ -13,7 +13,7 @@ from gpugda.execute.operator import Operator
 from gpugda.execute.shown import text_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_operand
-from gpugda.expressions.operands import Constant, as_column
+from gpugda.expressions.operands import as_column, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,9 +51,7 @@ class RowBounds:
         if expression is None:
             return None
         value = evaluate_operand(expression, Environment(1, context.parameters, context.text))
-        number = value.value if isinstance(value, Constant) else as_column(value, 1).values[0]
-        if isinstance(number, np.generic):
-            number = number.item()
+        number = value_at(value, 0)
         if isinstance(number, int) and not isinstance(number, bool) and number >= 0:
             return number
         shown = "null" if number is None else str(number)

@@ -165,3 +165,9 @@ def test_what_is_nested_too_deeply_is_refused_with_its_place(people, terms):
 
 def test_a_sum_of_a_hundred_terms(people):
     assert people.run("RETURN " + " + ".join(["1"] * 100), engine="gpu").values() == [[100]]
+
+
+@pytest.mark.parametrize("clause", ["SKIP", "LIMIT"])
+def test_skip_and_limit_by_chance(people, clause):
+    query = f"MATCH (n) WITH n {clause} toInteger(rand() * 9) WITH count(*) AS c RETURN c >= 0"
+    assert people.run(query, engine="gpu").values() == [[True]]
