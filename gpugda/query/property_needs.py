@@ -51,7 +51,7 @@ def _statement_needs(statement: Statement) -> PropertyNeeds:
         elif isinstance(node, ast.NodePattern | ast.RelationshipPattern):
             if isinstance(node.properties, ast.MapLiteral):
                 keys.update(key for key, _ in node.properties.entries)
-        elif isinstance(node, ast.MapAllProperties | ast.Subscript) or (
+        elif isinstance(node, ast.MapProjection | ast.Subscript) or (
             isinstance(node, ast.FunctionCall) and node.name.lower() in _OF_ALL
         ):
             every = True

@@ -15,6 +15,11 @@ import gpugda
 from gpugda.errors import GpugdaError, UnsupportedQueryError
 
 OURS = ("gpu", "reference")
+OTHERWISE_IN_2026 = (
+    "an error that AND hides on the left",
+    "aggregates of nothing",
+    "map projections of dates",
+)
 ERRORS_OF_2026 = {
     "an error of a constant that no row reaches",
     "false wins over an error",
@@ -76,6 +81,8 @@ def _answer(accelerator: Any, case: Case, engine: str) -> tuple[tuple[str, ...],
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: f"{case.topic}: {case.name}")
 def test_three_ways(case: Case, each_server: Server, connections: dict[str, Loaded]) -> None:
+    if case.name in OTHERWISE_IN_2026 and not each_server.version.startswith("5."):
+        pytest.skip("Neo4j 2026.08 answers otherwise than 5.26, whose answer is ours")
     loaded = connections.setdefault(each_server.uri, Loaded(each_server))
     accelerator = loaded.show(case.graph)
     try:
