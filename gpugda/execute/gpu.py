@@ -7,12 +7,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from gpugda.deadline import check_deadline
-from gpugda.execute.constants import Verdict, judge_constants, with_constants
+from gpugda.execute.matching import select
 from gpugda.execute.tail import Tail, is_plain_count, needed
 from gpugda.execute.wanted_groups import wanted_groups
-from gpugda.match.candidates.certain_tests import without_certain_tests
-from gpugda.match.candidates.selections import mask_query
-from gpugda.match.candidates.take_comparisons import take_comparisons
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,18 +45,12 @@ def run_on_device(
     query = bound.query
     # Made first: a wrong SKIP or LIMIT is an error whatever the graph holds.
     tail = Tail(query, bound, graph, parameters)
-    verdict = judge_constants(bound, parameters)
-    if bound.no_rows is not None or verdict is Verdict.FALSE or tail.reads_no_rows:
+    if tail.reads_no_rows:
         return tail.finish()
-    started = time.perf_counter()
-    masks, rest = mask_query(with_constants(bound, verdict), graph, parameters)
-    if strategy.compares and verdict is Verdict.TRUE and rest is bound:
-        masks, rest = take_comparisons(bound, graph, parameters, masks)
-    plan = without_certain_tests(plan, masks)
-    report.timings["masks"] = time.perf_counter() - started
-    check_deadline(deadline)
-    if verdict is Verdict.NULL and rest.residuals == bound.constants:
-        return tail.finish()  # no row can pass, and no other condition can fail
+    selected = select(plan, graph, strategy, parameters, report, deadline)
+    if selected is None:
+        return tail.finish()
+    plan, masks, rest = selected.plan, selected.masks, selected.rest
     if is_plain_count(query, rest):
         return tail.finish_count(strategy.count(plan, masks, report, deadline))
     if rest is not bound:

@@ -47,7 +47,6 @@ def select(
     parameters: Mapping[str, Any],
     report: StrategyReport,
     deadline: float | None,
-    verdict: Verdict | None = None,
 ) -> Selected | None:
     """What has to be joined; None where no row can be found and no condition can fail.
 
@@ -56,7 +55,7 @@ def select(
         QueryTimeoutError: The deadline passed.
     """
     bound = plan.bound
-    verdict = judge_constants(bound, parameters) if verdict is None else verdict
+    verdict = judge_constants(bound, parameters)
     if bound.no_rows is not None or verdict is Verdict.FALSE:
         return None
     started = time.perf_counter()
