@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.errors import CypherTypeError
 from gpugda.execute.aggregating import LARGEST_INTEGER, Aggregation, too_large
 from gpugda.execute.collecting import OutputRows, rows_of
 from gpugda.execute.result_table import ResultTable
+from gpugda.execute.row_number import row_number
 from gpugda.expressions.environment import Environment
-from gpugda.expressions.evaluate import evaluate_operand, evaluate_truth
-from gpugda.expressions.operands import Constant, as_column, check_faults, value_at
+from gpugda.expressions.evaluate import evaluate_truth
+from gpugda.expressions.operands import Constant, as_column, check_faults
 from gpugda.expressions.parameters import Parameters
 from gpugda.match.embeddings import Embeddings, Wanted
 from gpugda.query import ast
@@ -62,8 +62,8 @@ class Tail:
             self._parameters.get(parameter.name, parameter.span)
         for name in sorted(query.parameters):
             self._parameters.get(name)
-        skip = self._row_number("SKIP", query.skip)
-        limit = self._row_number("LIMIT", query.limit)
+        skip = row_number("SKIP", query.skip, self._parameters, query.text)
+        limit = row_number("LIMIT", query.limit, self._parameters, query.text)
         self._rows = OutputRows(query, skip or 0, limit)
         # Sorting reads its rows all the same, and SKIP 1 LIMIT 0 reads one.
         self.reads_no_rows = limit == 0 and not skip and not query.order_by
@@ -157,22 +157,6 @@ class Tail:
             return environment
         holds = np.broadcast_to(truth.holds, environment.row_count)
         return environment if holds.all() else rows_of(environment, np.flatnonzero(holds))
-
-    def _row_number(self, clause: str, expression: ast.Expression | None) -> int | None:
-        if expression is None:
-            return None
-        text = self._query.text
-        value = evaluate_operand(expression, Environment(1, self._parameters, text))
-        number = value_at(value, 0)
-        if isinstance(number, int) and not isinstance(number, bool) and number >= 0:
-            return number
-        shown = "null" if number is None else str(number)
-        raise CypherTypeError(
-            f"{clause}: Invalid input. '{shown}' is not a valid value. "
-            "Must be a non-negative integer.",
-            text,
-            expression.span,
-        )
 
 
 def _nothing(bound: BoundQuery) -> Embeddings:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.errors import CypherTypeError
 from gpugda.execute.batch import Batch, joined
 from gpugda.execute.operator import Operator
+from gpugda.execute.row_number import row_number
 from gpugda.execute.shown import text_of
-from gpugda.expressions.environment import Environment
-from gpugda.expressions.evaluate import evaluate_operand
-from gpugda.expressions.operands import as_column, value_at
+from gpugda.expressions.operands import as_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,30 +35,14 @@ class RowBounds:
         Raises:
             CypherTypeError: One is no integer from 0.
         """
-        skip = self._number("SKIP", self.skip, context)
-        return skip or 0, self._number("LIMIT", self.limit, context)
+        skip = row_number("SKIP", self.skip, context.parameters, context.text)
+        limit = row_number("LIMIT", self.limit, context.parameters, context.text)
+        return skip or 0, limit
 
     def stop(self, context: ExecutionContext) -> int | None:
         """How many rows suffice; None where all are needed."""
         skip, limit = self.values(context)
         return None if limit is None else skip + limit
-
-    def _number(
-        self, clause: str, expression: Expression | None, context: ExecutionContext
-    ) -> int | None:
-        if expression is None:
-            return None
-        value = evaluate_operand(expression, Environment(1, context.parameters, context.text))
-        number = value_at(value, 0)
-        if isinstance(number, int) and not isinstance(number, bool) and number >= 0:
-            return number
-        shown = "null" if number is None else str(number)
-        raise CypherTypeError(
-            f"{clause}: Invalid input. '{shown}' is not a valid value. "
-            "Must be a non-negative integer.",
-            context.text,
-            expression.span,
-        )
 
 
 class Slice(Operator):
