@@ -9,8 +9,7 @@ from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.batch import joined
 from gpugda.execute.context import ExecutionContext, Measured
 from gpugda.execute.lower import lower
-from gpugda.execute.operators.match import Match
-from gpugda.execute.operators.output import Output
+from gpugda.execute.operators.pattern import PatternOperator
 from gpugda.execute.result_table import ResultTable
 from gpugda.execute.subqueries import Subqueries
 from gpugda.expressions.context import one_statement
@@ -126,7 +125,7 @@ def plan_of_statement(statement: Statement, graph: DataGraph, strategy: str) -> 
     pipeline = make_pipeline(statement)
     plans = []
     for operator in _patterns(pipeline.root):
-        plans.append(make_plan(bind(operator.query, graph), graph.statistics, strategy))
+        plans.append(operator.plan_on(graph, strategy))
         pipeline.expected[id(operator)] = estimate(plans[-1]).rows
     empty = Query(statement.text, QueryGraph((), ()), ())
     plans = plans or [make_plan(bind(empty, graph), graph.statistics, strategy)]
@@ -135,8 +134,8 @@ def plan_of_statement(statement: Statement, graph: DataGraph, strategy: str) -> 
     return replace(main, pipeline=pipeline, warnings=warnings)
 
 
-def _patterns(operator: Operator) -> Iterator[Output | Match]:
-    if isinstance(operator, Output | Match):
+def _patterns(operator: Operator) -> Iterator[PatternOperator]:
+    if isinstance(operator, PatternOperator):
         yield operator
     for child in operator.children:
         yield from _patterns(child)

@@ -9,12 +9,10 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.matching import Selected, narrowed, select
-from gpugda.execute.operator import Operator
 from gpugda.execute.operators.filter import kept_rows
+from gpugda.execute.operators.pattern import PatternOperator, pattern_text
 from gpugda.execute.seeds import Seeds
 from gpugda.match.embeddings import Embeddings, Wanted, WantedGroups
-from gpugda.plan.bind import bind
-from gpugda.plan.matching_order import make_plan
 from gpugda.query.ast import Variable
 from gpugda.query.query_graph import OutputColumn, Query
 from gpugda.query.shapes import variable_names
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.execute.context import ExecutionContext
+    from gpugda.execute.operator import Operator
     from gpugda.expressions.operands import Operand
     from gpugda.plan.plan import BoundQuery, Plan
     from gpugda.query.query_graph import QueryGraph
@@ -35,7 +34,7 @@ __all__ = ["Match"]
 _NOWHERE = Span(0, 0)
 
 
-class Match(Operator):
+class Match(PatternOperator):
     """Each row with each embedding that fits it.
 
     The pattern is matched once for all distinct tuples of what rows hold of it, with their nodes
@@ -68,11 +67,10 @@ class Match(Operator):
         self.columns = (*before, *self.wanted)
         self.weighted = weighted
         self._text = text
-        self._plan: tuple[object, str, Plan] | None = None
 
     # -------------------------------------------------------------- rows
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
-        plan = self.plan(context)
+        plan = self.plan_on(context.graph, context.strategy.name)
         selected = select(
             plan,
             context.graph,
@@ -154,14 +152,6 @@ class Match(Operator):
         return batch.take(np.zeros(0, dtype=np.int64)).adding(added)
 
     # -------------------------------------------------------------- the plan
-    def plan(self, context: ExecutionContext) -> Plan:
-        """How the pattern is matched; kept for the next run on the same graph."""
-        graph, name = context.graph, context.strategy.name
-        if self._plan is None or self._plan[0] is not graph or self._plan[1] != name:
-            plan = make_plan(bind(self.query, graph), graph.statistics, name)
-            self._plan = (graph, name, plan)
-        return self._plan[2]
-
     @property
     def query(self) -> Query:
         """The pattern as a query that returns what is read of it."""
@@ -180,10 +170,8 @@ class Match(Operator):
 
     def describe(self) -> str:
         """With the pattern."""
-        lines = self.graph.to_cypher().splitlines()
-        pattern = " ".join(line for line in lines if not line.startswith("RETURN"))
         given = f" given {', '.join(map(_shown, self.bound))}" if self.bound else ""
-        return f"{pattern}{given}"
+        return f"{pattern_text(self.graph)}{given}"
 
 
 def _shown(name: str) -> str:

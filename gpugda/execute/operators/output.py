@@ -6,31 +6,32 @@ from typing import TYPE_CHECKING
 
 from gpugda.execute.batch import Batch
 from gpugda.execute.gpu import run_on_device
-from gpugda.execute.operator import Operator
-from gpugda.plan.bind import bind
-from gpugda.plan.matching_order import make_plan
+from gpugda.execute.operators.pattern import PatternOperator, pattern_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.execute.context import ExecutionContext
-    from gpugda.plan.plan import Plan
     from gpugda.query.query_graph import Query
 
 __all__ = ["Output"]
 
 
-class Output(Operator):
+class Output(PatternOperator):
     """The rows of a query of one pattern and one projection."""
 
     def __init__(self, query: Query) -> None:
-        self.query = query
+        self._query = query
         self.columns = tuple(column.name for column in query.columns)
-        self._plan: tuple[object, str, Plan] | None = None
+
+    @property
+    def query(self) -> Query:
+        """With its projection."""
+        return self._query
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         table = run_on_device(
-            self.plan(context),
+            self.plan_on(context.graph, context.strategy.name),
             context.graph,
             context.strategy,
             context.values,
@@ -39,15 +40,6 @@ class Output(Operator):
         )
         yield Batch(table.row_count, dict(zip(table.names, table.columns, strict=True)))
 
-    def plan(self, context: ExecutionContext) -> Plan:
-        """How the pattern is matched; kept for the next run on the same graph."""
-        graph, name = context.graph, context.strategy.name
-        if self._plan is None or self._plan[0] is not graph or self._plan[1] != name:
-            plan = make_plan(bind(self.query, graph), graph.statistics, name)
-            self._plan = (graph, name, plan)
-        return self._plan[2]
-
     def describe(self) -> str:
         """With the pattern."""
-        lines = self.query.graph.to_cypher().splitlines()
-        return " ".join(line for line in lines if not line.startswith("RETURN"))
+        return pattern_text(self.query.graph)
