@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpugda.data.runs import places_in_runs
 from gpugda.data.statistics import ANY
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _between(
     first = csr.run_offsets[sources].astype(np.int64)
     runs_each = csr.run_offsets[sources + 1] - first
     sample = np.repeat(np.arange(len(sources)), runs_each)
-    places = np.arange(len(sample)) - np.repeat(np.cumsum(runs_each) - runs_each, runs_each)
+    places = places_in_runs(runs_each)
     runs = first[sample] + places
     low, high = csr.run_starts[runs].astype(np.int64), csr.run_starts[runs + 1].astype(np.int64)
     wanted = targets[sample]

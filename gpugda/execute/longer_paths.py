@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.runs import places_in_runs
 from gpugda.execute.trails import Adjacency, Level, trails
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def distances_to(
         firsts = backwards.offsets[nodes]
         counts = backwards.offsets[nodes + 1] - firsts
         places = np.repeat(np.arange(len(nodes)), counts)
-        inside = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+        inside = places_in_runs(counts)
         next_keys = rows[places] * count + backwards.neighbours[firsts[places] + inside]
         keys = np.unique(next_keys[found[next_keys] == _FAR])
     return found.reshape(len(targets), count)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.runs import places_in_runs
 from gpugda.expressions.operands import Operand, as_column, distinct_values
 from gpugda.values import Entity
 
@@ -119,7 +120,7 @@ class Seeds:
             stop = min(max(stop, start + 1), len(found))
             piece = counts[start:stop]
             embeddings = np.repeat(found[start:stop], piece)
-            inside = np.arange(len(embeddings)) - np.repeat(np.cumsum(piece) - piece, piece)
+            inside = places_in_runs(piece)
             firsts = np.repeat(self._starts[groups[start:stop]], piece)
             yield self.rows[self._order[firsts + inside]], embeddings
             start = stop

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.runs import places_in_runs
 from gpugda.execute.trails import Adjacency, Level
 
 if TYPE_CHECKING:
@@ -254,5 +255,5 @@ def entries_of(
     firsts = steps.offsets[nodes]
     counts = steps.offsets[nodes + 1] - firsts
     places = np.repeat(np.arange(len(nodes)), counts)
-    inside = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+    inside = places_in_runs(counts)
     return places, firsts[places] + inside

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.runs import places_in_runs
 from gpugda.query.ast import Direction
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def _longer(
     adjacency: Adjacency, level: Level, start: int, stop: int, counts: NDArray[np.int64]
 ) -> Level:
     paths = np.repeat(np.arange(start, stop), counts)
-    inside = np.arange(len(paths)) - np.repeat(np.cumsum(counts) - counts, counts)
+    inside = places_in_runs(counts)
     entries = adjacency.offsets[level.ends[paths]] + inside
     taken = adjacency.relationships[entries]
     fresh = np.ones(len(paths), dtype=np.bool_)

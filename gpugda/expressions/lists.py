@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.runs import places_in_runs
 from gpugda.expressions.operands import distinct_values
 from gpugda.values import Entity, Path
 
@@ -76,7 +77,7 @@ class ColumnLists:
         """Many lists, each element decoded once."""
         first, last = self.offsets[codes], self.offsets[codes + 1]
         lengths = last - first
-        inside = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        inside = places_in_runs(lengths)
         rows = np.repeat(first, lengths) + inside
         places, distinct = distinct_values(self.elements.take(rows), len(rows))
         items = [distinct[place] for place in places.tolist()]
@@ -206,7 +207,7 @@ def _write(
     if step.kind is ColumnKind.RELATIONSHIP:
         indexes[places] = step.values[rows]
         return
-    inside = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    inside = places_in_runs(lengths)
     targets = np.repeat(places, lengths) + inside
     if isinstance(step.dictionary, EntityLists):
         firsts = step.dictionary.offsets[:-1][step.values[rows]]

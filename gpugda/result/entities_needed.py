@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import ColumnKind
+from gpugda.data.runs import places_in_runs
 from gpugda.expressions.lists import EntityLists
 from gpugda.values import Entity, Path
 
@@ -53,7 +54,7 @@ def _listed(column: Column, lists: EntityLists) -> NDArray[np.uint32]:
     codes = column.values if column.valid is None else column.values[column.valid]
     used = np.unique(codes)
     counts = np.diff(lists.offsets)[used] if len(lists) else np.zeros(0, np.int64)
-    inside = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    inside = places_in_runs(counts)
     return np.unique(lists.indexes[np.repeat(lists.offsets[used], counts) + inside])
 
 

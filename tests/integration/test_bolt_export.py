@@ -209,6 +209,8 @@ def test_pages_are_seeks(each_server, asked, monkeypatch, projection, path):
         versions = [""] if each_server.version.startswith("5") else ["CYPHER 5 ", "CYPHER 25 "]
     pages = {text: parameters for text, parameters in asked if " IN ids" in text}
     assert len(pages) >= 6
+    # A plan made for the few nodes of an earlier test would be kept for these nodes, too.
+    each_server.run("CALL db.clearQueryCaches()")
     for text, parameters in pages.items():
         for version in versions:
             bare = text.removeprefix("CYPHER 5 ")

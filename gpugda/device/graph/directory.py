@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.runs import places_in_runs
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -79,7 +81,7 @@ def _run_ranks(csr: Csr) -> NDArray[np.uint32] | None:
     if len(nodes) == 0:
         return None
     counts = run_counts[nodes].astype(np.int64)
-    ranks = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    ranks = places_in_runs(counts)
     runs = np.repeat(csr.run_offsets[nodes].astype(np.int64), counts) + ranks
     keys = np.repeat(nodes.astype(np.uint64), counts) << np.uint64(16)
     keys |= csr.run_types[runs]

@@ -10,6 +10,7 @@ import numpy as np
 from gpugda.execute.adjacent import adjacent, degrees
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.filter import kept_rows
+from gpugda.execute.operators.pattern import pattern_text
 from gpugda.execute.seeds import entity_column
 from gpugda.plan.label_programs import type_ids
 from gpugda.query.ast import Direction, LabelPredicate, Variable
@@ -97,9 +98,7 @@ class Adjacent(Operator):
 
     def describe(self) -> str:
         """With the pattern."""
-        lines = self.graph.to_cypher().splitlines()
-        pattern = " ".join(line for line in lines if not line.startswith("RETURN"))
-        return f"{pattern} looked up"
+        return f"{pattern_text(self.graph)} looked up"
 
 
 def _direction(arrow: QueryRelationship, start: int) -> Direction:

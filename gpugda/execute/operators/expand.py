@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.runs import places_in_runs
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.path_conditions import passing, path_columns
 from gpugda.execute.reach import reached
@@ -91,7 +92,7 @@ class Expand(Operator):
         for begun, nodes in found:
             counts = bounds[begun + 1] - bounds[begun]
             paths = np.repeat(np.arange(len(begun)), counts)
-            inside = np.arange(len(paths)) - np.repeat(np.cumsum(counts) - counts, counts)
+            inside = places_in_runs(counts)
             walked = np.zeros((len(paths), 0), dtype=np.uint32)
             yield Level(order[bounds[begun[paths]] + inside], nodes[paths], walked)
 

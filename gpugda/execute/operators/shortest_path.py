@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpugda.data.runs import places_in_runs
 from gpugda.errors import CypherExecutionError
 from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.longer_paths import paths_by_length
@@ -142,7 +143,7 @@ class ShortestPath(Operator):
         for level in found:
             counts = bounds[level.rows + 1] - bounds[level.rows]
             paths = np.repeat(np.arange(len(level.rows)), counts)
-            inside = np.arange(len(paths)) - np.repeat(np.cumsum(counts) - counts, counts)
+            inside = places_in_runs(counts)
             rows = order[bounds[level.rows[paths]] + inside]
             yield Level(rows, level.ends[paths], level.relationships[paths])
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.runs import places_in_runs
 from gpugda.execute.operator import Operator
 from gpugda.execute.shown import text_of
 from gpugda.expressions.evaluate import evaluate_operand
@@ -75,7 +76,7 @@ class Unwind(Operator):
             stop = min(max(stop, start + 1), batch.row_count)
             counts = per_row[start:stop]
             rows = np.repeat(np.arange(start, stop), counts)
-            inside = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+            inside = places_in_runs(counts)
             taken = column.take(first[places[rows]] + inside)
             yield batch.take(rows).adding({self.name: taken})
             start = stop

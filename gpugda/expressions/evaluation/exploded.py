@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.runs import places_in_runs
 from gpugda.expressions.lists import ColumnLists, EntityLists
 from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import (
@@ -77,7 +78,7 @@ class Lists:
         """All elements."""
         counts = self.counts
         rows = np.repeat(np.arange(len(counts)), counts)
-        inside = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        inside = places_in_runs(counts)
         elements = self.column.take(self.firsts[self.places[rows]] + inside)
         return Exploded(elements, rows, counts, self.valid)
 
