@@ -48,7 +48,7 @@ CONSTRUCTS = {
     "quantified path patterns": "MATCH (a) (()-[:R]->()){1,2} (b) RETURN count(*)",
     "repeated patterns of several steps": "MATCH (a) ((x)-[:R]->(y)-->(z))+ (b) RETURN y, count(*)",
     "dynamic labels and types": "MATCH (a:$('P'))-[:$any(['R', 'S'])]->(b) RETURN count(*)",
-    "a list of relationships that is bound": "MATCH ()-[q]->() WITH [q] AS l MATCH (a)-[l*]->() RETURN a",
+    "a bound list of relationships": "MATCH ()-[q]->() WITH [q] AS l MATCH (a)-[l*]->() RETURN a",
     "shortest paths": "MATCH p = shortestPath((a:P {n: 1})-[*]->(b:Q)) RETURN length(p)",
     "CALL of a procedure": "CALL db.labels() YIELD label RETURN label",
     "writes": "CREATE (a:P) RETURN a",

@@ -69,8 +69,8 @@ class Expand(Operator):
     ) -> Iterator[Level]:
         asked = self.asked
         if asked.mode is ExpandMode.TRAILS or steps.left:
-            bounds = asked.minimum, asked.maximum
-            yield from trails(steps.forwards, rows, starts, *bounds, context.check, keeps)
+            lengths = asked.minimum, asked.maximum
+            yield from trails(steps.forwards, rows, starts, *lengths, context.check, keeps)
             return
         some, start_of = np.unique(starts, return_inverse=True)
         order = rows[np.argsort(start_of, kind="stable")]
