@@ -5,7 +5,8 @@ from bound_queries import Node, Relationship, make_plan
 from graphs import make_graph
 from hypothesis import strategies as st
 
-from gpugda.match.embeddings import Masks, Wanted
+from gpugda.match.embeddings import Masks
+from gpugda.match.need import Rows
 from gpugda.plan.plan import LabelOp, RowTest
 
 
@@ -24,7 +25,7 @@ def cases(draw):
         draw(masks_for(len(plan.bound.nodes), graph.node_count)),
         draw(masks_for(len(plan.bound.relationships), graph.relationship_count)),
     )
-    wanted = Wanted(
+    wanted = Rows(
         frozenset(draw(st.sets(st.sampled_from(range(len(plan.bound.nodes)))))),
         frozenset(
             draw(st.sets(st.sampled_from(range(len(plan.bound.relationships)))))

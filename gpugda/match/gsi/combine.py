@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Combiner", "Found"]
 
-_MOST_PLACES_OF_CPU = 1 << 22
 _MOST_PLACES = 1 << 27
 """Allocated in advance at once: what a launch looks at, and a deadline waits for."""
 _PARTS = 16
@@ -87,7 +86,7 @@ class Combiner:
         self._lists = lists
         self._kernels = kernels
         self._options = options
-        self._is_cpu = run.graph.context.is_cpu
+        self._profile = run.graph.context.profile
 
     def found(
         self, step: VertexStep, words: tuple[DeviceArray, int], table: Table, share: int
@@ -99,7 +98,7 @@ class Combiner:
         """
         everything = Rows(table, 0, table.row_count)
         bounds = self._bounds(step, everything)
-        most = max(1, min(share // 4, _MOST_PLACES_OF_CPU if self._is_cpu else _MOST_PLACES))
+        most = max(1, min(share // 4, _MOST_PLACES, self._profile.most_pairs))
         if bounds.total <= most:
             yield everything, self._combined(step, words, everything, bounds)
             return
@@ -137,7 +136,7 @@ class Combiner:
         workspace, options, link = self._run.workspace, self._options, step.links[0]
         begins = workspace.allocate(rows.count, np.uint32, "begins of lists")
         lengths = workspace.allocate(rows.count, np.uint32, "lengths of lists")
-        balances = options.load_balance and not self._is_cpu
+        balances = options.load_balance and self._profile.group_size > 1
         long_rows = numbers = None
         if balances:
             long_rows = workspace.allocate(rows.count, np.uint32, "long rows")

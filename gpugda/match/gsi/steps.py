@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.embeddings import Wanted
+    from gpugda.match.need import Rows
     from gpugda.match.row_tests import VariableTest
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
@@ -99,7 +99,7 @@ def compile_steps(
     bound: BoundQuery,
     graph: DataGraph,
     order: Iterable[tuple[int, bool]],
-    wanted: Wanted,
+    wanted: Rows,
     frequency: Callable[[BoundRelationship], float],
 ) -> tuple[VertexStep, ...]:
     """The steps that join query nodes in this order.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 from gpugda.device.launch.gsi_join import GsiJoin
 from gpugda.device.launch.gsi_signatures import SignatureKernels
-from gpugda.match.device_strategy import DeviceStrategy
 from gpugda.match.gsi.filter import filter_by_signatures
 from gpugda.match.gsi.options import GsiOptions
 from gpugda.match.gsi.order import node_order
@@ -15,6 +14,8 @@ from gpugda.match.gsi.report import describe_steps
 from gpugda.match.gsi.steps import compile_steps
 from gpugda.match.gsi.store import GraphStore, with_mask
 from gpugda.match.gsi.windows import VertexWindows
+from gpugda.match.matcher import Cursor, Matcher
+from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.gsi_join import ListArrays
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import Workspace
-    from gpugda.match.embeddings import Masks, Wanted
+    from gpugda.match.embeddings import Masks
     from gpugda.match.gsi.steps import Link, VertexStep
     from gpugda.match.run import Run
     from gpugda.match.variables import Variable
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["GsiStrategy", "lists_of", "type_frequency"]
 
 
-class GsiStrategy(DeviceStrategy):
+class GsiStrategy(Matcher):
     """Vertex signatures, lists per type that are found in one transaction, Prealloc-Combine.
 
     Args:
@@ -44,6 +45,7 @@ class GsiStrategy(DeviceStrategy):
     """
 
     name = "gsi"
+    method = "filters by vertex signatures, then joins node by node into places allocated before"
 
     def __init__(
         self,
@@ -67,24 +69,25 @@ class GsiStrategy(DeviceStrategy):
         workspace.count(kept, "lists and signatures kept from before")
         return workspace
 
-    def _prepare(
-        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
-    ) -> _Prepared | None:
-        del counting  # rows of the last step are made or not, all else is the same
+    def start(
+        self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
+    ) -> _VertexCursor | None:
+        """See `Matcher.start`."""
         with run.stage("filter"):
             candidates = filter_by_signatures(
-                run, bound, masks, self._store, self._signatures, self._options
+                run, pattern, masks, self._store, self._signatures, self._options
             )
         if candidates is None:
             return None
-        describe_candidates(run.report, bound, candidates)
-        frequency = type_frequency(bound, self._graph)
-        order = node_order(bound, candidates.count, frequency)
-        steps = compile_steps(bound, self._graph.graph, order, wanted, frequency)
+        describe_candidates(run.report, pattern, candidates)
+        rows = Rows(frozenset(), frozenset()) if isinstance(need, Count) else need
+        frequency = type_frequency(pattern, self._graph)
+        order = node_order(pattern, candidates.count, frequency)
+        steps = compile_steps(pattern, self._graph.graph, order, rows, frequency)
         with run.stage("lists"):
             lists = lists_of(run, steps, masks, self._store)
         windows = VertexWindows(run, steps, candidates, lists, self._joins, self._options)
-        return _Prepared(bound, steps, windows)
+        return _VertexCursor(pattern, steps, windows)
 
 
 def type_frequency(bound: BoundQuery, graph: DeviceGraph) -> Callable[[BoundRelationship], float]:
@@ -115,7 +118,7 @@ def lists_of(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Prepared:
+class _VertexCursor(Cursor):
     bound: BoundQuery
     steps: tuple[VertexStep, ...]
     windows: VertexWindows

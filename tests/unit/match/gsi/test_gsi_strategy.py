@@ -26,9 +26,10 @@ from hypothesis import strategies as st
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
-from gpugda.match.embeddings import Masks, StrategyReport, Wanted
+from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.gsi.options import GsiOptions, ablation_steps
 from gpugda.match.gsi.strategy import GsiStrategy
+from gpugda.match.need import Rows
 from gpugda.plan.plan import LabelOp, RowTest
 
 pytestmark = [
@@ -36,7 +37,7 @@ pytestmark = [
     pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
 ]
 
-NOTHING = Wanted(frozenset(), frozenset())
+NOTHING = Rows(frozenset(), frozenset())
 SMALL = GsiOptions(launch_from=3, group_from=2, share_from=1, group_fill=15, signature_words=1)
 """Sizes at which small graphs have long rows, full hash groups and crowded signatures."""
 
@@ -151,7 +152,6 @@ def test_products_and_their_tests(context):
 def test_windows_of_a_few_rows(context, monkeypatch):
     for name in ("_FIRST_WINDOW", "_LARGEST_WINDOW", "_LARGEST_LAST_WINDOW"):
         monkeypatch.setattr(f"gpugda.match.gsi.windows.{name}", 3)
-    monkeypatch.setattr("gpugda.match.gsi.combine._MOST_PLACES_OF_CPU", 4)
     monkeypatch.setattr("gpugda.match.gsi.combine._MOST_PLACES", 4)
     nodes = 5
     graph = make_graph(
