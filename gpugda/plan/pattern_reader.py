@@ -16,7 +16,7 @@ from gpugda.query.query_graph import (
     anonymous_node_name,
     anonymous_relationship_name,
 )
-from gpugda.query.shapes import conjuncts, join_by_ampersand, variable_names
+from gpugda.query.shapes import conjuncts, join_by_ampersand, label_conjuncts, variable_names
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ class PatternReader:
 
     def _node_tests(self, name: str, node: ast.NodePattern) -> Iterator[ast.Expression]:
         if node.labels is not None:
-            for each in _label_conjuncts(node.labels):
+            for each in label_conjuncts(node.labels):
                 self._check_labels(each)
                 yield ast.LabelPredicate(each.span, ast.Variable(each.span, name), each)
         yield from self._inline(name, node)
@@ -288,7 +288,7 @@ class PatternReader:
         self.kinds[name] = VariableKind.NODE
         labels = self._labels.setdefault(name, {})
         if pattern.labels is not None:
-            for each in _label_conjuncts(pattern.labels):
+            for each in label_conjuncts(pattern.labels):
                 self._check_labels(each)
                 labels[each] = None
         self._predicates.extend(self._inline(name, pattern))
@@ -361,9 +361,3 @@ def _with_nodes(
         wants_node = not is_node
     if wants_node:
         yield ast.NodePattern(elements[-1].span, None, None, None, None)
-
-
-def _label_conjuncts(labels: ast.LabelExpression) -> list[ast.LabelExpression]:
-    if not isinstance(labels, ast.LabelAnd):
-        return [labels]
-    return [part for operand in labels.operands for part in _label_conjuncts(operand)]

@@ -12,7 +12,14 @@ from gpugda.query.walk import walk
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
-__all__ = ["conjuncts", "join_by_ampersand", "rewrite", "shape", "variable_names"]
+__all__ = [
+    "conjuncts",
+    "join_by_ampersand",
+    "label_conjuncts",
+    "rewrite",
+    "shape",
+    "variable_names",
+]
 
 
 def shape(node: ast.Node) -> Hashable:
@@ -156,3 +163,10 @@ def _names(node: ast.Node) -> tuple[str, ...]:
     if kind not in _NAMES:
         _NAMES[kind] = tuple(field.name for field in fields(node) if field.name != "span")
     return _NAMES[kind]
+
+
+def label_conjuncts(labels: ast.LabelExpression) -> list[ast.LabelExpression]:
+    """The label expressions that all have to hold."""
+    if not isinstance(labels, ast.LabelAnd):
+        return [labels]
+    return [part for operand in labels.operands for part in label_conjuncts(operand)]
