@@ -12,7 +12,7 @@ from strategies import rows_key
 
 import gpugda
 from gpugda import errors
-from gpugda.match.session import STRATEGIES
+from gpugda.match.registry import STRATEGIES
 
 ENGINES = ["reference", *STRATEGIES]
 """The reference, and the device with each strategy."""
