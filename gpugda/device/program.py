@@ -73,7 +73,7 @@ class Kernel:
         """Launches enough work items for ``items`` elements; nothing for none."""
         if items > 0:
             group_size = self._context.group_size
-            wanted = -(-items // self._context.tuning.work_per_item)
+            wanted = -(-items // self._context.profile.work_per_item)
             wanted = -(-wanted // group_size) * group_size
             self._launch(min(wanted, self._context.most_items), _buffers(arguments))
 
@@ -185,7 +185,7 @@ def _texts(context: DeviceContext) -> dict[str, str]:
 
 
 def _files(context: DeviceContext) -> list[str]:
-    kind = context.tuning.intersection
+    kind = context.profile.intersection
     names = sorted(path.name for path in resources.files("gpugda_opencl").iterdir())
     return [each for each in names if each.endswith(".cl") and _ONLY_FOR.get(each, kind) == kind]
 
@@ -236,7 +236,7 @@ def _deadline(context: DeviceContext) -> float | None:
 
 def _tuned_or_plain(context: DeviceContext, file: str, text: str) -> Any:
     """With the options for the kind of device, else with those alone that kernels cannot lack."""
-    defines, options = context.tuning.defines, context.tuning.options
+    defines, options = context.profile.defines, context.profile.options
     try:
         return _build(context, file, text, [*options, *defines])
     except DeviceError as error:

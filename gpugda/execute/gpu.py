@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.deadline import check_deadline
 from gpugda.execute.matching import select
-from gpugda.execute.tail import Tail, is_plain_count, needed
-from gpugda.execute.wanted_groups import wanted_groups
+from gpugda.execute.needs import need_of
+from gpugda.execute.tail import Tail
+from gpugda.match.need import Count, Groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.result_table import ResultTable
-    from gpugda.match.embeddings import Strategy, StrategyReport
+    from gpugda.match.embeddings import StrategyReport
+    from gpugda.match.matcher import Matcher
     from gpugda.plan.plan import Plan
 
 __all__ = ["run_on_device"]
@@ -25,7 +27,7 @@ __all__ = ["run_on_device"]
 def run_on_device(
     plan: Plan,
     graph: DataGraph,
-    strategy: Strategy,
+    strategy: Matcher,
     parameters: Mapping[str, Any],
     report: StrategyReport,
     deadline: float | None = None,
@@ -51,16 +53,16 @@ def run_on_device(
     if selected is None:
         return tail.finish()
     plan, masks, rest = selected.plan, selected.masks, selected.rest
-    if is_plain_count(query, rest):
+    need = need_of(query, rest, tail.enough_rows)
+    if isinstance(need, Count):
         return tail.finish_count(strategy.count(plan, masks, report, deadline))
     if rest is not bound:
         tail = Tail(query, rest, graph, parameters)
     in_tail = 0.0
-    groups, wanted = wanted_groups(query, rest), needed(query, rest)
-    if groups is not None:
-        chunks = strategy.groups(plan, masks, groups, report, deadline)
+    if isinstance(need, Groups):
+        chunks = strategy.groups(plan, masks, need, report, deadline)
     else:
-        chunks = strategy.embeddings(plan, masks, wanted, report, deadline, tail.enough_rows)
+        chunks = strategy.embeddings(plan, masks, need, report, deadline)
     with closing(chunks):  # LIMIT leaves early: the device is free again at once
         for chunk in chunks:
             started = time.perf_counter()

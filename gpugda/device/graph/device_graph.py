@@ -36,7 +36,6 @@ ANY_LABEL = -1
 
 _NO_LIMIT = 1 << 62
 _MOST_POOLED_BYTES = 1 << 28
-_SHARE_FOR_HUBS = 0.125
 """Of the memory that is left beside the graph."""
 
 
@@ -115,7 +114,7 @@ class DeviceGraph:
             directions = {"outgoing": self.graph.outgoing, "incoming": self.graph.incoming}
             arrays = [self._csr(name, csr, budget) for name, csr in directions.items()]
             starts = [run_starts(csr, len(self.graph.types)) for csr in directions.values()]
-            most = int(budget.remaining * _SHARE_FOR_HUBS)
+            most = int(budget.remaining * self.context.profile.hub_share)
             before = self._workspace.budget.used
             self._hubs = make_hub_bitmaps(self._workspace, starts, arrays, self.words, most)
             budget.reserve(self._workspace.budget.used - before, "bitmaps of long lists")

@@ -1,15 +1,16 @@
-"""What all strategies on the device have in common: limits, stages, chunks."""
+"""A strategy: what one offers, and what all have in common (memory, stages, chunks of rows)."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import ConfigurationError
-from gpugda.match.embeddings import Embeddings, Wanted
+from gpugda.match.embeddings import Embeddings
 from gpugda.match.fetching import TableFetcher
+from gpugda.match.need import Count
 from gpugda.match.run import Kernels, Run
 
 if TYPE_CHECKING:
@@ -17,22 +18,23 @@ if TYPE_CHECKING:
 
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.launch.join import Table
-    from gpugda.match.embeddings import Masks, StrategyReport, WantedGroups
+    from gpugda.match.embeddings import Masks, StrategyReport
+    from gpugda.match.need import Groups, Need, Rows
     from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery, Plan
 
-__all__ = ["DeviceStrategy", "PreparedJoin", "add_up"]
+__all__ = ["Cursor", "Matcher", "add_up"]
 
 _ROUNDS: dict[str, int | None] = {"off": 0, "once": 1, "fixpoint": None}
 _SHARE_OF_DEVICE = 0.8
 
 
-class PreparedJoin(Protocol):
-    """A query of which only the join is still to be done."""
+class Cursor(Protocol):
+    """A join that is ready to begin; pulled, so that who has enough leaves early."""
 
     @property
     def variables(self) -> Sequence[Variable]:
-        """What the columns of the last table hold."""
+        """What the columns of the tables hold."""
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """Tables of full embeddings. Each is valid until the next one is asked for.
@@ -43,26 +45,37 @@ class PreparedJoin(Protocol):
 
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; between them others may launch."""
+        for table in self.tables():
+            yield 0 if table is None else table.row_count
 
     def describe(self, run: Run) -> None:
         """Adds to the report what was done."""
 
 
-class DeviceStrategy(ABC):
-    """A strategy that filters candidates and joins on the device.
+class Matcher(ABC):
+    """A strategy: finds all embeddings of a pattern on one data graph, on its device.
+
+    One has to say how a join is started; numbers and groups are made of its rows where it knows
+    nothing better. `gpugda.match.registry` names all.
 
     Args:
         device_graph: The data graph on its device.
         memory_limit: Bytes that graph and query may take there; by default 80 % of its memory.
         refinement: How often candidates are refined: ``off``, ``once``, or to a ``fixpoint``.
 
+    Attributes:
+        name: What users call it.
+        method: What it does, as the end of a sentence that begins with its name.
+        compares: Whether it tests comparisons of the masks on rows; else it is given none.
+
     Raises:
         ConfigurationError: An argument makes no sense.
         DeviceError: The kernels do not build.
     """
 
-    name = ""
-    compares = False
+    name: ClassVar[str]
+    method: ClassVar[str]
+    compares: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -82,33 +95,46 @@ class DeviceStrategy(ABC):
         self._limit = int(whole * _SHARE_OF_DEVICE) if memory_limit is None else memory_limit
         self._kernels = Kernels.of(self._context)
 
+    # ------------------------------------------------------------------ what a strategy says
+    @classmethod
+    def can_match(cls, pattern: BoundQuery, need: Need) -> str | None:
+        """None, or a sentence: why this strategy cannot give this of such a pattern.
+
+        Asked when a query is planned, of the class: nothing is opened for it.
+        """
+        del pattern, need
+        return None
+
     @abstractmethod
-    def _prepare(
-        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
-    ) -> PreparedJoin | None:
+    def start(
+        self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
+    ) -> Cursor | None:
         """Everything before the join; None where there are no embeddings.
 
-        With ``counting`` nobody asks for tables.
+        Args:
+            run: Holds the device, and owns what is allocated.
+            pattern: With one node at least; the graph has nodes, and relationships if it has.
+            masks: What predicates leave.
+            need: Columns to fetch; nobody asks for tables where it is `Count`.
         """
 
+    # ------------------------------------------------------------------ what is asked of it
     def embeddings(
         self,
         plan: Plan,
         masks: Masks,
-        wanted: Wanted,
+        need: Rows,
         report: StrategyReport,
         deadline: float | None = None,
-        enough: int | None = None,
     ) -> Generator[Embeddings]:
         """All embeddings, in chunks. Leaving the iteration early frees everything.
 
         Args:
             plan: What to find. Its steps are estimates: the order comes from counted candidates.
             masks: What predicates leave.
-            wanted: Columns to fetch.
+            need: Columns to fetch.
             report: Filled while running.
             deadline: ``time.monotonic()`` at which to give up.
-            enough: After about so many embeddings the caller leaves; None if it does not.
 
         Raises:
             MemoryLimitError: Not possible within the memory limit.
@@ -117,28 +143,27 @@ class DeviceStrategy(ABC):
         """
         if not plan.bound.nodes and plan.bound.no_rows is None:
             yield Embeddings(1, {}, {})
-        if not self._can_match(plan.bound):
+        if not self._may_have_rows(plan.bound):
             return
         with self._run(report, deadline) as run:
             with run.locked():
-                prepared = self._prepare(run, plan.bound, masks, wanted, counting=False)
-            if prepared is not None:
-                yield from self._chunks(run, prepared, enough)
+                cursor = self.start(run, plan.bound, masks, need)
+            if cursor is not None:
+                yield from self._chunks(run, cursor, need.enough)
 
     def groups(
         self,
         plan: Plan,
         masks: Masks,
-        wanted: WantedGroups,
+        need: Groups,
         report: StrategyReport,
         deadline: float | None = None,
     ) -> Generator[Embeddings]:
-        """All embeddings, for who groups them by some nodes; with weights, rows are fewer.
+        """As `embeddings` for who groups them: with weights, and rows may stand for several.
 
-        Raises as `embeddings`.
+        Unless they are ``counted``, there is at least one row for each tuple of nodes.
         """
-        columns = Wanted(frozenset(wanted.nodes), frozenset())
-        return self.embeddings(plan, masks, columns, report, deadline)
+        return self.embeddings(plan, masks, need.rows, report, deadline)
 
     def count(
         self, plan: Plan, masks: Masks, report: StrategyReport, deadline: float | None = None
@@ -146,26 +171,25 @@ class DeviceStrategy(ABC):
         """The number of embeddings, without making the last step's rows. Raises as `embeddings`."""
         if not plan.bound.nodes and plan.bound.no_rows is None:
             return 1
-        if not self._can_match(plan.bound):
+        if not self._may_have_rows(plan.bound):
             return 0
         return self._count(plan.bound, masks, report, deadline)
 
     def _count(
-        self, bound: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
+        self, pattern: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
     ) -> int:
-        nothing = Wanted(frozenset(), frozenset())
         with self._run(report, deadline) as run:
             with run.locked():
-                prepared = self._prepare(run, bound, masks, nothing, counting=True)
-            return 0 if prepared is None else add_up(run, prepared)
+                cursor = self.start(run, pattern, masks, Count())
+            return 0 if cursor is None else add_up(run, cursor)
 
-    def _can_match(self, bound: BoundQuery) -> bool:
+    def _may_have_rows(self, pattern: BoundQuery) -> bool:
         graph = self._graph.graph
         return (
-            bound.no_rows is None
-            and bool(bound.nodes)
+            pattern.no_rows is None
+            and bool(pattern.nodes)
             and graph.node_count > 0
-            and (not bound.relationships or graph.relationship_count > 0)
+            and (not pattern.relationships or graph.relationship_count > 0)
         )
 
     @contextmanager
@@ -178,12 +202,10 @@ class DeviceStrategy(ABC):
         budget.reserve(self._graph.nbytes, "the data graph")
         return Workspace(self._context, budget, self._graph.pool)
 
-    def _chunks(
-        self, run: Run, prepared: PreparedJoin, enough: int | None = None
-    ) -> Generator[Embeddings]:
-        tables = prepared.tables(enough)
+    def _chunks(self, run: Run, cursor: Cursor, enough: int | None = None) -> Generator[Embeddings]:
+        tables = cursor.tables(enough)
         try:
-            with TableFetcher(run, prepared.variables) as fetcher:
+            with TableFetcher(run, cursor.variables) as fetcher:
                 while True:
                     # Not held while the caller looks at a chunk: others may launch meanwhile.
                     with run.locked():
@@ -201,12 +223,12 @@ class DeviceStrategy(ABC):
                     chunks = fetcher.rest()
                 yield from chunks
         finally:
-            prepared.describe(run)
+            cursor.describe(run)
 
 
-def add_up(run: Run, prepared: PreparedJoin) -> int:
+def add_up(run: Run, cursor: Cursor) -> int:
     """The number of full embeddings."""
-    total, counts = 0, prepared.counts()
+    total, counts = 0, cursor.counts()
     try:
         while True:
             with run.locked(), run.stage("join"):
@@ -215,4 +237,4 @@ def add_up(run: Run, prepared: PreparedJoin) -> int:
                 return total
             total += part
     finally:
-        prepared.describe(run)
+        cursor.describe(run)
