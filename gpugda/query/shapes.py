@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
 __all__ = [
+    "all_names",
     "conjuncts",
+    "is_dynamic",
     "join_by_ampersand",
     "label_conjuncts",
     "rewrite",
@@ -141,6 +143,11 @@ def conjuncts(expression: ast.Expression) -> Iterator[ast.Expression]:
         yield expression
 
 
+def is_dynamic(labels: ast.LabelExpression) -> bool:
+    """Whether an expression names labels or types, so that they are known only at run time."""
+    return any(isinstance(part, ast.LabelDynamic) for part in walk(labels))
+
+
 def join_by_ampersand(expression: ast.Expression) -> ast.Expression:
     """The expression with ``a:A:B`` written ``a:A&B``, which goes with every other spelling."""
     spelt = (part for part in walk(expression) if isinstance(part, ast.LabelAnd))
@@ -165,8 +172,10 @@ def _names(node: ast.Node) -> tuple[str, ...]:
     return _NAMES[kind]
 
 
-def label_conjuncts(labels: ast.LabelExpression) -> list[ast.LabelExpression]:
-    """The label expressions that all have to hold."""
+def label_conjuncts(labels: ast.LabelExpression | None) -> list[ast.LabelExpression]:
+    """The label expressions that all have to hold; none where there is nothing."""
+    if labels is None:
+        return []
     if not isinstance(labels, ast.LabelAnd):
         return [labels]
     return [part for operand in labels.operands for part in label_conjuncts(operand)]
