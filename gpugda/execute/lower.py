@@ -17,6 +17,7 @@ from gpugda.execute.operators.bind_path import BindPath
 from gpugda.execute.operators.count_apart import CountApart
 from gpugda.execute.operators.distinct import Distinct
 from gpugda.execute.operators.expand import Expand
+from gpugda.execute.operators.expand_group import ExpandGroup
 from gpugda.execute.operators.filter import Filter
 from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.output import Output
@@ -97,16 +98,20 @@ class _Lowering:
             return simple.Union(tuple(parts))
         lists = {tree.relationships}
         if tree.step is not None:
-            lists |= {tree.step.left, tree.step.right}
+            lists |= tree.step.names
         added = lists if tree.end_is_bound else {*lists, tree.end}
         ends = {tree.start, tree.end} if tree.end_is_bound else {tree.start}
         whole = (each.whole for each in tree.tests)
         read = all_names((*tree.path_predicates, *whole)) - {tree.path, *lists}
+        read |= {tree.given} - {""}
+        read |= frozenset() if tree.step is None else tree.step.outside
         child = self.lower(tree.input, (needed - added) | ends | read, weighted=weighted)
         if tree.mode in (logical.ExpandMode.SHORTEST, logical.ExpandMode.ALL_SHORTEST):
             return ShortestPath(child, tree, needed & lists)
         if tree.mode is logical.ExpandMode.SELECTED:
             return SelectedPaths(child, tree, needed & lists)
+        if tree.step is not None and not tree.step.is_one_step:
+            return ExpandGroup(child, tree, needed & lists)
         if tree.mode is logical.ExpandMode.REACH and needed & lists:
             tree = replace(tree, mode=logical.ExpandMode.TRAILS)
         return Expand(child, tree, needed & lists)
@@ -336,7 +341,7 @@ def _added_by(tree: logical.Logical) -> tuple[str, ...]:
             nodes = tuple(node.name for node in tree.graph.nodes)
             return (*nodes, *(each.name for each in tree.graph.relationships))
         case logical.Expand():
-            step = () if tree.step is None else (tree.step.left, tree.step.right)
+            step = () if tree.step is None else tuple(sorted(tree.step.names))
             return (tree.end, tree.relationships, *step)
         case logical.BindPath() | logical.Unwind():
             return (tree.name,)
@@ -371,8 +376,9 @@ def _arguments_read(tree: logical.Logical) -> frozenset[str]:
             case logical.Match():
                 found |= set(node.bound)
             case logical.Expand():
-                found |= {node.start, node.end} | all_names(node.path_predicates)
+                found |= {node.start, node.end, node.given} | all_names(node.path_predicates)
                 found |= all_names(each.whole for each in node.tests)
+                found |= frozenset() if node.step is None else node.step.outside
             case logical.BindPath():
                 found |= {node.start, *node.steps}
             case logical.Filter():

@@ -284,9 +284,8 @@ class _Builder:
         stays = imported if clause.imports_all or clause.imports is not None else ()
         made = build_body(body, self.text, self.numbers, scope, Argument(imported), stays)
         added = made.columns
-        kind = ApplyKind.OUTER if clause.optional else ApplyKind.INNER
-        if not added and not clause.optional:
-            raise self._unsupported("CALL { … } without RETURN", clause.span)
+        # What ends in FINISH gives no rows, and leaves those around it as they are.
+        kind = ApplyKind.OUTER if clause.optional or not added else ApplyKind.INNER
         self.rows = Apply(self.rows, made.tree, kind, added)
         self.scope |= dict.fromkeys(added, VariableKind.VALUE)
 

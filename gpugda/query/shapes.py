@@ -12,7 +12,15 @@ from gpugda.query.walk import walk
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
-__all__ = ["conjuncts", "join_by_ampersand", "rewrite", "shape", "variable_names"]
+__all__ = [
+    "all_names",
+    "conjuncts",
+    "is_dynamic",
+    "join_by_ampersand",
+    "rewrite",
+    "shape",
+    "variable_names",
+]
 
 
 def shape(node: ast.Node) -> Hashable:
@@ -132,6 +140,11 @@ def conjuncts(expression: ast.Expression) -> Iterator[ast.Expression]:
         yield from conjuncts(expression.right)
     else:
         yield expression
+
+
+def is_dynamic(labels: ast.LabelExpression) -> bool:
+    """Whether an expression names labels or types, so that they are known only at run time."""
+    return any(isinstance(part, ast.LabelDynamic) for part in walk(labels))
 
 
 def join_by_ampersand(expression: ast.Expression) -> ast.Expression:
