@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.deadline import check_deadline
 from gpugda.execute.matching import select
+from gpugda.execute.oriented_count import count_oriented, note_unoriented
 from gpugda.execute.tail import Tail, is_plain_count, needed
 from gpugda.execute.wanted_groups import wanted_groups
 
@@ -47,12 +48,19 @@ def run_on_device(
     tail = Tail(query, bound, graph, parameters)
     if tail.reads_no_rows:
         return tail.finish()
+    if is_plain_count(query, bound):
+        oriented = count_oriented(plan, graph, strategy, parameters, report, deadline)
+        if oriented is not None:
+            return tail.finish_count(oriented)
     selected = select(plan, graph, strategy, parameters, report, deadline)
     if selected is None:
         return tail.finish()
     plan, masks, rest = selected.plan, selected.masks, selected.rest
     if is_plain_count(query, rest):
-        return tail.finish_count(strategy.count(plan, masks, report, deadline))
+        started = time.perf_counter()
+        count = strategy.count(plan, masks, report, deadline)
+        note_unoriented(plan, graph, time.perf_counter() - started)
+        return tail.finish_count(count)
     if rest is not bound:
         tail = Tail(query, rest, graph, parameters)
     in_tail = 0.0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import ConfigurationError
 from gpugda.match.embeddings import Embeddings, Wanted
@@ -15,7 +17,7 @@ from gpugda.match.run import Kernels, Run
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.data.data_graph import DataGraph
     from gpugda.device.launch.join import Table
     from gpugda.match.embeddings import Masks, StrategyReport, WantedGroups
     from gpugda.match.variables import Variable
@@ -81,6 +83,57 @@ class DeviceStrategy(ABC):
         whole = self._context.info.global_memory_bytes
         self._limit = int(whole * _SHARE_OF_DEVICE) if memory_limit is None else memory_limit
         self._kernels = Kernels.of(self._context)
+        self._refinement = refinement
+        self._beside: DeviceStrategy | None = None
+        self._has_room_beside = True
+        self._beside_lock = threading.Lock()
+
+    @contextmanager
+    def on(self, graph: DataGraph) -> Iterator[DeviceStrategy | None]:
+        """The same strategy for a graph derived from this one, which stays on the device as well.
+
+        None where both together take more than half of what may be taken, and after memory was
+        short once: then the derived graph has left the device.
+        """
+        with ExitStack() as used:
+            with self._beside_lock:
+                beside = self._made_beside(graph)
+                if beside is not None:
+                    used.enter_context(beside.graph.use())
+            yield beside
+
+    def _made_beside(self, graph: DataGraph) -> DeviceStrategy | None:
+        if self._beside is not None and self._beside.graph.graph is not graph:
+            self.leave_beside()
+        if self._beside is None:
+            if not self._has_room_beside or 4 * self._graph.nbytes > self._limit:
+                return None
+            device_graph = DeviceGraph(self._context, graph)
+            self._beside = type(self)(device_graph, refinement=self._refinement)
+        self._beside._limit = self._limit - self._graph.nbytes - self._kept_bytes()
+        return self._beside
+
+    def leave_beside(self) -> None:
+        """Takes the derived graph from the device as soon as nobody uses it."""
+        beside, self._beside = self._beside, None
+        if beside is not None:
+            beside.graph.close()
+
+    def _kept_bytes(self) -> int:
+        """Bytes on the device that may be given up when memory is short, beside the graph."""
+        beside = self._beside
+        return 0 if beside is None else beside.graph.nbytes + beside._kept_bytes()
+
+    def _give_up_kept(self) -> int:
+        """Frees them. Returns how many bytes that gave."""
+        beside = self._beside
+        if beside is None:
+            return 0
+        kept = beside._give_up_kept()
+        freed = beside.graph.close_if_unused()
+        if freed:
+            self._beside, self._has_room_beside = None, False
+        return kept + freed
 
     @abstractmethod
     def _prepare(
@@ -176,7 +229,13 @@ class DeviceStrategy(ABC):
     def _workspace(self) -> Workspace:
         budget = MemoryBudget(self._limit)
         budget.reserve(self._graph.nbytes, "the data graph")
-        return Workspace(self._context, budget, self._graph.pool)
+        workspace = Workspace(self._context, budget, self._graph.pool)
+        kept = self._kept_bytes()
+        if kept > budget.remaining:
+            kept -= self._give_up_kept()
+        workspace.count(min(kept, budget.remaining), "what is kept for later queries")
+        workspace.give_way = lambda: workspace.uncount(self._give_up_kept())
+        return workspace
 
     def _chunks(
         self, run: Run, prepared: PreparedJoin, enough: int | None = None

@@ -9,10 +9,12 @@ from gpugda.lines import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
+    from contextlib import AbstractContextManager
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.match.comparisons import Comparison
     from gpugda.match.join_progress import JoinProgress
     from gpugda.plan.operator_tree import OperatorNode
@@ -150,3 +152,9 @@ class Strategy(Protocol):
         self, plan: Plan, masks: Masks, report: StrategyReport, deadline: float | None = None
     ) -> int:
         """The number of embeddings, without making the last step's rows."""
+
+    def on(self, graph: DataGraph) -> AbstractContextManager[Strategy | None]:
+        """The same strategy for a graph derived from this one, on the device beside it.
+
+        None where there is no room for both.
+        """

@@ -214,6 +214,7 @@ class Plan:
         strategy_reason: One sentence: why this strategy; empty where there is nothing to say.
         pipeline: What runs, where the query is more than one pattern: then this is the plan of the
             pattern that is expected to cost most.
+        kept: What those who run the plan found out about it; no part of its value.
     """
 
     bound: BoundQuery
@@ -222,6 +223,7 @@ class Plan:
     warnings: tuple[str, ...] = ()
     strategy_reason: str = ""
     pipeline: Runnable | None = None
+    kept: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
 
     @cached_property
     def steps(self) -> tuple[PlanStep, ...]:

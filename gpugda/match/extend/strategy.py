@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.launch.join import Table
-    from gpugda.device.memory.buffers import DeviceArray, Workspace
+    from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.counting.leaves import Branch
@@ -78,15 +78,11 @@ class ExtendStrategy(DeviceStrategy):
         by_rows = self._context.tuning.intersection == "marks"
         self._compiled = CompiledSteps(device_graph.graph, by_rows=by_rows)
 
-    def _workspace(self) -> Workspace:
-        workspace = super()._workspace()
-        kept = self._kept.nbytes
-        if kept > workspace.budget.remaining:
-            self._kept.drop()
-            kept = 0
-        workspace.count(kept, "queries that came before")
-        workspace.give_way = lambda: workspace.uncount(self._kept.drop())
-        return workspace
+    def _kept_bytes(self) -> int:
+        return super()._kept_bytes() + self._kept.nbytes
+
+    def _give_up_kept(self, but: KeptQuery | None = None) -> int:
+        return self._kept.drop(but=but) + super()._give_up_kept()
 
     @cached_property
     def _groups(self) -> GroupKernels:
@@ -270,7 +266,7 @@ class ExtendStrategy(DeviceStrategy):
                 query = self._query(run, bound, masks, counting=goal.counts)
             if query.candidates is None:
                 return None
-            run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
+            run.workspace.give_way = lambda: run.workspace.uncount(self._give_up_kept(query))
             describe_candidates(run.report, bound, query.candidates)
             if query.candidates.explored:
                 run.report.steps.append("candidates with fitting neighbours")
