@@ -18,7 +18,8 @@ from gpugda.answer.request import Request
 from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
 from gpugda.deadline import deadline_after
 from gpugda.errors import ConfigurationError, DeviceError, InternalError
-from gpugda.match.session import DEFAULT_STRATEGY, STRATEGIES, DeviceSession
+from gpugda.match.registry import find_matcher
+from gpugda.match.session import DeviceSession
 from gpugda.ports import DatabaseServer, GraphSource, Progress, SilentProgress
 from gpugda.snapshot.store import save_snapshot
 
@@ -447,7 +448,7 @@ class Accelerator:
         request = Request(
             query,
             _merged(parameters, kwparameters),
-            _strategy(strategy),
+            find_matcher(strategy).name,
             deadline_after(check_timeout(timeout)),
             progress=self._progress,
             metadata=metadata,
@@ -486,13 +487,3 @@ def _merged(
             f"parameters must be a mapping of names to values, not a {type(parameters).__name__}."
         )
     return {**(parameters or {}), **kwparameters}
-
-
-def _strategy(name: str | None) -> str:
-    if name is None:
-        return DEFAULT_STRATEGY
-    if name not in STRATEGIES:
-        raise ConfigurationError(
-            f"strategy is {name!r}; it can be {', '.join(map(repr, STRATEGIES))}."
-        )
-    return name

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from gpugda.caching import LruCache
 from gpugda.data.build import build_data_graph
 from gpugda.errors import SourceError
+from gpugda.execute.needs import need_of
 from gpugda.execute.pipeline import plan_of_statement
+from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
-from gpugda.plan.matching_order import make_plan
 from gpugda.ports import DatabaseServer, GraphSource, Progress, Projection, SnapshotFolder
 from gpugda.query.statement import Statement
 from gpugda.snapshot.opening import open_saved
@@ -63,7 +64,9 @@ class LoadedGraph:
         def make() -> Plan:
             if isinstance(query, Statement):
                 return plan_of_statement(query, self.graph, strategy)
-            return make_plan(bind(query, self.graph), self.graph.statistics, strategy)
+            bound = bind(query, self.graph)
+            need = need_of(query, bound)
+            return plan_pattern(bound, self.graph.statistics, strategy, need)
 
         return self.plans.get((query.text, strategy), make)
 

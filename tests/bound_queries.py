@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from gpugda.data.data_graph import DataGraph
 from gpugda.errors import MemoryLimitError
-from gpugda.match.embeddings import Embeddings, Masks, StrategyReport, Wanted
+from gpugda.match.embeddings import Embeddings, Masks, StrategyReport
+from gpugda.match.need import Rows
 from gpugda.plan.matching_order import matching_order
 from gpugda.plan.plan import (
     BoundNode,
@@ -226,13 +227,13 @@ def _holds(graph: DataGraph, program: tuple[tuple[LabelOp, int], ...], node: int
 
 
 # ------------------------------------------------------------------ what a strategy gives
-def everything(plan: Plan) -> Wanted:
+def everything(plan: Plan) -> Rows:
     bound = plan.bound
-    return Wanted(frozenset(range(len(bound.nodes))), frozenset(range(len(bound.relationships))))
+    return Rows(frozenset(range(len(bound.nodes))), frozenset(range(len(bound.relationships))))
 
 
 def found_by(
-    strategy: Any, plan: Plan, masks: Masks = NO_MASKS, wanted: Wanted | None = None
+    strategy: Any, plan: Plan, masks: Masks = NO_MASKS, wanted: Rows | None = None
 ) -> Counter[Any]:
     """Rows of a strategy in the form of `all_embeddings`."""
     wanted = everything(plan) if wanted is None else wanted
@@ -242,7 +243,7 @@ def found_by(
     return rows
 
 
-def rows_of(chunk: Embeddings, wanted: Wanted) -> list[Any]:
+def rows_of(chunk: Embeddings, wanted: Rows) -> list[Any]:
     assert set(chunk.nodes) == set(wanted.nodes) or chunk.row_count == 0
     assert set(chunk.relationships) == set(wanted.relationships) or chunk.row_count == 0
     columns = [chunk.nodes[at].tolist() for at in sorted(wanted.nodes)]
@@ -253,7 +254,7 @@ def rows_of(chunk: Embeddings, wanted: Wanted) -> list[Any]:
     return list(zip(nodes, relationships, strict=True))
 
 
-def projected(rows: Counter[Any], wanted: Wanted) -> Counter[Any]:
+def projected(rows: Counter[Any], wanted: Rows) -> Counter[Any]:
     """What is left of full rows when only some columns are wanted."""
     less: Counter[Any] = Counter()
     for (nodes, relationships), count in rows.items():

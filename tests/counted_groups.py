@@ -10,8 +10,9 @@ from bound_queries import NO_MASKS, all_embeddings
 from gpugda.data.data_graph import DataGraph
 from gpugda.device.context import DeviceContext
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.match.embeddings import Masks, StrategyReport, WantedGroups
+from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.need import Groups
 from gpugda.plan.plan import Plan
 
 
@@ -28,7 +29,7 @@ def groups(
     """How often each tuple comes; each once where that is not counted."""
     strategy = ExtendStrategy(DeviceGraph(context, graph))
     report = report or StrategyReport()
-    wanted = WantedGroups(nodes, counted=counted, streamed=False)
+    wanted = Groups(nodes, counted=counted, streamed=False)
     found: Counter[Any] = Counter()
     for chunk in strategy.groups(plan, masks, wanted, report):
         assert counted or chunk.weights is None

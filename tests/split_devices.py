@@ -3,7 +3,7 @@
 import pytest
 
 from gpugda.device.context import DeviceContext, choose_device
-from gpugda.match.device_strategy import DeviceStrategy
+from gpugda.match.matcher import Matcher
 
 
 @pytest.fixture(scope="session")
@@ -26,12 +26,12 @@ def context(request, contexts):
 def budgets(monkeypatch):
     """The budgets of all runs, in order."""
     made = []
-    original = DeviceStrategy._workspace
+    original = Matcher._workspace
 
     def workspace(strategy):
         opened = original(strategy)
         made.append(opened.budget)
         return opened
 
-    monkeypatch.setattr(DeviceStrategy, "_workspace", workspace)
+    monkeypatch.setattr(Matcher, "_workspace", workspace)
     return made

@@ -38,7 +38,7 @@ from gpugda.errors import (
     StaleSnapshotError,
 )
 from gpugda.live.properties import missing_properties
-from gpugda.plan.explain import Explanation, estimate
+from gpugda.plan.explain import Explanation, cannot_run, estimate
 from gpugda.query.property_needs import property_needs
 from gpugda.query.scopes import check_query
 from gpugda.query.statement import Statement
@@ -163,6 +163,8 @@ class ServerAnswers:
             reason = f"there is no snapshot: {first_line(error)}"
             return explained_by_database(request, self._server, reason)
         plan = loaded.plan(request.prepared(), request.strategy)
+        if plan.declined:
+            return explained_by_database(request, self._server, cannot_run(plan))
         verdict = self._router.decide(request, plan, loaded, self._keeper)
         cold = self._session.why_cold
         on_device = verdict.engine == "gpu" and not cold
@@ -205,6 +207,8 @@ class ServerAnswers:
     def _offer_on(self, request: Request, loaded: LoadedGraph) -> Result | Declined:
         with request.stage("plan"):
             plan = loaded.plan(request.prepared(), request.strategy)
+            if plan.declined:
+                return Declined(cannot_run(plan), can_run=False)
             verdict = self._router.decide(request, plan, loaded, self._keeper)
         if verdict.engine == "native":
             self._open_soon(loaded)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.bench.load_graph import create_indexes, drop_indexes
+from gpugda.match.gpsm.strategy import GpsmStrategy
+from gpugda.match.registry import STRATEGIES
 from gpugda.ports import Progress, SilentProgress
 
 if TYPE_CHECKING:
@@ -73,9 +75,9 @@ def ablate_refinement(
         progress: Told how far it has come.
     """
     variants = {name: {"refinement": name} for name in ("off", "once", "fixpoint")}
-    options = {"engine": "gpu", "strategy": "gpsm", "timeout": timeout}
+    options = {"engine": "gpu", "strategy": GpsmStrategy.name, "timeout": timeout}
     times = _in_turn(opened, variants, cases, options, progress or SilentProgress())
-    return _compared("refinement (gpsm)", times)
+    return _compared(f"refinement ({GpsmStrategy.name})", times)
 
 
 def ablate_subsets(
@@ -90,7 +92,7 @@ def ablate_subsets(
         for limit in _MEMORY_LIMITS
     }
     found = []
-    for strategy in ("extend", "gpsm"):
+    for strategy in STRATEGIES:
         options = {"engine": "gpu", "strategy": strategy, "timeout": timeout}
         times = _in_turn(opened, variants, cases, options, progress or SilentProgress())
         found += _compared(f"size of the subsets ({strategy})", times)

@@ -15,7 +15,8 @@ from gpugda.data.build import build_data_graph
 from gpugda.data.columns import column_from_values
 from gpugda.execute.gpu import run_on_device
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.session import DEFAULT_STRATEGY, DeviceSession
+from gpugda.match.registry import DEFAULT_STRATEGY
+from gpugda.match.session import DeviceSession
 from gpugda.plan.bind import bind
 from gpugda.plan.matching_order import make_plan
 from gpugda.plan.route.rates import DeviceRates

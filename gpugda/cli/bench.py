@@ -13,6 +13,7 @@ import typer
 from gpugda.cli import options
 from gpugda.cli.failures import guarded, say
 from gpugda.cli.logs import log_to_standard_error
+from gpugda.cli.workloads import run_workload
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -80,6 +81,23 @@ def bench(
             rich_help_panel=_GRAPH,
         ),
     ] = None,
+    workload: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="lsqb: nine queries on a generated social network, beside DuckDB and Ladybug, "
+            "without a server.",
+            rich_help_panel=_QUERIES,
+        ),
+    ] = None,
+    scale: Annotated[
+        float,
+        typer.Option(
+            metavar="X",
+            help="Of the social network: 1 has 4 million nodes and 18 million relationships.",
+            rich_help_panel=_QUERIES,
+        ),
+    ] = 1.0,
     queries: Annotated[
         str | None,
         typer.Option(
@@ -209,7 +227,11 @@ def bench(
             options.ServerOptions(username, password, database, planner=planner),
         ),
     )
-    _run(uri, graph, _shortened(asked) if quick else asked)
+    asked = _shortened(asked) if quick else asked
+    if workload is None:
+        _run(uri, graph, asked)
+    else:
+        run_workload(workload, asked, scale)
 
 
 def _positive(timeout: float) -> float:

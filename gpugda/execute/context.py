@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpugda.expressions.environment import SubqueryRunner
     from gpugda.expressions.operands import Operand
     from gpugda.expressions.parameters import Parameters
-    from gpugda.match.embeddings import Strategy
+    from gpugda.match.matcher import Matcher
 
 __all__ = ["ExecutionContext", "Measured"]
 
@@ -58,7 +58,7 @@ class ExecutionContext:
     """
 
     graph: DataGraph
-    strategy: Strategy
+    strategy: Matcher
     values: Mapping[str, Any]
     parameters: Parameters
     text: str

@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.deadline import check_deadline
 from gpugda.execute.matching import select
+from gpugda.execute.needs import need_of
 from gpugda.execute.oriented_count import count_oriented, note_unoriented
-from gpugda.execute.tail import Tail, is_plain_count, needed
-from gpugda.execute.wanted_groups import wanted_groups
+from gpugda.execute.tail import Tail
+from gpugda.match.need import Count, Groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.result_table import ResultTable
-    from gpugda.match.embeddings import Strategy, StrategyReport
+    from gpugda.match.embeddings import StrategyReport
+    from gpugda.match.matcher import Matcher
     from gpugda.plan.plan import Plan
 
 __all__ = ["run_on_device"]
@@ -26,7 +28,7 @@ __all__ = ["run_on_device"]
 def run_on_device(
     plan: Plan,
     graph: DataGraph,
-    strategy: Strategy,
+    strategy: Matcher,
     parameters: Mapping[str, Any],
     report: StrategyReport,
     deadline: float | None = None,
@@ -48,15 +50,15 @@ def run_on_device(
     tail = Tail(query, bound, graph, parameters)
     if tail.reads_no_rows:
         return tail.finish()
-    if is_plain_count(query, bound):
-        oriented = count_oriented(plan, graph, strategy, parameters, report, deadline)
-        if oriented is not None:
-            return tail.finish_count(oriented)
+    oriented = count_oriented(plan, graph, strategy, parameters, report, deadline)
+    if oriented is not None:
+        return tail.finish_count(oriented)
     selected = select(plan, graph, strategy, parameters, report, deadline)
     if selected is None:
         return tail.finish()
     plan, masks, rest = selected.plan, selected.masks, selected.rest
-    if is_plain_count(query, rest):
+    need = need_of(query, rest, tail.enough_rows)
+    if isinstance(need, Count):
         started = time.perf_counter()
         count = strategy.count(plan, masks, report, deadline)
         note_unoriented(plan, graph, time.perf_counter() - started)
@@ -64,11 +66,10 @@ def run_on_device(
     if rest is not bound:
         tail = Tail(query, rest, graph, parameters)
     in_tail = 0.0
-    groups, wanted = wanted_groups(query, rest), needed(query, rest)
-    if groups is not None:
-        chunks = strategy.groups(plan, masks, groups, report, deadline)
+    if isinstance(need, Groups):
+        chunks = strategy.groups(plan, masks, need, report, deadline)
     else:
-        chunks = strategy.embeddings(plan, masks, wanted, report, deadline, tail.enough_rows)
+        chunks = strategy.embeddings(plan, masks, need, report, deadline)
     with closing(chunks):  # LIMIT leaves early: the device is free again at once
         for chunk in chunks:
             started = time.perf_counter()

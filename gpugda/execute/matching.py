@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from gpugda.deadline import check_deadline
+from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.constants import Verdict, judge_constants, with_constants
 from gpugda.match.candidates.certain_tests import without_certain_tests
 from gpugda.match.candidates.selections import mask_query
 from gpugda.match.candidates.take_comparisons import take_comparisons
+from gpugda.plan.explain import cannot_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.embeddings import Masks, Strategy, StrategyReport
+    from gpugda.match.embeddings import Masks, StrategyReport
+    from gpugda.match.matcher import Matcher
     from gpugda.plan.plan import BoundQuery, Plan
 
 __all__ = ["Selected", "narrowed", "select"]
@@ -43,7 +46,7 @@ class Selected:
 def select(
     plan: Plan,
     graph: DataGraph,
-    strategy: Strategy,
+    strategy: Matcher,
     parameters: Mapping[str, Any],
     report: StrategyReport,
     deadline: float | None,
@@ -52,9 +55,11 @@ def select(
 
     Raises:
         ParameterMissingError: A parameter has no value.
+        UnsupportedQueryError: The strategy cannot run the plan.
         QueryTimeoutError: The deadline passed.
     """
     bound = plan.bound
+    check_possible(plan)
     verdict = judge_constants(bound, parameters)
     if bound.no_rows is not None or verdict is Verdict.FALSE:
         return None
@@ -69,6 +74,16 @@ def select(
     if verdict is Verdict.NULL and rest.residuals == bound.constants:
         return None
     return Selected(plan, masks, rest)
+
+
+def check_possible(plan: Plan) -> None:
+    """Refuses a plan whose strategy cannot run it.
+
+    Raises:
+        UnsupportedQueryError: So it is; nothing else is tried for a strategy asked for by name.
+    """
+    if plan.declined:
+        raise UnsupportedQueryError(cannot_run(plan), construct=f"strategy {plan.strategy}")
 
 
 def narrowed(

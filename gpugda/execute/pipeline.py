@@ -16,10 +16,11 @@ from gpugda.expressions.context import one_statement
 from gpugda.expressions.functions import find_aggregate, find_function
 from gpugda.expressions.operands import as_column
 from gpugda.expressions.parameters import Parameters
+from gpugda.match.need import Count
+from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.plan.build import build_query
 from gpugda.plan.explain import estimate
-from gpugda.plan.matching_order import make_plan
 from gpugda.plan.operator_tree import OperatorNode
 from gpugda.query import ast
 from gpugda.query.query_graph import Query, QueryGraph
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.execute.operator import Operator
-    from gpugda.match.embeddings import Strategy, StrategyReport
+    from gpugda.match.embeddings import StrategyReport
+    from gpugda.match.matcher import Matcher
     from gpugda.plan.plan import Plan
     from gpugda.query.statement import Statement
 
@@ -58,7 +60,7 @@ class Pipeline:
     def run(
         self,
         graph: DataGraph,
-        strategy: Strategy,
+        strategy: Matcher,
         values: Mapping[str, Any],
         report: StrategyReport,
         deadline: float | None = None,
@@ -128,10 +130,12 @@ def plan_of_statement(statement: Statement, graph: DataGraph, strategy: str) -> 
         plans.append(operator.plan_on(graph, strategy))
         pipeline.expected[id(operator)] = estimate(plans[-1]).rows
     empty = Query(statement.text, QueryGraph((), ()), ())
-    plans = plans or [make_plan(bind(empty, graph), graph.statistics, strategy)]
+    if not plans:
+        plans = [plan_pattern(bind(empty, graph), graph.statistics, strategy, Count())]
     main = max(plans, key=lambda plan: sum(step.cardinality for step in plan.steps))
     warnings = tuple(dict.fromkeys(line for plan in plans for line in plan.warnings))
-    return replace(main, pipeline=pipeline, warnings=warnings)
+    declined = next((plan.declined for plan in plans if plan.declined), "")
+    return replace(main, pipeline=pipeline, warnings=warnings, declined=declined)
 
 
 def _patterns(operator: Operator) -> Iterator[PatternOperator]:

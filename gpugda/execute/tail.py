@@ -9,13 +9,14 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.aggregating import LARGEST_INTEGER, Aggregation, too_large
 from gpugda.execute.collecting import OutputRows, rows_of
+from gpugda.execute.needs import needed_rows
 from gpugda.execute.result_table import ResultTable
 from gpugda.execute.row_number import row_number
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_truth
 from gpugda.expressions.operands import Constant, as_column, check_faults
 from gpugda.expressions.parameters import Parameters
-from gpugda.match.embeddings import Embeddings, Wanted
+from gpugda.match.embeddings import Embeddings
 from gpugda.query import ast
 from gpugda.query.walk import walk
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
     from gpugda.query.query_graph import Query
 
-__all__ = ["Tail", "is_plain_count", "needed"]
+__all__ = ["Tail"]
 
 
 class Tail:
@@ -74,7 +75,7 @@ class Tail:
     def push(self, embeddings: Embeddings) -> bool:
         """Adds embeddings; False when no more are needed.
 
-        Weights only as `wanted_groups` allows: no residual condition leaves some out.
+        Weights only as `need_of` allows: no residual condition leaves some out.
 
         Raises:
             CypherTypeError: In some row a value has a type for which an operation is not defined.
@@ -97,7 +98,7 @@ class Tail:
         return self._table()
 
     def finish_count(self, count: int) -> ResultTable:
-        """The answer where `is_plain_count`, from the number of embeddings.
+        """The answer where `need_of` is a count, from the number of embeddings.
 
         Raises:
             UnsupportedQueryError: Cypher has no integer as large.
@@ -161,44 +162,9 @@ class Tail:
 
 def _nothing(bound: BoundQuery) -> Embeddings:
     empty = np.zeros(0, dtype=np.uint32)
-    wanted = needed(bound.query, bound)
+    wanted = needed_rows(bound.query, bound)
     nodes = dict.fromkeys(wanted.nodes, empty)
     return Embeddings(0, nodes, dict.fromkeys(wanted.relationships, empty))
-
-
-# ------------------------------------------------------------------ what a query needs
-def needed(query: Query, bound: BoundQuery) -> Wanted:
-    """Which query nodes and relationships the tail reads."""
-    expressions = [
-        *bound.residuals,
-        *(column.expression for column in query.columns),
-        *query.grouping,
-        *(aggregate for aggregate in query.aggregates if not _counts_rows(aggregate)),
-        *(key.expression for key in query.order_by),
-    ]
-    names = {
-        node.name
-        for expression in expressions
-        for node in walk(expression)
-        if isinstance(node, ast.Variable)
-    }
-    nodes = frozenset(node.position for node in bound.nodes if node.name in names)
-    relationships = (each.position for each in bound.relationships if each.name in names)
-    return Wanted(nodes, frozenset(relationships))
-
-
-def is_plain_count(query: Query, bound: BoundQuery) -> bool:
-    """Is the number of embeddings all that the answer depends on?"""
-    if not query.aggregating or query.grouping or bound.residuals:
-        return False
-    return all(map(_counts_rows, query.aggregates))
-
-
-def _counts_rows(aggregate: ast.Expression) -> bool:
-    # A pattern variable is never null, so counting it counts the rows.
-    if not isinstance(aggregate, ast.FunctionCall):
-        return isinstance(aggregate, ast.CountStar)
-    return not aggregate.distinct and isinstance(aggregate.arguments[0], ast.Variable)
 
 
 def _parameters_of(query: Query) -> Iterator[ast.Parameter]:

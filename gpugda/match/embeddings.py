@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from gpugda.lines import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
-    from contextlib import AbstractContextManager
+    from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from gpugda.data.data_graph import DataGraph
     from gpugda.match.comparisons import Comparison
     from gpugda.match.join_progress import JoinProgress
     from gpugda.plan.operator_tree import OperatorNode
-    from gpugda.plan.plan import Plan
 
-__all__ = ["Embeddings", "Masks", "Strategy", "StrategyReport", "Wanted", "WantedGroups"]
+__all__ = ["Embeddings", "Masks", "StrategyReport"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,29 +39,6 @@ class Embeddings:
     relationships: Mapping[int, NDArray[np.uint32]]
     weights: NDArray[np.uint64] | None = None
     distinct: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Positions of the query nodes and relationships whose columns are needed after the join."""
-
-    nodes: frozenset[int]
-    relationships: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class WantedGroups:
-    """What is asked of the tuples of nodes that some query nodes take.
-
-    Args:
-        nodes: Query nodes, at least one, rising.
-        counted: How often each tuple comes? Else only which there are.
-        streamed: May the caller leave before it has all of them?
-    """
-
-    nodes: tuple[int, ...]
-    counted: bool
-    streamed: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,57 +78,3 @@ class StrategyReport:
     candidate_relationships: dict[int, int] = field(default_factory=dict)
     progress: JoinProgress | None = None
     operators: OperatorNode | None = None
-
-
-class Strategy(Protocol):
-    """A way to find all embeddings of a plan's query graph on one data graph.
-
-    ``compares``: does it test comparisons of the masks? Another one is given none.
-    """
-
-    name: str
-    compares: bool
-
-    def embeddings(
-        self,
-        plan: Plan,
-        masks: Masks,
-        wanted: Wanted,
-        report: StrategyReport,
-        deadline: float | None = None,
-        enough: int | None = None,
-    ) -> Generator[Embeddings]:
-        """All embeddings, in chunks. Leaving the iteration early frees everything.
-
-        ``deadline`` is a time of ``time.monotonic``; after about ``enough`` embeddings the caller
-        leaves, None if it does not: chunks are small at first.
-
-        Raises:
-            MemoryLimitError: Not possible within the memory limit.
-            DeviceError: The device failed.
-            QueryTimeoutError: The deadline passed.
-        """
-
-    def groups(
-        self,
-        plan: Plan,
-        masks: Masks,
-        wanted: WantedGroups,
-        report: StrategyReport,
-        deadline: float | None = None,
-    ) -> Generator[Embeddings]:
-        """As `embeddings` for who groups them: with weights, and rows may stand for several.
-
-        Unless they are ``counted``, there is at least one row for each tuple of nodes.
-        """
-
-    def count(
-        self, plan: Plan, masks: Masks, report: StrategyReport, deadline: float | None = None
-    ) -> int:
-        """The number of embeddings, without making the last step's rows."""
-
-    def on(self, graph: DataGraph) -> AbstractContextManager[Strategy | None]:
-        """The same strategy for a graph derived from this one, on the device beside it.
-
-        None where there is no room for both.
-        """

@@ -12,22 +12,16 @@ from gpugda.device.linker import check_linker
 from gpugda.device.program import is_everything_built
 from gpugda.device.warming import Warming
 from gpugda.errors import ConfigurationError
-from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.gpsm.strategy import GpsmStrategy
+from gpugda.match.registry import DEFAULT_STRATEGY, find_matcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.devices import DeviceInfo
-    from gpugda.match.device_strategy import DeviceStrategy
+    from gpugda.match.matcher import Matcher
 
-__all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "DeviceSession"]
-
-STRATEGIES: dict[str, type[DeviceStrategy]] = {"gpsm": GpsmStrategy, "extend": ExtendStrategy}
-"""Ways to join on the device, by name. A new one is one line here."""
-
-DEFAULT_STRATEGY = "extend"
+__all__ = ["DeviceSession"]
 
 _OPENING_SECONDS = 0.1
 """So long a query waits for a device that somebody else opens, before another engine answers."""
@@ -51,7 +45,7 @@ class DeviceSession:
         self._context: DeviceContext | None = None
         self._graph: DeviceGraph | None = None
         self._host_graph: DataGraph | None = None
-        self._strategies: dict[str, DeviceStrategy] = {}
+        self._strategies: dict[str, Matcher] = {}
         self._warming: Warming | None = None
 
     @property
@@ -136,7 +130,7 @@ class DeviceSession:
         return 0 if self._graph is None else self._graph.nbytes
 
     @contextmanager
-    def strategy(self, name: str, graph: DataGraph) -> Iterator[DeviceStrategy]:
+    def strategy(self, name: str, graph: DataGraph) -> Iterator[Matcher]:
         """The strategy of this name for a graph, whose copy stays on the device meanwhile.
 
         Raises:
@@ -162,13 +156,13 @@ class DeviceSession:
                 self._context.close()
             self._context = None
 
-    def _strategy(self, name: str, graph: DataGraph) -> DeviceStrategy:
+    def _strategy(self, name: str, graph: DataGraph) -> Matcher:
         context = self._opened()
         if self._host_graph is not graph or self._graph is None:
             self._release_graph()
             self._graph, self._host_graph = DeviceGraph(context, graph), graph
         if name not in self._strategies:
-            self._strategies[name] = STRATEGIES[name](
+            self._strategies[name] = find_matcher(name)(
                 self._graph, memory_limit=self._memory_limit, refinement=self._refinement
             )
         return self._strategies[name]

@@ -18,19 +18,12 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundNode, BoundRelationship, PlanStep, RowTest
     from gpugda.query.ast import Expression
 
-__all__ = ["Estimate", "Explanation", "estimate", "explain_text"]
+__all__ = ["Estimate", "Explanation", "cannot_run", "estimate", "explain_text"]
 
-_COMPARING: Final = ("extend",)
-"""Strategies that compare values of two variables."""
 _INDEX_BYTES: Final = 4
 _UNKNOWN: Final = float("nan")
 _PAIRS_SHOWN: Final = 6
 _ANONYMOUS: Final = re.compile("`\\0[nr][0-9]+`")
-
-_STRATEGIES: Final = {
-    "extend": "filters candidates, then adds node after node by intersecting neighbours",
-    "gpsm": "filters candidates, then joins candidate relationships one after the other",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +98,11 @@ class Explanation:
     __repr__ = __str__
 
 
+def cannot_run(plan: Plan) -> str:
+    """Says that the plan's strategy has declined it, and why."""
+    return f"strategy {plan.strategy} cannot answer this: {plan.declined}"
+
+
 def explain_text(plan: Plan) -> str:
     """The plan as a text of several lines."""
     if plan.pipeline is not None:
@@ -126,7 +124,9 @@ def explain_text(plan: Plan) -> str:
 def _strategy_lines(plan: Plan) -> list[str]:
     if plan.bound.no_rows is not None:
         return [f"no rows: {plan.bound.no_rows}"]
-    reason = plan.strategy_reason or _STRATEGIES.get(plan.strategy, "")
+    if plan.declined:
+        return [cannot_run(plan)]
+    reason = plan.strategy_reason
     expected = estimate(plan)
     return [
         f"strategy {plan.strategy}" + (f": {reason}" if reason else ""),
@@ -207,7 +207,7 @@ def _keeps_apart(test: RowTest) -> bool:
 
 
 def _where(plan: Plan, residual: Expression) -> str:
-    if plan.strategy in _COMPARING and compared_values(residual) is not None:
+    if plan.compares and compared_values(residual) is not None:
         return "in the join, where values have an order, else on each row"
     return "on each row"
 

@@ -28,6 +28,9 @@ def make_plan(
     statistics: GraphStatistics,
     strategy: str,
     strategy_reason: str = "",
+    *,
+    compares: bool = False,
+    declined: str = "",
 ) -> Plan:
     """The plan of a bound query.
 
@@ -36,7 +39,9 @@ def make_plan(
         statistics: Of the data graph that it is bound to; for rules that look at the graph as a
             whole.
         strategy: Name of the strategy that will run it.
-        strategy_reason: One sentence: why this one.
+        strategy_reason: What it does.
+        compares: Whether it compares values of two variables while it joins.
+        declined: Why it cannot answer; empty where it can.
     """
     return Plan(
         bound=bound,
@@ -44,6 +49,8 @@ def make_plan(
         strategy=strategy,
         warnings=tuple(_warnings(bound)),
         strategy_reason=strategy_reason,
+        compares=compares,
+        declined=declined,
     )
 
 

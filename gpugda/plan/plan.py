@@ -211,7 +211,9 @@ class Plan:
         find_steps: Finds the steps when they are asked for: strategies do without.
         strategy: Name of the strategy.
         warnings: Sentences for the user, such as a cross product of unconnected parts.
-        strategy_reason: One sentence: why this strategy; empty where there is nothing to say.
+        strategy_reason: What the strategy does; empty where there is nothing to say.
+        compares: Whether the strategy compares values of two variables while it joins.
+        declined: One sentence: why the strategy cannot answer; empty where it can.
         pipeline: What runs, where the query is more than one pattern: then this is the plan of the
             pattern that is expected to cost most.
         kept: What those who run the plan found out about it; no part of its value.
@@ -222,6 +224,8 @@ class Plan:
     strategy: str
     warnings: tuple[str, ...] = ()
     strategy_reason: str = ""
+    compares: bool = False
+    declined: str = ""
     pipeline: Runnable | None = None
     kept: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
 

@@ -12,7 +12,8 @@ from gpugda.execute.matching import Selected, narrowed, select
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import PatternOperator, pattern_text
 from gpugda.execute.seeds import Seeds
-from gpugda.match.embeddings import Embeddings, Wanted, WantedGroups
+from gpugda.match.embeddings import Embeddings
+from gpugda.match.need import Count, Groups, Rows
 from gpugda.query.ast import Variable
 from gpugda.query.query_graph import OutputColumn, Query
 from gpugda.query.shapes import variable_names
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
     from gpugda.execute.operator import Operator
     from gpugda.expressions.operands import Operand
+    from gpugda.match.need import Need
     from gpugda.plan.plan import BoundQuery, Plan
     from gpugda.query.query_graph import QueryGraph
 
@@ -119,18 +121,15 @@ class Match(PatternOperator):
     def _embeddings(self, selected: Selected, context: ExecutionContext) -> Iterator[Embeddings]:
         plan, masks, rest = selected.plan, selected.masks, selected.rest
         strategy, report, deadline = context.strategy, context.report_of(self), context.deadline
-        places = self._places(plan.bound)
-        wanted = _wanted({*self.bound, *self.wanted, *_names_in(rest)}, places)
-        if self.weighted and not rest.residuals and not wanted.relationships:
-            if not wanted.nodes:
-                count = strategy.count(plan, masks, report, deadline)
-                yield Embeddings(int(count > 0), {}, {}, np.array([count][: count > 0], np.uint64))
-                return
-            groups = WantedGroups(tuple(sorted(wanted.nodes)), counted=True, streamed=False)
-            yield from strategy.groups(plan, masks, groups, report, deadline)
-            return
-        for chunk in strategy.embeddings(plan, masks, wanted, report, deadline):
-            yield _filtered(chunk, rest, context)
+        need = self.need(rest)
+        if isinstance(need, Count):
+            count = strategy.count(plan, masks, report, deadline)
+            yield Embeddings(int(count > 0), {}, {}, np.array([count][: count > 0], np.uint64))
+        elif isinstance(need, Groups):
+            yield from strategy.groups(plan, masks, need, report, deadline)
+        else:
+            for chunk in strategy.embeddings(plan, masks, need, report, deadline):
+                yield _filtered(chunk, rest, context)
 
     def _batch(self, plan: Plan, chunk: Embeddings) -> Batch:
         columns: dict[str, Operand] = {}
@@ -159,6 +158,15 @@ class Match(PatternOperator):
         columns = tuple(OutputColumn(each, Variable(_NOWHERE, each)) for each in names)
         return Query(self._text, self.graph, columns)
 
+    def need(self, bound: BoundQuery) -> Need:
+        """Rows, unless they may stand for several: then groups, or a number."""
+        rows = _rows({*self.bound, *self.wanted, *_names_in(bound)}, self._places(bound))
+        if not self.weighted or bound.residuals or rows.relationships:
+            return rows
+        if not rows.nodes:
+            return Count()
+        return Groups(tuple(sorted(rows.nodes)), counted=True, streamed=False)
+
     def _places(self, bound: BoundQuery) -> dict[str, tuple[bool, int]]:
         """Whether a variable is a node, and its position, also where nodes were merged."""
         found = {each.name: (False, each.position) for each in reversed(bound.relationships)}
@@ -182,9 +190,9 @@ def _names_in(bound: BoundQuery) -> set[str]:
     return {name for each in bound.residuals for name in variable_names(each)}
 
 
-def _wanted(names: set[str], places: Mapping[str, tuple[bool, int]]) -> Wanted:
+def _rows(names: set[str], places: Mapping[str, tuple[bool, int]]) -> Rows:
     found = [places[name] for name in names]
-    return Wanted(
+    return Rows(
         frozenset(position for is_node, position in found if is_node),
         frozenset(position for is_node, position in found if not is_node),
     )

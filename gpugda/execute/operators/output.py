@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 
 from gpugda.execute.batch import Batch
 from gpugda.execute.gpu import run_on_device
+from gpugda.execute.needs import need_of
 from gpugda.execute.operators.pattern import PatternOperator, pattern_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.execute.context import ExecutionContext
+    from gpugda.match.need import Need
+    from gpugda.plan.plan import BoundQuery
     from gpugda.query.query_graph import Query
 
 __all__ = ["Output"]
@@ -28,6 +31,10 @@ class Output(PatternOperator):
     def query(self) -> Query:
         """With its projection."""
         return self._query
+
+    def need(self, bound: BoundQuery) -> Need:
+        """Counts, groups or rows."""
+        return need_of(self._query, bound)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         table = run_on_device(

@@ -6,12 +6,13 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from gpugda.execute.operator import Operator
+from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
-from gpugda.plan.matching_order import make_plan
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
-    from gpugda.plan.plan import Plan
+    from gpugda.match.need import Need
+    from gpugda.plan.plan import BoundQuery, Plan
     from gpugda.query.query_graph import Query, QueryGraph
 
 __all__ = ["PatternOperator", "pattern_text"]
@@ -27,10 +28,15 @@ class PatternOperator(Operator):
     def query(self) -> Query:
         """The pattern as a query."""
 
+    @abstractmethod
+    def need(self, bound: BoundQuery) -> Need:
+        """What is asked of the strategy, with these conditions left for the rows."""
+
     def plan_on(self, graph: DataGraph, strategy: str) -> Plan:
         """How the pattern is matched; kept for the next run on the same graph."""
         if self._plan is None or self._plan[0] is not graph or self._plan[1] != strategy:
-            plan = make_plan(bind(self.query, graph), graph.statistics, strategy)
+            bound = bind(self.query, graph)
+            plan = plan_pattern(bound, graph.statistics, strategy, self.need(bound))
             self._plan = (graph, strategy, plan)
         return self._plan[2]
 

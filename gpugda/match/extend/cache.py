@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.embeddings import Masks, Wanted
+    from gpugda.match.embeddings import Masks
     from gpugda.match.extend.compile import ExtendStep
     from gpugda.match.extend.counting.leaves import LeafProduct
     from gpugda.match.extend.counting.parts import Way
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.need import Rows
     from gpugda.plan.plan import BoundQuery
 
-    StepsKey = tuple[Wanted, frozenset[int], bool]
+    StepsKey = tuple[Rows, frozenset[int], bool]
 
 __all__ = ["KeptQueries", "KeptQuery"]
 

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.embeddings import Masks, Wanted
+    from gpugda.match.embeddings import Masks
     from gpugda.match.extend.alternatives import Ways
+    from gpugda.match.need import Rows
     from gpugda.match.row_tests import VariableTest
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
@@ -85,7 +86,7 @@ def compile_extensions(
     graph: DataGraph,
     order: Sequence[int],
     masks: Masks,
-    wanted: Wanted,
+    wanted: Rows,
     rows: Mapping[int, int],
     *,
     counting: bool,
@@ -117,7 +118,7 @@ class _Compiler:
         bound: BoundQuery,
         graph: DataGraph,
         masks: Masks,
-        wanted: Wanted,
+        wanted: Rows,
         rows: Mapping[int, int],
         *,
         by_rows: bool,

@@ -9,10 +9,11 @@ from gpugda.match.extend.compile import compile_extensions
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.embeddings import Masks, Wanted
+    from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery
     from gpugda.match.extend.compile import ExtendStep
     from gpugda.match.extend.counting.leaves import LeafProduct
+    from gpugda.match.need import Rows
 
     Forms = dict[object, tuple[ExtendStep, ...]]
 
@@ -39,7 +40,7 @@ class CompiledSteps:
         query: KeptQuery,
         product: LeafProduct | None,
         masks: Masks,
-        wanted: Wanted,
+        wanted: Rows,
         candidates: Candidates,
         *,
         counting: bool,

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gpugda.device.launch.row_groups import GroupKernels
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.embeddings import WantedGroups
     from gpugda.match.extend.ranks import CandidateRanks
+    from gpugda.match.need import Groups
     from gpugda.match.run import Run
 
 __all__ = ["GroupSums", "RowWeights", "sums_fit"]
@@ -43,7 +43,7 @@ _WORTH_WAITING = 1 << 14
 _SHARE_FOR_PIECE = 0.25
 
 
-def sums_fit(run: Run, wanted: WantedGroups, candidates: Candidates, least: int) -> bool:
+def sums_fit(run: Run, wanted: Groups, candidates: Candidates, least: int) -> bool:
     """Is there memory for a sum per group, and are they not far more than there may be rows?
 
     ``least``: bytes that the join needs.
@@ -62,7 +62,7 @@ class _Rows:
         self,
         run: Run,
         kernels: GroupKernels,
-        wanted: WantedGroups,
+        wanted: Groups,
         candidates: Candidates,
         variables: Sequence[Variable],
         product: ProductArrays | None,
@@ -101,7 +101,7 @@ class GroupSums(_Rows):
         self,
         run: Run,
         kernels: GroupKernels,
-        wanted: WantedGroups,
+        wanted: Groups,
         candidates: Candidates,
         variables: Sequence[Variable],
         product: ProductArrays | None,
@@ -183,7 +183,7 @@ class RowWeights(_Rows):
         self,
         run: Run,
         kernels: GroupKernels,
-        wanted: WantedGroups,
+        wanted: Groups,
         candidates: Candidates,
         variables: Sequence[Variable],
         product: ProductArrays | None,

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpugda.match.embeddings import WantedGroups
 from gpugda.match.extend.counting.parts import Product
+from gpugda.match.need import Groups
 from gpugda.match.tuple_counts import TupleCounts, difference, multiplied
 from gpugda.types import MOST_WEIGHT
 
@@ -33,7 +33,7 @@ class CountsInParts:
     """
 
     count_part: Callable[[Part], int]
-    groups_of_part: Callable[[Part, WantedGroups], Iterable[Embeddings]]
+    groups_of_part: Callable[[Part, Groups], Iterable[Embeddings]]
     check: Callable[[], None]
 
     def count(self, way: Product | Sum) -> int | None:
@@ -70,7 +70,7 @@ class CountsInParts:
 
     def _found(self, part: Part, nodes: Nodes) -> Embeddings:
         """With the positions that the whole query's nodes have."""
-        wanted = WantedGroups(tuple(sorted(set(part.grouped))), counted=True, streamed=False)
+        wanted = Groups(tuple(sorted(set(part.grouped))), counted=True, streamed=False)
         tuples = self._no_tuples(nodes)
         for chunk in self.groups_of_part(part, wanted):
             places = zip(nodes, part.grouped, strict=True)

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
     from gpugda.device.launch.join import Table
     from gpugda.match.comparisons import Comparison
-    from gpugda.match.embeddings import Embeddings, WantedGroups
+    from gpugda.match.embeddings import Embeddings
     from gpugda.match.extend.counting.parts import Part
     from gpugda.match.extend.groups import GroupSums, RowWeights
     from gpugda.match.extend.join_plan import Joined
+    from gpugda.match.need import Groups
     from gpugda.match.run import Run
     from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery
@@ -40,7 +41,7 @@ class Goal:
     """
 
     counting: bool = False
-    grouped: WantedGroups | None = None
+    grouped: Groups | None = None
     in_parts: bool = False
     known: Part | None = None
     thrifty: bool = False

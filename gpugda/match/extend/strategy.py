@@ -15,8 +15,7 @@ from gpugda.device.launch.leaf_products import ProductKernels
 from gpugda.device.launch.row_groups import GroupKernels
 from gpugda.device.launch.small_filter import SmallFilter
 from gpugda.errors import MemoryLimitError
-from gpugda.match.device_strategy import DeviceStrategy, add_up
-from gpugda.match.embeddings import Embeddings, StrategyReport, Wanted, WantedGroups
+from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.extend.cache import KeptQueries, KeptQuery
 from gpugda.match.extend.candidate_estimates import leaves_nothing, pays_exploring, with_counts
 from gpugda.match.extend.compiled_steps import CompiledSteps
@@ -34,6 +33,8 @@ from gpugda.match.extend.memory import check_room, least_bytes, said_how_much
 from gpugda.match.extend.prepared import Goal, PreparedCore, of_each, weighed_rows
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.report import describe_part
+from gpugda.match.matcher import Matcher, add_up
+from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.report import describe_candidates
 from gpugda.match.tuple_counts import TupleCounts
 
@@ -56,10 +57,11 @@ _SHARE_FOR_KEPT = 1 / 16
 """Of the memory beside the graph."""
 
 
-class ExtendStrategy(DeviceStrategy):
+class ExtendStrategy(Matcher):
     """Candidates, and a join node by node that intersects the rows of the data graph itself."""
 
     name = "extend"
+    method = "filters candidates, then adds node after node by intersecting neighbours"
     compares = True
 
     def __init__(
@@ -78,11 +80,13 @@ class ExtendStrategy(DeviceStrategy):
         by_rows = self._context.tuning.intersection == "marks"
         self._compiled = CompiledSteps(device_graph.graph, by_rows=by_rows)
 
-    def _kept_bytes(self) -> int:
-        return super()._kept_bytes() + self._kept.nbytes
+    def kept_bytes(self) -> int:
+        """With what is kept of queries."""
+        return super().kept_bytes() + self._kept.nbytes
 
-    def _give_up_kept(self, but: KeptQuery | None = None) -> int:
-        return self._kept.drop(but=but) + super()._give_up_kept()
+    def give_up_kept(self, but: KeptQuery | None = None) -> int:
+        """Perhaps without one query."""
+        return self._kept.drop(but=but) + super().give_up_kept()
 
     @cached_property
     def _groups(self) -> GroupKernels:
@@ -92,7 +96,7 @@ class ExtendStrategy(DeviceStrategy):
         self,
         plan: Plan,
         masks: Masks,
-        wanted: WantedGroups,
+        wanted: Groups,
         report: StrategyReport,
         deadline: float | None = None,
     ) -> Generator[Embeddings]:
@@ -100,7 +104,7 @@ class ExtendStrategy(DeviceStrategy):
 
         Leaves that are not grouped by are multiplied.
         """
-        if not self._can_match(plan.bound):
+        if not self._may_have_rows(plan.bound):
             return
         yield from self._count_by(plan.bound, masks, wanted, report, deadline)
 
@@ -108,7 +112,7 @@ class ExtendStrategy(DeviceStrategy):
         self,
         bound: BoundQuery,
         masks: Masks,
-        wanted: WantedGroups,
+        wanted: Groups,
         report: StrategyReport,
         deadline: float | None,
         known: Part | None = None,
@@ -138,7 +142,7 @@ class ExtendStrategy(DeviceStrategy):
         self,
         bound: BoundQuery,
         masks: Masks,
-        wanted: WantedGroups,
+        wanted: Groups,
         report: StrategyReport,
         deadline: float | None,
         known: Part | None,
@@ -146,7 +150,7 @@ class ExtendStrategy(DeviceStrategy):
         in_parts: bool,
         thrifty: bool = False,
     ) -> Generator[Embeddings]:
-        columns = Wanted(frozenset(wanted.nodes), frozenset())
+        columns = Rows(frozenset(wanted.nodes), frozenset())
         in_parts = in_parts and not wanted.streamed
         goal = Goal(grouped=wanted, in_parts=in_parts, known=known, thrifty=thrifty)
         with self._run(report, deadline) as run:
@@ -166,7 +170,7 @@ class ExtendStrategy(DeviceStrategy):
             yield found if wanted.counted else replace(found, weights=None)
 
     def _groups_of_rows(
-        self, run: Run, prepared: PreparedCore, wanted: WantedGroups
+        self, run: Run, prepared: PreparedCore, wanted: Groups
     ) -> Generator[Embeddings]:
         if isinstance(prepared.grouped, GroupSums):
             yield self._summed(run, prepared, prepared.grouped)
@@ -222,7 +226,7 @@ class ExtendStrategy(DeviceStrategy):
         in_parts: bool,
         thrifty: bool = False,
     ) -> int:
-        nothing = Wanted(frozenset(), frozenset())
+        nothing = Rows(frozenset(), frozenset())
         goal = Goal(counting=True, in_parts=in_parts, known=known, thrifty=thrifty)
         with self._run(report, deadline) as run:
             with run.locked():
@@ -245,28 +249,31 @@ class ExtendStrategy(DeviceStrategy):
         def count(part: Part) -> int:
             return self._count(part.bound, part.masks, said(part), deadline, part)
 
-        def groups(part: Part, wanted: WantedGroups) -> Generator[Embeddings]:
+        def groups(part: Part, wanted: Groups) -> Generator[Embeddings]:
             return self._count_by(part.bound, part.masks, wanted, said(part), deadline, part)
 
         return CountsInParts(count, groups, partial(check_deadline, deadline))
 
-    def _prepare(
-        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
+    def start(
+        self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
     ) -> PreparedCore | None:
-        ready = self._ready(run, bound, masks, wanted, Goal(counting=counting))
+        """See `Matcher.start`."""
+        rows = Rows(frozenset(), frozenset()) if isinstance(need, Count) else need
+        goal = Goal(counting=isinstance(need, Count))
+        ready = self._ready(run, pattern, masks, rows, goal)
         assert not isinstance(ready, (Product, Sum, Embeddings))
         return ready
 
     def _ready(
-        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, goal: Goal
+        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Rows, goal: Goal
     ) -> PreparedCore | Product | Sum | Embeddings | None:
         """Everything before the join, what is to be counted instead, or the groups already."""
-        with said_how_much(self._limit, self._graph.graph, bound, masks):
+        with said_how_much(self.limit, self._graph.graph, bound, masks):
             with run.stage("filter"):
                 query = self._query(run, bound, masks, counting=goal.counts)
             if query.candidates is None:
                 return None
-            run.workspace.give_way = lambda: run.workspace.uncount(self._give_up_kept(query))
+            run.workspace.give_way = lambda: run.workspace.uncount(self.give_up_kept(query))
             describe_candidates(run.report, bound, query.candidates)
             if query.candidates.explored:
                 run.report.steps.append("candidates with fitting neighbours")
@@ -308,7 +315,7 @@ class ExtendStrategy(DeviceStrategy):
         """
         wanted = goal.grouped
         nodes = frozenset[int]() if wanted is None else frozenset(wanted.nodes)
-        columns, counting = Wanted(nodes, frozenset()), wanted is None
+        columns, counting = Rows(nodes, frozenset()), wanted is None
         if wanted is not None and (wanted.streamed or seconds is None):
             return None
         report = StrategyReport(run.report.timings, candidates=run.report.candidates)
@@ -346,7 +353,7 @@ class ExtendStrategy(DeviceStrategy):
         candidates: Candidates,
         ranks: CandidateRanks,
         product: LeafProduct | None,
-        wanted: Wanted,
+        wanted: Rows,
         *,
         counting: bool,
     ) -> Joined:
@@ -355,7 +362,7 @@ class ExtendStrategy(DeviceStrategy):
         if product is not None:
             left_out = product.left_out.union(*product.weighed)
             masks = product.masks(masks)
-            wanted = Wanted(product.columns | wanted.nodes, frozenset())
+            wanted = Rows(product.columns | wanted.nodes, frozenset())
         key = (wanted, left_out, counting)
         if key not in query.steps:
             steps = self._compiled.steps(
@@ -388,11 +395,11 @@ class ExtendStrategy(DeviceStrategy):
         branch: Branch,
         place: tuple[DeviceArray, int],
     ) -> BranchWays:
-        roots = Wanted(frozenset(branch.roots), frozenset())
+        roots = Rows(frozenset(branch.roots), frozenset())
         joined = self._joined(run, query, candidates, ranks, branch.product, roots, counting=False)
         check_room(run.workspace, joined.steps)
         with run.stage("join"):
-            by_roots = WantedGroups(branch.roots, counted=True, streamed=False)
+            by_roots = Groups(branch.roots, counted=True, streamed=False)
             variables, arrays = joined.steps[-1].variables, joined.arrays
             sums = GroupSums(
                 run, self._groups, by_roots, candidates, variables, arrays, ranks, place
@@ -402,7 +409,7 @@ class ExtendStrategy(DeviceStrategy):
     def _grouped(
         self,
         run: Run,
-        wanted: WantedGroups | None,
+        wanted: Groups | None,
         candidates: Candidates,
         ranks: CandidateRanks,
         joined: Joined,
@@ -460,7 +467,7 @@ class ExtendStrategy(DeviceStrategy):
             if not leaves_nothing(masks):
                 query.candidates = self._candidates(run, query, counting=counting)
             run.workspace.hand_over(*query.arrays())
-            free = self._limit - self._graph.nbytes
+            free = self.limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
         return query
 

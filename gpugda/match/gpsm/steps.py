@@ -12,7 +12,7 @@ from gpugda.plan.plan import StepKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from gpugda.match.embeddings import Wanted
+    from gpugda.match.need import Rows
     from gpugda.plan.plan import BoundQuery, PlanStep, RowTest
 
 __all__ = ["JoinStep", "compile_steps"]
@@ -64,7 +64,7 @@ class _Draft:
 
 
 def compile_steps(
-    bound: BoundQuery, steps: Iterable[PlanStep], ends: Mapping[int, int], wanted: Wanted
+    bound: BoundQuery, steps: Iterable[PlanStep], ends: Mapping[int, int], wanted: Rows
 ) -> tuple[JoinStep, ...]:
     """The steps with their columns.
 

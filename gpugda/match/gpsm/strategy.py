@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.match.candidates.filter import filter_candidates
-from gpugda.match.device_strategy import DeviceStrategy
 from gpugda.match.gpsm.join import JoinWindows
 from gpugda.match.gpsm.relationships import assemble_relationships
 from gpugda.match.gpsm.report import describe_steps
 from gpugda.match.gpsm.steps import JoinStep, compile_steps
+from gpugda.match.matcher import Cursor, Matcher
+from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gpugda.device.launch.join import Table
-    from gpugda.match.embeddings import Masks, Wanted
+    from gpugda.match.embeddings import Masks
     from gpugda.match.run import Run
     from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery
@@ -25,28 +26,30 @@ if TYPE_CHECKING:
 __all__ = ["GpsmStrategy"]
 
 
-class GpsmStrategy(DeviceStrategy):
+class GpsmStrategy(Matcher):
     """Candidates, candidate relationships, and a join that goes relationship by relationship."""
 
     name = "gpsm"
+    method = "filters candidates, then joins candidate relationships one after the other"
 
-    def _prepare(
-        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
-    ) -> _Prepared | None:
-        del counting  # rows of the last step are made or not, all else is the same
+    def start(
+        self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
+    ) -> _JoinCursor | None:
+        """See `Matcher.start`."""
         with run.stage("filter"):
-            candidates = filter_candidates(run, bound, masks, self._rounds)
+            candidates = filter_candidates(run, pattern, masks, self._rounds)
         if candidates is None:
             return None
         with run.stage("relationships"):
-            tables = assemble_relationships(run, bound, candidates)
-        describe_candidates(run.report, bound, candidates)
+            tables = assemble_relationships(run, pattern, candidates)
+        describe_candidates(run.report, pattern, candidates)
         if tables is None:
             return None
         run.report.candidate_relationships.update(tables.counts)
-        steps = compile_steps(bound, tables.steps, tables.ends, wanted)
-        windows = JoinWindows(run, steps, candidates, tables, self._sorted(bound))
-        return _Prepared(bound, steps, windows)
+        rows = Rows(frozenset(), frozenset()) if isinstance(need, Count) else need
+        steps = compile_steps(pattern, tables.steps, tables.ends, rows)
+        windows = JoinWindows(run, steps, candidates, tables, self._sorted(pattern))
+        return _JoinCursor(pattern, steps, windows)
 
     def _sorted(self, bound: BoundQuery) -> list[bool]:
         """Rows of the data graph are sorted by neighbour within one type and one direction."""
@@ -58,7 +61,7 @@ class GpsmStrategy(DeviceStrategy):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Prepared:
+class _JoinCursor(Cursor):
     bound: BoundQuery
     steps: tuple[JoinStep, ...]
     windows: JoinWindows

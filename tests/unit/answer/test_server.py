@@ -28,8 +28,10 @@ from gpugda.errors import (
 from gpugda.live import entities
 from gpugda.live.keeper import SnapshotKeeper
 from gpugda.live.reading import EmptyShelf
-from gpugda.match import session
-from gpugda.match.session import DEFAULT_STRATEGY, DeviceSession
+from gpugda.match import registry, session
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.registry import DEFAULT_STRATEGY
+from gpugda.match.session import DeviceSession
 from gpugda.ports import NativeAnswer, Projection
 
 NODES = {
@@ -282,7 +284,7 @@ FAULTS = [
     "gpugda.answer.on_snapshot.answer_on_device",
     "gpugda.answer.server.property_needs",
     "gpugda.answer.server.refuse_outside",
-    "gpugda.loading.make_plan",
+    "gpugda.loading.plan_pattern",
     "gpugda.live.keeper.SnapshotKeeper.admit",
 ]
 
@@ -819,3 +821,20 @@ def test_what_takes_the_database_too_long_to_find_out_is_known_to_take_long(open
     native = [seconds for kind, seconds in router.recorded if kind == "native"]
     assert native == [2.0] * 3  # one for planning it, and enough to be taken for typical
     assert opened.keeper.last_error is None
+
+
+def test_what_a_strategy_cannot_take_is_left_to_the_database(open_answers, monkeypatch):
+    class Picky(ExtendStrategy):
+        @classmethod
+        def can_match(cls, pattern, need):
+            return "it never is in the mood"
+
+    monkeypatch.setitem(registry.STRATEGIES, "picky", Picky)
+    opened = open_answers()
+    why = "strategy picky cannot answer this: it never is in the mood"
+    explained = opened.answers.explain(Request(KNOWS, {}, "picky"))
+    assert (explained.engine, explained.reason) == ("native", why)
+    answered = opened.answers.run(Request(KNOWS, {}, "picky"), "auto")
+    assert (answered.summary.engine, answered.summary.reason) == ("native", why)
+    with pytest.raises(UnsupportedQueryError, match=why):
+        opened.answers.run(Request(KNOWS, {}, "picky"), "gpu")

@@ -17,8 +17,9 @@ from gpugda.execute.oriented_count import count_oriented, note_unoriented
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
+from gpugda.match.need import Count
+from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
-from gpugda.plan.matching_order import make_plan
 from gpugda.query.parser import parse
 from gpugda.query.prepare import prepare
 from gpugda.reference.run import run_reference
@@ -58,7 +59,7 @@ def patterns(draw):
 
 
 def plan_of(text, graph):
-    return make_plan(bind(prepare(text), graph), graph.statistics, "extend")
+    return plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
 
 
 def counted(strategy, text, graph, parameters=None):

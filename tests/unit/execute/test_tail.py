@@ -15,11 +15,13 @@ from neo4j.time import Date, Duration
 from gpugda.data.columns import Column, ColumnKind, column_from_values
 from gpugda.errors import CypherTypeError, ParameterMissingError
 from gpugda.execute.grouping import group_rows
+from gpugda.execute.needs import need_of, needed_rows
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.sorting import sorted_rows
-from gpugda.execute.tail import Tail, is_plain_count, needed
+from gpugda.execute.tail import Tail
 from gpugda.expressions.operands import Constant, value_at
 from gpugda.match.embeddings import Embeddings
+from gpugda.match.need import Count, Rows
 from gpugda.query import ast
 from gpugda.query.query_graph import AggregateReference, ColumnReference, KeyReference
 from gpugda.values import Entity, group_key, order_key
@@ -242,7 +244,7 @@ def answer(asked, graph, pairs, chunk_rows, **settings):
     """The rows of the tail, fed in chunks, and whether it asked for all of them."""
     rest = bound(asked, **settings)
     tail = Tail(asked, rest, graph, {"p": 7})
-    wanted = needed(asked, rest).nodes
+    wanted = needed_rows(asked, rest).nodes
     for start in range(0, len(pairs), chunk_rows):
         chunk = np.array(pairs[start : start + chunk_rows], dtype=np.uint32).reshape(-1, 2)
         columns = {position: chunk[:, position].copy() for position in wanted}
@@ -348,9 +350,9 @@ def test_plain_counts():
     ]
     for aggregates, grouping, expected in cases:
         asked = query([], aggregating=True, aggregates=aggregates, grouping=grouping)
-        assert is_plain_count(asked, bound(asked)) is expected
-        assert not is_plain_count(asked, bound(asked, residuals=[lit(True)]))
-    assert not is_plain_count(query([("n", N)]), bound(query([("n", N)])))
+        assert (need_of(asked, bound(asked)) == Count()) is expected
+        assert need_of(asked, bound(asked, residuals=[lit(True)])) != Count()
+    assert need_of(query([("n", N)]), bound(query([("n", N)]))) == Rows(frozenset({0}), frozenset())
 
 
 def test_finish_count():
@@ -382,7 +384,7 @@ def test_only_what_is_read_is_needed():
         grouping=(call("type", var("s")),),
         aggregates=(call("count", N), call("count", M, distinct=True)),
     )
-    found = needed(asked, bound(asked, residuals=[comparison(prop("o", "x"), "=", 1)]))
+    found = needed_rows(asked, bound(asked, residuals=[comparison(prop("o", "x"), "=", 1)]))
     assert found.nodes == {1, 2}
     assert found.relationships == {1}
 

@@ -20,12 +20,13 @@ import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, QueryTimeoutError, UnsupportedQueryError
-from gpugda.execute.wanted_groups import wanted_groups
-from gpugda.match.embeddings import Embeddings, StrategyReport, WantedGroups
+from gpugda.execute.needs import need_of
+from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.extend import groups as extend_groups
 from gpugda.match.extend import join as extend_join
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
+from gpugda.match.need import Groups
 from gpugda.match.tuple_counts import TupleCounts
 from gpugda.plan.bind import bind
 from gpugda.query.analyse import analyse
@@ -78,7 +79,7 @@ def grouped(draw):
     graph, plan, masks = draw(trees_and_more())
     size = len(plan.bound.nodes)
     nodes = tuple(sorted(draw(st.sets(st.integers(0, size - 1), min_size=1, max_size=3))))
-    wanted = WantedGroups(nodes, draw(st.booleans()), draw(st.booleans()))
+    wanted = Groups(nodes, draw(st.booleans()), draw(st.booleans()))
     return graph, plan, masks, wanted, draw(st.sampled_from([DENSE, SPARSE]))
 
 
@@ -130,7 +131,7 @@ def test_groups_and_their_leaves(context, most_tuples, name, counted):
         found = groups(
             ExtendStrategy(DeviceGraph(context, graph)),
             plan,
-            WantedGroups(nodes, counted, streamed=False),
+            Groups(nodes, counted, streamed=False),
             report=report,
         )
         assert found == (expected if counted else distinct(expected))
@@ -145,9 +146,7 @@ def test_groups_and_their_leaves(context, most_tuples, name, counted):
 def test_without_memory_for_ways_leaves_are_joined(context, most_tuples, monkeypatch):
     monkeypatch.setattr("gpugda.match.extend.leaf_counts._SHARE_FOR_WAYS", 0)
     graph, plan = a_graph(), plan_of(out((0, 1), (1, 2), (2, 3)))
-    found = groups(
-        ExtendStrategy(DeviceGraph(context, graph)), plan, WantedGroups((0,), True, False)
-    )
+    found = groups(ExtendStrategy(DeviceGraph(context, graph)), plan, Groups((0,), True, False))
     assert found == expected_groups(graph, plan, (0,))
 
 
@@ -167,8 +166,8 @@ def test_cores_in_many_windows(context, most_tuples, monkeypatch, window):
         strategy = ExtendStrategy(DeviceGraph(context, graph))
         for nodes in ((0,), (0, 2)):
             expected = expected_groups(graph, plan, nodes)
-            assert groups(strategy, plan, WantedGroups(nodes, True, False)) == expected
-            found = groups(strategy, plan, WantedGroups(nodes, False, True))
+            assert groups(strategy, plan, Groups(nodes, True, False)) == expected
+            found = groups(strategy, plan, Groups(nodes, False, True))
             assert found == distinct(expected)
 
 
@@ -178,9 +177,9 @@ def test_with_hardly_any_memory(context, nodes):
     graph = a_graph(nodes=300, relationships=2000)
     device_graph = DeviceGraph(context, graph)
     plan = plan_of(out((0, 1), (1, 2), (2, 3)))
-    wanted = WantedGroups(nodes, True, False)
+    wanted = Groups(nodes, True, False)
     expected = groups(ExtendStrategy(device_graph), plan, wanted)
-    columns = WantedGroups(nodes, True, False)
+    columns = Groups(nodes, True, False)
 
     def smallest(found):
         low, high = 0, 1 << 22
@@ -217,7 +216,7 @@ def test_a_deadline_stops_grouping(context, most_tuples):
     with ends_in(), pytest.raises(QueryTimeoutError):
         list(
             strategy.groups(
-                plan, NO_MASKS, WantedGroups((0,), True, False), StrategyReport(), started + 0.3
+                plan, NO_MASKS, Groups((0,), True, False), StrategyReport(), started + 0.3
             )
         )
 
@@ -348,15 +347,15 @@ def bound_text(text):
 @pytest.mark.parametrize("text", GROUPED)
 def test_what_is_grouped_by_nodes_is_so(text):
     bound = bound_text(text)
-    wanted = wanted_groups(bound.query, bound)
-    assert wanted is not None
-    assert wanted.counted == ("count(*)" in text or "count(r)" in text)
+    need = need_of(bound.query, bound)
+    assert isinstance(need, Groups)
+    assert need.counted == ("count(*)" in text or "count(r)" in text)
 
 
 @pytest.mark.parametrize("text", [*OTHERS, "MATCH (a) RETURN count(*)", "MATCH (a) RETURN a.p"])
 def test_what_is_not(text):
     bound = bound_text(text)
-    assert wanted_groups(bound.query, bound) is None
+    assert not isinstance(need_of(bound.query, bound), Groups)
 
 
 def test_leaves_with_few_ways_are_joined():

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from gpugda.errors import CypherTypeError, ParameterMissingError
 from gpugda.execute.constants import Verdict, judge_constants, with_constants
-from gpugda.execute.tail import Tail, is_plain_count
+from gpugda.execute.needs import need_of
+from gpugda.execute.tail import Tail
 from gpugda.match.candidates.selections import make_masks, mask_query
 from gpugda.match.embeddings import Embeddings
+from gpugda.match.need import Count
 from gpugda.plan.plan import LabelOp
 from gpugda.query import ast
 
@@ -129,8 +131,8 @@ def test_an_error_counts_only_where_a_row_has_it():
 def test_a_count_is_not_plain_while_errors_are_possible():
     counting = query([], aggregating=True, aggregates=(ast.CountStar(var("n").span),))
     asked = bound(counting, predicates={"n": [unary("NOT", prop("n", "x"))]})
-    assert is_plain_count(counting, asked)
-    assert not is_plain_count(counting, mask_query(asked, make_graph(MIXED), {})[1])
+    assert need_of(counting, asked) == Count()
+    assert need_of(counting, mask_query(asked, make_graph(MIXED), {})[1]) != Count()
 
 
 # ------------------------------------------------------------------ constants

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.match.embeddings import StrategyReport, Wanted
+from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.need import Rows
 
 pytestmark = [
     pytest.mark.device,
@@ -87,7 +88,7 @@ def looped(draw):
     cardinality = draw(st.sampled_from([SELECTIVE, UNSELECTIVE]))
     plan = make_plan([Node(cardinality=cardinality)] * asked, relationships)
     known = draw(st.frozensets(st.integers(0, len(relationships) - 1)))
-    return graph, plan, Wanted(frozenset(range(asked)), known)
+    return graph, plan, Rows(frozenset(range(asked)), known)
 
 
 @given(case=looped())

@@ -19,12 +19,13 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
-from gpugda.match.embeddings import StrategyReport, WantedGroups
+from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend import cache as extend_kept
 from gpugda.match.extend.counting import search as extend_counting
 from gpugda.match.extend.counting.leaves import find_product
 from gpugda.match.extend.groups import GroupSums
 from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.need import Groups
 from gpugda.match.run import Run
 
 pytestmark = [
@@ -50,7 +51,7 @@ class Asked:
         return find_product(*given, **more)
 
     def groups(self, *, counted):
-        wanted, report = WantedGroups((0,), counted=counted, streamed=False), StrategyReport()
+        wanted, report = Groups((0,), counted=counted, streamed=False), StrategyReport()
         chunks = list(self.strategy.groups(PATHS, NO_MASKS, wanted, report))
         assert any(each.startswith("extend by") for each in report.steps)
         assert any(each.startswith("rows ") for each in report.steps)
@@ -214,7 +215,7 @@ def test_giving_up_wherever_it_is_asked_changes_no_answer(context, case, seed, f
 def test_groups_that_are_streamed_are_not_waited_for(context, monkeypatch):
     monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
     asked = Asked(context, monkeypatch)
-    wanted = WantedGroups((0,), counted=False, streamed=True)
+    wanted = Groups((0,), counted=False, streamed=True)
     chunks = asked.strategy.groups(PATHS, NO_MASKS, wanted, StrategyReport())
     found = {node for chunk in chunks for node in chunk.nodes[0].tolist()}
     assert found == {node for (node,) in expected_groups(asked.graph, PATHS, (0,))}

@@ -34,10 +34,11 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.program import Kernel
 from gpugda.errors import ConfigurationError, MemoryLimitError, QueryTimeoutError
-from gpugda.match.embeddings import Masks, StrategyReport, Wanted
+from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
 from gpugda.match.launch_size import LaunchSize
+from gpugda.match.need import Rows
 from gpugda.plan.plan import LabelOp, RowTest
 
 pytestmark = [
@@ -46,7 +47,7 @@ pytestmark = [
 ]
 
 R, S = 0, 1
-NOTHING = Wanted(frozenset(), frozenset())
+NOTHING = Rows(frozenset(), frozenset())
 
 
 def strategy_for(context, graph, **settings):
@@ -228,7 +229,7 @@ def cases(draw):
         draw(masks_for(len(plan.bound.nodes), graph.node_count)),
         draw(masks_for(len(plan.bound.relationships), graph.relationship_count)),
     )
-    wanted = Wanted(
+    wanted = Rows(
         frozenset(draw(st.sets(st.sampled_from(range(len(plan.bound.nodes)))))),
         frozenset(
             draw(st.sets(st.sampled_from(range(len(plan.bound.relationships)))))
@@ -327,7 +328,7 @@ def alike(draw):
     queries = []
     for each in (first, *(first | {part: draw(drawn[part])} for part in changed)):
         plan = make_plan(each["nodes"], each["relationships"], each["tests"])
-        queries.append((plan, each["masks"], Wanted(each["wanted"], frozenset())))
+        queries.append((plan, each["masks"], Rows(each["wanted"], frozenset())))
     return graph, queries
 
 
@@ -494,7 +495,7 @@ def test_any_cycles(context, case):
             strategy = strategy_for(context, graph)
             assert found_by(strategy, plan) == expected
             assert count(strategy, plan) == expected.total()
-            some = Wanted(frozenset((0, 1)), frozenset())
+            some = Rows(frozenset((0, 1)), frozenset())
             assert found_by(strategy, plan, wanted=some) == projected(expected, some)
 
 
@@ -878,12 +879,12 @@ def test_kept_queries_give_way(context):
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     assert count(strategy, plan) == 210
     graph_bytes = strategy._graph.nbytes
-    strategy._limit = graph_bytes + strategy._kept.nbytes - 1
+    strategy.limit = graph_bytes + strategy._kept.nbytes - 1
     with strategy._workspace() as workspace:
         assert strategy._kept.nbytes == 0
         assert workspace.budget.used == graph_bytes
-    strategy._limit = 1 << 24
+    strategy.limit = 1 << 24
     assert count(strategy, plan) == 210
     with strategy._workspace() as workspace:
-        workspace.allocate((strategy._limit - graph_bytes) // 4 - 64, np.uint32)
+        workspace.allocate((strategy.limit - graph_bytes) // 4 - 64, np.uint32)
         assert strategy._kept.nbytes == 0

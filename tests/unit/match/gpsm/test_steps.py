@@ -6,9 +6,9 @@ import pytest
 from bound_queries import Node, Relationship, make_plan
 
 from gpugda.match.candidates.encode import levels_of
-from gpugda.match.embeddings import Wanted
 from gpugda.match.gpsm.order import join_order
 from gpugda.match.gpsm.steps import compile_steps
+from gpugda.match.need import Rows
 from gpugda.match.variables import Variable
 from gpugda.plan.plan import RowTest, StepKind
 
@@ -79,7 +79,7 @@ def compiled(bound, wanted, nodes=10, relationships=10):
 
 
 def test_columns_that_nobody_needs_are_left_out():
-    wanted = Wanted(frozenset([2]), frozenset())
+    wanted = Rows(frozenset([2]), frozenset())
     first, second = compiled(
         path(
             2,
@@ -94,21 +94,21 @@ def test_columns_that_nobody_needs_are_left_out():
 
 
 def test_everything_wanted_is_there():
-    wanted = Wanted(frozenset(range(3)), frozenset(range(2)))
+    wanted = Rows(frozenset(range(3)), frozenset(range(2)))
     last = compiled(path(2), wanted)[-1]
     assert set(last.variables) == {n(0), n(1), n(2), r(0), r(1)}
 
 
 def test_tests_of_a_product_become_a_step():
     bound = make_plan([Node(), Node()], tests=[RowTest(True, 0, 1, False)]).bound
-    steps = compiled(bound, Wanted(frozenset([0]), frozenset()))
+    steps = compiled(bound, Rows(frozenset([0]), frozenset()))
     assert [step.kind for step in steps] == [StepKind.NODES, StepKind.NODES, None]
     assert steps[2].variables == (n(0),)
 
 
 def test_loop_that_closes_needs_one_end():
     bound = make_plan([Node()] * 2, [Relationship(0, 1), Relationship(1, 1)]).bound
-    _, close = compiled(bound, Wanted(frozenset([0]), frozenset()))
+    _, close = compiled(bound, Rows(frozenset([0]), frozenset()))
     assert close.kind is StepKind.CLOSE
     assert close.other_column is None
 
@@ -116,7 +116,7 @@ def test_loop_that_closes_needs_one_end():
 @pytest.mark.parametrize("count", [1, 3])
 def test_loop_that_starts_has_one_node(count):
     bound = make_plan([Node()], [Relationship(0, 0)] * count).bound
-    steps = compiled(bound, Wanted(frozenset([0]), frozenset(range(count))))
+    steps = compiled(bound, Rows(frozenset([0]), frozenset(range(count))))
     assert steps[0].variables == (n(0), r(0))
     assert steps[0].added == (0, None, 1)
     assert len(steps) == count
@@ -126,7 +126,7 @@ def test_names_in_reports():
     from gpugda.match.gpsm.report import describe_steps
 
     bound = make_plan([Node()] * 2, [Relationship(0, 1, (1, 0), directed=False)]).bound
-    steps = compiled(bound, Wanted(frozenset(), frozenset()))
+    steps = compiled(bound, Rows(frozenset(), frozenset()))
     graph = SimpleNamespace(types=SimpleNamespace(names=("R", "S")))
     report = SimpleNamespace(steps=[])
     windows = SimpleNamespace(rows=[1234], windows=[2])

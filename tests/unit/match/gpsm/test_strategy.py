@@ -27,8 +27,9 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.program import Kernel
 from gpugda.errors import ConfigurationError, MemoryLimitError, QueryTimeoutError
-from gpugda.match.embeddings import Masks, StrategyReport, Wanted
+from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.gpsm.strategy import GpsmStrategy
+from gpugda.match.need import Rows
 from gpugda.plan.plan import LabelOp, RowTest
 
 pytestmark = [
@@ -37,7 +38,7 @@ pytestmark = [
 ]
 
 R, S = 0, 1
-NOTHING = Wanted(frozenset(), frozenset())
+NOTHING = Rows(frozenset(), frozenset())
 
 
 def strategy_for(context, graph, **settings):
@@ -208,7 +209,7 @@ def cases(draw):
         draw(masks_for(len(plan.bound.nodes), graph.node_count)),
         draw(masks_for(len(plan.bound.relationships), graph.relationship_count)),
     )
-    wanted = Wanted(
+    wanted = Rows(
         frozenset(draw(st.sets(st.sampled_from(range(len(plan.bound.nodes)))))),
         frozenset(
             draw(st.sets(st.sampled_from(range(len(plan.bound.relationships)))))

@@ -1,40 +1,44 @@
-"""What all strategies on the device have in common: limits, stages, chunks."""
+"""A strategy: what one offers, and what all have in common (memory, stages, chunks of rows)."""
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Literal, Protocol
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
-from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import ConfigurationError
-from gpugda.match.embeddings import Embeddings, Wanted
+from gpugda.match.beside import Beside
+from gpugda.match.embeddings import Embeddings
 from gpugda.match.fetching import TableFetcher
+from gpugda.match.need import Count
 from gpugda.match.run import Kernels, Run
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.launch.join import Table
-    from gpugda.match.embeddings import Masks, StrategyReport, WantedGroups
+    from gpugda.match.embeddings import Masks, StrategyReport
+    from gpugda.match.need import Groups, Need, Rows
     from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery, Plan
 
-__all__ = ["DeviceStrategy", "PreparedJoin", "add_up"]
+__all__ = ["Cursor", "Matcher", "add_up"]
 
 _ROUNDS: dict[str, int | None] = {"off": 0, "once": 1, "fixpoint": None}
 _SHARE_OF_DEVICE = 0.8
 
 
-class PreparedJoin(Protocol):
-    """A query of which only the join is still to be done."""
+class Cursor(Protocol):
+    """A join that is ready to begin; pulled, so that who has enough leaves early."""
 
     @property
     def variables(self) -> Sequence[Variable]:
-        """What the columns of the last table hold."""
+        """What the columns of the tables hold."""
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """Tables of full embeddings. Each is valid until the next one is asked for.
@@ -45,26 +49,39 @@ class PreparedJoin(Protocol):
 
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; between them others may launch."""
+        for table in self.tables():
+            yield 0 if table is None else table.row_count
 
     def describe(self, run: Run) -> None:
         """Adds to the report what was done."""
 
 
-class DeviceStrategy(ABC):
-    """A strategy that filters candidates and joins on the device.
+class Matcher(ABC):
+    """A strategy: finds all embeddings of a pattern on one data graph, on its device.
+
+    One has to say how a join is started; numbers and groups are made of its rows where it knows
+    nothing better. `gpugda.match.registry` names all.
 
     Args:
         device_graph: The data graph on its device.
         memory_limit: Bytes that graph and query may take there; by default 80 % of its memory.
         refinement: How often candidates are refined: ``off``, ``once``, or to a ``fixpoint``.
 
+    Attributes:
+        name: What users call it.
+        method: What it does, as the end of a sentence that begins with its name.
+        compares: Whether it tests comparisons of the masks on rows; else it is given none.
+        graph: On its device.
+        limit: Bytes that graph and query may take there.
+
     Raises:
         ConfigurationError: An argument makes no sense.
         DeviceError: The kernels do not build.
     """
 
-    name = ""
-    compares = False
+    name: ClassVar[str]
+    method: ClassVar[str]
+    compares: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -81,87 +98,69 @@ class DeviceStrategy(ABC):
         self._context = device_graph.context
         self._rounds = _ROUNDS[refinement]
         whole = self._context.info.global_memory_bytes
-        self._limit = int(whole * _SHARE_OF_DEVICE) if memory_limit is None else memory_limit
+        self.limit = int(whole * _SHARE_OF_DEVICE) if memory_limit is None else memory_limit
         self._kernels = Kernels.of(self._context)
-        self._refinement = refinement
-        self._beside: DeviceStrategy | None = None
-        self._has_room_beside = True
-        self._beside_lock = threading.Lock()
+        self._beside: Beside[Matcher] = Beside(self, partial(type(self), refinement=refinement))
 
-    @contextmanager
-    def on(self, graph: DataGraph) -> Iterator[DeviceStrategy | None]:
-        """The same strategy for a graph derived from this one, which stays on the device as well.
+    def on(self, graph: DataGraph) -> AbstractContextManager[Matcher | None]:
+        """The same strategy for a graph derived from this one, on the device beside it.
 
-        None where both together take more than half of what may be taken, and after memory was
-        short once: then the derived graph has left the device.
+        None where there is no room for both.
         """
-        with ExitStack() as used:
-            with self._beside_lock:
-                beside = self._made_beside(graph)
-                if beside is not None:
-                    used.enter_context(beside.graph.use())
-            yield beside
-
-    def _made_beside(self, graph: DataGraph) -> DeviceStrategy | None:
-        if self._beside is not None and self._beside.graph.graph is not graph:
-            self.leave_beside()
-        if self._beside is None:
-            if not self._has_room_beside or 4 * self._graph.nbytes > self._limit:
-                return None
-            device_graph = DeviceGraph(self._context, graph)
-            self._beside = type(self)(device_graph, refinement=self._refinement)
-        self._beside._limit = self._limit - self._graph.nbytes - self._kept_bytes()
-        return self._beside
+        return self._beside.used(graph)
 
     def leave_beside(self) -> None:
         """Takes the derived graph from the device as soon as nobody uses it."""
-        beside, self._beside = self._beside, None
-        if beside is not None:
-            beside.graph.close()
+        self._beside.leave()
 
-    def _kept_bytes(self) -> int:
+    def kept_bytes(self) -> int:
         """Bytes on the device that may be given up when memory is short, beside the graph."""
-        beside = self._beside
-        return 0 if beside is None else beside.graph.nbytes + beside._kept_bytes()
+        return self._beside.nbytes
 
-    def _give_up_kept(self) -> int:
+    def give_up_kept(self) -> int:
         """Frees them. Returns how many bytes that gave."""
-        beside = self._beside
-        if beside is None:
-            return 0
-        kept = beside._give_up_kept()
-        freed = beside.graph.close_if_unused()
-        if freed:
-            self._beside, self._has_room_beside = None, False
-        return kept + freed
+        return self._beside.give_up()
+
+    # ------------------------------------------------------------------ what a strategy says
+    @classmethod
+    def can_match(cls, pattern: BoundQuery, need: Need) -> str | None:
+        """None, or a sentence: why this strategy cannot give this of such a pattern.
+
+        Asked when a query is planned, of the class: nothing is opened for it.
+        """
+        del pattern, need
+        return None
 
     @abstractmethod
-    def _prepare(
-        self, run: Run, bound: BoundQuery, masks: Masks, wanted: Wanted, *, counting: bool
-    ) -> PreparedJoin | None:
+    def start(
+        self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
+    ) -> Cursor | None:
         """Everything before the join; None where there are no embeddings.
 
-        With ``counting`` nobody asks for tables.
+        Args:
+            run: Holds the device, and owns what is allocated.
+            pattern: With one node at least; the graph has nodes, and relationships if it has.
+            masks: What predicates leave.
+            need: Columns to fetch; nobody asks for tables where it is `Count`.
         """
 
+    # ------------------------------------------------------------------ what is asked of it
     def embeddings(
         self,
         plan: Plan,
         masks: Masks,
-        wanted: Wanted,
+        need: Rows,
         report: StrategyReport,
         deadline: float | None = None,
-        enough: int | None = None,
     ) -> Generator[Embeddings]:
         """All embeddings, in chunks. Leaving the iteration early frees everything.
 
         Args:
             plan: What to find. Its steps are estimates: the order comes from counted candidates.
             masks: What predicates leave.
-            wanted: Columns to fetch.
+            need: Columns to fetch.
             report: Filled while running.
             deadline: ``time.monotonic()`` at which to give up.
-            enough: After about so many embeddings the caller leaves; None if it does not.
 
         Raises:
             MemoryLimitError: Not possible within the memory limit.
@@ -170,28 +169,27 @@ class DeviceStrategy(ABC):
         """
         if not plan.bound.nodes and plan.bound.no_rows is None:
             yield Embeddings(1, {}, {})
-        if not self._can_match(plan.bound):
+        if not self._may_have_rows(plan.bound):
             return
         with self._run(report, deadline) as run:
             with run.locked():
-                prepared = self._prepare(run, plan.bound, masks, wanted, counting=False)
-            if prepared is not None:
-                yield from self._chunks(run, prepared, enough)
+                cursor = self.start(run, plan.bound, masks, need)
+            if cursor is not None:
+                yield from self._chunks(run, cursor, need.enough)
 
     def groups(
         self,
         plan: Plan,
         masks: Masks,
-        wanted: WantedGroups,
+        need: Groups,
         report: StrategyReport,
         deadline: float | None = None,
     ) -> Generator[Embeddings]:
-        """All embeddings, for who groups them by some nodes; with weights, rows are fewer.
+        """As `embeddings` for who groups them: with weights, and rows may stand for several.
 
-        Raises as `embeddings`.
+        Unless they are ``counted``, there is at least one row for each tuple of nodes.
         """
-        columns = Wanted(frozenset(wanted.nodes), frozenset())
-        return self.embeddings(plan, masks, columns, report, deadline)
+        return self.embeddings(plan, masks, need.rows, report, deadline)
 
     def count(
         self, plan: Plan, masks: Masks, report: StrategyReport, deadline: float | None = None
@@ -199,26 +197,25 @@ class DeviceStrategy(ABC):
         """The number of embeddings, without making the last step's rows. Raises as `embeddings`."""
         if not plan.bound.nodes and plan.bound.no_rows is None:
             return 1
-        if not self._can_match(plan.bound):
+        if not self._may_have_rows(plan.bound):
             return 0
         return self._count(plan.bound, masks, report, deadline)
 
     def _count(
-        self, bound: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
+        self, pattern: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
     ) -> int:
-        nothing = Wanted(frozenset(), frozenset())
         with self._run(report, deadline) as run:
             with run.locked():
-                prepared = self._prepare(run, bound, masks, nothing, counting=True)
-            return 0 if prepared is None else add_up(run, prepared)
+                cursor = self.start(run, pattern, masks, Count())
+            return 0 if cursor is None else add_up(run, cursor)
 
-    def _can_match(self, bound: BoundQuery) -> bool:
+    def _may_have_rows(self, pattern: BoundQuery) -> bool:
         graph = self._graph.graph
         return (
-            bound.no_rows is None
-            and bool(bound.nodes)
+            pattern.no_rows is None
+            and bool(pattern.nodes)
             and graph.node_count > 0
-            and (not bound.relationships or graph.relationship_count > 0)
+            and (not pattern.relationships or graph.relationship_count > 0)
         )
 
     @contextmanager
@@ -227,22 +224,20 @@ class DeviceStrategy(ABC):
             yield Run(self._kernels, self._graph, workspace, report, deadline)
 
     def _workspace(self) -> Workspace:
-        budget = MemoryBudget(self._limit)
+        budget = MemoryBudget(self.limit)
         budget.reserve(self._graph.nbytes, "the data graph")
         workspace = Workspace(self._context, budget, self._graph.pool)
-        kept = self._kept_bytes()
+        kept = self.kept_bytes()
         if kept > budget.remaining:
-            kept -= self._give_up_kept()
+            kept -= self.give_up_kept()
         workspace.count(min(kept, budget.remaining), "what is kept for later queries")
-        workspace.give_way = lambda: workspace.uncount(self._give_up_kept())
+        workspace.give_way = lambda: workspace.uncount(self.give_up_kept())
         return workspace
 
-    def _chunks(
-        self, run: Run, prepared: PreparedJoin, enough: int | None = None
-    ) -> Generator[Embeddings]:
-        tables = prepared.tables(enough)
+    def _chunks(self, run: Run, cursor: Cursor, enough: int | None = None) -> Generator[Embeddings]:
+        tables = cursor.tables(enough)
         try:
-            with TableFetcher(run, prepared.variables) as fetcher:
+            with TableFetcher(run, cursor.variables) as fetcher:
                 while True:
                     # Not held while the caller looks at a chunk: others may launch meanwhile.
                     with run.locked():
@@ -260,12 +255,12 @@ class DeviceStrategy(ABC):
                     chunks = fetcher.rest()
                 yield from chunks
         finally:
-            prepared.describe(run)
+            cursor.describe(run)
 
 
-def add_up(run: Run, prepared: PreparedJoin) -> int:
+def add_up(run: Run, cursor: Cursor) -> int:
     """The number of full embeddings."""
-    total, counts = 0, prepared.counts()
+    total, counts = 0, cursor.counts()
     try:
         while True:
             with run.locked(), run.stage("join"):
@@ -274,4 +269,4 @@ def add_up(run: Run, prepared: PreparedJoin) -> int:
                 return total
             total += part
     finally:
-        prepared.describe(run)
+        cursor.describe(run)

@@ -1,0 +1,126 @@
+"""An engine in a process of its own: it can be ended, and its memory is its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpugda.bench.lsqb_engines import ENGINES, TooLongError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from multiprocessing.connection import Connection
+
+    from gpugda.bench.lsqb_engines import Engine
+    from gpugda.bench.lsqb_queries import LsqbQuery
+
+__all__ = ["Answer", "Child"]
+
+_GRACE = 30.0
+_LOADING = 1800.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of one run.
+
+    Args:
+        outcome: ``ok``, ``too long``, or why it failed.
+        count: The count, where there is one.
+        seconds: From the text to the count in Python.
+    """
+
+    outcome: str
+    count: int | None
+    seconds: float
+
+
+class Child:
+    """An engine that is started by the first question, and again after it had to be killed.
+
+    Args:
+        name: Of `ENGINES`.
+        scale: Of the graph.
+        seed: Likewise.
+        options: Of `gpugda.connect`, for gpugda.
+    """
+
+    def __init__(self, name: str, scale: float, seed: int, options: Mapping[str, Any]) -> None:
+        self.name, self.load_seconds = name, 0.0
+        self._made = name, scale, seed, dict(options)
+        self._process: multiprocessing.process.BaseProcess | None = None
+
+    def start(self) -> Answer:
+        """Loads the graph, unless it is loaded."""
+        if self._process is not None:
+            return Answer("ok", None, self.load_seconds)
+        context = multiprocessing.get_context("spawn")
+        self._pipe, other = context.Pipe()
+        self._process = context.Process(target=_serve, args=(other, *self._made), daemon=True)
+        self._process.start()
+        other.close()
+        loaded = self._received(_LOADING)
+        self.load_seconds = loaded.seconds
+        if loaded.outcome != "ok":
+            self.stop()
+        return loaded
+
+    def ask(self, query: LsqbQuery, seconds: float) -> Answer:
+        """One run; a process that does not end it is killed."""
+        started = self.start()
+        if started.outcome != "ok":
+            return started
+        self._pipe.send((query, seconds))
+        return self._received(seconds)
+
+    def _received(self, seconds: float) -> Answer:
+        try:
+            if self._pipe.poll(seconds + _GRACE):
+                answer: Answer = self._pipe.recv()
+                return answer
+        except EOFError:
+            self.stop()
+            return Answer("its process died", None, 0.0)
+        self.stop()
+        return Answer("too long", None, seconds)
+
+    def stop(self) -> None:
+        """Ends the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._pipe.close()
+            self._process = None
+
+
+def _serve(
+    pipe: Connection, name: str, scale: float, seed: int, options: Mapping[str, Any]
+) -> None:
+    """Loads, then answers until the parent is gone."""
+    try:
+        begun = time.perf_counter()
+        engine = ENGINES[name](scale, seed, options)
+        pipe.send(Answer("ok", None, time.perf_counter() - begun))
+        while True:
+            pipe.send(_answer(engine, *pipe.recv()))
+    except EOFError:
+        return
+    except Exception as error:  # whatever a peer raises is told, and ends its process
+        pipe.send(Answer(_told(error), None, 0.0))
+
+
+def _answer(engine: Engine, query: LsqbQuery, seconds: float) -> Answer:
+    begun = time.perf_counter()
+    try:
+        count = engine.count(query, seconds)
+    except TooLongError:
+        return Answer("too long", None, seconds)
+    except Exception as error:  # a peer that cannot answer one query is asked the next
+        return Answer(_told(error), None, 0.0)
+    return Answer("ok", count, time.perf_counter() - begun)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]

@@ -1,0 +1,225 @@
+"""LSQB: nine queries on the social network, gpugda beside DuckDB and Ladybug in one run."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpugda.bench.child import Answer, Child
+from gpugda.bench.lsqb_engines import ENGINES
+from gpugda.bench.lsqb_queries import LSQB
+from gpugda.bench.machine import describe_machine
+from gpugda.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpugda.bench.lsqb_queries import LsqbQuery
+    from gpugda.ports import Progress
+
+__all__ = ["LsqbOptions", "LsqbOutcome", "run_lsqb"]
+
+_OURS = "gpugda"
+
+
+@dataclass(frozen=True, slots=True)
+class LsqbOptions:
+    """Options of one run.
+
+    Args:
+        scale: 1 has 4 million nodes and 18 million relationships.
+        seed: Of the generator.
+        repetitions: Runs of each query on each engine that count; one more before does not.
+        timeout: Seconds per query and engine.
+        folder: Where the results go.
+        connect: Further arguments of `gpugda.connect`.
+    """
+
+    scale: float = 1.0
+    seed: int = 1
+    repetitions: int = 5
+    timeout: float = 30.0
+    folder: str = "bench-results"
+    connect: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class LsqbOutcome:
+    """What was measured.
+
+    Args:
+        engines: Those that loaded the graph, gpugda first.
+        answers: All runs by query and engine, the first of each uncounted.
+        notes: Sentences for the user.
+        table: In Markdown.
+    """
+
+    engines: tuple[str, ...]
+    answers: dict[tuple[str, str], list[Answer]]
+    notes: list[str]
+    table: str = ""
+
+    def best(self, query: str, engine: str) -> Answer | None:
+        """The fastest run; one that failed where a run failed; None where there was none."""
+        runs = self.answers.get((query, engine), [])
+        failed = [each for each in runs if each.outcome != "ok"]
+        if failed or not runs:
+            return failed[0] if failed else None
+        return min(runs[1:] or runs, key=lambda each: each.seconds)
+
+    @property
+    def wrong(self) -> list[str]:
+        """Queries whose counts are not all equal, and those that gpugda did not answer."""
+        return [query.name for query in LSQB if not self._agreed(query.name)]
+
+    def _agreed(self, query: str) -> bool:
+        runs = [run for engine in self.engines for run in self.answers.get((query, engine), ())]
+        ours = self.best(query, _OURS)
+        counts = {run.count for run in runs if run.outcome == "ok"}
+        return ours is not None and ours.outcome == "ok" and len(counts) == 1
+
+    def total(self, engine: str) -> float:
+        """Seconds of all queries, with the limit for what was given up; infinite if one failed."""
+        found = [self.best(query.name, engine) for query in LSQB]
+        return math.fsum(
+            each.seconds if each and each.outcome in ("ok", "too long") else math.inf
+            for each in found
+        )
+
+
+def run_lsqb(options: LsqbOptions, progress: Progress) -> LsqbOutcome:
+    """Loads every engine, asks all queries in turn, compares the counts, writes the report.
+
+    Raises:
+        ConfigurationError: gpugda cannot load the graph, or the folder cannot be written.
+    """
+    folder = _made(options.folder)
+    given = options.scale, options.seed, {"cache": False, **options.connect}
+    outcome = LsqbOutcome((), {}, _missing())
+    children = [Child(name, *given) for name in ENGINES if name == _OURS or find_spec(name)]
+    try:
+        outcome.engines = tuple(each.name for each in _loaded(children, outcome.notes, progress))
+        ready = [each for each in children if each.name in outcome.engines]
+        _measure(ready, options, outcome, progress)
+    finally:
+        for child in children:
+            child.stop()
+    outcome.table = _table(outcome)
+    _write(folder, options, outcome, children)
+    return outcome
+
+
+def _made(path: str) -> Path:
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(
+            f"--out {path!r} cannot be made a folder: {error.strerror}."
+        ) from error
+    return folder
+
+
+def _missing() -> list[str]:
+    absent = [name for name in ENGINES if name != _OURS and not find_spec(name)]
+    if not absent:
+        return []
+    return [
+        f"Not compared with {' and '.join(absent)}, which is not installed: "
+        "pip install 'gpugda[peers]' brings it."
+    ]
+
+
+def _loaded(children: Sequence[Child], notes: list[str], progress: Progress) -> list[Child]:
+    progress.phase("loading the social network", len(children))
+    ready = []
+    for child in children:
+        answer = child.start()
+        progress.advance(1)
+        if answer.outcome == "ok":
+            ready.append(child)
+        elif child.name == _OURS:
+            raise ConfigurationError(f"The graph cannot be loaded: {answer.outcome}.")
+        else:
+            notes.append(f"{child.name} does not load the graph: {answer.outcome}.")
+    return ready
+
+
+def _measure(
+    children: Sequence[Child], options: LsqbOptions, outcome: LsqbOutcome, progress: Progress
+) -> None:
+    """All engines run each query in turn, so that a busy machine is busy for all."""
+    progress.phase("measuring", len(LSQB) * (options.repetitions + 1))
+    for query in LSQB:
+        for _ in range(options.repetitions + 1):
+            for child in children:
+                runs = outcome.answers.setdefault((query.name, child.name), [])
+                if not runs or runs[-1].outcome == "ok":
+                    runs.append(child.ask(query, options.timeout))
+            progress.advance(1)
+
+
+# ------------------------------------------------------------------ the report
+def _table(outcome: LsqbOutcome) -> str:
+    peers = [name for name in outcome.engines if name != _OURS]
+    head = ["query", "count", "gpugda ms", *(f"{name} ms, times" for name in peers)]
+    rows = [head, ["---"] * len(head), *(_row(outcome, query, peers) for query in LSQB)]
+    ours = outcome.total(_OURS)
+    sums = [_figure(outcome.total(name), ours) for name in peers]
+    rows.append(["sum", "", f"{1000 * ours:.1f}", *sums])
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _row(outcome: LsqbOutcome, query: LsqbQuery, peers: Sequence[str]) -> list[str]:
+    ours = outcome.best(query.name, _OURS)
+    assert ours is not None  # gpugda is asked every query
+    cells = [query.name, "" if ours.count is None else f"{ours.count:,}", _alone(ours)]
+    for name in peers:
+        peer = outcome.best(query.name, name)
+        both = peer is not None and peer.outcome == ours.outcome == "ok"
+        cells.append(
+            _figure(peer.seconds, ours.seconds) if both and peer is not None else _alone(peer)
+        )
+    return cells
+
+
+def _figure(seconds: float, ours: float) -> str:
+    return f"{1000 * seconds:.1f}, {seconds / ours:.2f}" if math.isfinite(seconds) else "-"
+
+
+def _alone(answer: Answer | None) -> str:
+    if answer is None:
+        return "-"
+    return f"{1000 * answer.seconds:.1f}" if answer.outcome == "ok" else answer.outcome
+
+
+def _write(
+    folder: Path, options: LsqbOptions, outcome: LsqbOutcome, children: Sequence[Child]
+) -> None:
+    text = (
+        f"# LSQB, scale {options.scale:g}\n\n"
+        "Milliseconds of the fastest counted run, and how many times gpugda's that is.\n\n"
+        f"{outcome.table}"
+    )
+    (folder / "lsqb.md").write_text(text, encoding="utf-8")
+    facts = {
+        "scale": options.scale,
+        "seed": options.seed,
+        "timeout": options.timeout,
+        "repetitions": options.repetitions,
+        "machine": describe_machine({}),
+        "notes": outcome.notes,
+        "wrong": outcome.wrong,
+        "load_seconds": {each.name: each.load_seconds for each in children},
+        "runs": [
+            {"query": query, "engine": engine, **asdict(run)}
+            for (query, engine), runs in outcome.answers.items()
+            for run in runs
+        ],
+    }
+    content = json.dumps(facts, indent=2, ensure_ascii=False, default=str)
+    (folder / "lsqb.json").write_text(f"{content}\n", encoding="utf-8")

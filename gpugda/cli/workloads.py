@@ -1,0 +1,47 @@
+"""``gpugda bench --workload``: benchmarks with queries of their own."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from gpugda.cli.failures import say
+from gpugda.cli.progress import shown_progress
+from gpugda.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from gpugda.bench.options import BenchOptions
+
+__all__ = ["run_workload"]
+
+_WRONG = 1
+
+
+def run_workload(name: str, asked: BenchOptions, scale: float) -> None:
+    """Runs it and tells what came of it.
+
+    Raises:
+        ConfigurationError: There is no such workload, or it cannot be run with these options.
+        typer.Exit: A count is wrong.
+    """
+    if name != "lsqb":
+        raise ConfigurationError(f"--workload is {name!r}; there is: lsqb.")
+    _lsqb(asked, scale)
+
+
+def _lsqb(asked: BenchOptions, scale: float) -> None:
+    from gpugda.bench.lsqb import LsqbOptions, run_lsqb
+
+    options = LsqbOptions(
+        scale, asked.seed, asked.repetitions, asked.timeout, asked.folder, asked.connect
+    )
+    with shown_progress() as progress:
+        outcome = run_lsqb(options, progress)
+    sys.stdout.write(outcome.table)
+    for note in outcome.notes:
+        say(note)
+    if outcome.wrong:
+        say(f"WRONG or without an answer: {', '.join(outcome.wrong)}")
+        raise typer.Exit(_WRONG)

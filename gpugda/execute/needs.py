@@ -1,0 +1,99 @@
+"""What a query of one pattern asks of a strategy: all embeddings, groups of them, or a number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.match.need import Count, Groups, Rows
+from gpugda.query import ast
+from gpugda.query.unsupported import FUNCTIONS
+from gpugda.query.walk import walk
+
+if TYPE_CHECKING:
+    from gpugda.match.need import Need
+    from gpugda.plan.plan import BoundQuery
+    from gpugda.query.query_graph import Query
+
+__all__ = ["need_of", "needed_rows"]
+
+
+def need_of(query: Query, bound: BoundQuery, enough: int | None = None) -> Need:
+    """The least that the answer depends on.
+
+    Args:
+        query: Whose tail makes the answer.
+        bound: The same, with the conditions that the tail tests.
+        enough: So many embeddings suffice if all become rows.
+    """
+    if _is_plain_count(query, bound):
+        return Count()
+    rows = needed_rows(query, bound, enough)
+    return _groups(query, bound, rows) or rows
+
+
+def needed_rows(query: Query, bound: BoundQuery, enough: int | None = None) -> Rows:
+    """Which query nodes and relationships the tail reads."""
+    expressions = [
+        *bound.residuals,
+        *(column.expression for column in query.columns),
+        *query.grouping,
+        *(aggregate for aggregate in query.aggregates if not _counts_rows(aggregate)),
+        *(key.expression for key in query.order_by),
+    ]
+    names = {
+        node.name
+        for expression in expressions
+        for node in walk(expression)
+        if isinstance(node, ast.Variable)
+    }
+    nodes = frozenset(node.position for node in bound.nodes if node.name in names)
+    relationships = (each.position for each in bound.relationships if each.name in names)
+    return Rows(nodes, frozenset(relationships), enough)
+
+
+def _is_plain_count(query: Query, bound: BoundQuery) -> bool:
+    """Is the number of embeddings all that the answer depends on?"""
+    if not query.aggregating or query.grouping or bound.residuals:
+        return False
+    return all(map(_counts_rows, query.aggregates))
+
+
+def _counts_rows(aggregate: ast.Expression) -> bool:
+    # A pattern variable is never null, so counting it counts the rows.
+    if not isinstance(aggregate, ast.FunctionCall):
+        return isinstance(aggregate, ast.CountStar)
+    return not aggregate.distinct and isinstance(aggregate.arguments[0], ast.Variable)
+
+
+def _groups(query: Query, bound: BoundQuery, rows: Rows) -> Groups | None:
+    """The groups that are as good as all embeddings; None where the tail must see each of these.
+
+    So it is for ``RETURN a, count(*)``, ``RETURN DISTINCT a.name, b`` or ``count(DISTINCT a)``.
+    Nothing is computed from what is grouped by: a NaN that is made anew in every row is never the
+    same.
+    """
+    if bound.residuals or rows.relationships or not rows.nodes:
+        return None
+    calls = [each for each in query.aggregates if isinstance(each, ast.FunctionCall)]
+    if query.aggregating:
+        read = [*query.grouping, *(each.arguments[0] for each in calls)]
+    elif query.distinct:
+        read = [each.expression for each in query.columns]
+    else:
+        return None
+    if not all(map(_is_of_one_node, read)):
+        return None
+    all_distinct = len(calls) == len(query.aggregates) and all(each.distinct for each in calls)
+    counted = query.aggregating and not all_distinct
+    streamed = not query.aggregating and query.limit is not None and not query.order_by
+    return Groups(tuple(sorted(rows.nodes)), counted, streamed)
+
+
+def _is_of_one_node(expression: ast.Expression) -> bool:
+    if isinstance(expression, ast.FunctionCall):
+        return expression.name.lower() in FUNCTIONS and all(
+            isinstance(each, ast.Variable) for each in expression.arguments
+        )
+    if isinstance(expression, ast.Property):
+        expression = expression.subject
+    return isinstance(expression, ast.Variable)

@@ -1,0 +1,57 @@
+"""All strategies by name. A new one is one line here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gpugda.errors import ConfigurationError
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.gpsm.strategy import GpsmStrategy
+from gpugda.plan.matching_order import make_plan
+
+if TYPE_CHECKING:
+    from gpugda.data.statistics import GraphStatistics
+    from gpugda.match.matcher import Matcher
+    from gpugda.match.need import Need
+    from gpugda.plan.plan import BoundQuery, Plan
+
+__all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "find_matcher", "plan_pattern"]
+
+_MATCHERS: Final[tuple[type[Matcher], ...]] = (ExtendStrategy, GpsmStrategy)
+
+STRATEGIES: Final = {each.name: each for each in _MATCHERS}
+"""The default comes first."""
+
+DEFAULT_STRATEGY: Final = _MATCHERS[0].name
+
+
+def find_matcher(name: str | None = None) -> type[Matcher]:
+    """The strategy of this name, the default one without.
+
+    Raises:
+        ConfigurationError: There is none; the error names those that exist.
+    """
+    found = STRATEGIES.get(DEFAULT_STRATEGY if name is None else name)
+    if found is None:
+        names = ", ".join(map(repr, STRATEGIES))
+        raise ConfigurationError(f"strategy is {name!r}; it can be {names}.")
+    return found
+
+
+def plan_pattern(
+    pattern: BoundQuery, statistics: GraphStatistics, strategy: str, need: Need
+) -> Plan:
+    """The plan of a pattern for a strategy; it says so where the strategy cannot run it.
+
+    Raises:
+        ConfigurationError: There is no strategy of this name.
+    """
+    matcher = find_matcher(strategy)
+    return make_plan(
+        pattern,
+        statistics,
+        strategy,
+        matcher.method,
+        compares=matcher.compares,
+        declined=matcher.can_match(pattern, need) or "",
+    )
