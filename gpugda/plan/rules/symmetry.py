@@ -28,7 +28,9 @@ def interchangeable(bound: BoundQuery) -> tuple[int, ...]:
     """The largest set of query nodes whose permutations all belong to symmetries of the query.
 
     Each two of them are joined by an undirected relationship that lies on a cycle of the query
-    (what has no cycle is counted without finding its embeddings). Empty where there are no two.
+    (what has no cycle is counted without finding its embeddings). Two alone are exchanged with all
+    others in their places, which halves the work; to turn a square around would not. Empty where
+    there are none.
     """
     if len(bound.nodes) > _MOST_NODES:
         return ()
@@ -38,6 +40,8 @@ def interchangeable(bound: BoundQuery) -> tuple[int, ...]:
     for pair in sorted(pairs):
         if not best or not set(pair) <= set(best):
             best = max(best, symmetries.widened(pair, pairs), key=len)
+    if len(best) == 2 and not symmetries.swaps((best[0], best[1]), tuple(range(len(bound.nodes)))):
+        return ()
     return best
 
 
@@ -103,7 +107,7 @@ class _Symmetries:
     def swaps(self, pair: tuple[int, int], fixed: tuple[int, ...] = ()) -> bool:
         """Is there a symmetry that exchanges two nodes and leaves the others of a set?"""
         one, other = pair
-        begun = {each: each for each in fixed} | {one: other, other: one}
+        begun = {**{each: each for each in fixed}, one: other, other: one}
         if any(not self._fits(begun, node, image) for node, image in begun.items()):
             return False
         return self._completed(begun, [_MOST_TRIES])

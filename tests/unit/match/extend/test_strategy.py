@@ -655,7 +655,8 @@ def test_who_takes_few_rows_does_not_wait_for_many(context):
     strategy = strategy_for(context, graph)
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     report = StrategyReport()
-    chunks = list(strategy.embeddings(plan, NO_MASKS, everything(plan), report, None, 10))
+    few = replace(everything(plan), enough=10)
+    chunks = list(strategy.embeddings(plan, NO_MASKS, few, report))
     assert chunks[0].row_count <= 1024
     # Later ones are larger, and nothing is lost or found twice.
     assert max(chunk.row_count for chunk in chunks) > 4096

@@ -28,10 +28,11 @@ def names(found, positions):
     {
         TRIANGLE: "abc",
         "(a)--(b)--(c)--(a), (a)--(d), (b)--(d), (c)--(d)": "abcd",
-        "(a)--(b)--(c)--(d)--(a)": "ab",
+        "(a)--(b)--(c)--(d)--(a)": "",
         "(b)--(c), (a)--(b), (a)--(c), (d)--(b), (d)--(c)": "bc",
         "(a)--(b)--(c)--(a), (a)--(x), (b)--(y), (c)--(z)": "abc",
-        "(a)--(b)--(c)--(a), (a)--(x), (b)--(y)": "ab",
+        "(a)--(b)--(c)--(a), (a)--(x), (b)--(y)": "",
+        "(a)--(b)--(c)--(a), (c)--(x)": "ab",
         "(a:A)--(b:A)--(c:B)--(a)": "ab",
         "(a:A)--(b:B)--(c)--(a)": "",
         "(a)-[:R]-(b)-[:S]-(c)-[:S]-(a)": "ab",
@@ -58,9 +59,9 @@ def test_a_large_query_passes_for_one_without_symmetry():
 
 
 def test_a_search_ends_in_time_where_there_are_many_symmetries():
-    leaves = ", ".join(f"(a)--(l{i}), (b)--(m{i})" for i in range(6))
+    leaves = ", ".join(f"(a)--(l{i}), (b)--(m{i}), (c)--(n{i})" for i in range(4))
     found = bound(f"(a)--(b)--(c)--(a), {leaves}")
-    assert names(found, interchangeable(found)) == "ab"
+    assert names(found, interchangeable(found)) == "abc"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +71,6 @@ def test_a_search_ends_in_time_where_there_are_many_symmetries():
         "(b)--(c), (a)--(b), (a)--(c), (d)--(b), (d)--(c)": 2,
         "(a)--(b)--(c)--(a), (d)--(e)--(f)--(d)": 36,
         "(a)--(b)--(c)--(a), (a)--(d)--(e)--(a)": 4,
-        "(a)--(b)--(c)--(d)--(a)": 2,
     }.items(),
 )
 def test_one_order_of_each_set_is_counted(pattern, multiplicity):
