@@ -13,7 +13,7 @@ from gpugda.query.prepare import prepare
 from gpugda.query.statement import statement_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gpugda.execute.operator import Operator
 
@@ -73,5 +73,5 @@ def _operators(operator: Operator) -> Iterator[Operator]:
     yield operator
 
 
-def _described(operators: list[Operator]) -> tuple[str, ...]:
+def _described(operators: Iterable[Operator]) -> tuple[str, ...]:
     return tuple(each.describe() for each in operators)

@@ -7,6 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.errors import UnsupportedQueryError
+from gpugda.plan.branches import chosen_rows
 from gpugda.plan.logical import (
     Aggregate,
     Apply,
@@ -334,32 +335,16 @@ class _Builder:
 
     def _when(self, clause: ast.When) -> None:
         """Each row with the rows of the first branch whose condition it satisfies."""
-        span = clause.span
         bodies = [branch.query for branch in clause.branches]
         bodies += [] if clause.otherwise is None else [clause.otherwise]
-        chosen = f"\0branch{next(self.numbers)}"
-        number = NamedExpression(chosen, _branch_number(clause))
-        argument = Argument((*self.scope, chosen))
+        number = f"\0branch{next(self.numbers)}"
+        argument = Argument((*self.scope, number))
         made = [build_body(b, self.text, self.numbers, self.scope, argument) for b in bodies]
-        columns = made[0].columns
-        hidden = tuple(f"\0{name}" for name in columns)
-        trees = []
-        for place, each in enumerate(made):
-            is_chosen = ast.Comparison(
-                span,
-                (ast.Variable(span, chosen), ast.Literal(span, place)),
-                (ast.ComparisonOperator.EQUAL,),
-            )
-            renamed = Project(each.tree, _renaming(columns, hidden))
-            rows = Filter(argument, (is_chosen,))
-            trees.append(Apply(rows, renamed, ApplyKind.INNER, hidden))
-        numbered = Project(self.rows, (number,), keeps=True)
-        rows = Apply(numbered, Union(tuple(trees)), ApplyKind.INNER, hidden)
-        stays = _renaming(self.outer, self.outer)
-        self.rows = Project(rows, (*_renaming(hidden, columns), *stays))
-        self.columns = columns
+        self.columns = made[0].columns
+        trees = [each.tree for each in made]
+        self.rows = chosen_rows(self.rows, clause, trees, self.columns, argument, self.outer)
         kept = {name: self.scope[name] for name in self.outer}
-        self.scope = kept | dict.fromkeys(columns, VariableKind.VALUE)
+        self.scope = kept | dict.fromkeys(self.columns, VariableKind.VALUE)
 
     def _unsupported(self, construct: str, span: Span) -> UnsupportedQueryError:
         message = f"{construct} is not supported by this engine"
@@ -380,23 +365,6 @@ _ADDED_BY: Final[dict[type, Callable[[_Builder, Any], None]]] = {
     ast.Next: _Builder._next,
     ast.When: _Builder._when,
 }
-
-
-def _branch_number(clause: ast.When) -> ast.Expression:
-    """Which branch a row takes; null where it is none."""
-    span = clause.span
-    alternatives = tuple(
-        ast.CaseAlternative(span, (join_by_ampersand(branch.condition),), ast.Literal(span, place))
-        for place, branch in enumerate(clause.branches)
-    )
-    last = None if clause.otherwise is None else len(clause.branches)
-    return ast.Case(span, None, alternatives, ast.Literal(span, last))
-
-
-def _renaming(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[NamedExpression, ...]:
-    span = Span(0, 0)
-    pairs = zip(old, new, strict=True)
-    return tuple(NamedExpression(name, ast.Variable(span, before)) for before, name in pairs)
 
 
 def _only_imports(clause: ast.With) -> bool:
