@@ -38,9 +38,6 @@ from typing import Any
 
 FOLDER = Path(__file__).parent / "conformance" / "cases"
 
-REFUSED = ("a dynamic label or type",)
-"""Constructs that the device may refuse: the reference answers them."""
-
 
 @dataclass(frozen=True)
 class CaseGraph:

@@ -182,7 +182,7 @@ def built(device: DeviceInfo) -> Finding:
     try:
         with closing(DeviceContext(device)) as context:
             plain = build_everything(context)
-            tuned = " ".join(context.tuning.options)
+            tuned = " ".join(context.profile.options)
     except DeviceError as error:
         return Finding(
             False,

@@ -51,8 +51,8 @@ def remember_compiled(context: DeviceContext, texts: Mapping[str, str]) -> None:
 
 
 def _is_kept(context: DeviceContext, text: str) -> bool:
-    tuning = context.tuning
-    for options in ([*tuning.options, *tuning.defines], [*tuning.defines]):
+    profile = context.profile
+    for options in ([*profile.options, *profile.defines], [*profile.defines]):
         path = program_file(context.info, text, options)
         if path is not None and path.exists():
             return True
@@ -61,7 +61,7 @@ def _is_kept(context: DeviceContext, text: str) -> bool:
 
 def _name(context: DeviceContext, texts: Mapping[str, str]) -> str:
     """Of a file beside what PoCL keeps, so that it goes with it; made from what was compiled."""
-    info, tuning = context.info, context.tuning
+    info, profile = context.info, context.profile
     device = [info.platform_version, info.name, info.version, info.driver_version]
-    made_from = [*device, *tuning.options, *tuning.defines, *texts.values()]
+    made_from = [*device, *profile.options, *profile.defines, *texts.values()]
     return f"gpugda-{hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:32]}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.device.compiling import Compiling
 from gpugda.device.devices import DeviceInfo, choose_device, list_devices
 from gpugda.device.failures import device_failure
-from gpugda.device.tuning import CPU, GPU
+from gpugda.device.profile import CPU, GPU, DeviceProfile
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class DeviceContext:
             device.
 
     Attributes:
+        profile: What depends on the kind of device.
         plain_builds: Files that did not build with the options for the device, and why.
         everything_compiled: Whether it is known that all kernels are.
         deadline: Until when who holds the lock waits for kernels to be compiled; None for ever.
@@ -48,7 +49,7 @@ class DeviceContext:
         self.staging: Any = None
         self.plain_builds: dict[str, str] = {}
         self._errors: type[Exception] = cl.Error
-        self.tuning = CPU if (info.type == "cpu" if like_cpu is None else like_cpu) else GPU
+        self.profile = CPU if (info.type == "cpu" if like_cpu is None else like_cpu) else GPU
         self._process = os.getpid()
         self._closed = False
         try:
@@ -59,8 +60,16 @@ class DeviceContext:
 
     @property
     def is_cpu(self) -> bool:
-        """Does it prefer few work items with long shares?"""
-        return self.tuning is CPU
+        """Are its kernels those of a CPU: few work items with long shares? Asked to choose one.
+
+        All else that hangs on the kind of device is a number of its ``profile``.
+        """
+        return self.profile.intersection == "marks"
+
+    @property
+    def tuning(self) -> DeviceProfile:
+        """The profile."""
+        return self.profile
 
     @property
     def is_pocl(self) -> bool:
@@ -70,12 +79,12 @@ class DeviceContext:
     @property
     def group_size(self) -> int:
         """Work items per group, the same for all kernels."""
-        return self.tuning.group_size
+        return self.profile.group_size
 
     @property
     def most_items(self) -> int:
         """More work items than these do not make a launch faster."""
-        return self.info.compute_units * self.tuning.items_per_unit
+        return self.info.compute_units * self.profile.items_per_unit
 
     def call(self, doing: str, function: Callable[..., Any], *args: Any, **settings: Any) -> Any:
         """Calls pyopencl.

@@ -53,6 +53,8 @@ _ONLY_FOR = {
     "squares.cl": "marks",
     "triangles.cl": "marks",
 }
+_ON_DEMAND = ("gsi_", "stwig_")
+"""Files that only strategies need which are asked for by name begin so: nobody else waits."""
 
 _SCALARS = {"b": None, "I": np.uint32, "Q": np.uint64}
 GRAPH = "b" * 11
@@ -73,7 +75,7 @@ class Kernel:
         """Launches enough work items for ``items`` elements; nothing for none."""
         if items > 0:
             group_size = self._context.group_size
-            wanted = -(-items // self._context.tuning.work_per_item)
+            wanted = -(-items // self._context.profile.work_per_item)
             wanted = -(-wanted // group_size) * group_size
             self._launch(min(wanted, self._context.most_items), _buffers(arguments))
 
@@ -185,9 +187,10 @@ def _texts(context: DeviceContext) -> dict[str, str]:
 
 
 def _files(context: DeviceContext) -> list[str]:
-    kind = context.tuning.intersection
+    kind = context.profile.intersection
     names = sorted(path.name for path in resources.files("gpugda_opencl").iterdir())
-    return [each for each in names if each.endswith(".cl") and _ONLY_FOR.get(each, kind) == kind]
+    kernels = [each for each in names if each.endswith(".cl") and not each.startswith(_ON_DEMAND)]
+    return [each for each in kernels if _ONLY_FOR.get(each, kind) == kind]
 
 
 def kernel_text(file: str) -> str:
@@ -236,7 +239,7 @@ def _deadline(context: DeviceContext) -> float | None:
 
 def _tuned_or_plain(context: DeviceContext, file: str, text: str) -> Any:
     """With the options for the kind of device, else with those alone that kernels cannot lack."""
-    defines, options = context.tuning.defines, context.tuning.options
+    defines, options = context.profile.defines, context.profile.options
     try:
         return _build(context, file, text, [*options, *defines])
     except DeviceError as error:

@@ -20,6 +20,8 @@ __all__ = ["adjacent", "degrees"]
 
 _CHUNK = 1 << 16
 """Pairs that are looked up together: what they need stays in the cache of a core."""
+_ENTRIES = 1 << 20
+"""Neighbours that are looked at together."""
 
 
 def adjacent(
@@ -60,18 +62,33 @@ def degrees(
     nodes: NDArray[np.uint32],
     types: tuple[int, ...] | None,
     direction: Direction,
+    others: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int64]:
-    """``int64`` per node: relationships that it has; an undirected loop counts once."""
+    """``int64`` per node: relationships that it has; an undirected loop counts once.
+
+    Args:
+        graph: The data graph.
+        nodes: Which nodes; one may come several times.
+        types: Rising type ids, None for any.
+        direction: As seen from the nodes.
+        others: Per node of the graph, whether a relationship to it counts; None for all.
+    """
     allowed = _allowed(graph, types)
     found = np.zeros(len(nodes), dtype=np.int64)
     if graph.relationship_count == 0:
         return found
+    sides = []
     if direction is not Direction.INCOMING:
-        found += _degrees(graph.outgoing, nodes, allowed)
+        sides.append(graph.outgoing)
     if direction is not Direction.OUTGOING:
-        found += _degrees(graph.incoming, nodes, allowed)
+        sides.append(graph.incoming)
+    for first in range(0, len(nodes), _CHUNK):
+        chunk = slice(first, first + _CHUNK)
+        for csr in sides:
+            found[chunk] += _degrees(csr, nodes[chunk], allowed, others)
     if direction is Direction.BOTH:
-        found -= adjacent(graph, nodes, nodes, types, Direction.OUTGOING)
+        loops = adjacent(graph, nodes, nodes, types, Direction.OUTGOING)
+        found -= loops if others is None else loops * others[nodes]
     return found
 
 
@@ -84,13 +101,40 @@ def _allowed(graph: DataGraph, types: tuple[int, ...] | None) -> NDArray[np.bool
 
 
 def _degrees(
-    csr: Csr, nodes: NDArray[np.uint32], allowed: NDArray[np.bool_] | None
+    csr: Csr,
+    nodes: NDArray[np.uint32],
+    allowed: NDArray[np.bool_] | None,
+    others: NDArray[np.bool_] | None,
 ) -> NDArray[np.int64]:
-    if allowed is None:
+    if allowed is None and others is None:
         return csr.row_offsets[nodes + 1].astype(np.int64) - csr.row_offsets[nodes]
     found = np.zeros(len(nodes), dtype=np.int64)
     for rows, first, last in _runs(csr, nodes.astype(np.int64), allowed):
-        found[rows] += last - first
+        found[rows] += last - first if others is None else _fitting(csr, first, last, others)
+    return found
+
+
+def _fitting(
+    csr: Csr, first: NDArray[np.int64], last: NDArray[np.int64], others: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """How many of each run's neighbours count. A run that comes several times is read once."""
+    runs, place = np.unique(first, return_inverse=True)
+    ends = np.zeros(len(runs), dtype=np.int64)
+    ends[place] = last
+    counts = np.zeros(len(runs), dtype=np.int64)
+    done = np.concatenate(([0], np.cumsum(ends - runs)))
+    low = 0
+    while low < len(runs):
+        # As many runs as fit, at least one.
+        fit = int(np.searchsorted(done, done[low] + _ENTRIES, side="right")) - 1
+        high = max(low + 1, fit)
+        starts = done[low:high] - done[low]
+        total = int(done[high] - done[low])
+        entries = np.repeat(runs[low:high] - starts, ends[low:high] - runs[low:high])
+        entries += np.arange(total)
+        counts[low:high] = np.add.reduceat(others[csr.neighbours[entries]], starts, dtype=np.int64)
+        low = high
+    found: NDArray[np.int64] = counts[place]
     return found
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpugda.plan.logical import Expand, StepPattern
     from gpugda.query.ast import Expression
 
-__all__ = ["Steps", "StepsCache", "turned"]
+__all__ = ["Steps", "StepsCache", "truth_of_each", "turned"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,12 +81,12 @@ def _steps(asked: Expand, context: ExecutionContext) -> Steps:
     allowed: NDArray[np.bool_] | None = None
     nodes_allowed: NDArray[np.bool_] | None = None
     if asked.predicates:
-        truth = _truth(asked.predicates, asked.variable, context, of_nodes=False)
+        truth = truth_of_each(asked.predicates, asked.variable, context, of_nodes=False)
         check_faults(truth.faults, graph.relationship_count)
         allowed = np.array(np.broadcast_to(truth.holds, graph.relationship_count))
     left = list(asked.path_predicates)
     for test in asked.tests:
-        truth = _truth((test.predicate,), test.variable, context, of_nodes=test.of_nodes)
+        truth = truth_of_each((test.predicate,), test.variable, context, of_nodes=test.of_nodes)
         if truth.faults:
             # What is on no path must not raise: the condition is tested on the paths.
             left.append(test.whole)
@@ -110,7 +110,7 @@ def _repeatable(
 ) -> Adjacency:
     """The steps that satisfy what the repeated pattern asks of its nodes and relationship."""
     graph = context.graph
-    nodes = np.repeat(np.arange(graph.node_count, dtype=np.uint32), np.diff(steps.offsets))
+    nodes = steps.nodes()
     ends = [Column(ColumnKind.NODE, nodes), Column(ColumnKind.NODE, steps.neighbours)]
     left, right = reversed(ends) if asked.reversed else ends
     count = len(nodes)
@@ -120,9 +120,9 @@ def _repeatable(
         context.text,
         graph,
         {
-            step.left: left,
-            step.right: right,
-            step.relationship: Column(ColumnKind.RELATIONSHIP, steps.relationships),
+            step.nodes[0]: left,
+            step.nodes[1]: right,
+            step.relationships[0]: Column(ColumnKind.RELATIONSHIP, steps.relationships),
         },
         cache=context.cache,
     )
@@ -130,19 +130,17 @@ def _repeatable(
     if truth.faults:
         message = "a condition in a quantified path that fails for some relationships"
         raise UnsupportedQueryError(f"{message} is not supported by this engine", construct=message)
-    kept = np.flatnonzero(np.broadcast_to(truth.holds, count))
-    offsets = np.zeros(graph.node_count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(nodes[kept], minlength=graph.node_count), out=offsets[1:])
-    return Adjacency(offsets, steps.neighbours[kept], steps.relationships[kept])
+    return steps.taken(np.broadcast_to(truth.holds, count))
 
 
-def _truth(
+def truth_of_each(
     predicates: tuple[Expression, ...],
     variable: str,
     context: ExecutionContext,
     *,
     of_nodes: bool,
 ) -> Truth:
+    """Conditions on one variable, for all nodes or all relationships in their order."""
     graph = context.graph
     count = graph.node_count if of_nodes else graph.relationship_count
     kind = ColumnKind.NODE if of_nodes else ColumnKind.RELATIONSHIP

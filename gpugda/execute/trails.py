@@ -11,7 +11,7 @@ from gpugda.data.runs import places_in_runs
 from gpugda.query.ast import Direction
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -42,6 +42,19 @@ class Adjacency:
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         return self.offsets.nbytes + self.neighbours.nbytes + self.relationships.nbytes
+
+    def nodes(self) -> NDArray[np.uint32]:
+        """The node where each entry begins."""
+        count = len(self.offsets) - 1
+        return np.repeat(np.arange(count, dtype=np.uint32), np.diff(self.offsets))
+
+    def taken(self, kept: NDArray[np.bool_]) -> Adjacency:
+        """With some of the entries."""
+        places = np.flatnonzero(kept)
+        count = len(self.offsets) - 1
+        offsets = np.zeros(count + 1, dtype=np.int64)
+        np.cumsum(np.bincount(self.nodes()[places], minlength=count), out=offsets[1:])
+        return Adjacency(offsets, self.neighbours[places], self.relationships[places])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +125,7 @@ def adjacency_of(
 
 
 def trails(
-    adjacency: Adjacency,
+    adjacency: Adjacency | Sequence[Adjacency],
     rows: NDArray[np.int64],
     starts: NDArray[np.uint32],
     minimum: int,
@@ -125,7 +138,8 @@ def trails(
     Depth first over windows of paths, so that memory is bounded by the length of the paths.
 
     Args:
-        adjacency: What a step may take.
+        adjacency: What a step may take; of several steps that repeat, each. Only paths of whole
+            repetitions are given.
         rows: Number of the row that each start node belongs to.
         starts: Start nodes.
         minimum: Fewest relationships.
@@ -133,6 +147,7 @@ def trails(
         check: Called often: raises when it is time to give up.
         keeps: Which paths are worth going on with; None for all.
     """
+    steps = (adjacency,) if isinstance(adjacency, Adjacency) else tuple(adjacency)
     begin = Level(rows, starts, np.zeros((len(rows), 0), dtype=np.uint32))
     # Windows are made one by one: all of a level at once would be as many as its paths are long.
     stack: list[Iterator[Level]] = [iter((begin,))]
@@ -145,11 +160,11 @@ def trails(
         if keeps is not None:
             level = level.taken(np.flatnonzero(keeps(level)))
         length = level.relationships.shape[1]
-        if length >= minimum and len(level.rows):
+        if length >= minimum and length % len(steps) == 0 and len(level.rows):
             yield level
         if maximum is not None and length >= maximum:
             continue
-        stack.append(_windows(adjacency, level))
+        stack.append(_windows(steps[length % len(steps)], level))
 
 
 def _windows(adjacency: Adjacency, level: Level) -> Iterator[Level]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpugda.expressions.environment import Environment
     from gpugda.expressions.text_columns import Cache
 
-__all__ = ["ENTITY_KINDS", "FUNCTIONS", "label_flags"]
+__all__ = ["ENTITY_KINDS", "FUNCTIONS", "label_flags", "nodes_with_labels"]
 
 
 def label_flags(
@@ -38,6 +38,14 @@ def label_flags(
         codes = _entries(codes, column)
     found: NDArray[np.bool_] = satisfied[codes]
     return found
+
+
+def nodes_with_labels(graph: DataGraph, labels: Sequence[ast.LabelExpression]) -> NDArray[np.bool_]:
+    """Whether each node of the graph satisfies all the expressions."""
+    codes, names = graph.label_codes()
+    satisfied = [all(_holds(each, found) for each in labels) for found in names]
+    flags: NDArray[np.bool_] = np.array(satisfied, dtype=np.bool_)[codes]
+    return flags
 
 
 def _holds(labels: ast.LabelExpression, names: Sequence[str]) -> bool:

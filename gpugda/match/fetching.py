@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["TableFetcher"]
 
-_WORTH_IT_BYTES = 1 << 22
-"""Less than this comes faster without a thread, and without waiting for the next table."""
 _SHARE_FOR_COPY = 4
 
 
@@ -88,10 +86,11 @@ class TableFetcher:
 
     def _place_for(self, table: Table) -> DeviceArray | None:
         workspace, values = self._run.workspace, table.values
-        if values is None or self._run.graph.context.is_cpu:
+        least = self._run.graph.context.profile.aside_bytes
+        if values is None or least is None:
             return None
         size = values.count * values.dtype.itemsize
-        if size < _WORTH_IT_BYTES:
+        if size < least:
             return None
         if self._copy is not None and self._copy.nbytes < size:
             workspace.release(self._copy)

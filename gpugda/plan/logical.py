@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
+from gpugda.query.shapes import all_names
 from gpugda.types import value
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ __all__ = [
     "Apply",
     "ApplyKind",
     "Argument",
+    "Arrow",
     "BindPath",
     "Distinct",
     "ElementTest",
@@ -113,20 +115,43 @@ class ElementTest:
 
 
 @value(frozen=True, slots=True)
+class Arrow:
+    """One relationship of what is repeated: its types, and its direction as written."""
+
+    types: LabelExpression | None
+    direction: Direction
+
+
+@value(frozen=True, slots=True)
 class StepPattern:
-    """What is repeated: two nodes and the relationship between them, as written left to right.
+    """What is repeated: nodes and the relationships between them, as written left to right.
 
     Args:
-        left: Variable of the first node; outside it is the list of them.
-        relationship: Variable of the relationship.
-        right: Variable of the second node; likewise.
-        predicates: Over these variables.
+        nodes: Their variables; outside each is the list of its nodes.
+        relationships: Variables of the relationships, one less; likewise.
+        arrows: What these are, each.
+        predicates: Over these variables, and over others that are bound before.
     """
 
-    left: str
-    relationship: str
-    right: str
+    nodes: tuple[str, ...]
+    relationships: tuple[str, ...]
+    arrows: tuple[Arrow, ...]
     predicates: tuple[Expression, ...] = ()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All its variables."""
+        return frozenset((*self.nodes, *self.relationships))
+
+    @property
+    def outside(self) -> frozenset[str]:
+        """What its predicates read besides."""
+        return all_names(self.predicates) - self.names
+
+    @property
+    def is_one_step(self) -> bool:
+        """Whether it is a relationship whose conditions read nothing else."""
+        return len(self.relationships) == 1 and not self.outside
 
 
 @value(frozen=True, slots=True)
@@ -151,9 +176,10 @@ class Expand:
         tests: What each node, or each relationship, of the path must satisfy.
         path: Name of the path in ``path_predicates``; empty where it has none.
         closed: Whether both ends were written as one variable.
-        step: What is repeated, where more than a relationship is.
+        step: What is repeated, where more than a relationship is; bounds are repetitions then.
         most: Where paths are selected: how many paths, or groups of paths of one length.
         by_group: Whether they are groups.
+        given: Column of the list that the relationships are, as walked; empty where there is none.
     """
 
     input: Logical
@@ -176,6 +202,7 @@ class Expand:
     step: StepPattern | None = None
     most: int = 0
     by_group: bool = False
+    given: str = ""
 
 
 # ------------------------------------------------------------------ rows from rows

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import UnsupportedQueryError
 from gpugda.plan.logical import (
+    Arrow,
     ExpandMode,
     StepPattern,
 )
@@ -16,11 +17,18 @@ from gpugda.query.query_graph import (
     anonymous_node_name,
     anonymous_relationship_name,
 )
-from gpugda.query.shapes import conjuncts, join_by_ampersand, variable_names
+from gpugda.query.shapes import (
+    conjuncts,
+    is_dynamic,
+    join_by_ampersand,
+    label_conjuncts,
+    rewrite,
+    variable_names,
+)
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gpugda.types import Span
 
@@ -77,7 +85,10 @@ class Selected:
 
 @dataclass(slots=True)
 class Varying:
-    """A relationship pattern of varying length between two nodes."""
+    """A relationship pattern of varying length between two nodes.
+
+    ``given`` names the list that the relationships must be, where it is bound.
+    """
 
     left: str
     right: str
@@ -88,6 +99,7 @@ class Varying:
     predicates: tuple[ast.Expression, ...]
     selected: Selected
     step: StepPattern | None = None
+    given: str = ""
 
 
 @dataclass(slots=True)
@@ -232,50 +244,74 @@ class PatternReader:
         return self._group(element, left, right, selected)
 
     def _group(self, group: ast.GroupPattern, left: str, right: str, selected: Selected) -> str:
-        inside = group.pattern.elements
-        if len(inside) != 3 or group.pattern.variable is not None:
-            raise self._unsupported("a quantified path of several steps", group.span)
-        first, arrow, last = inside
-        assert isinstance(first, ast.NodePattern)
-        assert isinstance(arrow, ast.RelationshipPattern)
-        assert isinstance(last, ast.NodePattern)
-        if arrow.types is not None:
-            self._check_labels(arrow.types)
-        one = first.variable.name if first.variable else self._anonymous_node()
-        two = last.variable.name if last.variable else self._anonymous_node()
-        name = self._name_of(arrow)
-        predicates = [
-            *self._node_tests(one, first),
-            *self._inline(name, arrow),
-            *self._node_tests(two, last),
-        ]
+        if group.pattern.variable is not None:
+            raise self._unsupported("a path inside a quantified path", group.span)
+        elements, predicates = self._without_brackets(group.pattern)
         if group.where is not None:
             predicates.extend(conjuncts(join_by_ampersand(group.where)))
-        for each in predicates:
-            if variable_names(each) - {one, name, two} or needs_each_row(each):
-                raise self._unsupported(
-                    "a condition in a quantified path that reads another variable", each.span
-                )
-        if {one, name, two} & set(self._outer):
-            raise self._unsupported("a bound variable in a quantified path", group.span)
-        self.kinds |= {
-            one: VariableKind.VALUE,
-            two: VariableKind.VALUE,
-            name: VariableKind.RELATIONSHIPS,
-        }
-        step = StepPattern(one, name, two, tuple(predicates))
-        arrow = replace(arrow, quantifier=group.quantifier)
+        step = self._step(_with_nodes(elements), predicates, group)
+        name = step.relationships[0]
+        if len(step.relationships) > 1:
+            name = anonymous_relationship_name(next(self._numbers))
+        if not step.is_one_step and selected.mode is not ExpandMode.TRAILS:
+            raise self._unsupported("a path selector over several steps", group.span)
+        self.kinds |= dict.fromkeys(step.nodes, VariableKind.VALUE)
+        self.kinds |= dict.fromkeys(step.relationships, VariableKind.RELATIONSHIPS)
+        one = step.arrows[0]
+        types, direction = one.types, one.direction
+        if len(step.arrows) > 1:
+            types, direction = None, ast.Direction.BOTH
+        arrow = ast.RelationshipPattern(
+            group.span, None, types, direction, None, None, None, group.quantifier
+        )
         mode = selected.mode
         self._varying.append(
             Varying(left, right, name, arrow, self._clause, mode, (), selected, step)
         )
         return name
 
+    def _step(
+        self,
+        elements: Iterable[ast.PatternElement],
+        conditions: Sequence[ast.Expression],
+        group: ast.GroupPattern,
+    ) -> StepPattern:
+        """What a quantified path repeats."""
+        nodes: list[str] = []
+        relationships: list[str] = []
+        arrows: list[Arrow] = []
+        predicates: list[ast.Expression] = []
+        for element in elements:
+            if isinstance(element, ast.NodePattern):
+                name = element.variable.name if element.variable else self._anonymous_node()
+                nodes.append(name)
+                predicates.extend(self._node_tests(name, element))
+                continue
+            if not isinstance(element, ast.RelationshipPattern) or element.length is not None:
+                raise self._unsupported("a path of varying length in another", element.span)
+            name = self._name_of(element)
+            types = element.types and _by_name(element.types)
+            relationships.append(name)
+            arrows.append(Arrow(None if types and is_dynamic(types) else types, element.direction))
+            predicates += [*_type_tests(name, types), *self._inline(name, element)]
+        step = StepPattern(
+            tuple(nodes), tuple(relationships), tuple(arrows), (*predicates, *conditions)
+        )
+        self._check_step(step, group)
+        return step
+
+    def _check_step(self, step: StepPattern, group: ast.GroupPattern) -> None:
+        if len(step.names) < len(step.nodes) + len(step.relationships):
+            raise self._unsupported("a variable that stands twice in a quantified path", group.span)
+        for each in step.predicates:
+            if needs_each_row(each):
+                raise self._unsupported("a subquery in a quantified path", each.span)
+        if step.names & set(self._outer):
+            raise self._unsupported("a bound variable in a quantified path", group.span)
+
     def _node_tests(self, name: str, node: ast.NodePattern) -> Iterator[ast.Expression]:
-        if node.labels is not None:
-            for each in _label_conjuncts(node.labels):
-                self._check_labels(each)
-                yield ast.LabelPredicate(each.span, ast.Variable(each.span, name), each)
+        for each in label_conjuncts(node.labels and _by_name(node.labels)):
+            yield _label_test(name, each)
         yield from self._inline(name, node)
 
     def _name_of(self, arrow: ast.RelationshipPattern) -> str:
@@ -287,9 +323,10 @@ class PatternReader:
         name = pattern.variable.name if pattern.variable else self._anonymous_node()
         self.kinds[name] = VariableKind.NODE
         labels = self._labels.setdefault(name, {})
-        if pattern.labels is not None:
-            for each in _label_conjuncts(pattern.labels):
-                self._check_labels(each)
+        for each in label_conjuncts(pattern.labels and _by_name(pattern.labels)):
+            if is_dynamic(each):
+                self._predicates.append(_label_test(name, each))
+            else:
                 labels[each] = None
         self._predicates.extend(self._inline(name, pattern))
         return name
@@ -301,29 +338,46 @@ class PatternReader:
         self, pattern: ast.RelationshipPattern, left: str, right: str, selected: Selected
     ) -> str:
         mode = selected.mode
-        if pattern.types is not None:
-            self._check_labels(pattern.types)
         varies = pattern.length is not None or pattern.quantifier is not None
         name = self._name_of(pattern)
+        types = pattern.types and _by_name(pattern.types)
+        tests = [*_type_tests(name, types), *self._inline(name, pattern)]
+        pattern = replace(pattern, types=None if types and is_dynamic(types) else types)
         if not varies and mode is ExpandMode.TRAILS:
             self.kinds[name] = VariableKind.RELATIONSHIP
             self._fixed.append(Fixed(left, right, name, pattern, self._clause))
-            self._predicates.extend(self._inline(name, pattern))
+            self._predicates.extend(tests)
             return name
-        if name in self._outer:
-            raise self._unsupported("a list of relationships that is bound already", pattern.span)
+        if any(map(is_dynamic, label_conjuncts(types))):
+            # Neo4j 5.26 does not look at such a type.
+            message = "a dynamic type of a relationship of varying length"
+            raise self._unsupported(message, pattern.span)
+        given, name = name, self._unbound(name, pattern)
         self.kinds[name] = VariableKind.RELATIONSHIPS
-        predicates = tuple(self._inline(name, pattern))
-        for each in predicates:
-            if variable_names(each) - {name} or needs_each_row(each):
-                raise self._unsupported(
-                    "a condition on each relationship of a path that reads another variable",
-                    each.span,
-                )
-        self._varying.append(
-            Varying(left, right, name, pattern, self._clause, mode, predicates, selected)
-        )
+        own = [
+            each for each in tests if variable_names(each) <= {name} and not needs_each_row(each)
+        ]
+        others = [_for_all(name, each) for each in tests if each not in own]
+        if mode is ExpandMode.SELECTED:
+            selected = replace(selected, conditions=(*selected.conditions, *others))
+        else:
+            self._predicates.extend(others)
+        found = Varying(left, right, name, pattern, self._clause, mode, tuple(own), selected)
+        found.given = "" if given == name else given
+        self._varying.append(found)
         return name
+
+    def _unbound(self, name: str, pattern: ast.RelationshipPattern) -> str:
+        """The name of a list of relationships; a new one that equals it where it is bound."""
+        if name not in self._outer:
+            return name
+        span = pattern.span
+        if pattern.length is not None and pattern.length.bounds[0] == 0:
+            raise self._unsupported("a bound list of relationships that may be empty", span)
+        found = anonymous_relationship_name(next(self._numbers))
+        operands = ast.Variable(span, found), ast.Variable(span, name)
+        self._predicates.append(ast.Comparison(span, operands, (ast.ComparisonOperator.EQUAL,)))
+        return found
 
     def _inline(
         self, name: str, element: ast.NodePattern | ast.RelationshipPattern
@@ -337,11 +391,6 @@ class PatternReader:
             yield ast.Comparison(span, operands, (ast.ComparisonOperator.EQUAL,))
         if element.where is not None:
             yield from conjuncts(join_by_ampersand(element.where))
-
-    def _check_labels(self, labels: ast.LabelExpression) -> None:
-        dynamic = next((e for e in walk(labels) if isinstance(e, ast.LabelDynamic)), None)
-        if dynamic is not None:
-            raise self._unsupported("a dynamic label or type", dynamic.span)
 
     def _unsupported(self, construct: str, span: Span) -> UnsupportedQueryError:
         message = f"{construct} is not supported by this engine"
@@ -363,7 +412,35 @@ def _with_nodes(
         yield ast.NodePattern(elements[-1].span, None, None, None, None)
 
 
-def _label_conjuncts(labels: ast.LabelExpression) -> list[ast.LabelExpression]:
-    if not isinstance(labels, ast.LabelAnd):
-        return [labels]
-    return [part for operand in labels.operands for part in _label_conjuncts(operand)]
+def _type_tests(name: str, types: ast.LabelExpression | None) -> list[ast.Expression]:
+    """What is asked of a type whose name is not known before the query runs."""
+    return [] if types is None or not is_dynamic(types) else [_label_test(name, types)]
+
+
+def _label_test(name: str, labels: ast.LabelExpression) -> ast.Expression:
+    return ast.LabelPredicate(labels.span, ast.Variable(labels.span, name), labels)
+
+
+def _by_name(labels: ast.LabelExpression) -> ast.LabelExpression:
+    """The expression with ``$('A')`` as ``A``."""
+    if isinstance(labels, ast.LabelDynamic):
+        known = labels.expression.value if isinstance(labels.expression, ast.Literal) else None
+        return ast.LabelName(labels.span, known) if isinstance(known, str) else labels
+    if isinstance(labels, ast.LabelNot):
+        return replace(labels, operand=_by_name(labels.operand))
+    if isinstance(labels, ast.LabelAnd | ast.LabelOr):
+        return replace(labels, operands=tuple(map(_by_name, labels.operands)))
+    return labels
+
+
+def _for_all(name: str, condition: ast.Expression) -> ast.Expression:
+    """A condition on one relationship, asked of each of a list that has its name."""
+    span = condition.span
+    element = ast.Variable(span, name + "\0x")
+    asked = rewrite(condition, lambda part: element if _is_variable(part, name) else None)
+    elements = ast.Variable(span, name)
+    return ast.ListPredicate(span, ast.ListQuantifier.ALL, element, elements, asked)
+
+
+def _is_variable(part: ast.Expression, name: str) -> bool:
+    return isinstance(part, ast.Variable) and part.name == name

@@ -19,6 +19,7 @@ from gpugda.plan.logical import (
     Filter,
     Logical,
     Match,
+    Unwind,
 )
 from gpugda.plan.path_tests import element_test
 from gpugda.query import ast
@@ -45,6 +46,10 @@ class PatternPlanner(PatternReader):
     def plan(self, rows: Logical) -> Logical:
         """The rows with all embeddings of what was read."""
         known = {name for name in self._outer if name in self.kinds}
+        for edge in self._varying:
+            if edge.given and edge.left not in known:
+                rows = Unwind(rows, _first_nodes(edge), edge.left)
+                known.add(edge.left)
         components = self._components()
         left = [*self._predicates, *self._not_null()]
         waiting = list(self._varying)
@@ -217,7 +222,7 @@ class PatternPlanner(PatternReader):
         rest: list[ast.Expression] = []
         for each in left:
             test = element_test(each, edge.name, path, needs_each_row)
-            if test is not None:
+            if test is not None and (edge.step is None or edge.step.is_one_step):
                 tests.append(test)
             elif edge.mode is not ExpandMode.TRAILS and variable_names(each) & own:
                 self._check_single(each, edge)
@@ -261,6 +266,7 @@ class PatternPlanner(PatternReader):
             most=edge.selected.most,
             by_group=edge.selected.by_group,
             closed=edge.left == edge.right and not self._path_of(edge).startswith("\0"),
+            given=edge.given if forwards else "",
         )
 
     def _are_joined_apart(self, one: Fixed, two: Fixed) -> bool:
@@ -307,6 +313,22 @@ def _query_relationship(
         clause=each.clause,
         same_as=same_as,
     )
+
+
+def _first_nodes(edge: Varying) -> ast.Expression:
+    """Where a path along a list of relationships may begin."""
+    span = edge.pattern.span
+    first = ast.FunctionCall(span, "head", (ast.Variable(span, edge.given),))
+    outgoing, incoming = (
+        ast.FunctionCall(span, name, (first,)) for name in ("startNode", "endNode")
+    )
+    if edge.pattern.direction is ast.Direction.OUTGOING:
+        return ast.ListLiteral(span, (outgoing,))
+    if edge.pattern.direction is ast.Direction.INCOMING:
+        return ast.ListLiteral(span, (incoming,))
+    same = ast.Comparison(span, (outgoing, incoming), (ast.ComparisonOperator.EQUAL,))
+    one, both = ast.ListLiteral(span, (outgoing,)), ast.ListLiteral(span, (outgoing, incoming))
+    return ast.Case(span, None, (ast.CaseAlternative(span, (same,), one),), both)
 
 
 def _turned(direction: ast.Direction) -> ast.Direction:

@@ -176,7 +176,8 @@ class AtomParser(FunctionParser):
     def _braced(self, kind: str) -> ast.Expression:
         if kind == "CASE":
             return self.case()
-        if kind in _SUBQUERIES and self.ahead(2) not in ("}", ".") and self.ahead(3) != ":":
+        has_key = self.ahead(3) == ":" and self.ahead(2) != "("
+        if kind in _SUBQUERIES and self.ahead(2) not in ("}", ".") and not has_key:
             start = self.start
             self.advance()
             query = self.subquery(kind)

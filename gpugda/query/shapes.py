@@ -12,7 +12,16 @@ from gpugda.query.walk import walk
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
 
-__all__ = ["conjuncts", "join_by_ampersand", "rewrite", "shape", "variable_names"]
+__all__ = [
+    "all_names",
+    "conjuncts",
+    "is_dynamic",
+    "join_by_ampersand",
+    "label_conjuncts",
+    "rewrite",
+    "shape",
+    "variable_names",
+]
 
 
 def shape(node: ast.Node) -> Hashable:
@@ -134,6 +143,11 @@ def conjuncts(expression: ast.Expression) -> Iterator[ast.Expression]:
         yield expression
 
 
+def is_dynamic(labels: ast.LabelExpression) -> bool:
+    """Whether an expression names labels or types, so that they are known only at run time."""
+    return any(isinstance(part, ast.LabelDynamic) for part in walk(labels))
+
+
 def join_by_ampersand(expression: ast.Expression) -> ast.Expression:
     """The expression with ``a:A:B`` written ``a:A&B``, which goes with every other spelling."""
     spelt = (part for part in walk(expression) if isinstance(part, ast.LabelAnd))
@@ -156,3 +170,12 @@ def _names(node: ast.Node) -> tuple[str, ...]:
     if kind not in _NAMES:
         _NAMES[kind] = tuple(field.name for field in fields(node) if field.name != "span")
     return _NAMES[kind]
+
+
+def label_conjuncts(labels: ast.LabelExpression | None) -> list[ast.LabelExpression]:
+    """The label expressions that all have to hold; none where there is nothing."""
+    if labels is None:
+        return []
+    if not isinstance(labels, ast.LabelAnd):
+        return [labels]
+    return [part for operand in labels.operands for part in label_conjuncts(operand)]

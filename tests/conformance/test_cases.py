@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from case_files import REFUSED, Case, CaseGraph, all_cases
+from case_files import Case, CaseGraph, all_cases
 from named_values import named
 from strategies import rows_key
 
 import gpugda
 from gpugda import errors
-from gpugda.match.session import STRATEGIES
+from gpugda.match.registry import STRATEGIES
 
 ENGINES = ["reference", *STRATEGIES]
 """The reference, and the device with each strategy."""
@@ -60,15 +60,6 @@ def _table(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: f"{case.topic}: {case.name}")
 def test_case(case: Case, engine: str, accelerators: dict[int, Any]) -> None:
-    try:
-        _check_case(case, engine, accelerators)
-    except errors.UnsupportedQueryError as refusal:
-        if engine not in STRATEGIES or not refusal.construct.startswith(REFUSED):
-            raise
-        pytest.skip(f"the device refuses {refusal.construct}")
-
-
-def _check_case(case: Case, engine: str, accelerators: dict[int, Any]) -> None:
     if case.error:
         with pytest.raises(getattr(errors, case.error)) as raised:
             run_case(case, engine, accelerators)

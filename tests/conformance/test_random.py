@@ -15,7 +15,7 @@ from strategies import QueryCase, assert_same_answer, multigraphs, query_texts
 
 import gpugda
 from gpugda.errors import QueryError
-from gpugda.match.session import STRATEGIES
+from gpugda.match.registry import STRATEGIES
 
 GRAPHS_AND_QUERIES = st.tuples(multigraphs(), st.lists(query_texts(), min_size=1, max_size=4))
 

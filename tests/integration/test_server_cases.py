@@ -6,13 +6,13 @@ from typing import Any
 
 import neo4j
 import pytest
-from case_files import REFUSED, Case, CaseGraph, all_cases
+from case_files import Case, CaseGraph, all_cases
 from named_values import named
 from neo4j_servers import Server
 from strategies import rows_key
 
 import gpugda
-from gpugda.errors import GpugdaError, UnsupportedQueryError
+from gpugda.errors import GpugdaError
 
 OURS = ("gpu", "reference")
 OTHERWISE_IN_2026 = (
@@ -81,6 +81,8 @@ def _answer(accelerator: Any, case: Case, engine: str) -> tuple[tuple[str, ...],
 
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: f"{case.topic}: {case.name}")
 def test_three_ways(case: Case, each_server: Server, connections: dict[str, Loaded]) -> None:
+    if case.topic == "cypher_25" and each_server.version.startswith("5."):
+        pytest.skip("Neo4j 5.26 knows no Cypher 25")
     if case.name in OTHERWISE_IN_2026 and not each_server.version.startswith("5."):
         pytest.skip("Neo4j 2026.08 answers otherwise than 5.26, whose answer is ours")
     loaded = connections.setdefault(each_server.uri, Loaded(each_server))
@@ -101,13 +103,7 @@ def test_three_ways(case: Case, each_server: Server, connections: dict[str, Load
             with pytest.raises(GpugdaError):
                 _answer(accelerator, case, engine)
             continue
-        try:
-            found = _answer(accelerator, case, engine)
-        except UnsupportedQueryError as refusal:
-            if engine == "gpu" and refusal.construct.startswith(REFUSED):
-                continue
-            raise
-        assert_same(case, found, (columns, expected))
+        assert_same(case, _answer(accelerator, case, engine), (columns, expected))
 
 
 def assert_same(case: Case, found: Any, native: Any) -> None:

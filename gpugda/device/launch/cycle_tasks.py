@@ -53,7 +53,7 @@ class CycleKernels:
     @property
     def item_count(self) -> int:
         """Work items that count."""
-        return self._context.info.compute_units * 2
+        return self._context.info.compute_units * self._context.profile.task_items_per_unit
 
     def task_nodes(self, nodes: int) -> int:
         """Nodes of a task: few, for hubs lie close together in many graphs."""

@@ -22,8 +22,6 @@ __all__ = ["ListKernels"]
 _FILE = "extend_lists.cl"
 _PIECE = 8192
 """Pairs that a work group takes at once; as in the kernels."""
-_GROUPS_PER_UNIT = 128
-"""Far more than run at a time: those that end early leave their place to others."""
 _BYTES_OF_LIST = 8 * 256
 """Where the other lists of a block of rows lie, per link besides the base."""
 _PARAMETERS = {"count_listed": "QbbQQbb", "append_listed": "QbbQQbbQb"}
@@ -48,7 +46,8 @@ class ListKernels:
 
     def group_count(self, pairs: int) -> int:
         """Work groups of a launch, the length of its ``totals``."""
-        return min(-(-pairs // _PIECE), self._context.info.compute_units * _GROUPS_PER_UNIT)
+        most = self._context.info.compute_units * self._context.profile.list_groups_per_unit
+        return min(-(-pairs // _PIECE), most)
 
     def count(
         self,

@@ -58,7 +58,7 @@ class MarkKernels:
     @property
     def item_count(self) -> int:
         """Work items that intersect."""
-        return self._context.info.compute_units * 2
+        return self._context.info.compute_units * self._context.profile.task_items_per_unit
 
     def task_rows(self, rows: int, row_work: int = 1) -> int:
         """Rows of a task: few enough that all items have something to do, and soon end it."""

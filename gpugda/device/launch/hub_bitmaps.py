@@ -27,7 +27,6 @@ _SHORTEST = 32
 _MOST_BYTES = 1 << 33
 """Of shorter lists, more bitmaps win little. NVIDIA's driver fills no buffer beyond here: it counts
 words in 31 bits."""
-_MOST_GROUPS_PER_UNIT = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +118,7 @@ def _bitmaps(
     context = workspace.context
     bits = workspace.allocate(sum(map(len, runs)) * words, np.uint32, "bitmaps of long lists")
     mark = get_kernel(context, _FILE, "mark_hubs", "bbbIIIb")
-    most_groups = context.info.compute_units * _MOST_GROUPS_PER_UNIT
+    most_groups = context.info.compute_units * context.profile.groups_per_unit
     try:
         workspace.fill(bits, 0)
         first = 0

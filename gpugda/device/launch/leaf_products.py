@@ -36,7 +36,6 @@ SUM_WORDS = 3
 
 _FILE = "leaf_products.cl"
 _FACTOR_WORDS, _GROUP_WORDS = 3, 8
-_GROUPS_PER_UNIT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +173,7 @@ class ProductKernels:
     @property
     def group_count(self) -> int:
         """The length of ``totals``."""
-        return self._context.info.compute_units * _GROUPS_PER_UNIT
+        return self._context.info.compute_units * self._context.profile.groups_per_unit
 
     def count_ways(
         self,

@@ -63,8 +63,8 @@ class PrefixSum:
         return sums
 
     def _block_size(self, count: int) -> int:
-        block = self._context.tuning.sum_block
-        if not self._context.is_cpu:
-            return block
-        shares = 4 * self._context.info.compute_units
-        return max(block, -(-count // shares))
+        profile = self._context.profile
+        if profile.sum_shares is None:
+            return profile.sum_block
+        shares = profile.sum_shares * self._context.info.compute_units
+        return max(profile.sum_block, -(-count // shares))

@@ -24,7 +24,6 @@ __all__ = ["GroupKernels", "whole_sums"]
 
 _FILE = "row_groups.cl"
 _CORE = f"{GRAPH}bbIbbbbIbQ"
-_GROUPS_PER_UNIT = 16
 
 
 def whole_sums(words: NDArray[np.uint32]) -> NDArray[np.uint64]:
@@ -39,7 +38,7 @@ class GroupKernels:
     """Adds up, or marks, groups of rows; weighs single rows."""
 
     def __init__(self, context: DeviceContext) -> None:
-        self._launched = context.info.compute_units * _GROUPS_PER_UNIT
+        self._launched = context.info.compute_units * context.profile.groups_per_unit
         self._sum = get_kernel(context, _FILE, "sum_groups", f"{_CORE}QQbbQ")
         self._mark = get_kernel(context, _FILE, "mark_groups", f"{_CORE}QQbb")
         self._weigh = get_kernel(context, _FILE, "weigh_rows", f"{_CORE}QQb")

@@ -18,7 +18,6 @@ __all__ = ["WeighKernels"]
 _FILE = "weigh.cl"
 _TEAMS = 32
 """Rows that a work group of a GPU takes at once; as in the kernel."""
-_GROUPS_PER_UNIT = 64
 
 
 class WeighKernels:
@@ -52,9 +51,7 @@ class WeighKernels:
             extended.column_stride,
             appended,
         )
-        units, count = self._context.info.compute_units, rows[1] - rows[0]
-        if self._context.is_cpu:
-            groups = min(units * 16, count)
-        else:
-            groups = min(units * _GROUPS_PER_UNIT, -(-count // _TEAMS))
-        self._weigh.launch_groups(groups, *arguments)
+        context, count = self._context, rows[1] - rows[0]
+        at_once = 1 if context.is_cpu else _TEAMS
+        most = context.info.compute_units * context.profile.weigh_groups_per_unit
+        self._weigh.launch_groups(min(most, -(-count // at_once)), *arguments)

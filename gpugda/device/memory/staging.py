@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Staging"]
 
-_PIECE_BYTES = 1 << 22
-"""Two of these are page-locked: it takes 3 ms once, and others cannot have that memory."""
-
 
 class Staging:
     """Copies results to the host by a queue of its own. For several threads, one at a time.
@@ -99,8 +96,9 @@ class Staging:
 
     def _page_locked(self) -> NDArray[np.uint8]:
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
+        size = self._context.profile.staging_bytes
         buffer = self._context.call(
-            "allocating page-locked memory", cl.Buffer, self._context.context, flags, _PIECE_BYTES
+            "allocating page-locked memory", cl.Buffer, self._context.context, flags, size
         )
         access = cl.map_flags.READ | cl.map_flags.WRITE
         piece, _ = self._context.call(
@@ -110,7 +108,7 @@ class Staging:
             buffer,
             access,
             0,
-            _PIECE_BYTES,
+            size,
             np.uint8,
         )
         mapped: NDArray[np.uint8] = piece

@@ -12,9 +12,11 @@ from gpugda.execute.operator import Operator
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import pattern_text
 from gpugda.execute.seeds import entity_column
+from gpugda.expressions.label_columns import nodes_with_labels
 from gpugda.plan.label_programs import type_ids
-from gpugda.query.ast import Direction, LabelPredicate, Variable
+from gpugda.query.ast import Direction, LabelDynamic, LabelPredicate, Variable
 from gpugda.query.shapes import variable_names
+from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,14 +26,17 @@ if TYPE_CHECKING:
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
     from gpugda.plan.logical import Match
-    from gpugda.query.ast import Expression
-    from gpugda.query.query_graph import QueryNode, QueryRelationship
+    from gpugda.query.ast import Expression, LabelExpression
+    from gpugda.query.query_graph import QueryRelationship
 
 __all__ = ["Adjacent", "is_adjacent"]
 
 
 def is_adjacent(tree: Match, needed: frozenset[str]) -> bool:
-    """Whether a pattern is one relationship at bound nodes, of which nothing is read."""
+    """Whether a pattern is one relationship at bound nodes, of which nothing is read.
+
+    Its other end may have labels that are written out.
+    """
     graph = tree.graph
     if len(graph.relationships) != 1 or graph.no_rows is not None:
         return False
@@ -43,8 +48,12 @@ def is_adjacent(tree: Match, needed: frozenset[str]) -> bool:
         return False
     free = [node for node in graph.nodes if node.name not in bound]
     return len(free) < len(graph.nodes) and all(
-        not node.labels and node.name not in needed for node in free
+        node.name not in needed and not any(map(_is_dynamic, node.labels)) for node in free
     )
+
+
+def _is_dynamic(labels: LabelExpression) -> bool:
+    return any(isinstance(each, LabelDynamic) for each in walk(labels))
 
 
 class Adjacent(Operator):
@@ -62,7 +71,7 @@ class Adjacent(Operator):
         self.graph = tree.graph
         self.bound = frozenset(tree.bound)
         self.weighted = weighted
-        self._conditions = (*tree.graph.predicates, *_label_tests(tree.graph.nodes))
+        self._conditions = (*tree.graph.predicates, *_label_tests(tree))
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         for batch in self.children[0].batches(context):
@@ -90,7 +99,9 @@ class Adjacent(Operator):
             counts = adjacent(context.graph, one, other, types, _direction(arrow, arrow.source))
         else:
             direction = _direction(arrow, places[0])
-            counts = degrees(context.graph, columns[0].values, types, direction)
+            labels = self.graph.nodes[ends[1] if places[0] == ends[0] else ends[0]].labels
+            fitting = nodes_with_labels(context.graph, labels) if labels else None
+            counts = degrees(context.graph, columns[0].values, types, direction, fitting)
         for column in columns:
             if column.valid is not None:
                 counts[~column.valid] = 0
@@ -107,9 +118,10 @@ def _direction(arrow: QueryRelationship, start: int) -> Direction:
     return Direction.OUTGOING if start == arrow.source else Direction.INCOMING
 
 
-def _label_tests(nodes: tuple[QueryNode, ...]) -> Iterator[Expression]:
-    for node in nodes:
-        for labels in node.labels:
+def _label_tests(tree: Match) -> Iterator[Expression]:
+    """What bound nodes have to satisfy."""
+    for node in tree.graph.nodes:
+        for labels in node.labels if node.name in tree.bound else ():
             yield LabelPredicate(labels.span, Variable(labels.span, node.name), labels)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.runs import places_in_runs
+from gpugda.execute.given_lists import along_lists
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.path_conditions import passing, path_columns
 from gpugda.execute.reach import reached
@@ -18,7 +19,7 @@ from gpugda.plan.logical import ExpandMode
 from gpugda.query.ast import Direction
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
     from gpugda.plan.logical import Expand as LogicalExpand
 
-__all__ = ["Expand"]
+__all__ = ["Expand", "begun", "none_of", "reaching"]
 
 
 class Expand(Operator):
@@ -50,18 +51,11 @@ class Expand(Operator):
         asked = self.asked
         steps = self._cache.steps(context)
         for batch in self.children[0].batches(context):
-            start = entity_column(batch.columns[asked.start], batch.row_count, is_node=True)
-            rows = np.arange(batch.row_count)
-            if start.valid is not None:
-                rows = rows[start.valid]
-            if steps.nodes_allowed is not None:
-                rows = rows[steps.nodes_allowed[start.values[rows]]]
-            target: Column | None = None
-            if asked.end_is_bound:
-                target = entity_column(batch.columns[asked.end], batch.row_count, is_node=True)
-            yield self._batch(batch, _none_of(asked.minimum), context)
-            for level in self._levels(steps, rows, start.values[rows], context):
-                kept = _reaching(level, target)
+            rows, starts, target = begun(batch, asked, steps.nodes_allowed)
+            yield self._batch(batch, none_of(asked.minimum), context)
+            keeps = along_lists(batch, asked.given) if asked.given else None
+            for level in self._levels(steps, rows, starts, context, keeps):
+                kept = reaching(level, target)
                 kept = kept.taken(passing(batch, kept, asked, steps.left, context))
                 yield self._batch(batch, kept, context)
 
@@ -71,12 +65,12 @@ class Expand(Operator):
         rows: NDArray[np.int64],
         starts: NDArray[np.uint32],
         context: ExecutionContext,
+        keeps: Callable[[Level], NDArray[np.bool_]] | None,
     ) -> Iterator[Level]:
         asked = self.asked
         if asked.mode is ExpandMode.TRAILS or steps.left:
-            yield from trails(
-                steps.forwards, rows, starts, asked.minimum, asked.maximum, context.check
-            )
+            lengths = asked.minimum, asked.maximum
+            yield from trails(steps.forwards, rows, starts, *lengths, context.check, keeps)
             return
         some, start_of = np.unique(starts, return_inverse=True)
         order = rows[np.argsort(start_of, kind="stable")]
@@ -110,7 +104,24 @@ class Expand(Operator):
         return f"expand {asked.mode} *{asked.minimum}..{upper} from {asked.start} to {asked.end}"
 
 
-def _none_of(length: int) -> Level:
+def begun(
+    batch: Batch, asked: LogicalExpand, allowed: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], Column | None]:
+    """The rows where paths begin, their first nodes, and the last ones where they are bound."""
+    start = entity_column(batch.columns[asked.start], batch.row_count, is_node=True)
+    rows = np.arange(batch.row_count)
+    if start.valid is not None:
+        rows = rows[start.valid]
+    if allowed is not None:
+        rows = rows[allowed[start.values[rows]]]
+    target: Column | None = None
+    if asked.end_is_bound:
+        target = entity_column(batch.columns[asked.end], batch.row_count, is_node=True)
+    return rows, start.values[rows], target
+
+
+def none_of(length: int) -> Level:
+    """No paths of a length."""
     return Level(
         np.zeros(0, dtype=np.int64),
         np.zeros(0, dtype=np.uint32),
@@ -118,7 +129,7 @@ def _none_of(length: int) -> Level:
     )
 
 
-def _reaching(level: Level, target: Column | None) -> Level:
+def reaching(level: Level, target: Column | None) -> Level:
     """The paths that end where their rows say."""
     if target is None:
         return level

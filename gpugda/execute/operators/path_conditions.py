@@ -83,14 +83,17 @@ def path_columns(
     if wanted is None or asked.relationships in wanted:
         made[asked.relationships] = path_lists(level, turned=asked.reversed)
     step = asked.step
-    if step is None or (wanted is not None and not {step.left, step.right} & wanted):
+    if step is None or (wanted is not None and not step.names & wanted):
         return made
     starts = entity_column(found.columns[asked.start], found.row_count, is_node=True)
-    nodes = _nodes(level, starts.values, context.graph)
+    nodes, relationships = _nodes(level, starts.values, context.graph), level.relationships
     if asked.reversed:
-        nodes = nodes[:, ::-1]
-    made[step.left] = _node_lists(nodes[:, :-1])
-    made[step.right] = _node_lists(nodes[:, 1:])
+        nodes, relationships = nodes[:, ::-1], relationships[:, ::-1]
+    length, size = relationships.shape[1], len(step.relationships)
+    for place, name in enumerate(step.relationships):
+        made[name] = _lists(relationships[:, place::size], of_nodes=False)
+    for place, name in enumerate(step.nodes):
+        made[name] = _lists(nodes[:, place : place + length : size], of_nodes=True)
     return made
 
 
@@ -105,15 +108,13 @@ def _nodes(level: Level, starts: NDArray[np.uint32], graph: DataGraph) -> NDArra
     return np.stack(nodes, axis=1)
 
 
-def _node_lists(nodes: NDArray[np.uint32]) -> Column:
-    count, length = nodes.shape
+def _lists(elements: NDArray[np.uint32], *, of_nodes: bool) -> Column:
+    count, length = elements.shape
     offsets = np.arange(count + 1, dtype=np.int64) * length
-    return list_column(offsets, np.ascontiguousarray(nodes).reshape(-1), of_nodes=True)
+    return list_column(offsets, np.ascontiguousarray(elements).reshape(-1), of_nodes=of_nodes)
 
 
 def path_lists(level: Level, *, turned: bool) -> Column:
     """A column of the relationships of paths, in the order of the pattern."""
-    count, length = level.relationships.shape
     walked = level.relationships[:, ::-1] if turned else level.relationships
-    offsets = np.arange(count + 1, dtype=np.int64) * length
-    return list_column(offsets, np.ascontiguousarray(walked).reshape(-1), of_nodes=False)
+    return _lists(walked, of_nodes=False)

@@ -11,7 +11,7 @@ from gpugda.expressions.boolean_columns import Truth
 from gpugda.expressions.evaluation.applied import applied
 from gpugda.expressions.evaluation.conditions import with_faults
 from gpugda.expressions.functions.scalar import entity_access
-from gpugda.expressions.label_columns import ENTITY_KINDS, label_flags
+from gpugda.expressions.label_columns import ENTITY_KINDS, FUNCTIONS, label_flags
 from gpugda.expressions.operands import Constant, Evaluated, both, inverted, validity
 from gpugda.query import ast
 from gpugda.query.walk import walk
@@ -55,17 +55,13 @@ def _one_by_one(
     def test(entity: Any, *given: Any) -> bool | None:
         if entity is None:
             return None
-        if not isinstance(entity, Entity):
-            described = describe(entity)
-            raise CypherTypeError(
-                f"Type mismatch: expected a node or relationship but was {described}"
-            )
-        access = entity_access(evaluator.context)
-        names = access.labels(entity) if entity.is_node else (access.type(entity),)
         known = {id(each): list(_names(value)) for each, value in zip(dynamic, given, strict=True)}
-        return _holds(node.labels, names, known)
+        return _holds(node.labels, _names_of(entity, evaluator), known)
 
-    arguments = [subject, *(evaluator.value(each.expression) for each in dynamic)]
+    arguments = [
+        _by_names(evaluator, subject),
+        *(evaluator.value(each.expression) for each in dynamic),
+    ]
     found = applied(evaluator, node, test, arguments)
     truth = logic.truth_of_operand(
         Evaluated(found.operand),
@@ -73,6 +69,29 @@ def _one_by_one(
         lambda message: evaluator.type_error(message, node.span),
     )
     return with_faults(truth, found)
+
+
+def _by_names(evaluator: Evaluator, subject: Evaluated) -> Evaluated:
+    """Lists of labels, or types, in the place of entities: there are few different ones."""
+    column, graph = subject.operand, evaluator.environment.graph
+    if graph is None or not isinstance(column, Column) or column.kind not in ENTITY_KINDS:
+        return subject
+    name = "labels" if column.kind is ColumnKind.NODE else "type"
+    found = FUNCTIONS[name][1](graph, column, evaluator.environment.cache)
+    return Evaluated(found, subject.faults)
+
+
+def _names_of(entity: Any, evaluator: Evaluator) -> Sequence[str]:
+    if isinstance(entity, list):
+        return entity
+    if isinstance(entity, str):
+        return (entity,)
+    if isinstance(entity, Entity):
+        access = entity_access(evaluator.context)
+        return access.labels(entity) if entity.is_node else (access.type(entity),)
+    raise CypherTypeError(
+        f"Type mismatch: expected a node or relationship but was {describe(entity)}"
+    )
 
 
 def _names(value: Any) -> Iterator[str]:

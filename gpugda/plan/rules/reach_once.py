@@ -89,11 +89,17 @@ def _reach(tree: logical.Expand, read: frozenset[str]) -> logical.Logical:
     fits = tree.mode is logical.ExpandMode.TRAILS and tree.minimum <= 1
     lists = {tree.relationships}
     if tree.step is not None:
-        lists |= {tree.step.left, tree.step.right}
+        lists |= tree.step.names
+        fits = fits and tree.step.is_one_step
     if fits and not lists & read and not tree.path_predicates:
         tree = replace(tree, mode=logical.ExpandMode.REACH)
-    read |= {tree.start, tree.end} | all_names(tree.path_predicates)
+    read |= _read_by(tree)
     return replace(tree, input=_once(tree.input, read))
+
+
+def _read_by(tree: logical.Expand) -> frozenset[str]:
+    outside = frozenset[str]() if tree.step is None else tree.step.outside
+    return frozenset({tree.start, tree.end, tree.given}) | all_names(tree.path_predicates) | outside
 
 
 def _read_in(tree: logical.Logical) -> frozenset[str]:
@@ -105,7 +111,7 @@ def _read_in(tree: logical.Logical) -> frozenset[str]:
         case logical.BindPath():
             found |= {tree.start, *tree.steps}
         case logical.Expand():
-            found |= {tree.start, tree.end} | all_names(tree.path_predicates)
+            found |= _read_by(tree)
         case logical.Match():
             found |= set(tree.bound) | all_names(tree.graph.predicates)
     return frozenset(found).union(*map(_read_in, logical.children_of(tree)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.plan.plan import RowTest
 from gpugda.query import ast
-from gpugda.query.shapes import variable_names
+from gpugda.query.shapes import is_dynamic, variable_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -139,7 +139,8 @@ def _as_labels(predicate: ast.Expression, *, of_relationship: bool) -> ast.Label
     """
     span = predicate.span
     if isinstance(predicate, ast.LabelPredicate):
-        return predicate.labels if isinstance(predicate.subject, ast.Variable) else None
+        plain = isinstance(predicate.subject, ast.Variable) and not is_dynamic(predicate.labels)
+        return predicate.labels if plain else None
     if isinstance(predicate, ast.Unary) and predicate.operator is _NOT:
         operand = _as_labels(predicate.operand, of_relationship=of_relationship)
         return None if operand is None else ast.LabelNot(span, operand)

@@ -197,13 +197,10 @@ def unknown_options(monkeypatch):
 
     def init(self, info, **settings):
         original(self, info, **settings)
-        self.tuning = replace(self.tuning, options=("-no-such-option",))
+        self.profile = replace(self.profile, options=("-no-such-option",))
 
     monkeypatch.setattr(DeviceContext, "__init__", init)
     monkeypatch.setattr(program, "_files", lambda context: ["prefix_sum.cl"])
-    monkeypatch.setattr(
-        DeviceContext, "is_cpu", property(lambda self: self.tuning.intersection == "marks")
-    )
 
 
 def test_plain_options_are_used_and_said(unknown_options, folder, caplog):

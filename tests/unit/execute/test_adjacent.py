@@ -49,6 +49,24 @@ def test_numbers_of_relationships(edges: Any, kinds: Any, direction: Direction) 
     assert of_nodes.tolist() == [_count(edges, a, None, every, direction) for a in range(NODES)]
 
 
+@settings(max_examples=200)
+@given(EDGES, st.sampled_from(list(Direction)), st.sets(NODE))
+def test_numbers_of_relationships_to_some_nodes(
+    edges: Any, direction: Direction, others: Any
+) -> None:
+    graph = make_graph([("", {})] * NODES, [(s, k, t, {}) for s, k, t in edges])
+    fitting = np.isin(np.arange(NODES), sorted(others))
+    nodes = np.array([*range(NODES), 0, 1, 0], np.uint32)
+    ids = tuple(sorted(i for i in map(graph.types.get, "RT") if i is not None))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_CHUNK", 3)
+        patch.setattr(module, "_ENTRIES", 2)
+        found = degrees(graph, nodes, ids, direction, fitting)
+    # As seen from a node, what counts is the other end: its own for a loop.
+    expected = [sum(_count(edges, a, b, "RT", direction) for b in others) for a in nodes.tolist()]
+    assert found.tolist() == expected
+
+
 QUERIES = {
     "MATCH (a), (b) WHERE {} RETURN a.id, b.id": "(a){}(b)",
     "MATCH (a), (b) WHERE NOT {} RETURN a.id, b.id": "(a){}(b)",
@@ -59,6 +77,9 @@ QUERIES = {
     "MATCH (a) RETURN a.id, COUNT {{ {} }}": "(a){}(b)",
     "MATCH (a), (b) RETURN a.id, b.id, EXISTS {{ {} WHERE a.k < b.k }}": "(a){}(b:L)",
     "MATCH (a) RETURN a.id, COUNT {{ {} }} AS n": "(a:L){}(a)",
+    "MATCH (a) RETURN a.id, COUNT {{ {} }} AS m": "(a){}(:L)",
+    "MATCH (a) OPTIONAL MATCH {} RETURN a.id, count(*)": "(a){}(b:!L)",
+    "MATCH (a) WHERE NOT {} RETURN a.id AS i": "(:L){}(a)",
 }
 ARROWS = ["-->", "<--", "--", "-[:R]->", "<-[:R|S]-", "-[:T]-", "-[:NONE]-", "-[x:R]->"]
 

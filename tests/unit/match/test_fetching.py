@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -34,20 +35,19 @@ PLAN = plan_of([Node(), Node(), Node()], [Relationship(0, 1), Relationship(1, 2)
 
 @pytest.fixture(scope="module")
 def context():
-    """As one with memory of its own."""
+    """As one with memory of its own, from which every table but the first goes by way of a copy."""
     opened = DeviceContext(choose_device(), like_cpu=False)
+    opened.profile = replace(opened.profile, aside_bytes=0, staging_bytes=64)
     yield opened
     opened.close()
 
 
 @pytest.fixture
 def fetched(monkeypatch):
-    """Every table but the first goes by way of a copy; gives the names of the threads."""
-    monkeypatch.setattr("gpugda.match.fetching._WORTH_IT_BYTES", 0)
+    """The names of the threads that fetch."""
     monkeypatch.setattr("gpugda.match.extend.join._FIRST_WINDOW", 20)
     monkeypatch.setattr("gpugda.match.extend.join._LARGEST_LAST_WINDOW", 40)
     monkeypatch.setattr("gpugda.match.gpsm.join._FIRST_WINDOW", 20)
-    monkeypatch.setattr("gpugda.device.memory.staging._PIECE_BYTES", 64)
     threads = []
     download = Staging.download
 

@@ -1,5 +1,7 @@
 """Downloads by way of page-locked memory."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,8 +13,9 @@ pytestmark = pytest.mark.device
 
 
 @pytest.fixture
-def small_pieces(monkeypatch):
-    monkeypatch.setattr("gpugda.device.memory.staging._PIECE_BYTES", 64)
+def small_pieces(context, monkeypatch):
+    monkeypatch.setattr(context, "profile", replace(context.profile, staging_bytes=64))
+    monkeypatch.setattr(context, "staging", None)
 
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 17, 32, 33, 1000])

@@ -1,0 +1,57 @@
+"""Paths along lists of relationships that rows hold already."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.expressions.operands import distinct_values
+from gpugda.values import Entity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from gpugda.execute.batch import Batch
+    from gpugda.execute.trails import Level
+
+__all__ = ["along_lists"]
+
+_NONE = -1
+
+
+def along_lists(batch: Batch, name: str) -> Callable[[Level], NDArray[np.bool_]]:
+    """Which paths are the beginning of the list of relationships that their row holds.
+
+    Args:
+        batch: Rows.
+        name: Of the column of lists.
+    """
+    places, values = distinct_values(batch.columns[name], batch.row_count)
+    lists = [_indexes(each) for each in values]
+    longest = max((len(each) for each in lists), default=0)
+    expected = np.full((len(lists), longest + 1), _NONE, dtype=np.int64)
+    for number, indexes in enumerate(lists):
+        expected[number, : len(indexes)] = indexes
+
+    def keeps(level: Level) -> NDArray[np.bool_]:
+        length = level.relationships.shape[1]
+        if length == 0 or length > longest:
+            return np.full(len(level.rows), length == 0)
+        found: NDArray[np.bool_] = (
+            expected[places[level.rows], length - 1] == level.relationships[:, length - 1]
+        )
+        return found
+
+    return keeps
+
+
+def _indexes(value: Any) -> list[int]:
+    """Of a list's relationships; no path is along anything else."""
+    if not isinstance(value, list):
+        return []
+    return [
+        each.index if isinstance(each, Entity) and not each.is_node else _NONE for each in value
+    ]
