@@ -61,4 +61,5 @@ def plan_pattern(
         matcher.method,
         compares=matcher.compares,
         declined=matcher.can_match(pattern, need) or "",
+        find_steps=matcher.plan_steps,
     )

@@ -30,6 +30,7 @@ from gpugda.match.extend.join import ExtendWindows
 from gpugda.match.extend.join_plan import BranchWays, Joined
 from gpugda.match.extend.leaf_counts import LeafMultiplier, has_room
 from gpugda.match.extend.memory import check_room, least_bytes, said_how_much
+from gpugda.match.extend.order import planned_order
 from gpugda.match.extend.prepared import Goal, PreparedCore, of_each, weighed_rows
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.report import describe_part
@@ -37,19 +38,20 @@ from gpugda.match.matcher import Matcher, add_up
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.report import describe_candidates
 from gpugda.match.tuple_counts import TupleCounts
+from gpugda.plan.node_steps import node_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.launch.join import Table
-    from gpugda.device.memory.buffers import DeviceArray, Workspace
+    from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.counting.leaves import Branch
     from gpugda.match.extend.counting.parts import Part, Way
     from gpugda.match.run import Run
-    from gpugda.plan.plan import BoundQuery, Plan
+    from gpugda.plan.plan import BoundQuery, Plan, PlanStep
 
 __all__ = ["ExtendStrategy"]
 
@@ -63,6 +65,11 @@ class ExtendStrategy(Matcher):
     name = "extend"
     method = "filters candidates, then adds node after node by intersecting neighbours"
     compares = True
+
+    @classmethod
+    def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
+        """See `Matcher.plan_steps`: query node by query node."""
+        return node_steps(pattern, planned_order(pattern))
 
     def __init__(
         self,
@@ -80,15 +87,13 @@ class ExtendStrategy(Matcher):
         by_rows = self._context.tuning.intersection == "marks"
         self._compiled = CompiledSteps(device_graph.graph, by_rows=by_rows)
 
-    def _workspace(self) -> Workspace:
-        workspace = super()._workspace()
-        kept = self._kept.nbytes
-        if kept > workspace.budget.remaining:
-            self._kept.drop()
-            kept = 0
-        workspace.count(kept, "queries that came before")
-        workspace.give_way = lambda: workspace.uncount(self._kept.drop())
-        return workspace
+    def kept_bytes(self) -> int:
+        """With what is kept of queries."""
+        return super().kept_bytes() + self._kept.nbytes
+
+    def give_up_kept(self, but: KeptQuery | None = None) -> int:
+        """Perhaps without one query."""
+        return self._kept.drop(but=but) + super().give_up_kept()
 
     @cached_property
     def _groups(self) -> GroupKernels:
@@ -270,12 +275,12 @@ class ExtendStrategy(Matcher):
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Rows, goal: Goal
     ) -> PreparedCore | Product | Sum | Embeddings | None:
         """Everything before the join, what is to be counted instead, or the groups already."""
-        with said_how_much(self._limit, self._graph.graph, bound, masks):
+        with said_how_much(self.limit, self._graph.graph, bound, masks):
             with run.stage("filter"):
                 query = self._query(run, bound, masks, counting=goal.counts)
             if query.candidates is None:
                 return None
-            run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
+            run.workspace.give_way = lambda: run.workspace.uncount(self.give_up_kept(query))
             describe_candidates(run.report, bound, query.candidates)
             if query.candidates.explored:
                 run.report.steps.append("candidates with fitting neighbours")
@@ -469,7 +474,7 @@ class ExtendStrategy(Matcher):
             if not leaves_nothing(masks):
                 query.candidates = self._candidates(run, query, counting=counting)
             run.workspace.hand_over(*query.arrays())
-            free = self._limit - self._graph.nbytes
+            free = self.limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
         return query
 
