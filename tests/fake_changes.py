@@ -135,7 +135,7 @@ def _properties(old, new, kept, since, replaced):
         before = {} if number in replaced else (old[number][-1] if number in old else {})
         now = new[number][-1]
         for key in sorted(before.keys() | now.keys()):
-            if before.get(key) != now.get(key):
+            if repr(before.get(key)) != repr(now.get(key)):  # 1 is another value than true
                 touched.setdefault(key, []).append(number)
     return {
         key: PropertyChanges(

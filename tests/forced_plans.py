@@ -57,6 +57,6 @@ def variant(*forms: Mapping[str, Any], **limits: Mapping[str, Any]) -> type[Exte
     class Variant(ExtendStrategy):
         def __init__(self, device_graph: DeviceGraph, **options: Any) -> None:
             decides = thresholds(device_graph.context, *forms, **limits)
-            super().__init__(device_graph, thresholds=decides, **options)
+            super().__init__(device_graph, **{"thresholds": decides} | options)
 
     return Variant

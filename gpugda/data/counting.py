@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.data.closing import sampled_closing_rates
+from gpugda.data.pattern_counts import Triples, pattern_counts
 from gpugda.data.statistics import ANY, DegreeSummary, GraphStatistics
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["LabelSets", "gather_statistics"]
 
 _PIECE = 1 << 20
-_LARGEST_COUNT_TABLE = 1 << 22
-_LARGEST_PATTERN_COUNT = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ def gather_statistics(
     relationship_properties: Mapping[str, Column],
 ) -> GraphStatistics:
     """Counts everything that ``GraphStatistics`` holds."""
-    triples = _Triples(len(label_sets.sets), type_count)
+    triples = Triples(len(label_sets.sets), type_count)
     loop_counts = np.zeros(type_count, dtype=np.int64)
     has_parallel = False
     for piece in _pieces(outgoing):
@@ -67,14 +65,14 @@ def gather_statistics(
         loops = piece.types[piece.starts == piece.ends]
         loop_counts += np.bincount(loops, minlength=type_count)
         has_parallel = has_parallel or _any_parallel(piece)
-    pattern_counts, complete = _pattern_counts(triples, label_sets.sets)
+    found, complete = pattern_counts(triples, label_sets.sets)
     run_lengths = np.diff(outgoing.run_starts)
     return GraphStatistics(
         node_count=outgoing.node_count,
         relationship_count=outgoing.relationship_count,
         label_counts=_label_counts(label_sets),
         type_counts=_sums(outgoing.run_types, run_lengths, type_count),
-        pattern_counts=pattern_counts,
+        pattern_counts=found,
         pattern_counts_complete=complete,
         outgoing_degrees=_degree_summaries(outgoing, type_count),
         incoming_degrees=_degree_summaries(incoming, type_count),
@@ -169,85 +167,3 @@ def _parallel_types(csr: Csr, type_count: int) -> tuple[bool, ...]:
 
 def _distinct_counts(properties: Mapping[str, Column]) -> dict[str, int | None]:
     return {key: column.distinct_count for key, column in properties.items()}
-
-
-# ------------------------------------------------------------------ patterns
-class _Triples:
-    """Counts relationships per (start's label set, type, end's label set)."""
-
-    def __init__(self, set_count: int, type_count: int) -> None:
-        self.shape = (set_count, type_count, set_count)
-        size = set_count * type_count * set_count
-        self._table = np.zeros(size, dtype=np.int64) if size <= _LARGEST_COUNT_TABLE else None
-        self._sparse: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
-
-    def count(
-        self, starts: NDArray[np.int32], types: NDArray[np.uint16], ends: NDArray[np.int32]
-    ) -> None:
-        keys = starts.astype(np.int64)
-        keys *= self.shape[1]
-        keys += types
-        keys *= self.shape[2]
-        keys += ends
-        if self._table is not None:
-            self._table += np.bincount(keys, minlength=len(self._table))
-        else:
-            self._sparse.append(np.unique(keys, return_counts=True))
-
-    def result(self) -> tuple[NDArray[np.int64], ...]:
-        """Start set, type, end set and count of each that occurs."""
-        if self._table is not None:
-            keys = np.flatnonzero(self._table)
-            counts = self._table[keys]
-        else:
-            keys, places = np.unique(
-                np.concatenate([keys for keys, _ in self._sparse]), return_inverse=True
-            )
-            parts = np.concatenate([counts for _, counts in self._sparse])
-            counts = np.bincount(places.reshape(-1), weights=parts).astype(np.int64)
-        starts, rest = np.divmod(keys, max(1, self.shape[1] * self.shape[2]))
-        types, ends = np.divmod(rest, max(1, self.shape[2]))
-        return starts, types, ends, counts
-
-
-def _pattern_counts(
-    triples: _Triples, sets: Sequence[Sequence[int]]
-) -> tuple[dict[tuple[int, int, int], int], bool]:
-    """Expands label sets to labels; only with ``ANY`` at one end if both gave too many entries."""
-    starts, types, ends, counts = triples.result()
-    widths = np.array([len(each) + 1 for each in sets], dtype=np.int64)
-    if int((widths[starts] * widths[ends]).sum()) <= _LARGEST_PATTERN_COUNT:
-        start_labels = [(ANY, *each) for each in sets]
-        return _expanded(starts, types, ends, counts, start_labels, start_labels), True
-    found: dict[tuple[int, int, int], int] = {}
-    for side, is_start in ((starts, True), (ends, False)):
-        # Summed over the other end first, which leaves few rows to expand one by one.
-        keys, places = np.unique(side * triples.shape[1] + types, return_inverse=True)
-        sums = np.bincount(places.reshape(-1), weights=counts).astype(np.int64)
-        side_sets, side_types = np.divmod(keys, triples.shape[1])
-        nowhere = np.zeros_like(side_sets)
-        any_label, labels = [(ANY,)], [(ANY, *each) for each in sets]
-        if is_start:
-            found |= _expanded(side_sets, side_types, nowhere, sums, labels, any_label)
-        else:
-            found |= _expanded(nowhere, side_types, side_sets, sums, any_label, labels)
-    return found, False
-
-
-def _expanded(
-    starts: NDArray[np.int64],
-    types: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    start_labels: Sequence[tuple[int, ...]],
-    end_labels: Sequence[tuple[int, ...]],
-) -> dict[tuple[int, int, int], int]:
-    found: dict[tuple[int, int, int], int] = {}
-    for start, kind, end, count in zip(
-        starts.tolist(), types.tolist(), ends.tolist(), counts.tolist(), strict=True
-    ):
-        for start_label, end_label in product(start_labels[start], end_labels[end]):
-            for each in (kind, ANY):
-                key = (start_label, each, end_label)
-                found[key] = found.get(key, 0) + count
-    return found

@@ -48,6 +48,14 @@ class _Derived:
                     self._values[key] = compute()
         return cast("_Value", self._values[key])
 
+    def known(self) -> dict[Any, Any]:
+        with self._lock:
+            return dict(self._values)
+
+    def put(self, values: Mapping[Any, Any]) -> None:
+        with self._lock:
+            self._values.update(values)
+
     def nbytes(self) -> int:
         with self._lock:
             values = list(self._values.values())
@@ -114,6 +122,36 @@ class DataGraph:
             # A column that was asked for is there also where nothing has a value.
             had = {key: column for key, column in columns.items() if _has_values(column)}
             counts.add({key: column.distinct_count for key, column in had.items()}, read)
+
+    def take_over(
+        self, old: DataGraph, *, one_way: NDArray[np.int64], either_way: NDArray[np.int64]
+    ) -> None:
+        """Takes what was derived from the graph that this one was made of by a few changes.
+
+        What bounds something from above still does, estimates are near enough, and of the labels
+        all holds where none changed.
+
+        Args:
+            old: That graph.
+            one_way: Per type, the most that are parallel to a relationship that is new here.
+            either_way: The same with start and end in either order.
+        """
+        known = old._derived.known()
+        found: dict[Any, Any] = {}
+        for key, most in (("parallel counts", one_way), ("either way counts", either_way)):
+            if key in known:
+                most = most.clip(min=1)
+                most[: len(known[key])] = np.maximum(most[: len(known[key])], known[key])
+                found[key] = tuple(most.tolist())
+        for key, value in known.items():
+            is_skew = key in ("outgoing skews", "incoming skews")
+            if is_skew and len(old.types) == len(self.types):
+                found[key] = value
+            if str(key[0] if isinstance(key, tuple) else key).startswith("label") and (
+                old.label_ids is self.label_ids and old.label_offsets is self.label_offsets
+            ):
+                found[key] = value
+        self._derived.put(found)
 
     def label_bits(self, label_id: int) -> NDArray[np.uint32]:
         """``uint32[ceil(n/32)]``: bit ``v % 32`` of word ``v // 32`` is set if v has the label."""

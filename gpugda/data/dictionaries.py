@@ -150,10 +150,11 @@ class ObjectDictionary:
         entries: The values, without repeats in that sense, in any order.
     """
 
-    __slots__ = ("_shown", "entries")
+    __slots__ = ("_known", "_shown", "entries")
 
     def __init__(self, entries: Sequence[Any]) -> None:
         self._shown: dict[int, Any] = {}
+        self._known: dict[Any, int] | None = None
         self.entries = np.empty(len(entries), dtype=object)
         for code, entry in enumerate(
             entries
@@ -171,6 +172,25 @@ class ObjectDictionary:
         """The values of many codes; equal codes share one object."""
         found: list[Any] = self.entries[codes].tolist()
         return found
+
+    def extended(self, values: Sequence[Any]) -> tuple[ObjectDictionary, NDArray[np.int32]]:
+        """A dictionary with these values behind its own, and the code of each in it.
+
+        This one stays as it is, and is what comes back where it has all of them. Codes by value go
+        from one dictionary to the next, so that a chain of them finds them once.
+        """
+        known, self._known = self._known, None
+        if known is None:
+            known = {identity_of(entry): code for code, entry in enumerate(self.entries)}
+        codes = np.empty(len(values), dtype=np.int32)
+        added: list[Any] = []
+        for row, value in enumerate(values):
+            codes[row] = code = known.setdefault(identity_of(value), len(known))
+            if code == len(self.entries) + len(added):
+                added.append(value)
+        found = ObjectDictionary([*self.entries, *added]) if added else self
+        found._known = known
+        return found, codes
 
     def shown(self, codes: NDArray[np.int32]) -> list[Any]:
         """As `values`, with times as the driver gives them; see `gpugda.data.temporal`."""

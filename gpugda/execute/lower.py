@@ -14,6 +14,7 @@ from gpugda.execute.operators.adjacent import Adjacent, is_adjacent
 from gpugda.execute.operators.aggregate import Aggregate
 from gpugda.execute.operators.apply import Apply
 from gpugda.execute.operators.bind_path import BindPath
+from gpugda.execute.operators.count_apart import CountApart
 from gpugda.execute.operators.distinct import Distinct
 from gpugda.execute.operators.expand import Expand
 from gpugda.execute.operators.expand_group import ExpandGroup
@@ -27,11 +28,12 @@ from gpugda.execute.operators.slice import RowBounds, Slice
 from gpugda.execute.operators.sort import Sort
 from gpugda.execute.operators.unwind import Unwind
 from gpugda.plan import logical
+from gpugda.plan.rules.count_apart import counted_apart
 from gpugda.plan.rules.reach_once import reach_once
 from gpugda.plan.rules.unroll import unrolled
 from gpugda.query import ast
 from gpugda.query.functions import changes_per_call
-from gpugda.query.query_graph import OutputColumn, Query
+from gpugda.query.query_graph import AggregateReference, OutputColumn, Query
 from gpugda.query.shapes import all_names
 from gpugda.query.walk import walk
 
@@ -68,7 +70,8 @@ class _Lowering:
         if chain is not None:
             return chain
         make = _MADE_BY.get(type(tree), _Lowering._projection)
-        return make(self, tree, needed, weighted=weighted)
+        made: Operator = make(self, tree, needed, weighted=weighted)
+        return self._apart(tree, made) or made
 
     def _unit(self, _: logical.Unit, __: frozenset[str], *, weighted: bool) -> Operator:
         return simple.Unit()
@@ -136,6 +139,28 @@ class _Lowering:
         below = (needed - {tree.name}) | {tree.start, *tree.steps}
         child = self.lower(tree.input, below, weighted=weighted)
         return BindPath(child, tree.name, tree.start, tree.steps)
+
+    def _apart(self, tree: logical.Logical, direct: Operator) -> Operator | None:
+        """A number of rows as the difference of two, where that may be less work."""
+        if self._depth or not isinstance(tree, logical.Project) or not _is_one_count(tree):
+            return None
+        assert isinstance(tree.input, logical.Aggregate)
+        filtered = tree.input.input
+        if not isinstance(filtered, logical.Filter):
+            return None
+        match = filtered.input
+        if not isinstance(match, logical.Match) or not isinstance(match.input, logical.Unit):
+            return None
+        found = counted_apart(match, filtered.predicates)
+        if found is None:
+            return None
+        whole, part = (
+            self._output(replace(tree, input=replace(tree.input, input=each)))
+            for each in (found.whole, found.part)
+        )
+        if whole is None or part is None:
+            return None
+        return CountApart(whole, part, direct, found.joined)
 
     # -------------------------------------------------------------- subqueries
     def _apply(
@@ -275,6 +300,15 @@ def _are_steady(expressions: Iterable[ast.Expression]) -> bool:
         for expression in expressions
         for node in walk(expression)
     )
+
+
+def _is_one_count(tree: logical.Project) -> bool:
+    """Whether it is ``RETURN count(*)`` and nothing else."""
+    below = tree.input
+    if not isinstance(below, logical.Aggregate) or below.keys or len(below.aggregates) != 1:
+        return False
+    one = len(tree.columns) == 1 and isinstance(tree.columns[0].expression, AggregateReference)
+    return one and not tree.keeps and _counts_rows(below.aggregates[0])
 
 
 def _counts_rows(aggregate: ast.Expression) -> bool:

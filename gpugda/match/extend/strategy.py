@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from gpugda.deadline import check_deadline
 from gpugda.device.launch.small_filter import SmallFilter
 from gpugda.errors import MemoryLimitError
+from gpugda.match.beside import Beside
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.extend.attempts import Attempts
 from gpugda.match.extend.cache import KeptQueries, KeptQuery
@@ -20,6 +21,7 @@ from gpugda.match.extend.counting.search import plan_of_part
 from gpugda.match.extend.filter import filter_for_extension
 from gpugda.match.extend.joins import JoinKernels, Joins
 from gpugda.match.extend.memory import check_room, said_how_much
+from gpugda.match.extend.order import planned_order
 from gpugda.match.extend.prepared import NOTHING, Goal, PreparedCore, groups_of_rows
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.report import describe_part
@@ -27,12 +29,12 @@ from gpugda.match.extend.thresholds import CPU, GPU
 from gpugda.match.matcher import Matcher, add_up
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
+from gpugda.plan.node_steps import node_steps
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from gpugda.device.graph.device_graph import DeviceGraph
-    from gpugda.device.memory.buffers import Workspace
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.counting.count_plan import CountPlan, FirstPlan, Part
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.thresholds import Thresholds
     from gpugda.match.need import Groups
     from gpugda.match.run import Run
-    from gpugda.plan.plan import BoundQuery, Plan
+    from gpugda.plan.plan import BoundQuery, Plan, PlanStep
 
 __all__ = ["ExtendStrategy"]
 
@@ -60,6 +62,11 @@ class ExtendStrategy(Matcher):
     method = "filters candidates, then adds node after node by intersecting neighbours"
     compares = True
 
+    @classmethod
+    def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
+        """See `Matcher.plan_steps`: query node by query node."""
+        return node_steps(pattern, planned_order(pattern))
+
     def __init__(
         self,
         device_graph: DeviceGraph,
@@ -69,6 +76,8 @@ class ExtendStrategy(Matcher):
         thresholds: Thresholds | None = None,
     ) -> None:
         super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
+        again = partial(type(self), refinement=refinement, thresholds=thresholds)
+        self._beside = Beside(self, again)
         is_cpu = self._context.is_cpu
         self._thresholds = thresholds or (CPU if is_cpu else GPU)
         self._join_kernels = JoinKernels(self._context)
@@ -77,15 +86,13 @@ class ExtendStrategy(Matcher):
         by_rows = self._context.tuning.intersection == "marks"
         self._compiled = CompiledSteps(device_graph.graph, by_rows=by_rows)
 
-    def _workspace(self) -> Workspace:
-        workspace = super()._workspace()
-        kept = self._kept.nbytes
-        if kept > workspace.budget.remaining:
-            self._kept.drop()
-            kept = 0
-        workspace.count(kept, "queries that came before")
-        workspace.give_way = lambda: workspace.uncount(self._kept.drop())
-        return workspace
+    def kept_bytes(self) -> int:
+        """With what is kept of queries."""
+        return super().kept_bytes() + self._kept.nbytes
+
+    def give_up_kept(self, but: KeptQuery | None = None) -> int:
+        """Perhaps without one query."""
+        return self._kept.drop(but=but) + super().give_up_kept()
 
     def count(
         self,
@@ -244,12 +251,12 @@ class ExtendStrategy(Matcher):
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Rows, goal: Goal
     ) -> PreparedCore | Product | Sum | Embeddings | None:
         """Everything before the join, what is to be counted instead, or the groups already."""
-        with said_how_much(self._limit, self._graph.graph, bound, masks):
+        with said_how_much(self.limit, self._graph.graph, bound, masks):
             with run.stage("filter"):
                 query = self._query(run, bound, masks, counting=goal.counts)
             if query.candidates is None:
                 return None
-            run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
+            run.workspace.give_way = lambda: run.workspace.uncount(self.give_up_kept(query))
             describe_candidates(run.report, bound, query.candidates)
             if query.candidates.explored:
                 run.report.steps.append("candidates with fitting neighbours")
@@ -287,7 +294,7 @@ class ExtendStrategy(Matcher):
             if not leaves_nothing(masks):
                 query.candidates = self._candidates(run, query, counting=counting)
             run.workspace.hand_over(*query.arrays())
-            free = self._limit - self._graph.nbytes
+            free = self.limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
         return query
 

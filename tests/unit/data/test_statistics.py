@@ -8,7 +8,7 @@ from graphs import design_graph, make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpugda.data import counting
+from gpugda.data import counting, pattern_counts
 from gpugda.data.statistics import GraphStatistics
 
 LABELS = st.lists(st.sampled_from("ABC"), unique=True)
@@ -81,7 +81,7 @@ def test_counts_are_those_of_the_lists(listed):
 def test_counts_are_the_same_in_small_pieces_and_without_a_table(listed):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_PIECE", 3)
-        patch.setattr(counting, "_LARGEST_COUNT_TABLE", -1)
+        patch.setattr(pattern_counts, "_LARGEST_COUNT_TABLE", -1)
         graph = make_graph(*listed)
     assert graph.statistics == make_graph(*listed).statistics
     check_parallels_and_loops(graph, listed[1])
@@ -90,7 +90,7 @@ def test_counts_are_the_same_in_small_pieces_and_without_a_table(listed):
 @given(listed_graphs())
 def test_counts_with_one_label_stay_exact_when_pairs_are_too_many(listed):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "_LARGEST_PATTERN_COUNT", -1)
+        patch.setattr(pattern_counts, "_LARGEST_PATTERN_COUNT", -1)
         graph = make_graph(*listed)
     assert not graph.statistics.pattern_counts_complete
     check_counts(graph, *listed)

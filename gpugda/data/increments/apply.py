@@ -1,0 +1,223 @@
+"""A data graph to which changes were applied: a new one, which shares what did not change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.data.arrow_numbers import numpy_numbers
+from gpugda.data.data_graph import DataGraph
+from gpugda.data.external_ids import ExternalIds
+from gpugda.data.increments.changes import ChangesError
+from gpugda.data.increments.labels import changed_labels, with_names
+from gpugda.data.increments.nodes import NodeNumbers, node_numbers
+from gpugda.data.increments.properties import changed_store, value_counts
+from gpugda.data.increments.rows import Ends, entries_of, incoming_rows, outgoing_rows
+from gpugda.data.increments.statistics import Side, changed_statistics, either_way, one_way
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.batches import RelationshipBatch
+    from gpugda.data.identifiers import NameTable
+    from gpugda.data.increments.changes import Changes
+
+__all__ = ["applied"]
+
+
+def applied(graph: DataGraph, changes: Changes) -> DataGraph:
+    """The graph after the changes; the one given stays as it is, and readable.
+
+    As a graph built anew, but that names of labels and types stay that nothing has any more, and
+    what `changed_statistics` says. Takes the copying of what changed; arrays and columns in which
+    nothing did are shared. A property whose new values are not told counts as not read.
+
+    Args:
+        graph: Of a database server: with ids.
+        changes: What leads from its state to the next one.
+
+    Raises:
+        ChangesError: They are of another state. Nothing has happened then.
+    """
+    assert graph.external_ids is not None
+    work = _Work(graph, changes)
+    if work.is_same:
+        return _with_properties(graph, work)
+    return work.graph()
+
+
+class _Work:
+    """One application, step by step.
+
+    Attributes:
+        nodes: What becomes of the nodes.
+        relationships: What becomes of the relationships.
+    """
+
+    def __init__(self, graph: DataGraph, changes: Changes) -> None:
+        assert graph.external_ids is not None
+        self.old, self.changes, self.ids = graph, changes, graph.external_ids
+        created = changes.created_relationships
+        names = [name for each in changes.created_nodes.label_sets for name in each]
+        self.labels = with_names(graph.labels, [*names, *changes.labels.labels])
+        self.types = with_names(graph.types, created.type_names)
+        self.nodes = node_numbers(self.ids.nodes, changes)
+        self.label_rows = changed_labels(graph, self.labels, self.nodes, changes)
+        gone = _ends(changes.deleted_relationships, self.types, self.nodes.old_of_ids)
+        entries = entries_of(graph.outgoing, gone, self.ids.relationships)
+        self.gone = Ends(gone.starts, gone.types, gone.ends, entries)
+        new = _ends(created, self.types, self.nodes.new_of_ids)
+        if (new.starts < 0).any() or (new.ends < 0).any():
+            raise ChangesError("a created relationship is of nodes that are not there")
+        self._check_removed()
+        self.outgoing, self.relationships, self.new = outgoing_rows(
+            graph.outgoing, self.nodes, entries, new
+        )
+        self.incoming = incoming_rows(
+            graph.incoming, self.nodes, graph.outgoing, self.relationships, self.gone, self.new
+        )
+
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing but properties changed."""
+        return not (self.nodes.splice or self.relationships or len(self.label_rows.relabelled))
+
+    def graph(self) -> DataGraph:
+        """The next graph."""
+        old = self.old
+        relationship_ids = self.relationships.applied(self.ids.relationships, self.new.ids)
+        ids = ExternalIds(
+            self.nodes.new_ids,
+            relationship_ids,
+            self.ids.node_prefix,
+            self.ids.relationship_prefix,
+        )
+        before, after = self._sides()
+        statistics = changed_statistics(old.statistics, before, after, self.nodes.splice.new_count)
+        graph = DataGraph(
+            node_count=self.nodes.splice.new_count,
+            relationship_count=self.relationships.new_count,
+            labels=self.labels,
+            types=self.types,
+            label_offsets=self.label_rows.offsets,
+            label_ids=self.label_rows.ids,
+            outgoing=self.outgoing,
+            incoming=self.incoming,
+            node_properties=old.node_properties,
+            relationship_properties=old.relationship_properties,
+            statistics=statistics,
+            element_id_prefix=old.element_id_prefix,
+            external_ids=ids,
+        )
+        graph.take_over(old, one_way=one_way(after), either_way=either_way(after))
+        return _with_properties(graph, self)
+
+    def indexes_of(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """New indexes of relationships, -1 for ids that are not there."""
+        created = np.argsort(self.new.ids)
+        places = np.searchsorted(self.new.ids, ids, sorter=created)
+        is_new = places < len(created)
+        is_new[is_new] = self.new.ids[created[places[is_new]]] == ids[is_new]
+        found = np.empty(len(ids), dtype=np.int64)
+        found[is_new] = self.relationships.new_places()[created[places[is_new]]]
+        olds = self.ids.indexes_of_relationships(ids[~is_new])
+        gone = np.isin(olds, self.gone.ids)
+        found[~is_new] = np.where((olds < 0) | gone, -1, self.relationships.moved(olds))
+        return found
+
+    def _check_removed(self) -> None:
+        """All relationships of deleted nodes are listed as deleted."""
+        removed = self.nodes.splice.removed
+        for csr, owners in (
+            (self.old.outgoing, self.gone.starts),
+            (self.old.incoming, self.gone.ends),
+        ):
+            had = csr.row_offsets[removed + 1].astype(np.int64) - csr.row_offsets[removed]
+            if int(had.sum()) != int(np.isin(owners, removed).sum()):
+                raise ChangesError("a deleted node has relationships that were not deleted")
+
+    def _sides(self) -> tuple[Side, Side]:
+        old, nodes, names = self.old, self.nodes, (len(self.labels), len(self.types))
+        new = Ends(self.new.starts, self.new.types, self.new.ends, self.relationships.new_places())
+        relabelled = self.label_rows.relabelled
+        before = Side(
+            old.label_offsets,
+            old.label_ids,
+            old.outgoing,
+            old.incoming,
+            self.gone,
+            _both(
+                self.gone, Ends(nodes.olds(new.starts), new.types, nodes.olds(new.ends), new.ids)
+            ),
+            np.concatenate([nodes.splice.removed, relabelled]),
+            *names,
+        )
+        gone = Ends(
+            _news(nodes, self.gone.starts), self.gone.types, _news(nodes, self.gone.ends), new.ids
+        )
+        after = Side(
+            self.label_rows.offsets,
+            self.label_rows.ids,
+            self.outgoing,
+            self.incoming,
+            new,
+            _both(new, gone),
+            np.concatenate([nodes.splice.new_places(), nodes.splice.moved(relabelled)]),
+            *names,
+        )
+        return before, after
+
+
+def _with_properties(graph: DataGraph, work: _Work) -> DataGraph:
+    """The graph with its property columns as they are afterwards, in stores of its own."""
+    changes, statistics = work.changes, graph.statistics
+    of_nodes = changed_store(
+        graph.node_properties, work.nodes.splice, changes.node_properties, work.nodes.new_of_ids
+    )
+    of_relationships = changed_store(
+        graph.relationship_properties,
+        work.relationships,
+        changes.relationship_properties,
+        work.indexes_of,
+    )
+    counts = statistics.distinct_counts, statistics.relationship_distinct_counts
+    return replace(
+        graph,
+        node_properties=of_nodes,
+        relationship_properties=of_relationships,
+        statistics=replace(
+            statistics,
+            distinct_counts=value_counts(counts[0], of_nodes),
+            relationship_distinct_counts=value_counts(counts[1], of_relationships),
+        ),
+    )
+
+
+def _ends(
+    batch: RelationshipBatch,
+    types: NameTable,
+    number: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+) -> Ends:
+    """Relationships of a batch; -1 for nodes and types that are not there."""
+    assert batch.relationship_ids is not None
+    kinds = [types.get(name) for name in batch.type_names]
+    codes = np.array([-1 if kind is None else kind for kind in kinds], dtype=np.int64)
+    starts, ends = (numpy_numbers(ids) for ids in (batch.source_ids, batch.target_ids))
+    return Ends(number(starts), codes[batch.type_codes], number(ends), batch.relationship_ids)
+
+
+def _news(nodes: NodeNumbers, olds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """New numbers, -1 for those that go."""
+    return np.where(np.isin(olds, nodes.splice.removed), -1, nodes.splice.moved(olds))
+
+
+def _both(first: Ends, second: Ends) -> Ends:
+    joined = (
+        np.concatenate([getattr(each, name) for each in (first, second)])
+        for name in ("starts", "types", "ends", "ids")
+    )
+    return Ends(*joined)

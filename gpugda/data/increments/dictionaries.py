@@ -1,0 +1,103 @@
+"""Dictionaries with more entries, and the codes that values have in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from gpugda.data.arrow_numbers import arrow_numbers
+from gpugda.data.column import Column
+from gpugda.data.dictionaries import ObjectDictionary, StringDictionary, merge_strings
+from gpugda.data.increments.splice import Splice
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["extended_objects", "extended_strings", "without_unused"]
+
+_FEW = 1 << 12
+"""So many new texts are put in one by one; more are merged with the old ones."""
+_LARGEST_STRING_ARRAY = 2**31 - 1
+
+
+def extended_strings(
+    old: StringDictionary, new: Column, codes: NDArray[np.int32]
+) -> tuple[StringDictionary, NDArray[np.int32], NDArray[np.int32]]:
+    """A dictionary that has the texts of another column, too.
+
+    Args:
+        old: The dictionary.
+        new: A column of texts.
+        codes: Of the old dictionary.
+
+    Returns:
+        The dictionary, what became of the codes, and the new column's codes in it.
+    """
+    given = new.dictionary
+    assert isinstance(given, StringDictionary)
+    if given is old:
+        return old, codes, new.values
+    if len(given) > _FEW or old.nbytes + given.nbytes > _LARGEST_STRING_ARRAY:
+        merged, (of_old, of_new) = merge_strings([old, given])
+        return merged, _recoded(of_old, codes), _recoded(of_new, new.values)
+    texts = given.values(np.arange(len(given), dtype=np.int32))
+    found = old.find_all(texts)
+    missing = np.flatnonzero(found < 0)  # in the order of a sorted dictionary
+    if not len(missing):
+        return old, codes, _recoded(found.astype(np.int32), new.values)
+    places = np.array([old.less_than(texts[each]) for each in missing.tolist()], dtype=np.int64)
+    splice = Splice(len(old), np.empty(0, dtype=np.int64), places)
+    dictionary = StringDictionary(_with_texts(old.array, given.array, missing, places))
+    new_codes = np.empty(len(given), dtype=np.int32)
+    new_codes[missing] = splice.new_places()
+    there = found >= 0
+    new_codes[there] = splice.moved(found[there])
+    moved = splice.renumbered(codes.view(np.uint32)).view(np.int32) if len(old) else codes
+    return dictionary, moved, _recoded(new_codes, new.values)
+
+
+def _with_texts(
+    old: pa.Array, given: pa.Array, missing: NDArray[np.intp], places: NDArray[np.int64]
+) -> pa.Array:
+    """The old texts with others before the given places."""
+    added = given.take(arrow_numbers(missing)).cast(old.type)
+    pieces, start = [], 0
+    for number, place in enumerate(places.tolist()):
+        pieces.append(old.slice(start, place - start))
+        pieces.append(added.slice(number, 1))
+        start = place
+    return pa.concat_arrays([*pieces, old.slice(start)])
+
+
+def _recoded(table: NDArray[np.int32], codes: NDArray[np.int32]) -> NDArray[np.int32]:
+    return table[codes] if len(table) else codes
+
+
+def extended_objects(
+    old: ObjectDictionary, new: Column
+) -> tuple[ObjectDictionary, NDArray[np.int32]]:
+    """A dictionary that has the values of another column, too, and that column's codes in it."""
+    given = new.dictionary
+    assert isinstance(given, ObjectDictionary)
+    if given is old:
+        return old, new.values
+    dictionary, codes = old.extended(given.entries.tolist())
+    return dictionary, _recoded(codes, new.values)
+
+
+def without_unused(column: Column) -> Column:
+    """The same values with a dictionary of none but them."""
+    codes = column.values if column.valid is None else column.values[column.valid]
+    used: NDArray[Any] = np.unique(codes)
+    dictionary = column.dictionary
+    new_codes = np.zeros(len(dictionary) if dictionary is not None else 0, dtype=np.int32)
+    new_codes[used] = np.arange(len(used), dtype=np.int32)
+    renewed: StringDictionary | ObjectDictionary
+    if isinstance(dictionary, StringDictionary):
+        renewed = StringDictionary(dictionary.array.take(arrow_numbers(used)))
+    else:
+        assert isinstance(dictionary, ObjectDictionary)
+        renewed = ObjectDictionary(dictionary.entries[used].tolist())
+    return Column(column.kind, new_codes[column.values], column.valid, renewed)

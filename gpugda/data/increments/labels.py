@@ -1,0 +1,135 @@
+"""Labels of the nodes afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.data.identifiers import NameTable
+from gpugda.data.increments.changes import ChangesError
+from gpugda.data.increments.offsets import Amounts, changed_offsets
+from gpugda.data.increments.splice import Splice
+from gpugda.data.labels import label_ids_of
+from gpugda.data.runs import places_in_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.data.increments.changes import Changes
+    from gpugda.data.increments.nodes import NodeNumbers
+
+__all__ = ["LabelRows", "changed_labels", "with_names"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelRows:
+    """``label_offsets`` and ``label_ids`` afterwards, and old numbers of nodes that changed."""
+
+    offsets: NDArray[np.uint32]
+    ids: NDArray[np.uint16]
+    relabelled: NDArray[np.int64]
+
+
+def with_names(table: NameTable, names: Iterable[str]) -> NameTable:
+    """The table with what is new at its end; itself if nothing is."""
+    new = [name for name in dict.fromkeys(names) if table.get(name) is None]
+    return NameTable((*table.names, *new)) if new else table
+
+
+def changed_labels(
+    graph: DataGraph, labels: NameTable, nodes: NodeNumbers, changes: Changes
+) -> LabelRows:
+    """The labels of all nodes.
+
+    Args:
+        graph: As it was.
+        labels: All names, as they are numbered in the graph, with new ones at the end.
+        nodes: What became of the nodes.
+        changes: What changed.
+
+    Raises:
+        ChangesError: A node got a label that it had, lost one that it had not, or is not there.
+    """
+    rows = _relabelled(graph, labels, nodes, changes)
+    relabelled = np.array(list(rows), dtype=np.int64)
+    if not nodes.splice and not rows:
+        return LabelRows(graph.label_offsets, graph.label_ids, relabelled)
+    old = graph.label_offsets
+    created = _created_rows(labels, changes)
+    # New rows by the entry before which they come; of one place, as their nodes are numbered.
+    owners = np.concatenate([nodes.splice.moved(relabelled), nodes.splice.new_places()])
+    places = np.concatenate([old[relabelled], old[nodes.splice.places]]).astype(np.int64)
+    order = np.argsort(owners)
+    listed = [*rows.values(), *created]
+    lengths = np.array([len(each) for each in listed], dtype=np.int64)
+    gone = np.sort(np.concatenate([relabelled, nodes.splice.removed]))
+    offsets = changed_offsets(
+        old,
+        nodes.splice,
+        Amounts(gone, -_lengths(old, gone)),
+        Amounts(relabelled, lengths[: len(rows)]),
+        lengths[len(rows) :],
+    )
+    entries = Splice(
+        len(graph.label_ids), _entries(old, gone), np.repeat(places[order], lengths[order])
+    )
+    added = [label for place in order.tolist() for label in listed[place]]
+    return LabelRows(offsets, entries.applied(graph.label_ids, added), relabelled)
+
+
+def _relabelled(
+    graph: DataGraph, labels: NameTable, nodes: NodeNumbers, changes: Changes
+) -> dict[int, list[int]]:
+    """Labels afterwards, by the old number of each node whose labels changed; rising."""
+    given = changes.labels
+    numbers = nodes.old_of_ids(given.node_ids)
+    if (numbers < 0).any() or np.isin(numbers, nodes.splice.removed).any():
+        raise ChangesError("labels changed of a node that is not there")
+    ids = [labels.get(name) for name in given.labels]
+    touched = np.unique(numbers)
+    bounds, before = label_ids_of(graph.label_offsets, graph.label_ids, touched)
+    rows = {
+        node: before[start:end].tolist()
+        for node, start, end in zip(
+            touched.tolist(), bounds[:-1].tolist(), bounds[1:].tolist(), strict=True
+        )
+    }
+    for node, code, added in zip(
+        numbers.tolist(), given.label_codes.tolist(), given.added.tolist(), strict=True
+    ):
+        _relabel(rows[node], ids[code], added=added)
+    return rows
+
+
+def _relabel(row: list[int], label: int | None, *, added: bool) -> None:
+    if label is None or (label in row) == added:
+        raise ChangesError("a node got a label that it had, or lost one that it had not")
+    if not added:
+        row.remove(label)
+        return
+    later = [place for place, each in enumerate(row) if each > label]
+    row.insert(later[0] if later else len(row), label)
+
+
+def _created_rows(labels: NameTable, changes: Changes) -> list[list[int]]:
+    batch = changes.created_nodes
+    sets = [
+        [label for name in dict.fromkeys(each) if (label := labels.get(name)) is not None]
+        for each in batch.label_sets
+    ]
+    return [sets[code] for code in batch.label_codes.tolist()]
+
+
+def _lengths(offsets: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    return offsets[rows + 1].astype(np.int64) - offsets[rows]
+
+
+def _entries(offsets: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All entries of some rows."""
+    lengths = _lengths(offsets, rows)
+    return np.repeat(offsets[rows].astype(np.int64), lengths) + places_in_runs(lengths)

@@ -1,0 +1,98 @@
+"""What becomes of the nodes and their labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.data.arrow_numbers import numpy_numbers
+from gpugda.data.increments.changes import ChangesError
+from gpugda.data.increments.splice import Splice
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.data.increments.changes import Changes
+
+__all__ = ["NodeNumbers", "node_numbers"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeNumbers:
+    """Old and new numbers (indexes) of the nodes; rising ids have rising numbers in both.
+
+    Args:
+        splice: Which nodes go, and where new ones come in.
+        old_ids: ``int64``, rising, by old number.
+        new_ids: Likewise by new number.
+    """
+
+    splice: Splice
+    old_ids: NDArray[np.int64]
+    new_ids: NDArray[np.int64]
+
+    def old_of_ids(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Old numbers, -1 for ids that were not there."""
+        return _found(self.old_ids, ids)
+
+    def new_of_ids(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """New numbers, -1 for ids that are not there."""
+        return _found(self.new_ids, ids)
+
+    def olds(self, news: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Old numbers of new ones, -1 for those that were created."""
+        created = self.splice.new_places()
+        came = np.searchsorted(created, news)
+        is_new = came < len(created)
+        is_new[is_new] = created[came[is_new]] == news[is_new]
+        rest = news - came  # among those that stayed
+        # The i-th that stayed has i - 1 + as many removed before it.
+        kept_before = self.splice.removed - np.arange(len(self.splice.removed))
+        found = rest + np.searchsorted(kept_before, rest, side="right")
+        return np.where(is_new, -1, found)
+
+    def limits(self, news: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first old number that is not before a new one; the count of nodes for the end."""
+        inside = news < self.splice.new_count
+        found = np.full(len(news), self.splice.count, dtype=np.int64)
+        olds = self.olds(news[inside])
+        created = np.searchsorted(self.splice.new_places(), news[inside])
+        places = np.append(self.splice.places, 0)
+        found[inside] = np.where(olds >= 0, olds, places[created])
+        return found
+
+    def renumbered(self, nodes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """New numbers of old ones that stay, or that nobody looks at afterwards."""
+        return self.splice.renumbered(nodes)
+
+
+def node_numbers(old_ids: NDArray[np.int64], changes: Changes) -> NodeNumbers:
+    """What becomes of the nodes.
+
+    Raises:
+        ChangesError: A deleted node is not there, or a created one is.
+    """
+    deleted = changes.deleted_nodes.astype(np.int64, copy=False)
+    removed = _found(old_ids, deleted)
+    if (removed < 0).any():
+        raise ChangesError("a deleted node is not there")
+    created = changes.created_nodes.ids
+    ids = np.empty(0, dtype=np.int64) if created is None else numpy_numbers(created)
+    ids = ids.astype(np.int64, copy=False)
+    places = np.searchsorted(old_ids, ids)
+    there = places < len(old_ids)
+    there[there] = old_ids[places[there]] == ids[there]
+    if np.logical_not(np.isin(ids[there], deleted)).any() or (np.diff(ids) <= 0).any():
+        raise ChangesError("a created node is there already")
+    splice = Splice(len(old_ids), removed, places.astype(np.int64))
+    return NodeNumbers(splice, old_ids, splice.applied(old_ids, ids))
+
+
+def _found(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    places = np.searchsorted(ids, wanted).astype(np.int64)
+    there = places < len(ids)
+    there[there] = ids[places[there]] == wanted[there]
+    places[~there] = -1
+    return places

@@ -1,0 +1,74 @@
+"""Stores of property columns afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.data.increments.changes import ChangesError
+from gpugda.data.increments.columns import moved_column, set_values
+from gpugda.data.property_store import PropertyStore
+from gpugda.data.statistics import PendingCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gpugda.data.increments.changes import PropertyChanges
+    from gpugda.data.increments.splice import Splice
+
+__all__ = ["changed_store", "value_counts"]
+
+
+def changed_store(
+    store: PropertyStore,
+    splice: Splice,
+    changes: Mapping[str, PropertyChanges],
+    find: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+) -> PropertyStore:
+    """A store of its own: what is read into the old one later is of the old state.
+
+    Args:
+        store: As before.
+        splice: What became of the nodes or relationships.
+        changes: By key; a key whose values are not told counts as not read afterwards.
+        find: New numbers of ids, -1 for those that are not there.
+
+    Raises:
+        ChangesError: A property changed of what is not there.
+    """
+    state = store.state()
+    columns = {key: moved_column(column, splice) for key, column in state.columns.items()}
+    read = None if state.read is None else set(state.read)
+    for key, change in changes.items():
+        if (read is not None and key not in read) or not len(change.ids):
+            continue
+        if change.values is None:
+            read = (set(columns) if read is None else read) - {key}
+            columns.pop(key, None)
+            continue
+        rows = find(change.ids)
+        if (rows < 0).any():
+            raise ChangesError(f"the property {key!r} changed of what is not there")
+        columns[key] = set_values(columns.get(key), splice.new_count, rows, change.values)
+    found = PropertyStore(columns, complete=read is None)
+    found.add({}, read if read is None else sorted(read))
+    return found
+
+
+def value_counts(
+    counts: Mapping[str, int | None], store: PropertyStore
+) -> Mapping[str, int | None]:
+    """Distinct values by key, as they were told before, of the columns that there are now."""
+    state = store.state()
+    found = {
+        key: column.distinct_count
+        for key, column in state.columns.items()
+        if column.valid is None or column.valid.any()
+    }
+    if not isinstance(counts, PendingCounts):
+        return found
+    pending = PendingCounts(found)
+    pending.add({}, state.read)
+    return pending

@@ -1,0 +1,49 @@
+"""Finding entries of rows, many at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.data.csr import Csr
+
+__all__ = ["first_not_below", "run_bounds"]
+
+
+def first_not_below(
+    values: NDArray[Any],
+    low: NDArray[np.int64],
+    high: NDArray[np.int64],
+    wanted: NDArray[Any],
+) -> NDArray[np.int64]:
+    """The first entry of each rising stretch ``low … high-1`` whose value is not below the wanted.
+
+    ``high`` where all are below.
+    """
+    low, high = low.astype(np.int64), high.astype(np.int64)
+    while (unsure := np.flatnonzero(low < high)).size:
+        middle = (low[unsure] + high[unsure]) // 2
+        below = values[middle] < wanted[unsure]
+        low[unsure[below]] = middle[below] + 1
+        high[unsure[~below]] = middle[~below]
+    return low
+
+
+def run_bounds(
+    csr: Csr, nodes: NDArray[np.int64], types: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The run of each node and type, and its first entry and the one after the last.
+
+    Where there is none: the run before which it would come, and its first entry, twice.
+    """
+    first = csr.run_offsets[nodes].astype(np.int64)
+    last = csr.run_offsets[nodes + 1].astype(np.int64)
+    runs = first_not_below(csr.run_types, first, last, types)
+    there = runs < last
+    there[there] = csr.run_types[runs[there]] == types[there]
+    low = csr.run_starts[runs].astype(np.int64)
+    return runs, low, np.where(there, csr.run_starts[np.minimum(runs + 1, last)], low)

@@ -1,0 +1,291 @@
+"""Statistics afterwards: counted where something changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.data.increments.rows import Ends
+from gpugda.data.increments.searching import first_not_below, run_bounds
+from gpugda.data.labels import distinct_label_sets, label_ids_of
+from gpugda.data.pattern_counts import Triples, pattern_counts
+from gpugda.data.runs import places_in_runs
+from gpugda.data.statistics import ANY, DegreeSummary, GraphStatistics
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.csr import Csr
+
+__all__ = ["Side", "changed_statistics", "either_way", "one_way"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """A graph before or after, and what of it is not on the other side.
+
+    Args:
+        label_offsets: Of all nodes.
+        label_ids: Likewise.
+        outgoing: By start node.
+        incoming: By end node.
+        relationships: Those that are on this side only; ``ids`` are indexes.
+        touched: These, and those that are on the other side only, without ids; -1 for nodes that
+            are not on this side.
+        nodes: ``int64``: nodes that are on this side only, or have other labels there.
+        label_count: Labels afterwards.
+        type_count: Types afterwards.
+    """
+
+    label_offsets: NDArray[np.uint32]
+    label_ids: NDArray[np.uint16]
+    outgoing: Csr
+    incoming: Csr
+    relationships: Ends
+    touched: Ends
+    nodes: NDArray[np.int64]
+    label_count: int
+    type_count: int
+
+    def labels(self) -> NDArray[np.int64]:
+        """How many of the nodes have each label."""
+        _, found = label_ids_of(self.label_offsets, self.label_ids, self.nodes)
+        return np.bincount(found, minlength=self.label_count)
+
+    def types(self) -> NDArray[np.int64]:
+        """How many of the relationships have each type."""
+        return np.bincount(self.relationships.types, minlength=self.type_count)
+
+    def loops(self) -> NDArray[np.int64]:
+        """How many of them are loops."""
+        some = self.relationships
+        return np.bincount(some.types[some.starts == some.ends], minlength=self.type_count)
+
+    def patterns(self, complete: bool) -> dict[tuple[int, int, int], int]:
+        """Counts by labels, of the relationships, and of all others of the nodes."""
+        starts, types, ends = self._touched()
+        if not len(starts):
+            return {}
+        nodes, places = np.unique(np.concatenate([starts, ends]), return_inverse=True)
+        offsets, ids = label_ids_of(self.label_offsets, self.label_ids, nodes)
+        codes = distinct_label_sets(offsets.astype(np.uint32), ids, self.label_count)
+        examples = np.unique(codes, return_index=True)[1].tolist()
+        sets = [tuple(ids[offsets[each] : offsets[each + 1]].tolist()) for each in examples]
+        of_ends = codes[places.reshape(-1)]
+        triples = Triples(len(sets), self.type_count)
+        triples.count(of_ends[: len(starts)], types.astype(np.uint16), of_ends[len(starts) :])
+        return pattern_counts(triples, sets, complete)[0]
+
+    def _touched(self) -> tuple[NDArray[np.int64], ...]:
+        """Start, type and end: each of the relationships, and of the nodes, once."""
+        some = self.relationships
+        nodes = np.unique(self.nodes)
+        starts, types, ends, entries = _entries(self.outgoing, nodes)
+        targets, kinds, sources, indexes = _entries(self.incoming, nodes)
+        found = np.stack(
+            [
+                np.concatenate([starts, sources]),
+                np.concatenate([types, kinds]),
+                np.concatenate([ends, targets]),
+            ]
+        )
+        every = np.concatenate([entries, indexes, some.ids])
+        found = np.concatenate([found, np.stack([some.starts, some.types, some.ends])], axis=1)
+        once = np.unique(every, return_index=True)[1]
+        return tuple(found[:, once])
+
+
+def _entries(csr: Csr, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    """Owner, type, neighbour and relationship index of each entry in the rows of some nodes."""
+    first, last = csr.run_offsets[nodes].astype(np.int64), csr.run_offsets[nodes + 1]
+    counts = last - first
+    runs = np.repeat(first, counts) + places_in_runs(counts)
+    starts = csr.run_starts[runs].astype(np.int64)
+    lengths = csr.run_starts[runs + 1] - starts
+    entries = np.repeat(starts, lengths) + places_in_runs(lengths)
+    indexes = entries
+    if csr.relationship_indexes is not None:
+        indexes = csr.relationship_indexes[entries].astype(np.int64)
+    return (
+        np.repeat(np.repeat(nodes, counts), lengths),
+        np.repeat(csr.run_types[runs].astype(np.int64), lengths),
+        csr.neighbours[entries].astype(np.int64),
+        indexes,
+    )
+
+
+def changed_statistics(
+    statistics: GraphStatistics, old: Side, new: Side, node_count: int
+) -> GraphStatistics:
+    """The statistics afterwards, but for the counts of property values.
+
+    Equal to those of a graph built anew, but for what would take looking at all of it: the largest
+    degree does not fall, types that had parallel relationships count as having some, and cycles
+    are not sampled again.
+
+    Args:
+        statistics: As before.
+        old: What was before.
+        new: What is afterwards.
+        node_count: Afterwards.
+    """
+    type_counts = _padded(statistics.type_counts, new.type_count) + new.types() - old.types()
+    total = int(type_counts.sum())
+    parallel, has_parallel = _parallel(statistics, new)
+    return replace(
+        statistics,
+        node_count=node_count,
+        relationship_count=total,
+        label_counts=_sums(statistics.label_counts, old.labels(), new.labels()),
+        type_counts=tuple(type_counts.tolist()),
+        pattern_counts=_patterns(statistics, old, new),
+        outgoing_degrees=_degrees(
+            statistics.outgoing_degrees, old, new, type_counts, outgoing=True
+        ),
+        incoming_degrees=_degrees(
+            statistics.incoming_degrees, old, new, type_counts, outgoing=False
+        ),
+        parallel_types=parallel,
+        has_parallel=has_parallel,
+        loop_counts=_sums(statistics.loop_counts, old.loops(), new.loops()),
+    )
+
+
+def _padded(counts: tuple[Any, ...], length: int) -> NDArray[np.int64]:
+    found = np.zeros(length, dtype=np.int64)
+    found[: len(counts)] = counts
+    return found
+
+
+def _sums(
+    before: tuple[int, ...], less: NDArray[np.int64], more: NDArray[np.int64]
+) -> tuple[int, ...]:
+    return tuple((_padded(before, len(more)) + more - less).tolist())
+
+
+def _patterns(
+    statistics: GraphStatistics, old: Side, new: Side
+) -> Mapping[tuple[int, int, int], int]:
+    complete = statistics.pattern_counts_complete
+    less, more = old.patterns(complete), new.patterns(complete)
+    if less == more:
+        return statistics.pattern_counts
+    found = dict(statistics.pattern_counts)
+    for counts, sign in ((less, -1), (more, 1)):
+        for key, count in counts.items():
+            found[key] = found.get(key, 0) + sign * count
+    for key in less.keys() | more.keys():
+        if not found[key]:
+            del found[key]
+    return found
+
+
+# ------------------------------------------------------------------ parallel relationships
+def _parallel(statistics: GraphStatistics, new: Side) -> tuple[tuple[bool, ...], bool]:
+    flags = _padded(statistics.parallel_types, new.type_count).astype(np.bool_)
+    some = new.relationships
+    flags[one_way(new) > 1] = True
+    has = statistics.has_parallel or bool(flags.any()) or _beside_others(new.outgoing, some)
+    return tuple(flags.tolist()), has
+
+
+def one_way(new: Side) -> NDArray[np.int64]:
+    """Per type, the most relationships with the start and end of one of those that came; or 0."""
+    return _most(new, _parallel_with(new.outgoing, new.relationships))
+
+
+def either_way(new: Side) -> NDArray[np.int64]:
+    """The same with start and end in either order. A loop counts once."""
+    some = new.relationships
+    turned = Ends(some.ends, some.types, some.starts, some.ids)
+    back = np.where(some.starts == some.ends, 0, _parallel_with(new.outgoing, turned))
+    return _most(new, _parallel_with(new.outgoing, some) + back)
+
+
+def _most(new: Side, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    found = np.zeros(new.type_count, dtype=np.int64)
+    np.maximum.at(found, new.relationships.types, counts)
+    return found
+
+
+def _parallel_with(csr: Csr, some: Ends) -> NDArray[np.int64]:
+    """How many relationships there are with the same start, type and end."""
+    _, low, high = run_bounds(csr, some.starts, some.types)
+    first = first_not_below(csr.neighbours, low, high, some.ends)
+    return first_not_below(csr.neighbours, low, high, some.ends + 1) - first
+
+
+def _beside_others(csr: Csr, some: Ends) -> bool:
+    """Whether between the nodes of one of them there is another one, of any type."""
+    first = csr.run_offsets[some.starts].astype(np.int64)
+    counts = csr.run_offsets[some.starts + 1] - first
+    owner = np.repeat(np.arange(len(some)), counts)
+    runs = first[owner] + places_in_runs(counts)
+    low, high = csr.run_starts[runs].astype(np.int64), csr.run_starts[runs + 1].astype(np.int64)
+    ends = some.ends[owner]
+    found = first_not_below(csr.neighbours, low, high, ends + 1)
+    found -= first_not_below(csr.neighbours, low, high, ends)
+    return bool((np.bincount(owner, weights=found, minlength=1) > 1).any())
+
+
+# ------------------------------------------------------------------ degrees
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lengths:
+    """Lengths of the runs, or rows, that something changed in."""
+
+    kinds: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+def _degrees(
+    before: Mapping[int, DegreeSummary],
+    old: Side,
+    new: Side,
+    type_counts: NDArray[np.int64],
+    *,
+    outgoing: bool,
+) -> dict[int, DegreeSummary]:
+    less, more = _changed_runs(old, outgoing), _changed_runs(new, outgoing)
+    found = dict(before)
+    for kind in np.unique(np.concatenate([less.kinds, more.kinds])).tolist():
+        summary = _summary(
+            before.get(kind, DegreeSummary()),
+            less.lengths[less.kinds == kind],
+            more.lengths[more.kinds == kind],
+            int(type_counts.sum() if kind == ANY else type_counts[kind]),
+        )
+        found.pop(kind, None)
+        if summary is not None:
+            found[kind] = summary
+    return found
+
+
+def _changed_runs(side: Side, outgoing: bool) -> _Lengths:
+    """Runs, and rows as those of any type, in which there are other relationships now."""
+    csr = side.outgoing if outgoing else side.incoming
+    owners = side.touched.starts if outgoing else side.touched.ends
+    here = owners >= 0
+    pairs = np.unique(np.stack([owners[here], side.touched.types[here]]), axis=1)
+    _, low, high = run_bounds(csr, pairs[0], pairs[1])
+    rows = np.unique(pairs[0])
+    degrees = csr.row_offsets[rows + 1].astype(np.int64) - csr.row_offsets[rows]
+    kinds = np.concatenate([pairs[1], np.full(len(rows), ANY)])
+    lengths = np.concatenate([high - low, degrees])
+    return _Lengths(kinds[lengths > 0], lengths[lengths > 0])
+
+
+def _summary(
+    before: DegreeSummary, less: NDArray[np.int64], more: NDArray[np.int64], total: int
+) -> DegreeSummary | None:
+    """None where nothing is left. The largest does not fall: looking for the next takes long."""
+    count = before.node_count - len(less) + len(more)
+    if not count:
+        return None
+    squares = round(before.reached * round(before.mean * before.node_count))
+    squares += int((more**2).sum()) - int((less**2).sum())
+    largest = max(before.largest, int(more.max(initial=0)))
+    return DegreeSummary(largest, total / count, count, squares / total)

@@ -1,0 +1,78 @@
+"""The strategy ``gsi``: filter by vertex signatures, then join vertex by vertex."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from gpugda.device.launch.gsi_join import GsiJoin
+from gpugda.device.launch.gsi_signatures import SignatureKernels
+from gpugda.match.gsi.cursor import VertexCursor, lists_of, type_frequency
+from gpugda.match.gsi.filter import filter_by_signatures
+from gpugda.match.gsi.options import GsiOptions
+from gpugda.match.gsi.order import node_order
+from gpugda.match.gsi.steps import compile_steps
+from gpugda.match.gsi.store import GraphStore
+from gpugda.match.gsi.windows import VertexWindows
+from gpugda.match.matcher import Matcher
+from gpugda.match.need import Count, Rows
+from gpugda.match.report import describe_candidates
+
+if TYPE_CHECKING:
+    from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.device.memory.buffers import Workspace
+    from gpugda.match.embeddings import Masks
+    from gpugda.match.run import Run
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["GsiStrategy"]
+
+
+class GsiStrategy(Matcher):
+    """Vertex signatures, lists per type that are found in one transaction, Prealloc-Combine.
+
+    Args:
+        device_graph: The data graph on its device.
+        memory_limit: As for every strategy.
+        refinement: Means nothing here: signatures are looked at once.
+        options: Which techniques are used; the answer is the same with all.
+    """
+
+    name = "gsi"
+    method = "filters by vertex signatures, then joins node by node into places allocated before"
+
+    def __init__(
+        self,
+        device_graph: DeviceGraph,
+        *,
+        memory_limit: int | None = None,
+        refinement: Literal["off", "once", "fixpoint"] | str = "once",
+        options: GsiOptions | None = None,
+    ) -> None:
+        super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
+        self._options = options or GsiOptions()
+        self._joins = GsiJoin(self._context)
+        self._signatures = SignatureKernels(self._context)
+        self._store = GraphStore(device_graph, self._options)
+
+    def _workspace(self) -> Workspace:
+        return self._store.counted(super()._workspace())
+
+    def start(
+        self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
+    ) -> VertexCursor | None:
+        """See `Matcher.start`."""
+        with run.stage("filter"):
+            candidates = filter_by_signatures(
+                run, pattern, masks, self._store, self._signatures, self._options
+            )
+        if candidates is None:
+            return None
+        describe_candidates(run.report, pattern, candidates)
+        rows = Rows(frozenset(), frozenset()) if isinstance(need, Count) else need
+        frequency = type_frequency(pattern, self._graph)
+        order = node_order(pattern, candidates.count, frequency)
+        steps = compile_steps(pattern, self._graph.graph, order, rows, frequency)
+        with run.stage("lists"):
+            lists = lists_of(run, steps, masks, self._store)
+        windows = VertexWindows(run, steps, candidates, lists, self._joins, self._options)
+        return VertexCursor(pattern, steps, windows)

@@ -1,0 +1,138 @@
+"""Rows that a negation leaves are counted as all rows less those that it takes away.
+
+``NOT (a)-[:R]-(c)`` keeps almost all rows, each of which would have to be made. How many there are
+without the condition, and how many with its opposite, the join counts without making them. Where
+two nodes have at most one such relationship, the rows with one are the rows of the pattern with one
+relationship more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from gpugda.plan.rules.split_predicates import compared_variables
+from gpugda.query import ast
+from gpugda.query.query_graph import QueryRelationship, anonymous_relationship_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.plan.logical import Match
+    from gpugda.query.query_graph import QueryGraph
+
+__all__ = ["CountedApart", "counted_apart"]
+
+_FIRST_NUMBER: Final = 1 << 25
+"""Names of what is added are counted from here: the query's own end far below."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedApart:
+    """What is counted instead of the rows that are left.
+
+    Args:
+        whole: The pattern without the condition.
+        part: The pattern with what the condition excludes.
+        joined: The relationship that was added to the part: the two counts give the third only if
+            no two nodes have two of them.
+    """
+
+    whole: Match
+    part: Match
+    joined: QueryRelationship
+
+
+def counted_apart(match: Match, predicates: Sequence[ast.Expression]) -> CountedApart | None:
+    """What to count where only the number of rows is asked; None where this is no way.
+
+    Args:
+        match: A pattern that stands alone.
+        predicates: What its rows are filtered by.
+    """
+    graph = match.graph
+    pattern = _negated(predicates[0]) if len(predicates) == 1 else None
+    ends = None if pattern is None else _ends(pattern, graph)
+    if pattern is None or ends is None or graph.no_rows is not None:
+        return None
+    return _with_joined(match, pattern, ends)
+
+
+def _with_joined(match: Match, pattern: ast.Pattern, ends: tuple[int, int]) -> CountedApart:
+    graph, arrow = match.graph, pattern.elements[1]
+    assert isinstance(arrow, ast.RelationshipPattern)
+    if arrow.direction is ast.Direction.INCOMING:
+        ends = ends[1], ends[0]
+    joined = QueryRelationship(
+        position=len(graph.relationships),
+        name=anonymous_relationship_name(_FIRST_NUMBER),
+        source=ends[0],
+        target=ends[1],
+        directed=arrow.direction is not ast.Direction.BOTH,
+        types=arrow.types,
+        # Of a clause of its own: it may be one of the pattern's relationships.
+        clause=1 + max((each.clause for each in graph.relationships), default=0),
+    )
+    kept = tuple(each for each in graph.predicates if not _follows(each, joined, graph))
+    whole = replace(graph, predicates=kept)
+    part = replace(whole, relationships=(*graph.relationships, joined))
+    return CountedApart(replace(match, graph=whole), replace(match, graph=part), joined)
+
+
+def _negated(predicate: ast.Expression) -> ast.Pattern | None:
+    """The pattern of ``NOT (a)-[:R]->(b)``: one relationship of one type, without conditions."""
+    if not isinstance(predicate, ast.Unary) or predicate.operator is not ast.UnaryOperator.NOT:
+        return None
+    if not isinstance(predicate.operand, ast.PatternExpression):
+        return None
+    pattern = predicate.operand.pattern
+    if len(pattern.elements) != 3 or pattern.variable or pattern.selector:
+        return None
+    return pattern if _is_plain(pattern.elements[1]) else None
+
+
+def _is_plain(arrow: ast.PatternElement) -> bool:
+    if not isinstance(arrow, ast.RelationshipPattern) or not isinstance(arrow.types, ast.LabelName):
+        return False
+    conditions = arrow.length, arrow.quantifier, arrow.properties, arrow.where
+    return arrow.variable is None and all(each is None for each in conditions)
+
+
+def _ends(pattern: ast.Pattern, graph: QueryGraph) -> tuple[int, int] | None:
+    """Positions of both ends, if they are two nodes of the query graph and nothing else."""
+    places = {node.name: node.position for node in graph.nodes}
+    found: list[int] = []
+    for node in (pattern.elements[0], pattern.elements[2]):
+        if not isinstance(node, ast.NodePattern) or node.variable is None:
+            return None
+        if node.labels or node.properties or node.where or node.variable.name not in places:
+            return None
+        found.append(places[node.variable.name])
+    return (found[0], found[1]) if found[0] != found[1] else None
+
+
+def _follows(predicate: ast.Expression, joined: QueryRelationship, graph: QueryGraph) -> bool:
+    """Whether rows with equal nodes are excluded without this: ``s <> t`` says nothing new.
+
+    The pattern has ``(c)-[:R]->(t)`` and there must be no ``(c)-[:R]->(s)``, so that ``s`` and
+    ``t`` are different.
+    """
+    compared = compared_variables(predicate)
+    if compared is None or compared[2] or not joined.directed:
+        return False
+    places = {node.name: node.position for node in graph.nodes}
+    pair = {places.get(name) for name in compared[:2]}
+    for each in graph.relationships:
+        if not each.directed or not _same_types(each, joined):
+            continue
+        if each.source == joined.source and pair == {each.target, joined.target}:
+            return True
+        if each.target == joined.target and pair == {each.source, joined.source}:
+            return True
+    return False
+
+
+def _same_types(one: QueryRelationship, other: QueryRelationship) -> bool:
+    types = one.types, other.types
+    named = [each.name for each in types if isinstance(each, ast.LabelName)]
+    return len(named) == 2 and named[0] == named[1]

@@ -1,0 +1,350 @@
+"""A graph to which changes are applied equals one built anew, and the old one stays as it is."""
+
+import random
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from fake_server import FakeServer, State, _batches
+from gpugda_adapters.change_events import net_changes
+from histories import histories
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpugda.data.build import build_data_graph
+from gpugda.data.columns import column_from_values, to_values
+from gpugda.data.counting import LabelSets, gather_statistics
+from gpugda.data.increments.apply import applied
+from gpugda.data.increments.changes import ChangesError
+from gpugda.data.labels import distinct_label_sets
+from gpugda.ports import DatabaseVersion
+
+VERSION = DatabaseVersion("a-database", 1)
+
+
+def graph_of(state, read=("x", "y"), *, complete=False):
+    """The state of a history as a data graph with these keys read."""
+    nodes = {number: (row[1], row[2]) for number, row in state.nodes.items()}
+    relationships = {number: row[1:5] for number, row in state.relationships.items()}
+    graph = build_data_graph(_batches(State(nodes, relationships), VERSION, complete=False))
+    for of_nodes, table in ((True, nodes), (False, relationships)):
+        ids = graph.external_ids.of(of_nodes).tolist()
+        columns = {
+            key: column_from_values([table[number][-1].get(key) for number in ids]) for key in read
+        }
+        graph.add_properties(columns, None if complete else read, of_nodes=of_nodes)
+    return graph
+
+
+def seen(graph):
+    """Everything by ids and names, that two graphs of one state have alike."""
+    ids = graph.external_ids
+    values = {}
+    for of_nodes, store in ((True, graph.node_properties), (False, graph.relationship_properties)):
+        for key, column in store.columns.items():
+            found = zip(ids.of(of_nodes).tolist(), to_values(column), strict=True)
+            # As text, for 1, 1.0 and true are three here, and NaN is itself.
+            values[of_nodes, key] = {
+                number: repr(value) for number, value in found if value is not None
+            }
+    types = [graph.types.name(each) for each in graph.relationship_types().tolist()]
+    starts, ends = ids.nodes[graph.start_nodes()], ids.nodes[graph.outgoing.neighbours]
+    return {
+        "nodes": {
+            number: tuple(sorted(graph.node_labels(node)))
+            for node, number in enumerate(ids.nodes.tolist())
+        },
+        "relationships": dict(
+            zip(
+                ids.relationships.tolist(),
+                zip(starts.tolist(), types, ends.tolist(), strict=True),
+                strict=True,
+            )
+        ),
+        "values": values,
+    }
+
+
+def check(graph):
+    graph.outgoing.check()
+    graph.incoming.check()
+    indexes = graph.incoming.relationship_indexes
+    assert graph.incoming.neighbours.tolist() == graph.start_nodes()[indexes].tolist()
+    assert graph.incoming.entry_nodes().tolist() == graph.outgoing.neighbours[indexes].tolist()
+    assert graph.incoming.entry_types().tolist() == graph.relationship_types()[indexes].tolist()
+    assert (np.diff(graph.external_ids.nodes) > 0).all()
+    assert graph.label_offsets[-1] == len(graph.label_ids)
+    assert len(graph.label_offsets) == graph.node_count + 1
+    for count, store in (
+        (graph.node_count, graph.node_properties),
+        (graph.relationship_count, graph.relationship_properties),
+    ):
+        for column in store.columns.values():
+            assert len(column) == count
+            if column.dictionary is not None and count:
+                assert 0 <= column.values.min() <= column.values.max() < len(column.dictionary)
+
+
+def counted(graph):
+    """The statistics of the graph's own arrays, gathered anew."""
+    codes = distinct_label_sets(graph.label_offsets, graph.label_ids, len(graph.labels))
+    examples = np.unique(codes, return_index=True)[1].tolist()
+    offsets = graph.label_offsets
+    sets = [tuple(graph.label_ids[offsets[v] : offsets[v + 1]].tolist()) for v in examples]
+    return gather_statistics(
+        LabelSets(codes, sets, len(graph.labels)),
+        len(graph.types),
+        graph.outgoing,
+        graph.incoming,
+        {},
+        {},
+    )
+
+
+def check_statistics(graph):
+    told, fresh = graph.statistics, counted(graph)
+    for name in (
+        "node_count",
+        "relationship_count",
+        "label_counts",
+        "type_counts",
+        "pattern_counts",
+        "loop_counts",
+    ):
+        assert getattr(told, name) == getattr(fresh, name), name
+    for name in ("outgoing_degrees", "incoming_degrees"):
+        ours, theirs = getattr(told, name), getattr(fresh, name)
+        assert ours.keys() == theirs.keys()
+        for key, degrees in theirs.items():
+            assert ours[key].largest >= degrees.largest
+            assert ours[key].node_count == degrees.node_count
+            assert ours[key].mean == pytest.approx(degrees.mean)
+            assert ours[key].reached == pytest.approx(degrees.reached)
+    # These may say "parallel" longer than there are such relationships, never shorter.
+    assert told.has_parallel >= fresh.has_parallel
+    assert all(a >= b for a, b in zip(told.parallel_types, fresh.parallel_types, strict=True))
+    exact = replace(graph, statistics=replace(fresh, distinct_counts={}))
+    object.__setattr__(exact, "_derived", type(graph._derived)())
+    for name in ("parallel_counts", "either_way_counts"):
+        ours, theirs = getattr(graph, name)(), getattr(exact, name)()
+        assert all(a >= b for a, b in zip(ours, theirs, strict=True)), name
+
+
+def told_values(changes, state):
+    """The changes with all values, as they are in the state."""
+    found = {}
+    for name, table in (("node_properties", "nodes"), ("relationship_properties", "relationships")):
+        rows = getattr(state, table)
+        found[name] = {
+            key: replace(
+                change,
+                values=column_from_values(
+                    [rows[each][-1].get(key) for each in change.ids.tolist()]
+                ),
+            )
+            for key, change in getattr(changes, name).items()
+        }
+    return replace(changes, **found)
+
+
+@given(histories(), st.booleans(), st.booleans(), st.integers(0, 7))
+@settings(max_examples=150)
+def test_increments_come_to_what_a_fresh_build_is(history, complete, derived, steps):
+    graph = graph_of(history.states[0], complete=complete)
+    since, old_states = 0, []
+    for number in sorted(history.states)[1:]:
+        if derived:
+            for each in (graph.parallel_counts, graph.either_way_counts, graph.label_codes):
+                each()
+        changes = told_values(between(history, since, number), history.states[number])
+        old_states.append((graph, seen(graph)))
+        graph, since = applied(graph, changes), number
+        fresh = graph_of(history.states[number], complete=complete)
+        expected = seen(fresh)
+        assert seen(graph) == expected
+        check(graph)
+        check_statistics(graph)
+        assert graph.node_properties.complete == complete
+        # The same at once, from some earlier state on: ids that went may be back.
+        earlier = max(0, number - 1 - steps)
+        whole = told_values(between(history, earlier, number), history.states[number])
+        at_once = applied(old_states[earlier][0], whole)
+        check(at_once)
+        check_statistics(at_once)
+        assert seen(at_once) == expected
+    for old, before in old_states:
+        check(old)
+        assert seen(old) == before
+
+
+def between(history, since, until):
+    """What transactions after the one and up to the other did, netted."""
+    events = history.events(since)
+    cut = SimpleNamespace(**{name: getattr(events, name) for name in events.__slots__})
+    for name, each in vars(cut).items():
+        steps = getattr(each, "steps", None)
+        if steps is None:
+            continue
+        kept = steps <= until
+        parts = {
+            part: getattr(each, part)[kept]
+            for part in each.__slots__
+            if isinstance(getattr(each, part), np.ndarray) and len(getattr(each, part))
+        }
+        setattr(cut, name, replace(each, **parts))
+    return net_changes(cut, since, VERSION)
+
+
+@given(histories())
+@settings(max_examples=60)
+def test_a_property_whose_values_are_not_told_counts_as_not_read(history):
+    last = max(history.states)
+    changes = between(history, 0, last)
+    for complete in (False, True):
+        graph = applied(graph_of(history.states[0], complete=complete), changes)
+        fresh = seen(graph_of(history.states[last]))["values"]
+        for of_nodes, store, told in (
+            (True, graph.node_properties, changes.node_properties),
+            (False, graph.relationship_properties, changes.relationship_properties),
+        ):
+            unknown = {key for key, change in told.items() if change.values is None}
+            assert store.loaded_keys == {"x", "y"} - unknown
+            assert store.complete == (complete and not unknown)
+            for key in store.loaded_keys:
+                values = seen(graph)["values"].get((of_nodes, key), {})
+                assert values == fresh[of_nodes, key]
+
+
+# ------------------------------------------------------------------ larger graphs, all values
+VALUES = ["a", "b", "ü", "", 1, 2**53 + 1, 1.5, float("nan"), True, [1, 2], ["a"], None, None]
+TEXTS = [None, *(f"text {number}" for number in range(40))]
+KINDS = {"mixed": VALUES, "text": TEXTS, "number": [None, 1, 2, 3], "list": [None, [1], [2], [1.5]]}
+
+
+class Random:
+    """A database of some hundred nodes to which random transactions are done."""
+
+    def __init__(self, seed, node_count):
+        self.draw = random.Random(seed)
+        self.server = FakeServer(
+            {number: self.node() for number in range(0, 3 * node_count, 3)}, {}
+        )
+        self.changes = self.server.tell_changes()
+        self.changes.follow(KINDS, KINDS)
+        nodes = list(self.server.state.nodes)
+        self.server.commit(
+            relationships={10**6 + n: self.relationship(nodes) for n in range(4 * node_count)}
+        )
+
+    def node(self):
+        labels = [name for name in "ABCDE" if self.draw.random() < 0.3]
+        return labels, self.properties()
+
+    def relationship(self, nodes):
+        start, end = self.draw.choice(nodes), self.draw.choice(nodes[: len(nodes) // 4 + 1])
+        # Many types at few nodes, so that some rows have long directories.
+        kind = f"T{self.draw.randrange(30)}" if start % 5 == 0 else self.draw.choice("RS")
+        return start, end, kind, self.properties()
+
+    def properties(self):
+        row = {key: self.draw.choice(values) for key, values in KINDS.items()}
+        return {key: value for key, value in row.items() if value is not None}
+
+    def transact(self, size):
+        draw, state = self.draw, self.server.state
+        gone = set(draw.sample(list(state.nodes), min(size, len(state.nodes) // 8)))
+        lost = {n for n, row in state.relationships.items() if gone & set(row[:2])}
+        lost |= set(draw.sample(list(state.relationships), min(size, len(state.relationships))))
+        nodes = {draw.randrange(4 * len(state.nodes)): self.node() for _ in range(size)}
+        nodes |= {n: self.node() for n in draw.sample(list(state.nodes), size)}
+        kept = [n for n in state.nodes if n not in gone] + list(nodes)
+        free = max(state.relationships, default=10**6) + 1
+        added = {free + n: self.relationship(kept) for n in range(draw.randrange(3 * size))}
+        some = set(draw.sample(list(state.relationships), size)) - lost
+        added |= {n: (*state.relationships[n][:3], self.properties()) for n in some}
+        # What is deleted and given again has another life: here only its id is the same.
+        self.server.commit(without=lost)
+        self.server.commit(without=gone - nodes.keys())
+        self.server.commit(nodes=nodes, relationships=added)
+
+    def graph(self):
+        graph = build_data_graph(_batches(self.server.state, VERSION, complete=False))
+        for of_nodes in (True, False):
+            columns = self.server.read_properties(
+                list(KINDS), graph.external_ids.of(of_nodes), VERSION, of_nodes=of_nodes
+            )
+            graph.add_properties(columns, list(KINDS), of_nodes=of_nodes)
+        return graph
+
+
+@pytest.mark.parametrize("size", [1, 3, 20, 60])
+def test_random_transactions_on_a_larger_graph(size):
+    database = Random(size, 300)
+    graph = database.graph()
+    graph.either_way_counts()
+    version = database.server.version_of()
+    for _ in range(6):
+        before = seen(graph)
+        database.transact(size)
+        changes = database.changes.changes_since(version)
+        old, graph, version = graph, applied(graph, changes), changes.version
+        check(graph)
+        check_statistics(graph)
+        assert seen(graph) == seen(database.graph())
+        assert seen(old) == before
+
+
+def test_what_did_not_change_is_shared():
+    database = Random(0, 50)
+    graph, version = database.graph(), database.server.version_of()
+    nodes = database.server.state.nodes
+    number = next(iter(nodes))
+    labels, properties = nodes[number]
+    database.server.commit(nodes={number: (labels, {**properties, "number": 77})})
+    after = applied(graph, database.changes.changes_since(version))
+    assert after is not graph
+    for name in ("outgoing", "incoming"):
+        for field in ("neighbours", "run_offsets", "run_types", "run_starts", "row_offsets"):
+            assert getattr(getattr(after, name), field) is getattr(getattr(graph, name), field)
+    assert after.label_ids is graph.label_ids
+    assert after.external_ids.nodes is graph.external_ids.nodes
+    assert after.node_properties["text"] is graph.node_properties["text"]
+    assert (
+        to_values(after.node_properties["number"])[graph.index_of_id(number, of_nodes=True)] == 77
+    )
+    # What is read into one state's columns later is not in the other's.
+    after.add_properties({"late": column_from_values([1] * 50)}, ["late"], of_nodes=True)
+    assert "late" not in graph.node_properties.loaded_keys
+
+
+def test_texts_that_nothing_has_any_more_do_not_pile_up():
+    database = Random(0, 20)
+    graph, version = database.graph(), database.server.version_of()
+    number, (labels, properties) = next(iter(database.server.state.nodes.items()))
+    for turn in range(1500):
+        properties = {**properties, "text": f"new {turn}", "list": [turn]}
+        database.server.commit(nodes={number: (labels, properties)})
+        changes = database.changes.changes_since(version)
+        graph, version = applied(graph, changes), changes.version
+    assert len(graph.node_properties["text"].dictionary) < 1100
+    assert len(graph.node_properties["list"].dictionary) < 1100
+    assert seen(graph) == seen(database.graph())
+
+
+# ------------------------------------------------------------------ changes of another state
+def test_changes_of_another_state_are_refused():
+    database = Random(0, 20)
+    graph, version = database.graph(), database.server.version_of()
+    database.transact(3)
+    changes = database.changes.changes_since(version)
+    after = applied(graph, changes)
+    with pytest.raises(ChangesError):
+        applied(after, changes)
+    with pytest.raises(ChangesError, match="deleted node is not there"):
+        applied(graph, replace(changes, deleted_nodes=np.array([10**9])))
+    nothing = database.changes.changes_since(changes.version)
+    assert seen(applied(after, nothing)) == seen(after)
+    start = int(graph.external_ids.nodes[graph.start_nodes()[0]])
+    with pytest.raises(ChangesError, match="relationships that were not deleted"):
+        applied(graph, replace(nothing, deleted_nodes=np.array([start])))
