@@ -53,6 +53,8 @@ _ONLY_FOR = {
     "squares.cl": "marks",
     "triangles.cl": "marks",
 }
+_ON_DEMAND = ("gsi_", "stwig_")
+"""Files that only strategies need which are asked for by name begin so: nobody else waits."""
 
 _SCALARS = {"b": None, "I": np.uint32, "Q": np.uint64}
 GRAPH = "b" * 11
@@ -187,7 +189,8 @@ def _texts(context: DeviceContext) -> dict[str, str]:
 def _files(context: DeviceContext) -> list[str]:
     kind = context.profile.intersection
     names = sorted(path.name for path in resources.files("gpugda_opencl").iterdir())
-    return [each for each in names if each.endswith(".cl") and _ONLY_FOR.get(each, kind) == kind]
+    kernels = [each for each in names if each.endswith(".cl") and not each.startswith(_ON_DEMAND)]
+    return [each for each in kernels if _ONLY_FOR.get(each, kind) == kind]
 
 
 def kernel_text(file: str) -> str:

@@ -75,25 +75,20 @@ def nan_identity(
         environment: Whose rows these are.
         first_row: Number of rows that came before.
     """
-    if isinstance(operand, Constant):
-        return Constant(0)
-    is_nan = _nan_rows(operand)
-    if is_nan is None or not is_nan.any():
-        return Constant(0)
-    numbers: NDArray[Any] = np.arange(first_row, first_row + len(operand), dtype=np.int64)
+    owner = None
     if isinstance(expression, ast.Property) and isinstance(expression.subject, ast.Variable):
-        numbers = environment.variables[expression.subject.name].values.astype(np.int64)
-    if operand.valid is not None:
-        is_nan &= operand.valid
-    return Column(ColumnKind.INTEGER, np.where(is_nan, numbers + 1, 0))
+        owner = environment.variables[expression.subject.name]
+    return row_identity(operand, first_row, owner)
 
 
-def row_identity(operand: Operand, first_row: int) -> Operand:
-    """As `nan_identity` where nothing is known of where the operand comes from."""
+def row_identity(operand: Operand, first_row: int, owner: Column | None = None) -> Operand:
+    """As `nan_identity` where the operand is a property of an owner, or of who knows what."""
     is_nan = None if isinstance(operand, Constant) else _nan_rows(operand)
     if is_nan is None or isinstance(operand, Constant) or not is_nan.any():
         return Constant(0)
-    numbers = np.arange(first_row, first_row + len(operand), dtype=np.int64)
+    numbers: NDArray[Any] = np.arange(first_row, first_row + len(operand), dtype=np.int64)
+    if owner is not None:
+        numbers = owner.values.astype(np.int64)
     if operand.valid is not None:
         is_nan &= operand.valid
     return Column(ColumnKind.INTEGER, np.where(is_nan, numbers + 1, 0))

@@ -33,7 +33,4 @@ def text_of(
             return ast.Variable(part.span, columns[part.position])
         return None
 
-    try:
-        return expression_text(rewrite(expression, meant)).replace("\0", "_")
-    except KeyError:  # what has no text yet
-        return type(expression).__name__
+    return expression_text(rewrite(expression, meant)).replace("\0", "_")

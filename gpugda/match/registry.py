@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from gpugda.errors import ConfigurationError
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
+from gpugda.match.gsi.strategy import GsiStrategy
 from gpugda.plan.matching_order import make_plan
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "find_matcher", "plan_pattern"]
 
-_MATCHERS: Final[tuple[type[Matcher], ...]] = (ExtendStrategy, GpsmStrategy)
+_MATCHERS: Final[tuple[type[Matcher], ...]] = (ExtendStrategy, GpsmStrategy, GsiStrategy)
 
 STRATEGIES: Final = {each.name: each for each in _MATCHERS}
 """The default comes first."""

@@ -159,8 +159,9 @@ class DeviceSession:
     def _strategy(self, name: str, graph: DataGraph) -> Matcher:
         context = self._opened()
         if self._host_graph is not graph or self._graph is None:
+            following = DeviceGraph(context, graph, like=self._graph)
             self._release_graph()
-            self._graph, self._host_graph = DeviceGraph(context, graph), graph
+            self._graph, self._host_graph = following, graph
         if name not in self._strategies:
             self._strategies[name] = find_matcher(name)(
                 self._graph, memory_limit=self._memory_limit, refinement=self._refinement

@@ -21,6 +21,7 @@ from gpugda.query.shapes import (
     conjuncts,
     is_dynamic,
     join_by_ampersand,
+    label_conjuncts,
     rewrite,
     variable_names,
 )
@@ -309,7 +310,7 @@ class PatternReader:
             raise self._unsupported("a bound variable in a quantified path", group.span)
 
     def _node_tests(self, name: str, node: ast.NodePattern) -> Iterator[ast.Expression]:
-        for each in _label_conjuncts(node.labels and _by_name(node.labels)):
+        for each in label_conjuncts(node.labels and _by_name(node.labels)):
             yield _label_test(name, each)
         yield from self._inline(name, node)
 
@@ -322,7 +323,7 @@ class PatternReader:
         name = pattern.variable.name if pattern.variable else self._anonymous_node()
         self.kinds[name] = VariableKind.NODE
         labels = self._labels.setdefault(name, {})
-        for each in _label_conjuncts(pattern.labels and _by_name(pattern.labels)):
+        for each in label_conjuncts(pattern.labels and _by_name(pattern.labels)):
             if is_dynamic(each):
                 self._predicates.append(_label_test(name, each))
             else:
@@ -347,7 +348,7 @@ class PatternReader:
             self._fixed.append(Fixed(left, right, name, pattern, self._clause))
             self._predicates.extend(tests)
             return name
-        if any(map(is_dynamic, _label_conjuncts(types))):
+        if any(map(is_dynamic, label_conjuncts(types))):
             # Neo4j 5.26 does not look at such a type.
             message = "a dynamic type of a relationship of varying length"
             raise self._unsupported(message, pattern.span)
@@ -409,14 +410,6 @@ def _with_nodes(
         wants_node = not is_node
     if wants_node:
         yield ast.NodePattern(elements[-1].span, None, None, None, None)
-
-
-def _label_conjuncts(labels: ast.LabelExpression | None) -> list[ast.LabelExpression]:
-    if labels is None:
-        return []
-    if not isinstance(labels, ast.LabelAnd):
-        return [labels]
-    return [part for operand in labels.operands for part in _label_conjuncts(operand)]
 
 
 def _type_tests(name: str, types: ast.LabelExpression | None) -> list[ast.Expression]:

@@ -24,7 +24,7 @@ from gpugda.query.query_graph import (
     anonymous_node_name,
     anonymous_relationship_name,
 )
-from gpugda.query.shapes import conjuncts, join_by_ampersand
+from gpugda.query.shapes import conjuncts, join_by_ampersand, label_conjuncts
 from gpugda.query.static_types import Kind, TypeChecker
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class QueryGraphReader:
             found = self._nodes[name] = len(self._nodes), {}
         position, labels = found
         if pattern.labels is not None:
-            for each in _label_conjuncts(pattern.labels):
+            for each in label_conjuncts(pattern.labels):
                 labels[self._shared(each)] = None
         if arrow is not None and before is not None:
             self._relationship(arrow, before, position)
@@ -205,9 +205,3 @@ def _has_value(name: str, key: str, value: ast.Expression) -> ast.Expression:
     span: Span = value.span
     subject = ast.Property(span, ast.Variable(span, name), key)
     return ast.Comparison(span, (subject, value), (ast.ComparisonOperator.EQUAL,))
-
-
-def _label_conjuncts(labels: ast.LabelExpression) -> list[ast.LabelExpression]:
-    if not isinstance(labels, ast.LabelAnd):
-        return [labels]
-    return [part for operand in labels.operands for part in _label_conjuncts(operand)]

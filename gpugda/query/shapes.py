@@ -17,6 +17,7 @@ __all__ = [
     "conjuncts",
     "is_dynamic",
     "join_by_ampersand",
+    "label_conjuncts",
     "rewrite",
     "shape",
     "variable_names",
@@ -169,3 +170,12 @@ def _names(node: ast.Node) -> tuple[str, ...]:
     if kind not in _NAMES:
         _NAMES[kind] = tuple(field.name for field in fields(node) if field.name != "span")
     return _NAMES[kind]
+
+
+def label_conjuncts(labels: ast.LabelExpression | None) -> list[ast.LabelExpression]:
+    """The label expressions that all have to hold; none where there is nothing."""
+    if labels is None:
+        return []
+    if not isinstance(labels, ast.LabelAnd):
+        return [labels]
+    return [part for operand in labels.operands for part in label_conjuncts(operand)]

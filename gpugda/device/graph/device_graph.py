@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,8 @@ ANY_LABEL = -1
 """Stands for a label id: the nodes that have at least one label."""
 
 _NO_LIMIT = 1 << 62
+_CSR_ARRAYS = 6
+"""Of one direction: those of ``csr.h``, and the relationship indexes."""
 _MOST_POOLED_BYTES = 1 << 28
 """Of the memory that is left beside the graph."""
 
@@ -45,12 +48,16 @@ class DeviceGraph:
     Args:
         context: The device.
         graph: The data graph.
+        like: Of another data graph, whose arrays are used where the graphs share theirs; both then
+            may be closed in any order.
 
     Attributes:
         pool: Arrays that runs leave to each other.
     """
 
-    def __init__(self, context: DeviceContext, graph: DataGraph) -> None:
+    def __init__(
+        self, context: DeviceContext, graph: DataGraph, like: DeviceGraph | None = None
+    ) -> None:
         self.context = context
         self.graph = graph
         self.words = -(-graph.node_count // 32)
@@ -66,6 +73,9 @@ class DeviceGraph:
         self._users_lock = threading.Lock()
         self._users = 0
         self._closed = False
+        self._shared: dict[tuple[str, int], DeviceArray | None] = {}
+        if like is not None:
+            self._share(like)
 
     @property
     def nbytes(self) -> int:
@@ -149,22 +159,35 @@ class DeviceGraph:
         return self._bitmaps.matrix, self._bitmaps.slots
 
     # ------------------------------------------------------------------ uploads
+    def _share(self, like: DeviceGraph) -> None:
+        """Takes the arrays of rows that are the other graph's, too, by name and place."""
+        with like._users_lock:
+            for name, arrays in () if like._closed else list(like._csrs.items()):
+                old, new = (_host_arrays(graph, name) for graph in (like.graph, self.graph))
+                for place, array in enumerate(arrays):
+                    if all(map(operator.is_, old[place], new[place])):
+                        self._shared[name, place] = (
+                            None if array is None else self._workspace.adopt(array.shared())
+                        )
+        self.pool.give(like.pool.take())
+
     def _csr(self, name: str, csr: Csr, budget: MemoryBudget) -> list[DeviceArray | None]:
         if name not in self._csrs:
-            arrays = (
-                *csr_arrays(csr, len(self.graph.types)).all(),
-                csr.relationship_indexes,
-            )
-            uploaded: list[DeviceArray | None] = []
+            shared, what = self._shared, f"{name} relationships"
+            made = csr_arrays(csr, len(self.graph.types), with_ranks=(name, 0) not in shared)
+            arrays = enumerate((*made.all(), csr.relationship_indexes))
+            uploaded: dict[int, DeviceArray | None] = {}
             try:
-                uploaded.extend(
-                    None if each is None else self._upload(each, f"{name} relationships", budget)
-                    for each in arrays
-                )
+                for place, each in arrays:
+                    if (name, place) not in shared:
+                        uploaded[place] = None if each is None else self._upload(each, what, budget)
             except BaseException:
-                self._drop(uploaded, budget)
+                self._drop(list(uploaded.values()), budget)
                 raise
-            self._csrs[name] = uploaded
+            self._csrs[name] = [
+                uploaded[place] if place in uploaded else shared[name, place]
+                for place in range(_CSR_ARRAYS)
+            ]
         return self._csrs[name]
 
     def _upload(self, array: Any, what: str, budget: MemoryBudget) -> DeviceArray:
@@ -194,8 +217,24 @@ class DeviceGraph:
     def _free_when_unused(self) -> None:
         if self._closed and self._users == 0:
             self._csrs.clear()
+            self._shared.clear()
             self._hubs = None
             self._bitmaps.matrix = None
             self._bitmaps.slots = {}
             self._workspace.close()
             self.pool.close()
+
+
+def _host_arrays(graph: DataGraph, name: str) -> list[tuple[Any, ...]]:
+    """What each array of a direction is made of on the host."""
+    csr: Csr = getattr(graph, name)
+    is_one_type = len(graph.types) <= 1
+    starts = csr.row_offsets if is_one_type else csr.run_starts
+    return [
+        (csr.run_offsets, csr.run_types, is_one_type),
+        (csr.neighbours,),
+        (csr.run_offsets, is_one_type),
+        (csr.run_types, is_one_type),
+        (starts, is_one_type),
+        (csr.relationship_indexes,),
+    ]

@@ -60,13 +60,15 @@ def run_starts(csr: Csr, type_count: int) -> NDArray[np.uint32]:
     return csr.row_offsets if type_count <= 1 else csr.run_starts
 
 
-def csr_arrays(csr: Csr, type_count: int) -> CsrArrays:
-    """The arrays of one direction of a graph with so many types."""
+def csr_arrays(csr: Csr, type_count: int, *, with_ranks: bool = True) -> CsrArrays:
+    """The arrays of one direction of a graph with so many types.
+
+    ``with_ranks``: with the table of ranks, which takes longest to make.
+    """
     if type_count <= 1:
         return CsrArrays(None, csr.neighbours, None, None, csr.row_offsets)
-    return CsrArrays(
-        _run_ranks(csr), csr.neighbours, csr.run_offsets, csr.run_types, csr.run_starts
-    )
+    ranks = _run_ranks(csr) if with_ranks else None
+    return CsrArrays(ranks, csr.neighbours, csr.run_offsets, csr.run_types, csr.run_starts)
 
 
 def _run_ranks(csr: Csr) -> NDArray[np.uint32] | None:

@@ -90,6 +90,11 @@ class DeviceArray:
     count: int
     nbytes: int
 
+    def shared(self) -> DeviceArray:
+        """Another owner of the same memory, which is there until all of them have freed it."""
+        buffer = cl.Buffer.from_int_ptr(self.buffer.int_ptr, retain=True)
+        return DeviceArray(buffer, self.dtype, self.count, self.nbytes)
+
     def free(self) -> None:
         """Gives the memory back; a second call does nothing."""
         if self.buffer is not None:
@@ -217,6 +222,16 @@ class Workspace:
             self.budget.release(values.nbytes)
             raise
         array = DeviceArray(buffer, values.dtype, values.size, values.nbytes)
+        self._live[id(array)] = array
+        return array
+
+    def adopt(self, array: DeviceArray, what: str = "an array") -> DeviceArray:
+        """Owns an array from now on that is there already.
+
+        Raises:
+            MemoryLimitError: It does not fit the budget.
+        """
+        self.budget.reserve(array.nbytes, what)
         self._live[id(array)] = array
         return array
 

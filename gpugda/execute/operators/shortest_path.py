@@ -12,6 +12,7 @@ from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.longer_paths import paths_by_length
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.path_conditions import passing, path_columns
+from gpugda.execute.path_choice import Ends, Shortest
 from gpugda.execute.seeds import entity_column
 from gpugda.execute.shortest import shortest_paths
 from gpugda.execute.steps import Steps, StepsCache
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.execute.context import ExecutionContext
+    from gpugda.execute.path_choice import PathChoice
     from gpugda.plan.logical import Expand as LogicalExpand
 
 __all__ = ["ShortestPath"]
@@ -56,22 +58,19 @@ class ShortestPath(Operator):
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         steps = self._cache.steps(context)
         for batch in in_batches(self.children[0].batches(context)):
-            rows, starts, ends = self._ends(batch)
+            asked = self._ends(batch)
             nothing = np.zeros(0, dtype=np.int64)
-            none = Level(nothing, starts[:0], np.zeros((0, 1), np.uint32))
+            none = Level(nothing, asked.starts[:0], np.zeros((0, 1), np.uint32))
             yield self._batch(batch, none, context)
-            self._refuse_same(starts, ends)
+            self._refuse_same(asked)
             if steps.nodes_allowed is not None:
-                passed = steps.nodes_allowed[starts] & steps.nodes_allowed[ends]
-                rows, starts, ends = rows[passed], starts[passed], ends[passed]
-            found = self._found(batch, steps, rows, starts, ends, context)
-            for level in found:
+                allowed = steps.nodes_allowed
+                asked = asked.taken(allowed[asked.starts] & allowed[asked.ends])
+            for level in self._found(batch, steps, asked, context):
                 yield self._batch(batch, level, context)
 
-    def _ends(
-        self, batch: Batch
-    ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]:
-        """The rows whose ends are nodes, and these."""
+    def _ends(self, batch: Batch) -> Ends:
+        """The rows whose ends are nodes."""
         asked, count = self.asked, batch.row_count
         start = entity_column(batch.columns[asked.start], count, is_node=True)
         end = entity_column(batch.columns[asked.end], count, is_node=True)
@@ -80,51 +79,35 @@ class ShortestPath(Operator):
             if column.valid is not None:
                 there &= column.valid
         rows = np.flatnonzero(there)
-        return rows, start.values[rows], end.values[rows]
+        return Ends(rows, start.values[rows], end.values[rows])
 
-    def _refuse_same(self, starts: NDArray[np.uint32], ends: NDArray[np.uint32]) -> None:
+    def _refuse_same(self, asked: Ends) -> None:
         refused = self.asked.minimum > 0 or self.asked.closed
-        if refused and bool((starts == ends).any()):
+        if refused and bool((asked.starts == asked.ends).any()):
             raise CypherExecutionError(_SAME_NODE)
 
     def _found(
-        self,
-        batch: Batch,
-        steps: Steps,
-        rows: NDArray[np.int64],
-        starts: NDArray[np.uint32],
-        ends: NDArray[np.uint32],
-        context: ExecutionContext,
+        self, batch: Batch, steps: Steps, asked: Ends, context: ExecutionContext
     ) -> Iterator[Level]:
-        same = starts == ends
-        done = np.zeros(len(rows), dtype=np.bool_)
+        choice = Shortest(len(asked.rows), self.every)
         every = self.every or bool(steps.left)
         for level in (
-            _empty_paths(starts, same),
-            *self._searched(steps, starts, ends, context, every=every),
+            _empty_paths(asked),
+            *self._searched(steps, asked, context, every=every),
         ):
-            here = Level(rows[level.rows], level.ends, level.relationships)
-            kept = self._passing(batch, here, steps, context)
-            if not self.every:
-                kept = kept[~done[level.rows[kept]]]
-                kept = kept[np.unique(level.rows[kept], return_index=True)[1]]
-            done[level.rows[kept]] = True
-            yield here.taken(kept)
-        left = np.flatnonzero(~done)
+            yield self._taken(batch, steps, asked, level, choice, context)
+        left = np.flatnonzero(~choice.satisfied)
         if steps.left and len(left):
-            yield from self._longer(batch, steps, rows[left], starts[left], ends[left], context)
+            # No path of least length satisfies the conditions.
+            longer = Shortest(len(left), self.every)
+            yield from self._by_length(batch, steps, asked.taken(left), longer, context)
 
     def _searched(
-        self,
-        steps: Steps,
-        starts: NDArray[np.uint32],
-        ends: NDArray[np.uint32],
-        context: ExecutionContext,
-        *,
-        every: bool,
+        self, steps: Steps, asked: Ends, context: ExecutionContext, *, every: bool
     ) -> Iterator[Level]:
         """Shortest paths of pairs of different nodes; each pair is searched once."""
         back = self._cache.backwards(context)
+        starts, ends = asked.starts, asked.ends
         keys = starts.astype(np.int64) << 32 | ends
         apart = np.flatnonzero(starts != ends)
         pairs, first, pair_of = np.unique(keys[apart], return_index=True, return_inverse=True)
@@ -147,42 +130,44 @@ class ShortestPath(Operator):
             rows = order[bounds[level.rows[paths]] + inside]
             yield Level(rows, level.ends[paths], level.relationships[paths])
 
-    def _longer(
+    def _by_length(
         self,
         batch: Batch,
         steps: Steps,
-        rows: NDArray[np.int64],
-        starts: NDArray[np.uint32],
-        ends: NDArray[np.uint32],
+        asked: Ends,
+        choice: PathChoice,
         context: ExecutionContext,
     ) -> Iterator[Level]:
-        """The shortest paths that satisfy the conditions, where no path of least length does."""
+        """Paths in the order of their lengths, until the choice has enough."""
         found: list[Level] = []
-        waiting = np.ones(len(rows), dtype=np.bool_)
-        satisfied = np.zeros(len(rows), dtype=np.bool_)
 
         def enough(level: Level) -> NDArray[np.bool_]:
-            if not len(level.rows):
-                waiting[satisfied] = False
-                return waiting
-            here = Level(rows[level.rows], level.ends, level.relationships)
-            kept = self._passing(batch, here, steps, context)
-            if not self.every:
-                kept = kept[~satisfied[level.rows[kept]]]
-                kept = kept[np.unique(level.rows[kept], return_index=True)[1]]
-            satisfied[level.rows[kept]] = True
-            found.append(here.taken(kept))
-            return waiting
+            if len(level.rows):
+                found.append(self._taken(batch, steps, asked, level, choice, context))
+            else:
+                choice.end_length()
+            return choice.waiting
 
         bounds = self.asked.minimum, self.asked.maximum
         back = self._cache.backwards(context)
-        paths_by_length(steps.forwards, back, starts, ends, bounds, enough, context.check)
+        paths_by_length(
+            steps.forwards, back, asked.starts, asked.ends, bounds, enough, context.check
+        )
         yield from found
 
-    def _passing(
-        self, batch: Batch, level: Level, steps: Steps, context: ExecutionContext
-    ) -> NDArray[np.int64]:
-        return passing(batch, level, self.asked, steps.left, context)
+    def _taken(
+        self,
+        batch: Batch,
+        steps: Steps,
+        asked: Ends,
+        level: Level,
+        choice: PathChoice,
+        context: ExecutionContext,
+    ) -> Level:
+        """What is taken of paths by pair of nodes, as paths by row of the batch."""
+        here = Level(asked.rows[level.rows], level.ends, level.relationships)
+        kept = passing(batch, here, self.asked, steps.left, context)
+        return here.taken(kept[choice.take(level.rows[kept])])
 
     def _batch(self, batch: Batch, level: Level, context: ExecutionContext) -> Batch:
         found = batch.take(level.rows)
@@ -195,6 +180,6 @@ class ShortestPath(Operator):
         return f"{asked.mode} *{asked.minimum}..{upper} from {asked.start} to {asked.end}"
 
 
-def _empty_paths(starts: NDArray[np.uint32], same: NDArray[np.bool_]) -> Level:
-    rows = np.flatnonzero(same)
-    return Level(rows, starts[rows], np.zeros((len(rows), 0), dtype=np.uint32))
+def _empty_paths(asked: Ends) -> Level:
+    rows = np.flatnonzero(asked.starts == asked.ends)
+    return Level(rows, asked.starts[rows], np.zeros((len(rows), 0), dtype=np.uint32))

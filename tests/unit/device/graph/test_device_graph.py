@@ -1,5 +1,7 @@
 """A data graph's arrays on the device."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from graphs import make_graph
@@ -68,3 +70,45 @@ def test_closed_graph_stays_while_it_is_used(context, graph):
     assert device_graph.nbytes == 0
     with pytest.raises(DeviceError, match="taken from the device"), device_graph.use():
         pass
+
+
+def test_the_next_graph_uses_the_arrays_that_it_shares(context):
+    nodes = [(["A"], {"x": at}) for at in range(100)]
+    graph = make_graph(nodes, [(at, "RS"[at % 2], at // 2, {}) for at in range(100)])
+    budget = MemoryBudget(1 << 20)
+    first = DeviceGraph(context, graph)
+    theirs = first.csr_arguments(budget)
+    same = replace(graph, node_properties={})
+    other = replace(
+        graph, outgoing=replace(graph.outgoing, neighbours=graph.outgoing.neighbours[::-1].copy())
+    )
+    for following, shares in ((same, True), (other, False)):
+        second, used = DeviceGraph(context, following, like=first), budget.used
+        ours = second.csr_arguments(budget)
+        pointers = [[each and each.buffer.int_ptr for each in some] for some in (theirs, ours)]
+        assert (pointers[0][1] == pointers[1][1]) == shares
+        assert pointers[0][2:] == pointers[1][2:]
+        assert (budget.used == used) == shares  # what is shared is counted when a run begins
+        assert second.nbytes == first.nbytes
+        if shares:
+            second.close()
+            assert second.nbytes == 0
+    expected = [np.array(each.count) for each in theirs if each is not None]
+    first.close()
+    assert first.nbytes == 0
+    with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+        found = workspace.download(ours[1])
+        np.testing.assert_array_equal(found, other.outgoing.neighbours)
+        for array, count in zip([each for each in ours if each is not None], expected, strict=True):
+            assert len(workspace.download(array)) == count
+    second.close()
+
+
+def test_of_a_closed_graph_nothing_is_used(context, graph):
+    first = DeviceGraph(context, graph)
+    first.csr_arguments(MemoryBudget(1 << 20))
+    first.close()
+    second = DeviceGraph(context, graph, like=first)
+    assert second.nbytes == 0
+    second.csr_arguments(MemoryBudget(1 << 20))
+    second.close()

@@ -1,0 +1,310 @@
+"""The join of GSI on the device; launcher of ``gsi_join.cl``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpugda.device.launch.query_words import NONE
+from gpugda.device.program import get_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.join import Table
+    from gpugda.device.memory.buffers import DeviceArray
+
+__all__ = ["GsiJoin", "ListArrays", "Places", "Rows", "StepArrays", "TaskList", "vertex_words"]
+
+_FILE = "gsi_join.cl"
+_LISTS = "bIbbbbb"
+_ROWS = "bQQQ"
+_WARPS = 8
+_SET_OPERATIONS, _SHARED_INPUT, _IS_CLOSING = 1, 2, 4
+
+
+def vertex_words(
+    kept: Sequence[int], tests: Sequence[tuple[int, int, bool, int | None, int | None]]
+) -> list[int]:
+    """What a step keeps and tests, as ``vertex_join.h`` has it."""
+    words = [len(kept), len(tests), *kept]
+    for left, right, equal, *second in tests:
+        words += [left, right, int(equal), *[_column(each) for each in second]]
+    return words
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListArrays:
+    """The lists of one partition, as ``neighbour_lists.h`` has them; all ``uint32`` but ``types``.
+
+    Args:
+        groups: Hash groups of 32 words, or row offsets.
+        group_count: Groups that a hash chooses from; 0 for row offsets.
+        neighbours: Per entry.
+        relationships: Per entry.
+        types: ``uint16`` per entry, None where all types are asked for.
+        allowed: Bitmap of types, None without ``types``.
+        mask: Bitmap of relationships that predicates leave, None for all.
+    """
+
+    groups: DeviceArray
+    group_count: int
+    neighbours: DeviceArray
+    relationships: DeviceArray
+    types: DeviceArray | None = None
+    allowed: DeviceArray | None = None
+    mask: DeviceArray | None = None
+
+    def arguments(self) -> tuple[Any, ...]:
+        """For ``LISTS_PARAMETERS``."""
+        return (
+            self.groups,
+            self.group_count,
+            self.neighbours,
+            self.relationships,
+            self.types,
+            self.allowed,
+            self.mask,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows ``first … first+count-1`` of a table."""
+
+    table: Table
+    first: int
+    count: int
+
+    def arguments(self) -> tuple[Any, ...]:
+        """The table, its stride, and which rows."""
+        return self.table.values, self.table.column_stride, self.first, self.count
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Places:
+    """Entries found per row: ``counts[i]`` of row i, from ``sums[i]`` on in ``entries``.
+
+    ``entries`` is None where they are only counted.
+    """
+
+    sums: DeviceArray
+    entries: DeviceArray | None
+    counts: DeviceArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepArrays:
+    """What a step looks into beside the lists.
+
+    Args:
+        bitmap: Matrix of candidates, and the word where those of the added node begin.
+        candidates: The same nodes, rising: array, first place, number.
+        words: Where `vertex_words` of the step lie.
+        closes: Is the node bound already, and only its relationship added?
+        set_operations: In batches, by bitmaps, with a cache for what is written?
+        shares_input: Do warps of a group with the same list read it once?
+    """
+
+    bitmap: tuple[DeviceArray, int]
+    candidates: tuple[DeviceArray, int, int]
+    words: tuple[DeviceArray, int]
+    closes: bool
+    set_operations: bool
+    shares_input: bool
+
+    @property
+    def how(self) -> int:
+        """As bits."""
+        return (
+            _SET_OPERATIONS * self.set_operations
+            | _SHARED_INPUT * self.shares_input
+            | _IS_CLOSING * self.closes
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TaskList:
+    """Rows that whole groups take: ``count`` of them from ``first`` on, ``parts`` groups each."""
+
+    rows: DeviceArray
+    first: int
+    count: int
+    parts: int
+
+
+class GsiJoin:
+    """Bounds, joins, intersects and links rows."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._by_warps = not context.is_cpu
+        first = f"{_ROWS}I{_LISTS}bbbQbQQbIbbbbQIIII"
+        following = f"{_ROWS}I{_LISTS}bbbbbbbbQbII"
+        self._bound = get_kernel(context, _FILE, "bound_rows", f"{_ROWS}II{_LISTS}bbIIbb")
+        self._first = get_kernel(context, _FILE, "join_first", first)
+        self._next = get_kernel(context, _FILE, "intersect_next", following)
+        self._link = get_kernel(context, _FILE, "link_rows", f"{_ROWS}bIbbbQQbbbQII")
+        self._count = get_kernel(context, _FILE, "count_passing", "bQQIbIb")
+        self._write = get_kernel(context, _FILE, "write_passing", "bQQbIbQQbQ")
+
+    def bound(
+        self,
+        rows: Rows,
+        columns: tuple[int, int | None],
+        lists: ListArrays,
+        found: tuple[DeviceArray, DeviceArray],
+        long_rows: tuple[int, int, DeviceArray, DeviceArray] | None,
+    ) -> None:
+        """Writes where each row's list begins and how long it is.
+
+        Args:
+            rows: Which.
+            columns: Of the node whose list it is, and of the neighbour if that is bound.
+            lists: Where to look.
+            found: ``uint32[count]`` begins and lengths.
+            long_rows: Lengths above which a row is long, and longest; ``uint32[count]`` for these
+                rows, long from the front and longest from the back; ``uint32[2]`` zeros, to be
+                their numbers.
+        """
+        long = (NONE, NONE, None, None) if long_rows is None else long_rows
+        columns_words = (columns[0], _column(columns[1]))
+        self._bound(
+            rows.count, *rows.arguments(), *columns_words, *lists.arguments(), *found, *long
+        )
+
+    def join_first(
+        self,
+        rows: Rows,
+        lists: ListArrays,
+        found: tuple[DeviceArray, DeviceArray],
+        step: StepArrays,
+        places: Places,
+        limits: tuple[int | None, int | None],
+        tasks: TaskList | None = None,
+    ) -> None:
+        """Writes the entries that join each row, or counts them.
+
+        Args:
+            rows: Which.
+            lists: Of the first linking relationship.
+            found: Begins and lengths, see `bound`.
+            step: The step.
+            places: Where they go; counts are zeros at first.
+            limits: Longer rows are left out; of others so many entries a warp does alone.
+            tasks: Only these rows, by whole groups; then ``limits`` mean nothing.
+        """
+        arguments = (
+            *rows.arguments(),
+            rows.table.width,
+            *lists.arguments(),
+            *found,
+            *step.bitmap,
+            *step.candidates,
+            *step.words,
+            places.sums,
+            places.entries,
+            places.counts,
+            *_tasks(tasks),
+            tasks.parts if tasks is not None else 0,
+            *map(_column, limits),
+            step.how,
+        )
+        self._launch(self._first, rows.count, tasks, arguments)
+
+    def intersect(
+        self,
+        rows: Rows,
+        column: int,
+        lists: ListArrays,
+        first_neighbours: DeviceArray,
+        before: Places,
+        after: Places,
+        lengths: DeviceArray,
+        alone_from: int | None,
+        set_operations: bool,
+        tasks: TaskList | None = None,
+    ) -> None:
+        """Keeps the entries whose neighbour is also in the list of another column's node."""
+        arguments = (
+            *rows.arguments(),
+            column,
+            *lists.arguments(),
+            first_neighbours,
+            before.sums,
+            before.entries,
+            before.counts,
+            after.sums,
+            after.entries,
+            after.counts,
+            *_tasks(tasks),
+            lengths,
+            _column(alone_from),
+            _SET_OPERATIONS * set_operations,
+        )
+        self._launch(self._next, rows.count, tasks, arguments)
+
+    def _launch(
+        self, kernel: Any, count: int, tasks: TaskList | None, arguments: tuple[Any, ...]
+    ) -> None:
+        if tasks is not None:
+            kernel.launch_groups(tasks.count * tasks.parts, *arguments)
+        elif self._by_warps:
+            kernel.launch_groups(-(-count // _WARPS), *arguments)
+        else:
+            kernel(count, *arguments)
+
+    def link(
+        self,
+        rows: Rows,
+        words: tuple[DeviceArray, int],
+        places: Places,
+        sums: DeviceArray,
+        window: tuple[int, int],
+        lists: ListArrays,
+        extended: Table,
+        columns: tuple[int | None, int | None],
+    ) -> None:
+        """Writes the new rows of a window; ``columns`` say where node and relationship go."""
+        self._link(
+            window[1] - window[0],
+            *rows.arguments(),
+            *words,
+            places.sums,
+            places.entries,
+            sums,
+            *window,
+            lists.neighbours,
+            lists.relationships,
+            extended.values,
+            extended.column_stride,
+            *map(_column, columns),
+        )
+
+    def count_passing(
+        self, table: Table, words: tuple[DeviceArray, int], counts: DeviceArray
+    ) -> None:
+        """Writes 1 for each row that passes the tests, else 0."""
+        shape = (table.values, table.column_stride, table.row_count, table.width)
+        self._count(table.row_count, *shape, *words, counts)
+
+    def write_passing(
+        self,
+        table: Table,
+        words: tuple[DeviceArray, int],
+        sums: DeviceArray,
+        window: tuple[int, int],
+        extended: Table,
+    ) -> None:
+        """Copies the rows of a window that passed."""
+        shape = (table.values, table.column_stride, table.row_count)
+        target = (extended.values, extended.column_stride)
+        self._write(table.row_count, *shape, *words, sums, *window, *target)
+
+
+def _tasks(tasks: TaskList | None) -> tuple[Any, ...]:
+    return (None, 0) if tasks is None else (tasks.rows, tasks.first)
+
+
+def _column(column: int | None) -> int:
+    return NONE if column is None else column

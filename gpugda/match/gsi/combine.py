@@ -1,0 +1,281 @@
+"""What comes of rows by one step: Prealloc-Combine, or counting first and joining twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.gsi_join import Places, Rows, StepArrays, TaskList
+from gpugda.match.gsi.steps import JoinKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gpugda.device.launch.gsi_join import GsiJoin, ListArrays
+    from gpugda.device.launch.join import Table
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.gsi.options import GsiOptions
+    from gpugda.match.gsi.steps import Link, VertexStep
+    from gpugda.match.run import Run
+
+__all__ = ["Combiner", "Found"]
+
+_MOST_PLACES = 1 << 27
+"""Allocated in advance at once: what a launch looks at, and a deadline waits for."""
+_PARTS = 16
+"""Groups that share one of the longest rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """What a step found for some rows.
+
+    Args:
+        total: How many new rows come of it.
+        sums: ``uint64``, prefix sums of the new rows per row.
+        places: The entries; None where rows only pass or not.
+        lists: Whose entries these are.
+    """
+
+    total: int
+    sums: DeviceArray
+    places: Places | None = None
+    lists: ListArrays | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bounds:
+    """Where the lists of rows begin, how long they are, their sums, and who is long."""
+
+    begins: DeviceArray
+    lengths: DeviceArray
+    sums: DeviceArray
+    total: int
+    tasks: tuple[TaskList, ...]
+    long_rows: DeviceArray | None
+
+    def arrays(self) -> tuple[DeviceArray | None, ...]:
+        return self.begins, self.lengths, self.sums, self.long_rows
+
+
+class Combiner:
+    """Finds the entries that extend rows.
+
+    Args:
+        run: Of the query.
+        candidates: Of the query nodes.
+        lists: Of each link.
+        kernels: The launcher.
+        options: Which techniques are used.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        candidates: Candidates,
+        lists: Mapping[Link, ListArrays],
+        kernels: GsiJoin,
+        options: GsiOptions,
+    ) -> None:
+        self._run = run
+        self._candidates = candidates
+        self._lists = lists
+        self._kernels = kernels
+        self._options = options
+        self._profile = run.graph.context.profile
+
+    def found(
+        self, step: VertexStep, words: tuple[DeviceArray, int], table: Table, share: int
+    ) -> Iterator[tuple[Rows, Found]]:
+        """What is found for the rows of a table, in as many parts as fit a share of the memory.
+
+        Raises:
+            MemoryLimitError: Not even one row's entries fit.
+        """
+        everything = Rows(table, 0, table.row_count)
+        bounds = self._bounds(step, everything)
+        most = max(1, min(share // 4, _MOST_PLACES, self._profile.most_pairs))
+        if bounds.total <= most:
+            yield everything, self._combined(step, words, everything, bounds)
+            return
+        firsts = self._parts(bounds, table.row_count, most)
+        self._run.workspace.release(*bounds.arrays())
+        for first, last in pairwise(firsts):
+            self._run.check_deadline()
+            rows = Rows(table, first, last - first)
+            yield rows, self._combined(step, words, rows, self._bounds(step, rows))
+
+    def summed(self, counts: DeviceArray) -> Found:
+        """The prefix sums of counts, which are released."""
+        workspace = self._run.workspace
+        sums = self._run.kernels.prefix_sum.run(workspace, counts, 0, counts.count)
+        workspace.release(counts)
+        return Found(int(workspace.download(sums, sums.count - 1, 1)[0]), sums)
+
+    def release(self, found: Found) -> None:
+        """Lets its arrays be used again."""
+        self._run.workspace.release(found.sums)
+        if found.places is not None:
+            places = found.places
+            self._run.workspace.release(places.sums, places.entries, places.counts)
+
+    def _parts(self, bounds: _Bounds, rows: int, most: int) -> list[int]:
+        """First rows of parts whose lists have at most so many entries, or that are one row."""
+        sums = self._run.workspace.download(bounds.sums, 0, rows + 1)
+        firsts = [0]
+        while firsts[-1] < rows:
+            last = int(np.searchsorted(sums, sums[firsts[-1]] + np.uint64(most), side="right")) - 1
+            firsts.append(max(last, firsts[-1] + 1))
+        return firsts
+
+    def _bounds(self, step: VertexStep, rows: Rows) -> _Bounds:
+        workspace, options, link = self._run.workspace, self._options, step.links[0]
+        begins = workspace.allocate(rows.count, np.uint32, "begins of lists")
+        lengths = workspace.allocate(rows.count, np.uint32, "lengths of lists")
+        balances = options.load_balance and self._profile.group_size > 1
+        long_rows = numbers = None
+        if balances:
+            long_rows = workspace.allocate(rows.count, np.uint32, "long rows")
+            numbers = workspace.allocate(2, np.uint32, "numbers of long rows")
+            workspace.fill(numbers, 0)
+        long = None
+        if long_rows is not None and numbers is not None:
+            long = (options.group_from, options.launch_from, long_rows, numbers)
+        columns = (link.column, link.other)
+        self._kernels.bound(rows, columns, self._lists[link], (begins, lengths), long)
+        sums = self._run.kernels.prefix_sum.run(workspace, lengths, 0, rows.count)
+        total = int(workspace.download(sums, rows.count, 1)[0])
+        tasks = () if long is None else self._tasks(rows.count, long[2], long[3])
+        workspace.release(numbers)
+        return _Bounds(begins, lengths, sums, total, tasks, long_rows)
+
+    def _tasks(
+        self, count: int, long_rows: DeviceArray, numbers: DeviceArray
+    ) -> tuple[TaskList, ...]:
+        long, longest = (int(each) for each in self._run.workspace.download(numbers))
+        tasks = (
+            TaskList(long_rows, 0, long, 1),
+            TaskList(long_rows, count - longest, longest, _PARTS),
+        )
+        return tuple(each for each in tasks if each.count)
+
+    def _combined(
+        self, step: VertexStep, words: tuple[DeviceArray, int], rows: Rows, bounds: _Bounds
+    ) -> Found:
+        places = self._first(step, words, rows, bounds)
+        for link in step.links[1:]:
+            self._run.check_deadline()
+            places = self._intersected(step, rows, bounds, places, link)
+        sums = self._run.kernels.prefix_sum.run(self._run.workspace, places.counts, 0, rows.count)
+        total = int(self._run.workspace.download(sums, rows.count, 1)[0])
+        kept = {id(places.sums)}
+        self._run.workspace.release(*(each for each in bounds.arrays() if id(each) not in kept))
+        return Found(total, sums, places, self._lists[step.links[0]])
+
+    # ------------------------------------------------------------------ the first link
+    def _first(
+        self, step: VertexStep, words: tuple[DeviceArray, int], rows: Rows, bounds: _Bounds
+    ) -> Places:
+        arrays = self._step_arrays(step, words)
+        counts = self._zeros(rows.count)
+        if self._options.prealloc:
+            entries = self._entries(bounds.total)
+            places = Places(bounds.sums, entries, counts)
+            self._join(step, rows, bounds, arrays, places)
+            return places
+        self._join(step, rows, bounds, arrays, Places(bounds.sums, None, counts))
+        places = self._exact(counts)
+        self._join(step, rows, bounds, arrays, places)
+        return places
+
+    def _join(
+        self, step: VertexStep, rows: Rows, bounds: _Bounds, arrays: StepArrays, places: Places
+    ) -> None:
+        options, lists = self._options, self._lists[step.links[0]]
+        found = (bounds.begins, bounds.lengths)
+        limits = (options.group_from, options.share_from) if options.load_balance else (None, None)
+        self._kernels.join_first(rows, lists, found, arrays, places, limits)
+        for tasks in bounds.tasks:
+            self._kernels.join_first(rows, lists, found, arrays, places, limits, tasks)
+
+    def _step_arrays(self, step: VertexStep, words: tuple[DeviceArray, int]) -> StepArrays:
+        candidates, options = self._candidates, self._options
+        closes = step.kind is JoinKind.CLOSE
+        bits_at, listed = 0, (candidates.matrix, 0, 0)
+        if not closes:
+            bits_at = candidates.rows[step.position] * candidates.arrays.words
+            if not options.set_operations:
+                listed = candidates.listed(self._run, step.position)
+        return StepArrays(
+            (candidates.matrix, bits_at),
+            listed,
+            words,
+            closes,
+            options.set_operations,
+            options.duplicate_removal,
+        )
+
+    # ------------------------------------------------------------------ further links
+    def _intersected(
+        self, step: VertexStep, rows: Rows, bounds: _Bounds, before: Places, link: Link
+    ) -> Places:
+        if self._options.prealloc:
+            counts = self._run.workspace.allocate(rows.count, np.uint32, "counts of rows")
+            after = Places(before.sums, before.entries, counts)
+            self._intersect(step, rows, bounds, before, after, link)
+            self._run.workspace.release(before.counts)
+            return after
+        counts = self._zeros(rows.count)
+        counted = Places(before.sums, None, counts)
+        self._intersect(step, rows, bounds, before, counted, link)
+        after = self._exact(counts)
+        self._intersect(step, rows, bounds, before, after, link)
+        self._run.workspace.release(before.sums, before.entries, before.counts)
+        return after
+
+    def _intersect(
+        self,
+        step: VertexStep,
+        rows: Rows,
+        bounds: _Bounds,
+        before: Places,
+        after: Places,
+        link: Link,
+    ) -> None:
+        options, first = self._options, self._lists[step.links[0]].neighbours
+        alone_from = options.group_from if bounds.tasks else None
+        for tasks in (None, *bounds.tasks):
+            one_part = tasks and TaskList(tasks.rows, tasks.first, tasks.count, 1)
+            self._kernels.intersect(
+                rows,
+                link.column,
+                self._lists[link],
+                first,
+                before,
+                after,
+                bounds.lengths,
+                alone_from,
+                options.set_operations,
+                one_part,
+            )
+
+    # ------------------------------------------------------------------ arrays
+    def _zeros(self, count: int) -> DeviceArray:
+        counts = self._run.workspace.allocate(count, np.uint32, "counts of rows")
+        self._run.workspace.fill(counts, 0)
+        return counts
+
+    def _entries(self, count: int) -> DeviceArray:
+        return self._run.workspace.allocate(max(count, 1), np.uint32, "places for new rows")
+
+    def _exact(self, counts: DeviceArray) -> Places:
+        """Places for as many entries as were counted, which begin to be counted again."""
+        workspace = self._run.workspace
+        sums = self._run.kernels.prefix_sum.run(workspace, counts, 0, counts.count)
+        entries = self._entries(int(workspace.download(sums, counts.count, 1)[0]))
+        workspace.fill(counts, 0)
+        return Places(sums, entries, counts)

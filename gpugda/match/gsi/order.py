@@ -1,0 +1,48 @@
+"""The order in which query nodes are joined, by the score of GSI."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["node_order"]
+
+
+def node_order(
+    bound: BoundQuery,
+    count: Callable[[int], int],
+    frequency: Callable[[BoundRelationship], float],
+) -> list[tuple[int, bool]]:
+    """Query nodes in order, and whether each one begins a component.
+
+    The score of a node is the number of its candidates by its degree, times how many relationships
+    there are of the types of each one that links it to nodes joined before. The lowest comes next,
+    of the nodes that are linked if there are any.
+
+    Args:
+        bound: The query.
+        count: Number of candidates of a query node.
+        frequency: Relationships of the data graph of the types of a query relationship.
+    """
+    links: dict[int, list[tuple[int, BoundRelationship]]] = {n.position: [] for n in bound.nodes}
+    for each in bound.relationships:
+        if each.source != each.target:
+            links[each.source].append((each.target, each))
+            links[each.target].append((each.source, each))
+    scores = {node: count(node) / max(len(links[node]), 1) for node in links}
+    order: list[tuple[int, bool]] = []
+    reached: set[int] = set()
+    while scores:
+        linked = reached & scores.keys()
+        chosen = min(linked or scores.keys(), key=lambda node: (scores[node], node))
+        order.append((chosen, not linked))
+        del scores[chosen]
+        for other, each in links[chosen]:
+            if other in scores:
+                reached.add(other)
+                scores[other] *= max(frequency(each), 1.0)
+    return order

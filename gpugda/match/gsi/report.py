@@ -1,0 +1,45 @@
+"""What the join did, in lines for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.match.gsi.steps import JoinKind
+from gpugda.match.report import node_text, relationship_text, tests_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.match.embeddings import StrategyReport
+    from gpugda.match.gsi.steps import VertexStep
+    from gpugda.match.gsi.windows import VertexWindows
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["describe_steps"]
+
+
+def describe_steps(
+    report: StrategyReport,
+    graph: DataGraph,
+    bound: BoundQuery,
+    steps: Sequence[VertexStep],
+    windows: VertexWindows,
+) -> None:
+    """One line per step: what was done, and how many rows came of it."""
+    for number, step in enumerate(steps):
+        rows, chunks = windows.rows[number], windows.windows[number]
+        line = f"{_what(step, graph, bound)}: {rows:,} rows"
+        report.steps.append(line if chunks <= 1 else f"{line} in {chunks:,} chunks")
+
+
+def _what(step: VertexStep, graph: DataGraph, bound: BoundQuery) -> str:
+    if step.kind is JoinKind.PRUNE:
+        return f"prune{tests_text(len(step.tests))}"
+    if step.kind is JoinKind.NODES:
+        return f"{step.kind} {node_text(bound, step.position)}"
+    along = " and ".join(
+        relationship_text(graph.types, bound, bound.relationships[link.relationship])
+        for link in step.links
+    )
+    return f"{step.kind} {along}{tests_text(len(step.tests))}"

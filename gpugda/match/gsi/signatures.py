@@ -1,0 +1,140 @@
+"""Vertex signatures: those of the data graph, made once, and those of the query nodes.
+
+What a query relationship says of its neighbour is said by keys: its type or any, its direction or
+either, a label that the neighbour must have or any. A data relationship has all keys that a query
+relationship it matches can have, and relationships of one clause are different: so a data node has
+at least as many keys in each group as each clause asks for. Of several clauses the most is asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.gsi_signatures import GROUPS_PER_WORD, SignatureTable
+from gpugda.plan.plan import LabelOp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.gsi_signatures import SignatureKernels
+    from gpugda.device.memory.buffers import Workspace
+    from gpugda.match.gsi.options import GsiOptions
+    from gpugda.match.run import Run
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["make_signatures", "query_signatures", "required_labels", "signature_bytes"]
+
+_ANYTHING = 0xFFFFFFFF
+_STARTS_HERE, _ENDS_HERE, _EITHER_WAY = 1, 2, 3
+_PIECE = 1 << 20
+"""Relationships that are sent to the device at once."""
+_WORD = 0xFFFFFFFF
+_Label = tuple[tuple[LabelOp, int], ...]
+
+
+def signature_bytes(graph: DataGraph, options: GsiOptions) -> int:
+    """Bytes of the table."""
+    return 4 * options.signature_words * max(graph.node_count, 64)
+
+
+def make_signatures(
+    run: Run, kernels: SignatureKernels, owner: Workspace, options: GsiOptions
+) -> SignatureTable:
+    """The table of all data nodes, in the owner's memory.
+
+    Raises:
+        MemoryLimitError: There is no room for what they are made of.
+    """
+    graph, workspace = run.graph.graph, run.workspace
+    values = owner.allocate(signature_bytes(graph, options) // 4, np.uint32, "vertex signatures")
+    owner.fill(values, 0)
+    words = options.signature_words
+    table = SignatureTable(values, words, graph.node_count, options.column_first)
+    labels = (
+        workspace.upload(graph.label_offsets.astype(np.uint32), "labels of nodes"),
+        workspace.upload(graph.label_ids, "labels of nodes"),
+    )
+    columns = (graph.start_nodes(), graph.outgoing.neighbours, graph.relationship_types())
+    for first in range(0, graph.relationship_count, _PIECE):
+        run.check_deadline()
+        pieces = [
+            workspace.upload(each[first : first + _PIECE], "relationships") for each in columns
+        ]
+        count = min(_PIECE, graph.relationship_count - first)
+        kernels.add((pieces[0], pieces[1], pieces[2]), count, labels, table)
+        workspace.release(*pieces)
+    workspace.release(*labels)
+    return table
+
+
+def required_labels(program: _Label) -> frozenset[int]:
+    """Labels that a label program asks for in any case: those it only joins by AND."""
+    stack: list[frozenset[int]] = []
+    for operation, label in program:
+        if operation is LabelOp.LABEL:
+            stack.append(frozenset((label,)))
+        elif operation is LabelOp.NOT:
+            stack[-1] = frozenset()
+        elif operation in (LabelOp.AND, LabelOp.OR):
+            right, left = stack.pop(), stack.pop()
+            stack.append(left | right if operation is LabelOp.AND else left & right)
+        else:
+            stack.append(frozenset())
+    return stack[0] if stack else frozenset()
+
+
+def query_signatures(
+    bound: BoundQuery, rows: dict[int, int], options: GsiOptions
+) -> NDArray[np.uint32]:
+    """``uint32[rows * words]``: what each query node asks for, by its row of the matrix."""
+    group_count = options.signature_words * GROUPS_PER_WORD
+    labels = [required_labels(node.labels) for node in bound.nodes]
+    asked: dict[tuple[int, int], Counter[int]] = {}
+    for each in bound.relationships:
+        for node, neighbour, direction in _ends(each):
+            groups = asked.setdefault((node, each.clause), Counter())
+            for key in _keys(each, direction, labels[neighbour]):
+                groups[_hash(*key) * group_count >> 32] += 1
+    found = np.zeros((len(rows), options.signature_words), dtype=np.uint32)
+    for (node, _), groups in asked.items():
+        for group, count in groups.items():
+            word, shift = divmod(group, GROUPS_PER_WORD)
+            found[rows[node], word] |= np.uint32((3 if count > 1 else 1) << 2 * shift)
+    return found.reshape(-1)
+
+
+def _ends(each: BoundRelationship) -> Iterator[tuple[int, int, int]]:
+    """The query node, its neighbour, and the direction in which it sees the relationship."""
+    if each.directed:
+        yield each.source, each.target, _STARTS_HERE
+        yield each.target, each.source, _ENDS_HERE
+        return
+    yield each.source, each.target, _EITHER_WAY
+    if each.source != each.target:
+        yield each.target, each.source, _EITHER_WAY
+
+
+def _keys(
+    each: BoundRelationship, direction: int, labels: frozenset[int]
+) -> Iterator[tuple[int, int, int]]:
+    types = {_ANYTHING}
+    if each.types is not None and len(each.types) == 1:
+        types.add(each.types[0])
+    return product(sorted(types), sorted({direction, _EITHER_WAY}), sorted({_ANYTHING, *labels}))
+
+
+def _hash(kind: int, direction: int, label: int) -> int:
+    """As ``key_hash`` in ``gsi_signatures.cl``."""
+    value = kind * 0x9E3779B1 & _WORD ^ label * 0x85EBCA6B & _WORD ^ direction * 0xC2B2AE35 & _WORD
+    value ^= value >> 15
+    value = value * 0x2C1B3C6D & _WORD
+    value ^= value >> 12
+    value = value * 0x297A2D39 & _WORD
+    return value ^ value >> 15

@@ -1,0 +1,222 @@
+"""Which columns each step of the join vertex by vertex reads, tests, keeps and adds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gpugda.match.gsi.pcsr import Partition
+from gpugda.match.row_tests import is_single, variable_tests
+from gpugda.match.variables import Variable, node_variable, relationship_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.match.need import Rows
+    from gpugda.match.row_tests import VariableTest
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["JoinKind", "Link", "VertexStep", "compile_steps"]
+
+_Test = tuple[int, int, bool, int | None, int | None]
+
+
+class JoinKind(StrEnum):
+    """What a step does to the rows."""
+
+    NODES = "nodes"
+    """Multiplies them with all candidates of a query node that is linked to none of them."""
+    JOIN = "join"
+    """Adds a query node, along all relationships that link it."""
+    CLOSE = "close"
+    """Adds a query relationship between nodes that are bound."""
+    PRUNE = "prune"
+    """Leaves out those that fail a test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A query relationship as seen from a bound node.
+
+    Args:
+        relationship: Its position.
+        column: Of the bound node.
+        partition: Whose lists it looks into.
+        other: Column of the other end, None where that is the node to be added.
+    """
+
+    relationship: int
+    column: int
+    partition: Partition
+    other: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VertexStep:
+    """One step in terms of columns.
+
+    Args:
+        kind: What it does.
+        position: Query node; of CLOSE, query relationship.
+        links: For JOIN and CLOSE; the first one is enumerated.
+        kept: Old columns that the new table begins with.
+        tests: As `vertex_words` takes them.
+        added: Columns of the new table for the node and the relationship; None where nobody needs
+            it any more.
+        variables: What the columns of the new table hold.
+    """
+
+    kind: JoinKind
+    position: int
+    links: tuple[Link, ...]
+    kept: tuple[int, ...]
+    tests: tuple[_Test, ...]
+    added: tuple[int | None, int | None]
+    variables: tuple[Variable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A step in terms of variables; ``links``: query relationships, each from its bound end."""
+
+    kind: JoinKind
+    position: int
+    links: tuple[tuple[BoundRelationship, int], ...] = ()
+    added: tuple[Variable, ...] = ()
+    tests: tuple[VariableTest, ...] = ()
+
+    def reads(self) -> set[Variable]:
+        found = {node_variable(end) for _, end in self.links}
+        if self.kind is JoinKind.CLOSE:
+            found |= {node_variable(each.other_end(end)) for each, end in self.links}
+        return found | {variable for test in self.tests for variable in test.variables()}
+
+
+def compile_steps(
+    bound: BoundQuery,
+    graph: DataGraph,
+    order: Iterable[tuple[int, bool]],
+    wanted: Rows,
+    frequency: Callable[[BoundRelationship], float],
+) -> tuple[VertexStep, ...]:
+    """The steps that join query nodes in this order.
+
+    A relationship that links a node beside the first one is bound by a step of its own where it
+    matters which one it is, or that there are several; else the node's step looks for it alone.
+    """
+    tests = variable_tests(bound, graph)
+    needed = {node_variable(each) for each in wanted.nodes}
+    needed |= {relationship_variable(each) for each in wanted.relationships}
+    tested = {variable for test in tests for variable in test.variables()}
+
+    def matters(each: BoundRelationship) -> bool:
+        variable = relationship_variable(each.position)
+        return variable in needed or variable in tested or not is_single(each, graph)
+
+    drafts = _with_tests(_drafts(bound, order, frequency, matters), tests)
+    needed_after: list[set[Variable]] = []
+    for draft in reversed(drafts):
+        needed_after.append(set(needed))
+        needed |= draft.reads()
+    compiled: list[VertexStep] = []
+    columns: tuple[Variable, ...] = ()
+    for draft, needs in zip(drafts, reversed(needed_after), strict=True):
+        compiled.append(_compile(draft, columns, needs, len(graph.types)))
+        columns = compiled[-1].variables
+    return tuple(compiled)
+
+
+def _drafts(
+    bound: BoundQuery,
+    order: Iterable[tuple[int, bool]],
+    frequency: Callable[[BoundRelationship], float],
+    matters: Callable[[BoundRelationship], bool],
+) -> list[_Draft]:
+    drafts: list[_Draft] = []
+    reached: set[int] = set()
+    for node, begins in order:
+        links = [
+            (each, each.other_end(node))
+            for each in bound.relationships
+            if node in (each.source, each.target) and each.other_end(node) in reached
+        ]
+        links.sort(key=lambda link: (frequency(link[0]), link[0].position))
+        reached.add(node)
+        variable = node_variable(node)
+        if begins:
+            drafts.append(_Draft(JoinKind.NODES, node, added=(variable,)))
+        else:
+            first = relationship_variable(links[0][0].position)
+            drafts.append(_Draft(JoinKind.JOIN, node, tuple(links), (variable, first)))
+        loops = [each for each in bound.relationships if each.source == each.target == node]
+        closing = [link for link in links[1:] if matters(link[0])]
+        for each, end in [*closing, *((each, node) for each in loops)]:
+            added = (relationship_variable(each.position),)
+            drafts.append(_Draft(JoinKind.CLOSE, each.position, ((each, end),), added))
+    return drafts
+
+
+def _with_tests(drafts: Sequence[_Draft], tests: Sequence[VariableTest]) -> list[_Draft]:
+    """Each test where its last variable is bound; behind products they are steps of their own."""
+    bound_at = {each: number for number, draft in enumerate(drafts) for each in draft.added}
+    due: dict[int, list[VariableTest]] = defaultdict(list)
+    for test in tests:
+        due[max(bound_at[variable] for variable in test.variables())].append(test)
+    found: list[_Draft] = []
+    for number, draft in enumerate(drafts):
+        own = tuple(due[number])
+        if draft.kind is JoinKind.NODES:
+            found.append(draft)
+            if own:
+                found.append(_Draft(JoinKind.PRUNE, draft.position, tests=own))
+        else:
+            found.append(_Draft(draft.kind, draft.position, draft.links, draft.added, own))
+    return found
+
+
+def _compile(
+    draft: _Draft, old: tuple[Variable, ...], needed: set[Variable], type_count: int
+) -> VertexStep:
+    column = {variable: number for number, variable in enumerate(old)}
+    kept = tuple(number for number, variable in enumerate(old) if variable in needed)
+    variables = [old[number] for number in kept]
+    places: dict[bool, int] = {}
+    for variable in draft.added:
+        if variable in needed:
+            places[variable.is_node] = len(variables)
+            variables.append(variable)
+    at = column | {each: len(old) + (not each.is_node) for each in draft.added}
+    return VertexStep(
+        draft.kind,
+        draft.position,
+        tuple(_link(each, end, column, draft.kind, type_count) for each, end in draft.links),
+        kept,
+        tuple(_columns(test, at) for test in draft.tests),
+        (places.get(True), places.get(False)),
+        tuple(variables),
+    )
+
+
+def _link(
+    each: BoundRelationship,
+    end: int,
+    column: dict[Variable, int],
+    kind: JoinKind,
+    type_count: int,
+) -> Link:
+    types = each.types
+    if types is not None and len(types) == type_count:
+        types = None
+    outgoing = not each.directed or each.source == end
+    incoming = not each.directed or each.source != end
+    other = column[node_variable(each.other_end(end))] if kind is JoinKind.CLOSE else None
+    place = column[node_variable(end)]
+    return Link(each.position, place, Partition(types, outgoing, incoming), other)
+
+
+def _columns(test: VariableTest, at: dict[Variable, int]) -> _Test:
+    left, right = (None, None) if test.second is None else (at[each] for each in test.second)
+    return at[test.left], at[test.right], test.equal, left, right

@@ -1,0 +1,234 @@
+"""The join vertex by vertex, depth first and in windows that fit the memory."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from gpugda.device.launch.gsi_join import Rows, vertex_words
+from gpugda.device.launch.join import Product, Table, step_words
+from gpugda.match.gsi.combine import Combiner
+from gpugda.match.gsi.steps import JoinKind
+from gpugda.match.launch_size import LaunchSize, first_window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gpugda.device.launch.gsi_join import GsiJoin, ListArrays
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.gsi.combine import Found
+    from gpugda.match.gsi.options import GsiOptions
+    from gpugda.match.gsi.steps import Link, VertexStep
+    from gpugda.match.run import Run
+    from gpugda.match.variables import Variable
+
+__all__ = ["VertexWindows"]
+
+_FIRST_WINDOW = 1 << 18
+"""Rows of the first window: who takes few rows must not wait for many."""
+_FIRST_COUNT_WINDOW = 1 << 15
+_LARGEST_WINDOW = 1 << 24
+_LARGEST_LAST_WINDOW = 1 << 22
+_LONGEST_SECONDS = 0.2
+"""What comes of a window may take so long before windows get smaller: deadlines wait for it."""
+_BYTES_TO_EXTEND = 4 + 4 + 8 + 4 + 8 + 4
+"""Per row that is extended: begin, length and count, two prefix sums, a place for a long one."""
+
+_Words: TypeAlias = "tuple[DeviceArray, int]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Source:
+    """Where the rows of a step come from."""
+
+    rows: Rows
+    found: Found | None
+
+
+class VertexWindows:
+    """Extends windows of rows step by step.
+
+    Args:
+        run: Of the query.
+        steps: What to do, at least one.
+        candidates: Of the query nodes.
+        lists: Per query relationship and end seen from, see `ListsOf`.
+        kernels: The launcher.
+        options: Which techniques are used.
+
+    Attributes:
+        rows: Rows made by each step until now.
+        windows: Windows made by each step until now.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        steps: Sequence[VertexStep],
+        candidates: Candidates,
+        lists: Mapping[Link, ListArrays],
+        kernels: GsiJoin,
+        options: GsiOptions,
+    ) -> None:
+        self._run = run
+        self._steps = steps
+        self._candidates = candidates
+        self._kernels = kernels
+        self._words, self._places = self._upload_words()
+        self._combiner = Combiner(run, candidates, lists, kernels, options)
+        self._sizes = self._launch_sizes(_FIRST_WINDOW)
+        self.rows = [0] * len(steps)
+        self.windows = [0] * len(steps)
+
+    @property
+    def variables(self) -> Sequence[Variable]:
+        """What the columns of the last table hold."""
+        return self._steps[-1].variables
+
+    def tables(self, enough: int | None = None) -> Iterator[Table | None]:
+        """Tables of full embeddings. Each is valid until the next one is asked for.
+
+        None between them only says that others may launch now. Where about ``enough`` rows
+        suffice, the first tables are small.
+        """
+        first = _FIRST_WINDOW if enough is None else first_window(enough, _FIRST_WINDOW)
+        self._sizes = self._launch_sizes(first)
+        yield from self._extend(0, Table(None, 1, 0))
+
+    def counts(self) -> Iterator[int]:
+        """Numbers of full embeddings, to be added up; rows of the last step are not made."""
+        self._sizes = self._launch_sizes(_FIRST_COUNT_WINDOW)
+        yield from self._count(0, Table(None, 1, 0))
+
+    def _launch_sizes(self, first: int) -> list[LaunchSize]:
+        most = [_LARGEST_WINDOW] * (len(self._steps) - 1) + [_LARGEST_LAST_WINDOW]
+        return [LaunchSize(first, each, _LONGEST_SECONDS) for each in most]
+
+    def _extend(self, number: int, table: Table) -> Iterator[Table | None]:
+        if number == len(self._steps):
+            yield table
+            return
+        for extended in self._windows(number, table):
+            if number + 1 < len(self._steps):
+                yield None
+            yield from self._extend(number + 1, extended)
+
+    def _count(self, number: int, table: Table) -> Iterator[int]:
+        if number < len(self._steps) - 1:
+            for each in self._windows(number, table):
+                yield from self._count(number + 1, each)
+            return
+        for total, source in self._sources(number, table):
+            self._release(source)
+            self.rows[number] += total
+            yield total
+
+    def _windows(self, number: int, table: Table) -> Iterator[Table]:
+        """The rows that a step makes, in tables one at a time."""
+        workspace, width = self._run.workspace, len(self._steps[number].variables)
+        for total, source in self._sources(number, table):
+            low = 0
+            while low < total:
+                self._run.check_deadline()
+                started = time.perf_counter()
+                high = min(low + self._window(number), total)
+                values = None
+                if width:
+                    size = (high - low) * width
+                    values = workspace.allocate(size, np.uint32, "partial embeddings")
+                    self._write(number, source, (low, high), Table(values, high - low, width))
+                self.rows[number] += high - low
+                self.windows[number] += 1
+                yield Table(values, high - low, width)
+                workspace.release(values)
+                is_last = number == len(self._steps) - 1
+                taken = 0.0 if is_last else time.perf_counter() - started
+                self._sizes[number].took(high - low, taken)
+                low = high
+            self._release(source)
+
+    def _window(self, number: int) -> int:
+        """How many rows a step may make at once: its share of the memory, no more than grown to."""
+        steps_left = len(self._steps) - number
+        width = len(self._steps[number].variables)
+        share = self._run.workspace.available // (2 * steps_left)
+        row_bytes = 4 * width + (0 if steps_left == 1 else _BYTES_TO_EXTEND)
+        longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
+        return max(1, min(self._sizes[number].size, longest, share // max(row_bytes, 1)))
+
+    # ------------------------------------------------------------------ kinds of steps
+    def _sources(self, number: int, table: Table) -> Iterator[tuple[int, _Source]]:
+        """How many rows a step makes of a table, in parts, and of what."""
+        step, run = self._steps[number], self._run
+        run.check_deadline()
+        if step.kind is JoinKind.NODES:
+            size = self._candidates.count(step.position)
+            yield table.row_count * size, _Source(Rows(table, 0, table.row_count), None)
+        elif step.kind is JoinKind.PRUNE:
+            yield self._pruned(number, table)
+        else:
+            share = run.workspace.available // (2 * (len(self._steps) - number))
+            for rows, found in self._combiner.found(step, self._step_words(number), table, share):
+                yield found.total, _Source(rows, found)
+
+    def _pruned(self, number: int, table: Table) -> tuple[int, _Source]:
+        counts = self._run.workspace.allocate(table.row_count, np.uint32, "counts of rows")
+        self._kernels.count_passing(table, self._step_words(number), counts)
+        found = self._combiner.summed(counts)
+        return found.total, _Source(Rows(table, 0, table.row_count), found)
+
+    def _write(
+        self, number: int, source: _Source, window: tuple[int, int], extended: Table
+    ) -> None:
+        step, words, found = self._steps[number], self._step_words(number), source.found
+        if found is None:
+            self._write_product(step, words, source.rows.table, window, extended)
+        elif found.places is None or found.lists is None:
+            self._kernels.write_passing(source.rows.table, words, found.sums, window, extended)
+        else:
+            self._kernels.link(
+                source.rows,
+                words,
+                found.places,
+                found.sums,
+                window,
+                found.lists,
+                extended,
+                step.added,
+            )
+
+    def _write_product(
+        self,
+        step: VertexStep,
+        words: _Words,
+        table: Table,
+        window: tuple[int, int],
+        extended: Table,
+    ) -> None:
+        nodes, first, count = self._candidates.listed(self._run, step.position)
+        product = Product(count, nodes, first, None, nodes, nodes, nodes)
+        columns = (step.added[0], None, None)
+        self._run.kernels.join.write_product(table, product, words, window, extended, columns)
+
+    def _release(self, source: _Source) -> None:
+        if source.found is not None:
+            self._combiner.release(source.found)
+
+    def _step_words(self, number: int) -> _Words:
+        return self._words, self._places[number]
+
+    def _upload_words(self) -> tuple[DeviceArray, list[int]]:
+        words: list[int] = []
+        places: list[int] = []
+        for step in self._steps:
+            places.append(len(words))
+            if step.kind is JoinKind.NODES:
+                words += step_words(step.kept, ())
+            else:
+                words += vertex_words(step.kept, step.tests)
+        array = np.array(words, dtype=np.uint32)
+        return self._run.workspace.upload(array, "steps of the join"), places

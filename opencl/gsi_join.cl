@@ -1,0 +1,341 @@
+/* The join of GSI (Zeng et al., 2020): one query node at a time, by Prealloc-Combine.
+
+       bound_rows        one item per row: where the list of its first linking relationship lies, and how long it is; these
+                         lengths are the places that are allocated in advance
+       join_first        one warp per row: entries of that list that are candidates and pass the tests, into the row's places
+       intersect_next    one warp per row: of those, the entries whose neighbour is in the list of a further relationship
+       link_rows         one item per new row: the old row, the node, the relationship
+       count_passing     one item per row: 1 where it passes the tests
+       write_passing     one item per row: copies it where it passes
+
+   A GPU has warps of 32 work items, eight to a group; on a CPU one item takes whole rows. `begins` and `lengths` are of the
+   rows first_row … first_row+count-1 of the table, and so are `sums`, where each row's places begin in the buffer.
+
+   Load balance: a row longer than `alone_from` is left out here and given to whole groups by a launch with a list of rows and
+   `parts` groups each. Of the others a warp does the first `share_from` entries; what is left all warps of the group divide.
+*/
+#include "work_split.h"
+#include "search.h"
+#include "neighbour_lists.h"
+#include "vertex_join.h"
+
+#define WARP 32
+#define WARPS 8
+#define STAGED 128
+
+/* Bits of `how`. */
+#define SET_OPERATIONS 1u   /* read lists in batches from local memory, candidates as bitmaps, collect what is written */
+#define SHARED_INPUT 2u     /* warps of a group with the same list read it once */
+#define IS_CLOSING 4u       /* the node is bound already: only its relationship is added */
+
+kernel void bound_rows(
+    global const uint *table, ulong stride, ulong first_row, ulong count, uint column, uint other_column, LISTS_PARAMETERS,
+    global uint *begins, global uint *lengths, uint group_from, uint launch_from, global uint *long_rows,
+    volatile global uint *long_counts
+) {
+    const Lists lists = LISTS;
+    FOR_EACH(i, count) {
+        ulong row = first_row + i;
+        uint2 list = list_of(&lists, table[column * stride + row]);
+        if (other_column != NONE) {
+            uint other = table[other_column * stride + row];
+            list.x = (uint)lower_bound(neighbours, list.x, list.y, other);
+            list.y = (uint)upper_bound(neighbours, list.x, list.y, other);
+        }
+        uint length = list.y - list.x;
+        begins[i] = list.x;
+        lengths[i] = length;
+        if (long_rows && length > group_from) {
+            /* Rows for a group each from the front, those for a launch of their own from the back. */
+            bool is_longest = length > launch_from;
+            uint place = atomic_inc(&long_counts[is_longest]);
+            long_rows[is_longest ? count - 1 - place : place] = (uint)i;
+        }
+    }
+}
+
+typedef struct {
+    global const uint *table;
+    ulong stride, first_row;
+    uint width;
+    const Lists *lists;
+    global const uint *bits, *candidates; /* of the added node: a bitmap, and without it a rising list */
+    ulong candidate_count;
+    global const uint *words;
+    uint at, how;
+} JoinStep;
+
+static inline bool joins(const JoinStep *step, uint row, uint entry, uint neighbour) {
+    if (!(step->how & IS_CLOSING)) {
+        if (step->how & SET_OPERATIONS) {
+            if (!((step->bits[neighbour >> 5] >> (neighbour & 31)) & 1)) return false;
+        } else {
+            ulong place = lower_bound(step->candidates, 0, step->candidate_count, neighbour);
+            if (place == step->candidate_count || step->candidates[place] != neighbour) return false;
+        }
+    }
+    if (!entry_passes(step->lists, entry)) return false;
+    if (step->words[step->at + 1] == 0) return true;
+    return passes_tests(step->table, step->stride, step->first_row + row, step->width, step->words, step->at, neighbour,
+                        step->lists->relationships[entry]);
+}
+
+#define FIRST_PARAMETERS \
+    global const uint *table, ulong stride, ulong first_row, ulong count, uint width, LISTS_PARAMETERS, \
+    global const uint *begins, global const uint *lengths, global const uint *bits, ulong bits_at, \
+    global const uint *candidates, ulong candidates_at, ulong candidate_count, global const uint *words, uint at, \
+    global const ulong *sums, global uint *buffer, volatile global uint *counts, global const uint *rows, ulong rows_at, \
+    uint parts, uint alone_from, uint share_from, uint how
+
+#define JOIN_STEP {table, stride, first_row, width, &lists, bits + bits_at, candidates + candidates_at, candidate_count, \
+                   words, at, how}
+
+#define NEXT_PARAMETERS \
+    global const uint *table, ulong stride, ulong first_row, ulong count, uint column, LISTS_PARAMETERS, \
+    global const uint *first_neighbours, global const ulong *sums_in, global const uint *buffer_in, \
+    global const uint *counts_in, global const ulong *sums_out, global uint *buffer_out, global uint *counts_out, \
+    global const uint *rows, ulong rows_at, global const uint *lengths, uint alone_from, uint how
+
+#ifdef ON_CPU
+
+kernel void join_first(FIRST_PARAMETERS) {
+    const Lists lists = LISTS;
+    const JoinStep step = JOIN_STEP;
+    FOR_EACH(row, count) {
+        uint found = 0;
+        for (uint entry = begins[row], end = begins[row] + lengths[row]; entry < end; ++entry) {
+            if (!joins(&step, (uint)row, entry, neighbours[entry])) continue;
+            if (buffer) buffer[sums[row] + found] = entry;
+            ++found;
+        }
+        counts[row] = found;
+    }
+}
+
+kernel void intersect_next(NEXT_PARAMETERS) {
+    const Lists lists = LISTS;
+    FOR_EACH(row, count) {
+        uint2 list = list_of(&lists, table[column * stride + first_row + row]);
+        uint found = 0;
+        for (uint place = 0, last = counts_in[row]; place < last; ++place) {
+            uint entry = buffer_in[sums_in[row] + place];
+            if (!has_neighbour(&lists, list, first_neighbours[entry])) continue;
+            if (buffer_out) buffer_out[sums_out[row] + found] = entry;
+            ++found;
+        }
+        counts_out[row] = found;
+    }
+}
+
+#else
+
+/* Which lanes of this warp hold something: a bit each. All work items of the group come here. */
+static inline uint ballot(local uint *ballots, uint warp, uint lane, bool holds) {
+    if (lane == 0) ballots[warp] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (holds) atomic_or(&ballots[warp], 1u << lane);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return ballots[warp];
+}
+
+static inline uint most_of(local const uint *values) {
+    uint most = 0;
+    for (uint i = 0; i < WARPS; ++i) most = max(most, values[i]);
+    return most;
+}
+
+kernel void join_first(FIRST_PARAMETERS) {
+    local uint ballots[WARPS], task_row[WARPS], task_begin[WARPS], task_length[WARPS], task_alone[WARPS], source[WARPS];
+    local uint place_of[WARPS], inputs[WARPS * WARP], cache[WARPS * 2 * WARP];
+    const Lists lists = LISTS;
+    const JoinStep step = JOIN_STEP;
+    uint lane = get_local_id(0) % WARP, warp = get_local_id(0) / WARP, group = get_group_id(0);
+
+    /* What this group does: a row per warp, or a part of one row. `task_alone` entries a warp does for itself. */
+    if (lane == 0) {
+        uint row = NONE, begin = 0, length = 0;
+        if (!rows) {
+            ulong number = (ulong)group * WARPS + warp;
+            if (number < count && lengths[number] <= alone_from) {
+                row = (uint)number;
+                begin = begins[row];
+                length = lengths[row];
+            }
+        } else if (warp == 0 && parts) {
+            row = rows[rows_at + group / parts];
+            uint share = (lengths[row] + parts - 1) / parts, skipped = min(lengths[row], share * (group % parts));
+            begin = begins[row] + skipped;
+            length = min(share, lengths[row] - skipped);
+        }
+        task_row[warp] = row;
+        task_begin[warp] = begin;
+        task_length[warp] = length;
+        task_alone[warp] = rows ? 0 : min(length, share_from);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane == 0) {
+        source[warp] = warp;
+        if (how & SHARED_INPUT) {
+            uint other = 0;
+            while (task_begin[other] != task_begin[warp] || task_alone[other] != task_alone[warp]) ++other;
+            source[warp] = other;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    uint row = task_row[warp], begin = task_begin[warp], alone = task_alone[warp], held = 0, written = 0;
+    uint longest = most_of(task_alone);
+    for (uint offset = 0; offset < longest; offset += WARP) {
+        bool active = offset + lane < alone;
+        uint entry = begin + offset + lane, neighbour = NONE;
+        if (active && source[warp] == warp) neighbour = neighbours[entry];
+        inputs[warp * WARP + lane] = neighbour;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        neighbour = inputs[source[warp] * WARP + lane];
+        bool found = active && joins(&step, row, entry, neighbour);
+        uint all = ballot(ballots, warp, lane, found), rank = popcount(all & ((1u << lane) - 1));
+        local uint *mine = cache + warp * 2 * WARP;
+        if (buffer && (how & SET_OPERATIONS)) {
+            if (found) mine[held + rank] = entry;
+            held += popcount(all);
+        } else {
+            if (found && buffer) buffer[sums[row] + written + rank] = entry;
+            written += popcount(all);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        bool is_full = held >= WARP;
+        uint rest = mine[WARP + lane];
+        if (is_full) buffer[sums[row] + written + lane] = mine[lane];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (is_full) {
+            mine[lane] = rest;
+            held -= WARP;
+            written += WARP;
+        }
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane < held) buffer[sums[row] + written + lane] = cache[warp * 2 * WARP + lane];
+    if (lane == 0 && row != NONE && !rows) counts[row] = written + held;
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+
+    /* What is left of all rows, in batches that the warps take in turn. */
+    uint batches = 0;
+    for (uint task = 0; task < WARPS; ++task) batches += (task_length[task] - task_alone[task] + WARP - 1) / WARP;
+    for (uint first = 0; first < batches; first += WARPS) {
+        uint batch = first + warp, task = 0;
+        bool active = batch < batches;
+        if (active) {
+            for (;; ++task) {
+                uint own = (task_length[task] - task_alone[task] + WARP - 1) / WARP;
+                if (batch < own) break;
+                batch -= own;
+            }
+        }
+        uint offset = task_alone[task] + batch * WARP + lane, entry = task_begin[task] + offset;
+        active = active && offset < task_length[task];
+        uint its_row = task_row[task];
+        bool found = active && joins(&step, its_row, entry, neighbours[entry]);
+        uint all = ballot(ballots, warp, lane, found);
+        if (lane == 0 && all) place_of[warp] = atomic_add(&counts[its_row], popcount(all));
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (found && buffer) buffer[sums[its_row] + place_of[warp] + popcount(all & ((1u << lane) - 1))] = entry;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+kernel void intersect_next(NEXT_PARAMETERS) {
+    local uint ballots[WARPS], sizes[WARPS], staged[WARPS * STAGED];
+    const Lists lists = LISTS;
+    uint lane = get_local_id(0) % WARP, warp = get_local_id(0) / WARP, group = get_group_id(0);
+    /* A row per warp, or one row per group: then its lanes are those of all warps. */
+    uint team_first = rows ? 0 : warp, team = rows ? WARPS : 1, team_lane = rows ? get_local_id(0) : lane;
+    uint row = NONE, size = 0;
+    if (rows) {
+        row = rows[rows_at + group];
+    } else {
+        ulong number = (ulong)group * WARPS + warp;
+        if (number < count && lengths[number] <= alone_from) row = (uint)number;
+    }
+    uint2 list = (uint2)(0, 0);
+    if (row != NONE) {
+        size = counts_in[row];
+        if (size) list = list_of(&lists, table[column * stride + first_row + row]);
+    }
+    if (lane == 0) sizes[warp] = size;
+    bool is_staged = (how & SET_OPERATIONS) && !rows && !types && !mask && list.y - list.x <= STAGED;
+    local uint *stage = staged + warp * STAGED;
+    if (is_staged) {
+        for (uint entry = list.x + lane; entry < list.y; entry += WARP) stage[entry - list.x] = neighbours[entry];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    uint longest = most_of(sizes), written = 0;
+    for (uint offset = 0; offset < longest; offset += team * WARP) {
+        bool found = offset + team_lane < size;
+        uint entry = found ? buffer_in[sums_in[row] + offset + team_lane] : 0;
+        if (found) {
+            uint neighbour = first_neighbours[entry];
+            if (is_staged) {
+                uint low = 0, high = list.y - list.x;
+                while (low < high) {
+                    uint middle = (low + high) / 2;
+                    if (stage[middle] < neighbour) low = middle + 1;
+                    else high = middle;
+                }
+                found = low < list.y - list.x && stage[low] == neighbour;
+            } else {
+                found = has_neighbour(&lists, list, neighbour);
+            }
+        }
+        ballot(ballots, warp, lane, found);
+        uint rank = popcount(ballots[warp] & ((1u << lane) - 1)), all = 0;
+        for (uint each = team_first; each < team_first + team; ++each) {
+            if (each < warp) rank += popcount(ballots[each]);
+            all += popcount(ballots[each]);
+        }
+        /* All of the batch are read by now: the places that are written may be the same buffer's. */
+        if (found && buffer_out) buffer_out[sums_out[row] + written + rank] = entry;
+        written += all;
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    }
+    if (team_lane == 0 && row != NONE) counts_out[row] = written;
+}
+
+#endif
+
+/* New row low + i: the places of its old row begin at sums_in, those that are filled are counted by sums. */
+kernel void link_rows(
+    global const uint *table, ulong stride, ulong first_row, ulong count, global const uint *words, uint at,
+    global const ulong *sums_in, global const uint *buffer, global const ulong *sums, ulong low, ulong high,
+    global const uint *neighbours, global const uint *relationships,
+    global uint *extended, ulong extended_stride, uint node_column, uint relationship_column
+) {
+    FOR_EACH(i, high - low) {
+        ulong row = first_sum_above(sums, 0, count + 1, low + i) - 1;
+        uint entry = buffer[sums_in[row] + low + i - sums[row]];
+        for (uint kept = 0; kept < words[at]; ++kept) {
+            extended[kept * extended_stride + i] = table[words[at + 2 + kept] * stride + first_row + row];
+        }
+        if (node_column != NONE) extended[node_column * extended_stride + i] = neighbours[entry];
+        if (relationship_column != NONE) extended[relationship_column * extended_stride + i] = relationships[entry];
+    }
+}
+
+kernel void count_passing(
+    global const uint *table, ulong stride, ulong row_count, uint width, global const uint *words, uint at,
+    global uint *counts
+) {
+    FOR_EACH(row, row_count) counts[row] = passes_tests(table, stride, row, width, words, at, NONE, NONE);
+}
+
+kernel void write_passing(
+    global const uint *table, ulong stride, ulong row_count, global const uint *words, uint at,
+    global const ulong *sums, ulong low, ulong high, global uint *extended, ulong extended_stride
+) {
+    FOR_EACH(row, row_count) {
+        ulong place = sums[row];
+        if (place == sums[row + 1] || place < low || place >= high) continue;
+        for (uint kept = 0; kept < words[at]; ++kept) {
+            extended[kept * extended_stride + place - low] = table[words[at + 2 + kept] * stride + row];
+        }
+    }
+}

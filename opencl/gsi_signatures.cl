@@ -1,0 +1,79 @@
+/* Vertex signatures of GSI: what surrounds a node, hashed into groups of two bits.
+
+       add_to_signatures    one item per relationship: its keys, as seen from both ends
+       check_signatures     one item per query node and data node: takes away candidates that lack something
+
+   Word w of the signature of node v lies at w * word_stride + v * node_stride: column-first, and neighbouring work items read
+   neighbouring words, with strides of the number of nodes and 1. A group is 00 where no key was hashed to it, 01 for one, 11 for
+   more. Keys are made of a type or any, a direction or either, and a label of the neighbour or any; as in
+   gpugda/match/gsi/signatures.py.
+*/
+#include "work_split.h"
+
+#define ANYTHING 0xFFFFFFFFu
+#define STARTS_HERE 1u
+#define ENDS_HERE 2u
+#define EITHER_WAY 3u
+
+static inline uint key_hash(uint type, uint direction, uint label) {
+    uint hash = type * 0x9E3779B1u ^ label * 0x85EBCA6Bu ^ direction * 0xC2B2AE35u;
+    hash ^= hash >> 15;
+    hash *= 0x2C1B3C6Du;
+    hash ^= hash >> 12;
+    hash *= 0x297A2D39u;
+    return hash ^ (hash >> 15);
+}
+
+static inline void add_key(volatile global uint *signature, ulong word_stride, uint groups, uint hash) {
+    uint group = mul_hi(hash, groups), shift = 2 * (group & 15);
+    volatile global uint *word = signature + (group >> 4) * word_stride;
+    if (((*word >> shift) & 3) == 3) return;
+    uint before = atomic_or(word, 1u << shift);
+    if ((before >> shift) & 1) atomic_or(word, 2u << shift);
+}
+
+static inline void add_end(
+    volatile global uint *signature, ulong word_stride, uint groups, uint type, uint direction,
+    global const uint *label_offsets, global const ushort *label_ids, uint neighbour
+) {
+    uint end = label_offsets[neighbour + 1];
+    for (uint at = label_offsets[neighbour]; at <= end; ++at) {
+        uint label = at < end ? label_ids[at] : ANYTHING;
+        add_key(signature, word_stride, groups, key_hash(type, direction, label));
+        add_key(signature, word_stride, groups, key_hash(type, EITHER_WAY, label));
+        add_key(signature, word_stride, groups, key_hash(ANYTHING, direction, label));
+        add_key(signature, word_stride, groups, key_hash(ANYTHING, EITHER_WAY, label));
+    }
+}
+
+kernel void add_to_signatures(
+    global const uint *starts, global const uint *ends, global const ushort *types, ulong count,
+    global const uint *label_offsets, global const ushort *label_ids,
+    volatile global uint *signatures, ulong word_stride, ulong node_stride, uint groups
+) {
+    FOR_EACH(i, count) {
+        uint start = starts[i], end = ends[i], type = types[i];
+        add_end(signatures + start * node_stride, word_stride, groups, type, STARTS_HERE, label_offsets, label_ids, end);
+        add_end(signatures + end * node_stride, word_stride, groups, type, ENDS_HERE, label_offsets, label_ids, start);
+    }
+}
+
+/* `asked` holds for each row of the matrix its signature, word by word. */
+kernel void check_signatures(
+    global const uint *signatures, ulong word_stride, ulong node_stride, uint signature_words,
+    global const uint *asked, uint rows, ulong node_count, uint matrix_words, volatile global uint *matrix
+) {
+    FOR_EACH(i, rows * node_count) {
+        ulong row = i / node_count, node = i % node_count;
+        volatile global uint *word = matrix + row * matrix_words + (node >> 5);
+        uint bit = 1u << (node & 31);
+        if (!(*word & bit)) continue;
+        for (uint at = 0; at < signature_words; ++at) {
+            uint needed = asked[row * signature_words + at];
+            if (needed && (signatures[at * word_stride + node * node_stride] & needed) != needed) {
+                atomic_and(word, ~bit);
+                break;
+            }
+        }
+    }
+}

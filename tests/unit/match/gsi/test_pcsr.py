@@ -1,0 +1,85 @@
+"""Lists of a partition: every entry is found through the hash groups, as a kernel looks for it."""
+
+import numpy as np
+import pytest
+from graphs import make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.match.gsi.pcsr import Partition, make_lists
+
+NONE = 0xFFFFFFFF
+WORDS = 32
+
+
+def look_up(lists, node):
+    """What ``list_of`` in ``neighbour_lists.h`` does."""
+    hashed = node * 0x9E3779B1 & NONE
+    hashed ^= hashed >> 16
+    hashed = hashed * 0x85EBCA6B & NONE
+    hashed ^= hashed >> 13
+    number = hashed * lists.group_count >> 32
+    while number != NONE:
+        group = lists.groups[number * WORDS : (number + 1) * WORDS].tolist()
+        for pair in range(15):
+            if group[2 * pair] == node:
+                return group[2 * pair + 1], group[2 * pair + 3]
+        number = group[30]
+    return 0, 0
+
+
+def entries(lists, span):
+    where = slice(*span)
+    pairs = zip(lists.neighbours[where], lists.relationships[where], strict=True)
+    return sorted((int(a), int(b)) for a, b in pairs)
+
+
+def expected(triples, partition, node):
+    found = []
+    for index, (start, kind, end) in enumerate(triples):
+        if partition.types is None or kind in partition.types:
+            if partition.outgoing and start == node:
+                found.append((end, index))
+            if partition.incoming and end == node and not (partition.outgoing and start == end):
+                found.append((start, index))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("hashed", [1, 15, 200, None])
+@given(data=st.data())
+def test_every_list_is_that_of_the_graph(hashed, data):
+    count = data.draw(st.integers(1, 60))
+    node = st.integers(0, count - 1)
+    one = st.tuples(node, st.sampled_from("RST"), node, st.just({}))
+    graph = make_graph([("", {})] * count, data.draw(st.lists(one, max_size=150)))
+    types = None
+    if len(graph.types):
+        kinds = st.sets(st.integers(0, len(graph.types) - 1), min_size=1)
+        types = data.draw(st.none() | kinds.map(lambda found: tuple(sorted(found))))
+    partition = Partition(types, *data.draw(st.sampled_from([(1, 0), (0, 1), (1, 1)])))
+    lists = make_lists(graph, partition, hashed=hashed)
+    triples = list(
+        zip(
+            graph.start_nodes().tolist(),
+            graph.relationship_types().tolist(),
+            graph.outgoing.neighbours.tolist(),
+            strict=True,
+        )
+    )
+    for each in range(count):
+        if hashed is None:
+            span = int(lists.groups[each]), int(lists.groups[each + 1])
+            whole = expected(triples, partition._replace(types=None), each)
+            assert entries(lists, span) == whole
+        else:
+            span = look_up(lists, each)
+            assert entries(lists, span) == expected(triples, partition, each)
+        assert (np.diff(lists.neighbours[slice(*span)].astype(np.int64)) >= 0).all()
+
+
+def test_full_groups_go_on_behind_the_others():
+    graph = make_graph([("", {})] * 101, [(at, "R", 100, {}) for at in range(100)])
+    lists = make_lists(graph, Partition(None, True, False), hashed=100)
+    assert lists.group_count == 1
+    assert len(lists.groups) == 7 * WORDS  # 100 nodes, 15 to a group
+    assert all(entries(lists, look_up(lists, at)) == [(100, at)] for at in range(100))
