@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import ConfigurationError
+from gpugda.match.beside import Beside
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.fetching import TableFetcher
 from gpugda.match.need import Count
@@ -15,7 +17,9 @@ from gpugda.match.run import Kernels, Run
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.launch.join import Table
     from gpugda.match.embeddings import Masks, StrategyReport
@@ -67,6 +71,8 @@ class Matcher(ABC):
         name: What users call it.
         method: What it does, as the end of a sentence that begins with its name.
         compares: Whether it tests comparisons of the masks on rows; else it is given none.
+        graph: On its device.
+        limit: Bytes that graph and query may take there.
 
     Raises:
         ConfigurationError: An argument makes no sense.
@@ -92,8 +98,28 @@ class Matcher(ABC):
         self._context = device_graph.context
         self._rounds = _ROUNDS[refinement]
         whole = self._context.info.global_memory_bytes
-        self._limit = int(whole * _SHARE_OF_DEVICE) if memory_limit is None else memory_limit
+        self.limit = int(whole * _SHARE_OF_DEVICE) if memory_limit is None else memory_limit
         self._kernels = Kernels.of(self._context)
+        self._beside: Beside[Matcher] = Beside(self, partial(type(self), refinement=refinement))
+
+    def on(self, graph: DataGraph) -> AbstractContextManager[Matcher | None]:
+        """The same strategy for a graph derived from this one, on the device beside it.
+
+        None where there is no room for both.
+        """
+        return self._beside.used(graph)
+
+    def leave_beside(self) -> None:
+        """Takes the derived graph from the device as soon as nobody uses it."""
+        self._beside.leave()
+
+    def kept_bytes(self) -> int:
+        """Bytes on the device that may be given up when memory is short, beside the graph."""
+        return self._beside.nbytes
+
+    def give_up_kept(self) -> int:
+        """Frees them. Returns how many bytes that gave."""
+        return self._beside.give_up()
 
     # ------------------------------------------------------------------ what a strategy says
     @classmethod
@@ -198,9 +224,15 @@ class Matcher(ABC):
             yield Run(self._kernels, self._graph, workspace, report, deadline)
 
     def _workspace(self) -> Workspace:
-        budget = MemoryBudget(self._limit)
+        budget = MemoryBudget(self.limit)
         budget.reserve(self._graph.nbytes, "the data graph")
-        return Workspace(self._context, budget, self._graph.pool)
+        workspace = Workspace(self._context, budget, self._graph.pool)
+        kept = self.kept_bytes()
+        if kept > budget.remaining:
+            kept -= self.give_up_kept()
+        workspace.count(min(kept, budget.remaining), "what is kept for later queries")
+        workspace.give_way = lambda: workspace.uncount(self.give_up_kept())
+        return workspace
 
     def _chunks(self, run: Run, cursor: Cursor, enough: int | None = None) -> Generator[Embeddings]:
         tables = cursor.tables(enough)

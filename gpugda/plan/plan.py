@@ -216,6 +216,7 @@ class Plan:
         declined: One sentence: why the strategy cannot answer; empty where it can.
         pipeline: What runs, where the query is more than one pattern: then this is the plan of the
             pattern that is expected to cost most.
+        kept: What those who run the plan found out about it; no part of its value.
     """
 
     bound: BoundQuery
@@ -226,6 +227,7 @@ class Plan:
     compares: bool = False
     declined: str = ""
     pipeline: Runnable | None = None
+    kept: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
 
     @cached_property
     def steps(self) -> tuple[PlanStep, ...]:

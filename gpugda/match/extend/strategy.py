@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.launch.join import Table
-    from gpugda.device.memory.buffers import DeviceArray, Workspace
+    from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.counting.leaves import Branch
@@ -80,15 +80,13 @@ class ExtendStrategy(Matcher):
         by_rows = self._context.tuning.intersection == "marks"
         self._compiled = CompiledSteps(device_graph.graph, by_rows=by_rows)
 
-    def _workspace(self) -> Workspace:
-        workspace = super()._workspace()
-        kept = self._kept.nbytes
-        if kept > workspace.budget.remaining:
-            self._kept.drop()
-            kept = 0
-        workspace.count(kept, "queries that came before")
-        workspace.give_way = lambda: workspace.uncount(self._kept.drop())
-        return workspace
+    def kept_bytes(self) -> int:
+        """With what is kept of queries."""
+        return super().kept_bytes() + self._kept.nbytes
+
+    def give_up_kept(self, but: KeptQuery | None = None) -> int:
+        """Perhaps without one query."""
+        return self._kept.drop(but=but) + super().give_up_kept()
 
     @cached_property
     def _groups(self) -> GroupKernels:
@@ -270,12 +268,12 @@ class ExtendStrategy(Matcher):
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Rows, goal: Goal
     ) -> PreparedCore | Product | Sum | Embeddings | None:
         """Everything before the join, what is to be counted instead, or the groups already."""
-        with said_how_much(self._limit, self._graph.graph, bound, masks):
+        with said_how_much(self.limit, self._graph.graph, bound, masks):
             with run.stage("filter"):
                 query = self._query(run, bound, masks, counting=goal.counts)
             if query.candidates is None:
                 return None
-            run.workspace.give_way = lambda: run.workspace.uncount(self._kept.drop(but=query))
+            run.workspace.give_way = lambda: run.workspace.uncount(self.give_up_kept(query))
             describe_candidates(run.report, bound, query.candidates)
             if query.candidates.explored:
                 run.report.steps.append("candidates with fitting neighbours")
@@ -469,7 +467,7 @@ class ExtendStrategy(Matcher):
             if not leaves_nothing(masks):
                 query.candidates = self._candidates(run, query, counting=counting)
             run.workspace.hand_over(*query.arrays())
-            free = self._limit - self._graph.nbytes
+            free = self.limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
         return query
 

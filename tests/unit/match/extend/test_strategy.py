@@ -655,7 +655,8 @@ def test_who_takes_few_rows_does_not_wait_for_many(context):
     strategy = strategy_for(context, graph)
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     report = StrategyReport()
-    chunks = list(strategy.embeddings(plan, NO_MASKS, everything(plan), report, None, 10))
+    few = replace(everything(plan), enough=10)
+    chunks = list(strategy.embeddings(plan, NO_MASKS, few, report))
     assert chunks[0].row_count <= 1024
     # Later ones are larger, and nothing is lost or found twice.
     assert max(chunk.row_count for chunk in chunks) > 4096
@@ -879,12 +880,12 @@ def test_kept_queries_give_way(context):
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     assert count(strategy, plan) == 210
     graph_bytes = strategy._graph.nbytes
-    strategy._limit = graph_bytes + strategy._kept.nbytes - 1
+    strategy.limit = graph_bytes + strategy._kept.nbytes - 1
     with strategy._workspace() as workspace:
         assert strategy._kept.nbytes == 0
         assert workspace.budget.used == graph_bytes
-    strategy._limit = 1 << 24
+    strategy.limit = 1 << 24
     assert count(strategy, plan) == 210
     with strategy._workspace() as workspace:
-        workspace.allocate((strategy._limit - graph_bytes) // 4 - 64, np.uint32)
+        workspace.allocate((strategy.limit - graph_bytes) // 4 - 64, np.uint32)
         assert strategy._kept.nbytes == 0
