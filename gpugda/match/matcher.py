@@ -14,6 +14,7 @@ from gpugda.match.embeddings import Embeddings
 from gpugda.match.fetching import TableFetcher
 from gpugda.match.need import Count
 from gpugda.match.run import Kernels, Run
+from gpugda.plan.matching_order import matching_order
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import Masks, StrategyReport
     from gpugda.match.need import Groups, Need, Rows
     from gpugda.match.variables import Variable
-    from gpugda.plan.plan import BoundQuery, Plan
+    from gpugda.plan.plan import BoundQuery, Plan, PlanStep
 
 __all__ = ["Cursor", "Matcher", "add_up"]
 
@@ -130,6 +131,14 @@ class Matcher(ABC):
         """
         del pattern, need
         return None
+
+    @classmethod
+    def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
+        """The steps of its join and the rows expected of each, before candidates are counted.
+
+        By these the router decides, and `explain` prints them. Here: relationship by relationship.
+        """
+        return matching_order(pattern)
 
     @abstractmethod
     def start(

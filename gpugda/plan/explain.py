@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.plan.compared_values import compared_values
 from gpugda.plan.plan import Plan, StepKind
+from gpugda.plan.readable import bytes_text, count_text
 from gpugda.query.pattern_text import node_text, relationship_text
 from gpugda.query.query_parts import is_anonymous
 from gpugda.query.render import expression_text, name_text
@@ -48,16 +49,18 @@ def estimate(plan: Plan, seconds: float | None = None) -> Estimate:
     if plan.bound.no_rows is not None:
         return Estimate(0.0, 0, seconds)
     nodes: set[int] = set()
-    relationships = rows = peak = 0.0
+    relationships: set[int] = set()
+    rows = peak = 0.0
     for step in plan.steps:
-        if step.kind is StepKind.NODES:
+        if step.kind in (StepKind.NODES, StepKind.EXTEND):
             nodes.add(step.position)
+            relationships.update(step.along)
         else:
-            relationships += 1
+            relationships.add(step.position)
             ends = plan.bound.relationships[step.position]
             nodes |= {ends.source, ends.target}
         rows = step.cardinality
-        peak = max(peak, rows * (len(nodes) + relationships) * _INDEX_BYTES)
+        peak = max(peak, rows * (len(nodes) + len(relationships)) * _INDEX_BYTES)
     return Estimate(rows, round(peak), seconds)
 
 
@@ -130,7 +133,8 @@ def _strategy_lines(plan: Plan) -> list[str]:
     expected = estimate(plan)
     return [
         f"strategy {plan.strategy}" + (f": {reason}" if reason else ""),
-        f"expected: {_number(expected.rows)} rows, {_bytes(expected.bytes)} for partial embeddings",
+        f"expected: {count_text(expected.rows)} rows, {bytes_text(expected.bytes)} for "
+        "partial embeddings",
     ]
 
 
@@ -141,7 +145,7 @@ def _node_row(plan: Plan, node: BoundNode) -> tuple[str, ...]:
         node_text(asked, {})
         if not is_anonymous(node.name)
         else f"{node_text(asked, {})} {_end(node)}",
-        f"{_number(node.cardinality)} candidates",
+        f"{count_text(node.cardinality)} candidates",
         _predicates(node.predicates),
     )
 
@@ -149,22 +153,24 @@ def _node_row(plan: Plan, node: BoundNode) -> tuple[str, ...]:
 def _relationship_row(plan: Plan, relationship: BoundRelationship) -> tuple[str, ...]:
     return (
         _relationship(plan, relationship.position),
-        f"{_number(relationship.cardinality)} candidates",
+        f"{count_text(relationship.cardinality)} candidates",
         _predicates(relationship.predicates),
     )
 
 
 def _step_row(plan: Plan, number: int) -> tuple[str, ...]:
     step: PlanStep = plan.steps[number]
-    if step.kind is StepKind.NODES:
+    if step.kind in (StepKind.NODES, StepKind.EXTEND):
         what = _end(plan.bound.nodes[step.position])
+        along = ", ".join([_relationship(plan, each) for each in step.along])
+        what += f" along {along}" if along else ""
     else:
         what = _relationship(plan, step.position)
     return (
         f"{number + 1}.",
-        f"{plan.strategy} {step.kind.value}",
+        step.kind.value,
         what,
-        f"{_number(step.cardinality)} rows",
+        f"{count_text(step.cardinality)} rows",
         step.reason,
     )
 
@@ -237,16 +243,3 @@ def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
-
-
-def _number(value: float) -> str:
-    if value >= 1e9:
-        return f"{value:.1e}"
-    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def _bytes(count: int) -> str:
-    value, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]
-    while value >= 1024 and len(units) > 1:
-        value, units = value / 1024, units[1:]
-    return f"{value:,.0f} {units[0]}" if units[0] == "B" else f"{value:,.1f} {units[0]}"

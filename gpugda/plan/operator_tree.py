@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from gpugda.plan.readable import count_text
 from gpugda.types import value
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class OperatorNode:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def _figures(self) -> tuple[str, str, str]:
-        expected = "" if self.expected is None else f"expected {_number(self.expected)}"
+        expected = "" if self.expected is None else f"expected {count_text(self.expected)}"
         rows = "" if self.rows is None else f"{self.rows:,} row{'' if self.rows == 1 else 's'}"
         seconds = "" if self.seconds is None else f"{self.seconds * 1000:,.1f} ms"
         return expected, rows, seconds
@@ -81,9 +82,3 @@ class OperatorNode:
         what = f'<td style="text-align:left;padding-left:{depth}em">{escape(self.what)}{steps}</td>'
         cells = "".join(f"<td>{escape(cell)}</td>" for cell in (expected, rows, seconds))
         return f"<tr>{what}{cells}<td>{bar}</td></tr>"
-
-
-def _number(count: float) -> str:
-    if count >= 1e9:
-        return f"{count:.1e}"
-    return f"{count:,.0f}" if count >= 10 else f"{count:.2g}"

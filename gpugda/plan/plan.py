@@ -164,6 +164,8 @@ class StepKind(StrEnum):
     """Extend along a query relationship whose one end is bound."""
     CLOSE = "close"
     """Bind a query relationship whose both ends are bound."""
+    EXTEND = "extend by"
+    """Add a query node along all query relationships to nodes that are bound."""
 
 
 @value(frozen=True, slots=True)
@@ -172,10 +174,11 @@ class PlanStep:
 
     Args:
         kind: What it does.
-        position: Query node (for NODES) or query relationship.
+        position: Query node (for NODES and EXTEND) or query relationship.
         bound_end: For COMBINE, the position of the query node that is bound already, else -1.
         cardinality: Estimated rows after the step.
         reason: One sentence: why this step comes here.
+        along: Query relationships that EXTEND follows or looks up; loops of a node, too.
     """
 
     kind: StepKind
@@ -183,6 +186,7 @@ class PlanStep:
     bound_end: int
     cardinality: float
     reason: str
+    along: tuple[int, ...] = ()
 
 
 class Runnable(Protocol):

@@ -30,6 +30,7 @@ from gpugda.match.extend.join import ExtendWindows
 from gpugda.match.extend.join_plan import BranchWays, Joined
 from gpugda.match.extend.leaf_counts import LeafMultiplier, has_room
 from gpugda.match.extend.memory import check_room, least_bytes, said_how_much
+from gpugda.match.extend.order import planned_order
 from gpugda.match.extend.prepared import Goal, PreparedCore, of_each, weighed_rows
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.report import describe_part
@@ -37,6 +38,7 @@ from gpugda.match.matcher import Matcher, add_up
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.report import describe_candidates
 from gpugda.match.tuple_counts import TupleCounts
+from gpugda.plan.node_steps import node_steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.counting.leaves import Branch
     from gpugda.match.extend.counting.parts import Part, Way
     from gpugda.match.run import Run
-    from gpugda.plan.plan import BoundQuery, Plan
+    from gpugda.plan.plan import BoundQuery, Plan, PlanStep
 
 __all__ = ["ExtendStrategy"]
 
@@ -63,6 +65,11 @@ class ExtendStrategy(Matcher):
     name = "extend"
     method = "filters candidates, then adds node after node by intersecting neighbours"
     compares = True
+
+    @classmethod
+    def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
+        """See `Matcher.plan_steps`: query node by query node."""
+        return node_steps(pattern, planned_order(pattern))
 
     def __init__(
         self,

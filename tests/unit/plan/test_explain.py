@@ -38,8 +38,8 @@ def test_text(data):
         "on each row: a.x < b.x",
         "once: $p",
         "steps",
-        "  1.  gpsm relationships  (b)-->(#2)      0 rows  fewest candidate relationships, 0",
-        "  2.  gpsm combine        (a)-[r:R]->(b)  0 rows  "
+        "  1.  relationships  (b)-->(#2)      0 rows  fewest candidate relationships, 0",
+        "  2.  combine        (a)-[r:R]->(b)  0 rows  "
         "fewest rows among the connected: 0.0667 per row",
     ]
 
