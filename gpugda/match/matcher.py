@@ -231,7 +231,11 @@ class Matcher(ABC):
     def running(self, report: StrategyReport, deadline: float | None) -> Iterator[Run]:
         """What one query works with; its arrays are freed at the end."""
         with self._graph.use(), self._workspace() as workspace:
-            yield Run(self._kernels, self._graph, workspace, report, deadline)
+            before = workspace.taken - self._graph.nbytes
+            try:
+                yield Run(self._kernels, self._graph, workspace, report, deadline)
+            finally:
+                report.memory.note(workspace.most_taken - before - self._graph.nbytes)
 
     def _workspace(self) -> Workspace:
         budget = MemoryBudget(self.limit)

@@ -233,7 +233,9 @@ class ExtendStrategy(Matcher):
     ) -> CountsInParts:
         def said(part: Part) -> StrategyReport:
             describe_part(report, self._graph.graph, bound, part)
-            return StrategyReport(report.timings, report.steps, progress=report.progress)
+            return StrategyReport(
+                report.timings, report.steps, progress=report.progress, memory=report.memory
+            )
 
         def count(part: Part) -> int:
             first = plan_of_part(part, self._thresholds.count)
