@@ -14,13 +14,8 @@
 #include "work_split.h"
 #include "csr.h"
 
-#ifdef ON_CPU
-#define GROUP_SIZE 1
-#define LANES 1
-#else
 #define GROUP_SIZE 256
 #define LANES 16
-#endif
 
 typedef struct {
     global const uint *neighbours;

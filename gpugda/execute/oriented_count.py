@@ -20,7 +20,12 @@ from gpugda.execute.needs import need_of
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.match.report import node_text
-from gpugda.match.special.upward_squares import UpwardSquare, count_squares, find_square
+from gpugda.match.special.upward_squares import (
+    UpwardSquare,
+    count_squares,
+    counts_upwards,
+    find_square,
+)
 from gpugda.plan.bind import bind
 from gpugda.plan.rules.orient import OrientedQuery, may_orient, orient
 
@@ -81,7 +86,7 @@ def count_oriented(
         As the strategy's ``count``.
     """
     kind = _kind(plan, graph)
-    if kind is None:
+    if kind is None or (isinstance(kind, UpwardSquare) and not counts_upwards(strategy.graph)):
         return None
     form = _FORMS.setdefault(graph, _Form())
     if not _is_worth_building(form, graph, deadline):

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["UpwardSquare", "count_squares", "find_square"]
+__all__ = ["UpwardSquare", "count_squares", "counts_upwards", "find_square"]
 
 _WORK_PER_LAUNCH = 1 << 22
 _SHARE_FOR_SCRATCH = 0.25
@@ -59,6 +60,14 @@ def find_square(bound: BoundQuery, graph: DataGraph) -> UpwardSquare | None:
     if any(counts if types is None else (counts[types[0]],)):
         return None
     return UpwardSquare(None if types is None else types[0])
+
+
+def counts_upwards(graph: DeviceGraph) -> bool:
+    """Has the device no other way to count squares without making rows?
+
+    A CPU has one that needs no second graph: it marks the nodes of the graph as it is, one by one.
+    """
+    return graph.context.profile.intersection == "lists"
 
 
 def _is_ring(bound: BoundQuery) -> bool:

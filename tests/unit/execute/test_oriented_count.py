@@ -125,7 +125,9 @@ def test_squares_of_a_large_graph_take_several_launches(context):
     square = "MATCH (a)--(b)--(c)--(d)--(a) RETURN count(*)"
     strategy = ExtendStrategy(DeviceGraph(context, graph))
     plain = strategy.count(plan_of(square, graph), NO_MASKS, StrategyReport())
-    assert counted(strategy, square, graph) == plain > 0
+    expected = plain if context.profile.intersection == "lists" else None
+    assert plain > 0
+    assert counted(strategy, square, graph) == expected
 
 
 def test_a_parameter_that_is_missing_is_named(context):
