@@ -17,6 +17,7 @@ from gpugda.bench.recipes import RECIPES, make_recipe, recipe_queries
 from gpugda.config import device_wanted, parse_bytes
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.program import build_everything
 from gpugda.errors import ConfigurationError, GpugdaError, MemoryLimitError, QueryTimeoutError
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.gsi.options import ablation_steps
@@ -109,6 +110,8 @@ def run_strategies(options: StrategiesOptions, progress: Progress) -> Strategies
     patterns = recipe_queries(options.graph, graph, options.count, options.seed)
     context = DeviceContext(choose_device(device_wanted(options.connect.get("device"))))
     try:
+        progress.phase("compiling kernels")
+        build_everything(context, on_demand=True)
         matchers = _matchers(DeviceGraph(context, graph), options)
         runs = _measure(graph, patterns, matchers, options, progress)
         device = context.info.name
