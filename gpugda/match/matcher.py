@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery, Plan, PlanStep
 
-__all__ = ["Cursor", "Matcher", "add_up"]
+__all__ = ["Cursor", "Matcher", "add_up", "fetched"]
 
 _ROUNDS: dict[str, int | None] = {"off": 0, "once": 1, "fixpoint": None}
 _SHARE_OF_DEVICE = 0.8
@@ -184,7 +184,7 @@ class Matcher(ABC):
             with run.locked():
                 cursor = self.start(run, plan.bound, masks, need)
             if cursor is not None:
-                yield from self._chunks(run, cursor, need.enough)
+                yield from fetched(run, cursor, need.enough)
 
     def groups(
         self,
@@ -230,7 +230,11 @@ class Matcher(ABC):
     @contextmanager
     def _run(self, report: StrategyReport, deadline: float | None) -> Iterator[Run]:
         with self._graph.use(), self._workspace() as workspace:
-            yield Run(self._kernels, self._graph, workspace, report, deadline)
+            before = workspace.taken - self._graph.nbytes
+            try:
+                yield Run(self._kernels, self._graph, workspace, report, deadline)
+            finally:
+                report.memory.note(workspace.most_taken - before - self._graph.nbytes)
 
     def _workspace(self) -> Workspace:
         budget = MemoryBudget(self.limit)
@@ -243,28 +247,30 @@ class Matcher(ABC):
         workspace.give_way = lambda: workspace.uncount(self.give_up_kept())
         return workspace
 
-    def _chunks(self, run: Run, cursor: Cursor, enough: int | None = None) -> Generator[Embeddings]:
-        tables = cursor.tables(enough)
-        try:
-            with TableFetcher(run, cursor.variables) as fetcher:
-                while True:
-                    # Not held while the caller looks at a chunk: others may launch meanwhile.
-                    with run.locked():
-                        with run.stage("join"):
-                            try:
-                                table = next(tables)
-                            except StopIteration:
-                                break
-                        if table is None:
-                            continue
-                        with run.stage("fetch"):
-                            chunks = fetcher.fetch(table)
-                    yield from chunks
-                with run.stage("fetch"):
-                    chunks = fetcher.rest()
+
+def fetched(run: Run, cursor: Cursor, enough: int | None = None) -> Generator[Embeddings]:
+    """Full embeddings on the host, in chunks; where about ``enough`` suffice, small ones first."""
+    tables = cursor.tables(enough)
+    try:
+        with TableFetcher(run, cursor.variables) as fetcher:
+            while True:
+                # Not held while the caller looks at a chunk: others may launch meanwhile.
+                with run.locked():
+                    with run.stage("join"):
+                        try:
+                            table = next(tables)
+                        except StopIteration:
+                            break
+                    if table is None:
+                        continue
+                    with run.stage("fetch"):
+                        chunks = fetcher.fetch(table)
                 yield from chunks
-        finally:
-            cursor.describe(run)
+            with run.stage("fetch"):
+                chunks = fetcher.rest()
+            yield from chunks
+    finally:
+        cursor.describe(run)
 
 
 def add_up(run: Run, cursor: Cursor) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from gpugda.plan.compared_values import compared_values
+from gpugda.plan.estimate import Estimate, estimate
 from gpugda.plan.plan import Plan, StepKind
+from gpugda.plan.planned_operators import planned_operators
 from gpugda.plan.readable import bytes_text, count_text
 from gpugda.query.pattern_text import node_text, relationship_text
 from gpugda.query.query_parts import is_anonymous
@@ -16,52 +18,15 @@ from gpugda.query.render import expression_text, name_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gpugda.plan.operator_tree import OperatorNode
     from gpugda.plan.plan import BoundNode, BoundRelationship, PlanStep, RowTest
     from gpugda.query.ast import Expression
 
-__all__ = ["Estimate", "Explanation", "cannot_run", "estimate", "explain_text"]
+__all__ = ["Explanation", "cannot_run", "explain_text"]
 
-_INDEX_BYTES: Final = 4
 _UNKNOWN: Final = float("nan")
 _PAIRS_SHOWN: Final = 6
 _ANONYMOUS: Final = re.compile("`\\0[nr][0-9]+`")
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a query is expected to take; from statistics, so only the order of magnitude counts.
-
-    Args:
-        rows: Embeddings of the query graph, before RETURN groups, orders or cuts them; of a query
-            that the device could not answer, rows of the result as the database expects them. Not
-            a number where nobody knows.
-        bytes: Memory of the largest table of partial embeddings.
-        seconds: Time of the engine that would answer; None of a plan alone, which knows no device.
-    """
-
-    rows: float
-    bytes: int
-    seconds: float | None = None
-
-
-def estimate(plan: Plan, seconds: float | None = None) -> Estimate:
-    """Rows and bytes that running the plan is expected to take; the time is the caller's."""
-    if plan.bound.no_rows is not None:
-        return Estimate(0.0, 0, seconds)
-    nodes: set[int] = set()
-    relationships: set[int] = set()
-    rows = peak = 0.0
-    for step in plan.steps:
-        if step.kind in (StepKind.NODES, StepKind.EXTEND):
-            nodes.add(step.position)
-            relationships.update(step.along)
-        else:
-            relationships.add(step.position)
-            ends = plan.bound.relationships[step.position]
-            nodes |= {ends.source, ends.target}
-        rows = step.cardinality
-        peak = max(peak, rows * (len(nodes) + len(relationships)) * _INDEX_BYTES)
-    return Estimate(rows, round(peak), seconds)
 
 
 class Explanation:
@@ -72,6 +37,8 @@ class Explanation:
         engine: ``gpu`` or ``native``, empty of a plan alone.
         reason: One sentence: why this engine.
         estimate: Rows, bytes and seconds expected.
+        operators: The tree of operators that would run, with the rows expected of them; None where
+            the device could not answer.
         route: Which engine each rule of the planner would choose and why, a line each; empty where
             there is only one engine.
     """
@@ -92,6 +59,11 @@ class Explanation:
         self.estimate = expected or (Estimate(_UNKNOWN, 0) if plan is None else estimate(plan))
         self.route = tuple(route)
         self._lines = tuple(lines)
+
+    @property
+    def operators(self) -> OperatorNode | None:
+        """See above. `Accelerator.profile` gives the same tree with what was measured."""
+        return None if self.plan is None else planned_operators(self.plan)
 
     def __str__(self) -> str:
         who = [f"engine {self.engine}: {self.reason}"] if self.engine else []

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.plan.operator_tree import OperatorNode
     from gpugda.query.ast import Expression
     from gpugda.query.query_graph import Query
 
@@ -194,6 +195,9 @@ class Runnable(Protocol):
 
     def described(self) -> tuple[str, ...]:
         """The tree in lines."""
+
+    def tree(self) -> OperatorNode:
+        """The operators, before they ran."""
 
     def run(
         self,

@@ -4,7 +4,8 @@ import pytest
 from graphs import make_graph
 
 from gpugda.plan.bind import bind
-from gpugda.plan.explain import Explanation, estimate, explain_text
+from gpugda.plan.estimate import estimate
+from gpugda.plan.explain import Explanation, explain_text
 from gpugda.plan.matching_order import make_plan
 from gpugda.query.prepare import prepare
 

@@ -9,7 +9,7 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
-from gpugda.plan.explain import estimate
+from gpugda.plan.estimate import estimate
 from gpugda.plan.matching_order import matching_order
 from gpugda.plan.plan import StepKind
 from gpugda.plan.route.cost import device_seconds, native_seconds
