@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import ExtensionKernels
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.step import ExtendStep
-    from gpugda.match.extend.thresholds import JoinLimits
     from gpugda.match.run import Run
 
 __all__ = ["PairSteps", "prefix_sums"]
@@ -59,7 +59,7 @@ class PairSteps:
         self._limits = limits
         self._kernels = kernels
         context = run.graph.context
-        self._lists = ListKernels(context) if context.tuning.intersection == "lists" else None
+        self._lists = ListKernels(context) if context.profile.intersection == "lists" else None
         self._steps = steps
         self._arrays, self._launches = words.arrays, words.launches
         self._counters = counters
@@ -198,7 +198,7 @@ class PairSteps:
         return int(self._run.workspace.download(self._counters, 0, 1)[0])
 
     def _first_counted(self, number: int) -> LaunchSize:
-        limits, seconds = self._limits, self._run.graph.context.tuning.launch_seconds
+        limits, seconds = self._limits, self._run.graph.context.profile.launch_seconds
         looks = max(1, shortest(self._steps[number].device_links, self._run.graph.graph))
         first = min(limits.first_weighed, max(limits.fewest_first, limits.first_looks // looks))
         return LaunchSize(first, limits.largest_window, seconds)
@@ -210,9 +210,9 @@ class PairSteps:
     def _most_pairs(self, number: int) -> int:
         """Of a launch: so many, at most, are worked on without asking first how many there are."""
         if number not in self._launches:
-            tuning = self._run.graph.context.tuning
+            profile = self._run.graph.context.profile
             self._launches[number] = LaunchSize(
-                tuning.first_pairs, tuning.most_pairs, tuning.launch_seconds
+                profile.first_pairs, profile.most_pairs, profile.launch_seconds
             )
         within = self._run.workspace.available * _PAIRS_PER_BYTE
         return min(self._launches[number].size, max(_FEWEST_PAIRS, within))

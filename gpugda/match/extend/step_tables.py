@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import ExtensionKernels, Pairs
     from gpugda.device.launch.extend_rows import RowKernels
     from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.step import ExtendStep
-    from gpugda.match.extend.thresholds import JoinLimits
     from gpugda.match.extend.windows import WindowSizes
     from gpugda.match.run import Run
 
@@ -66,7 +66,7 @@ class StepTables:
         self._counters = run.workspace.allocate(2, np.uint32, "counters")
         self._leaves = LeafCounts(run, row_kernels, steps, candidates, words.arrays)
         self._accumulator = None
-        if run.graph.context.tuning.intersection == "marks":
+        if run.graph.context.profile.intersection == "marks":
             self._accumulator = SparseAccumulator(
                 run, steps, words.arrays, self._counters, limits.item_work
             )

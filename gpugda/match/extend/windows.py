@@ -11,8 +11,8 @@ from gpugda.match.launch_size import first_window
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.extend.step import ExtendStep
-    from gpugda.match.extend.thresholds import JoinLimits
     from gpugda.match.run import Run
 
 __all__ = ["WindowSizes"]
@@ -75,7 +75,7 @@ class WindowSizes:
 
     def pace(self, number: int, started: float) -> None:
         """Makes windows smaller where what a step, or the caller, does with one takes too long."""
-        longest = self._run.graph.context.tuning.launch_seconds
+        longest = self._run.graph.context.profile.launch_seconds
         if number and time.perf_counter() - started > longest:
             # Windows of the step before double each time: this halves them.
             smaller = self._grown[number - 1] // 4
