@@ -1,4 +1,4 @@
-"""Keeps up with a database that tells what its transactions changed; see ADR 0014."""
+"""Keeps up with a database that tells what its transactions changed; see ADR 0008."""
 
 from __future__ import annotations
 
