@@ -39,7 +39,8 @@ from gpugda.errors import (
     StaleSnapshotError,
 )
 from gpugda.live.properties import missing_properties
-from gpugda.plan.explain import Explanation, cannot_run, estimate
+from gpugda.plan.estimate import estimate
+from gpugda.plan.explain import Explanation, cannot_run
 from gpugda.query.property_needs import property_needs
 from gpugda.query.scopes import check_query
 from gpugda.query.statement import Statement

@@ -113,8 +113,16 @@ def explain(
     memory_limit: options.MemoryLimit = None,
     verbose: options.Verbose = 0,
 ) -> None:
-    """Print how a query would be answered: steps, estimates, reasons."""
+    """Print how a query would be answered: steps, estimates, reasons.
+
+    FILE.cypher in the query's place: where each query of the file would run, without any source.
+    """
     log_to_standard_error(verbose)
+    from gpugda.cli.explain_file import explain_file, names_file
+
+    if query is not None and names_file(query):
+        explain_file(query)
+        return
     from gpugda.cli.run import QueryOptions, explain_query
 
     explain_query(

@@ -53,7 +53,8 @@ def bench(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="An embedded graph, without a server: drwho, yeast, pole, sample:wordnet.",
+            help="An embedded graph, without a server: drwho, drwho-labelled, yeast, pole, "
+            "recommendations, sample:wordnet.",
             rich_help_panel=_GRAPH,
         ),
     ] = None,
@@ -86,7 +87,8 @@ def bench(
         typer.Option(
             metavar="NAME",
             help="lsqb: nine queries on a generated social network, beside DuckDB and Ladybug, "
-            "without a server.",
+            "without a server. applications: queries as applications write them, on the graph "
+            "that --load or --graph names: drwho-labelled, pole, recommendations.",
             rich_help_panel=_QUERIES,
         ),
     ] = None,
@@ -228,8 +230,8 @@ def bench(
         ),
     )
     asked = _shortened(asked) if quick else asked
-    if workload is None:
-        _run(uri, graph, asked)
+    if workload in (None, "applications"):
+        _run(uri, graph, replace(asked, applications=workload is not None))
     else:
         run_workload(workload, asked, scale)
 

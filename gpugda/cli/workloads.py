@@ -27,7 +27,7 @@ def run_workload(name: str, asked: BenchOptions, scale: float) -> None:
         typer.Exit: A count is wrong.
     """
     if name != "lsqb":
-        raise ConfigurationError(f"--workload is {name!r}; there is: lsqb.")
+        raise ConfigurationError(f"--workload is {name!r}; there are: lsqb, applications.")
     _lsqb(asked, scale)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.grouping import group_rows
+from gpugda.execute.means import running_means
 from gpugda.expressions.functions import find_aggregate
 from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.made_columns import column_of
@@ -134,6 +135,15 @@ def _sum_of_floats(rows: Rows) -> Operand | None:
     return None if (counts == 0).any() else Column(ColumnKind.FLOAT, sums)
 
 
+def _mean(rows: Rows) -> Operand | None:
+    values, offsets = rows.sorted()
+    means = running_means(values.values.astype(np.float64), offsets)
+    if means is None:
+        return None
+    there = np.diff(offsets) > 0
+    return Column(ColumnKind.FLOAT, means, None if there.all() else there)
+
+
 def _least(rows: Rows) -> Operand | None:
     return _extreme(rows, last=False)
 
@@ -184,6 +194,8 @@ def _constants(operand: Operand, groups: Groups) -> list[Any]:
 _BY_NAME: dict[tuple[str, ColumnKind], Callable[[Rows], Operand | None]] = {
     ("sum", ColumnKind.INTEGER): _sum_of_integers,
     ("sum", ColumnKind.FLOAT): _sum_of_floats,
+    ("avg", ColumnKind.INTEGER): _mean,
+    ("avg", ColumnKind.FLOAT): _mean,
     **{("count", kind): _count for kind in ColumnKind},
     **{("collect", kind): _collect for kind in ColumnKind},
     **{

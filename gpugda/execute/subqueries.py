@@ -20,6 +20,7 @@ from gpugda.expressions.made_columns import object_column
 from gpugda.expressions.operands import Operand, distinct_values, take
 from gpugda.plan.build import build_subquery
 from gpugda.plan.logical import Argument
+from gpugda.plan.subquery_body import subquery_body
 from gpugda.query import ast
 from gpugda.query.walk import walk
 
@@ -86,19 +87,17 @@ class Subqueries:
         key = (id(node), names)
         if key not in self._kept:
             scope = dict.fromkeys(names, "")
-            made = build_subquery(_body(node), self.context.text, scope, rows=Argument(names))
+            body, text = subquery_body(node), self.context.text
+            made = build_subquery(body, text, scope, rows=Argument(names))
             # Those who only count rows need none of their columns.
             wanted = () if isinstance(node, _COUNTED) else made.columns
-            operator = lower_subquery(
-                made.tree, wanted, self.context.text, exists=isinstance(node, _TESTED)
-            )
+            operator = lower_subquery(made.tree, wanted, text, exists=isinstance(node, _TESTED))
             self._kept[key] = _Lowered(operator, made.columns)
         return self._kept[key]
 
 
 _TESTED = (ast.ExistsSubquery, ast.PatternExpression)
 _COUNTED = (ast.ExistsSubquery, ast.CountSubquery, ast.PatternExpression)
-_RESULT = "\0value"
 
 
 def _is_looked_up(operator: Operator) -> bool:
@@ -106,42 +105,6 @@ def _is_looked_up(operator: Operator) -> bool:
     if isinstance(operator, Adjacent | Project):
         return _is_looked_up(operator.children[0])
     return isinstance(operator, simple.Argument)
-
-
-def _body(node: ast.Expression) -> ast.QueryBody:
-    """What is run: patterns as the query that matches them."""
-    span = node.span
-    if isinstance(node, ast.Subquery):
-        return node.query
-    if isinstance(node, ast.PatternComprehension):
-        return _matching(node.pattern, node.where, node.projection)
-    assert isinstance(node, ast.PatternExpression | ast.ShortestPathExpression)
-    pattern = node.pattern
-    if isinstance(node, ast.PatternExpression):
-        return _matching(pattern, None, ast.Literal(span, True))
-    name = ast.Variable(span, "\0path")
-    # Neo4j does not test labels and properties of its ends here: they are bound.
-    elements = tuple(_bare(each) for each in pattern.elements)
-    named = ast.Pattern(pattern.span, name, elements, pattern.selector)
-    return _matching(named, None, name)
-
-
-def _bare(element: ast.PatternElement) -> ast.PatternElement:
-    if isinstance(element, ast.NodePattern):
-        return ast.NodePattern(element.span, element.variable, None, None, None)
-    return element
-
-
-def _matching(
-    pattern: ast.Pattern, where: ast.Expression | None, value: ast.Expression
-) -> ast.QueryBody:
-    span = pattern.span
-    match = ast.Match(span, optional=False, patterns=(pattern,), where=where)
-    item = ast.ReturnItem(span, value, _RESULT, _RESULT)
-    body = ast.Projection(
-        span, distinct=False, star=False, items=(item,), order_by=(), skip=None, limit=None
-    )
-    return ast.QueryBody(span, (ast.SingleQuery(span, (match, ast.Return(span, body))),), (), False)
 
 
 def _paths(

@@ -7,6 +7,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.errors import UnsupportedQueryError
+from gpugda.plan.branches import chosen_rows
 from gpugda.plan.logical import (
     Aggregate,
     Apply,
@@ -26,6 +27,7 @@ from gpugda.plan.logical import (
     Unwind,
 )
 from gpugda.plan.patterns import PatternPlanner, VariableKind
+from gpugda.plan.subquery_body import outermost_subqueries, subquery_body
 from gpugda.query import ast
 from gpugda.query.analyse_order import OrderReader
 from gpugda.query.analyse_return import read_columns
@@ -37,7 +39,7 @@ from gpugda.query.walk import walk
 from gpugda.types import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 __all__ = ["LogicalQuery", "build_body", "build_query", "build_subquery"]
 
@@ -118,9 +120,23 @@ class _Builder:
                 continue
             self._matches(group)
             group = []
+            before = tuple(self.scope)
             self._clause(clause)
+            self._check_inside(clause, before)
         self._matches(group)
         return LogicalQuery(self.rows, self.columns)
+
+    def _check_inside(self, clause: ast.Clause, before: Iterable[str]) -> None:
+        """Refuses what subqueries in a clause's expressions hold: they are built when they run."""
+        if isinstance(clause, ast.CallSubquery | ast.Braces):
+            return  # Their clauses are checked one by one.
+        for node in outermost_subqueries(clause):
+            named = {each.name for each in walk(node) if isinstance(each, ast.Variable)}
+            around = tuple(
+                name for name in {**dict.fromkeys(before), **self.scope} if name in named
+            )
+            scope = dict.fromkeys(around, "")
+            build_subquery(subquery_body(node), self.text, scope, rows=Argument(around))
 
     def _clause(self, clause: ast.Clause) -> None:
         add = _ADDED_BY.get(type(clause))
@@ -192,8 +208,11 @@ class _Builder:
         planner = PatternPlanner(self.text, self.scope, self.numbers)
         for clause in clauses:
             planner.read(clause)
+        before = tuple(self.scope)
         self.rows = planner.plan(self.rows)
         self.scope |= planner.kinds
+        for clause in clauses:
+            self._check_inside(clause, before)
 
     def _optional(self, clause: ast.Match) -> None:
         planner = PatternPlanner(self.text, self.scope, self.numbers)
@@ -311,6 +330,22 @@ class _Builder:
         self.rows, self.columns = made.tree, made.columns
         self.scope = dict.fromkeys(made.columns, VariableKind.VALUE)
 
+    def _next(self, _: ast.Next) -> None:
+        """What follows goes on with the rows that were returned."""
+
+    def _when(self, clause: ast.When) -> None:
+        """Each row with the rows of the first branch whose condition it satisfies."""
+        bodies = [branch.query for branch in clause.branches]
+        bodies += [] if clause.otherwise is None else [clause.otherwise]
+        number = f"\0branch{next(self.numbers)}"
+        argument = Argument((*self.scope, number))
+        made = [build_body(b, self.text, self.numbers, self.scope, argument) for b in bodies]
+        self.columns = made[0].columns
+        trees = [each.tree for each in made]
+        self.rows = chosen_rows(self.rows, clause, trees, self.columns, argument, self.outer)
+        kept = {name: self.scope[name] for name in self.outer}
+        self.scope = kept | dict.fromkeys(self.columns, VariableKind.VALUE)
+
     def _unsupported(self, construct: str, span: Span) -> UnsupportedQueryError:
         message = f"{construct} is not supported by this engine"
         return UnsupportedQueryError(message, self.text, span, construct=construct)
@@ -327,6 +362,8 @@ _ADDED_BY: Final[dict[type, Callable[[_Builder, Any], None]]] = {
     ast.Finish: _Builder._finish,
     ast.CallSubquery: _Builder._call,
     ast.Braces: _Builder._braces,
+    ast.Next: _Builder._next,
+    ast.When: _Builder._when,
 }
 
 
@@ -352,7 +389,5 @@ def _construct(clause: ast.Clause) -> str:
         ast.CallProcedure: "CALL of a procedure",
         ast.LoadCsv: "LOAD CSV",
         ast.Use: "USE",
-        ast.When: "WHEN",
-        ast.Next: "NEXT",
     }
     return names.get(type(clause), type(clause).__name__)

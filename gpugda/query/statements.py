@@ -40,6 +40,12 @@ class Entry:
         """Whether it is for the shell and not for the database."""
         return self.text.startswith(":")
 
+    @property
+    def comments(self) -> int:
+        """Characters of blanks and comments before the statement itself."""
+        blank = _BLANK.match(self.text)
+        return 0 if blank is None else blank.end()
+
 
 class EntryReader:
     """Cuts text into entries.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MarkedRows"]
 
-_WORK_PER_LAUNCH = 1 << 23
-"""Neighbours per work item and launch: some ten milliseconds."""
 _SHARE_FOR_SCRATCH = 0.25
 _SEARCH_WORK = 16
 _ZERO = np.zeros(1, dtype=np.uint32)
@@ -39,6 +37,7 @@ class MarkedRows:
         steps: What to do.
         arrays: Of the steps that extend.
         counters: ``uint32[2]``, rows that were appended and tasks that were taken.
+        item_work: Neighbours per work item and launch.
     """
 
     def __init__(
@@ -47,8 +46,10 @@ class MarkedRows:
         steps: Sequence[ExtendStep],
         arrays: Mapping[int, StepArrays],
         counters: DeviceArray,
+        item_work: int,
     ) -> None:
         self._run = run
+        self._item_work = item_work
         self._graph = run.graph.graph
         self._kernels = MarkKernels(run.graph.context)
         self._steps = steps
@@ -103,7 +104,7 @@ class MarkedRows:
         scratch, words = self._scratch_of(number)
         self._run.workspace.write(self._counters, _ZERO, start=1)
         row_work = self._row_work(number)
-        tasks = Tasks(rows, self._counters, scratch, words, _WORK_PER_LAUNCH, totals, row_work)
+        tasks = Tasks(rows, self._counters, scratch, words, self._item_work, totals, row_work)
         row_count = rows[1] - rows[0]
         count = -(-row_count // self._kernels.task_rows(row_count, row_work))
         while True:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpugda.match.row_tests import VariableTest
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["MOST_ROWS_OF_PAIR", "Draft", "ExtendKind", "make_drafts"]
+__all__ = ["MOST_ROWS_OF_PAIR", "Draft", "ExtendKind", "ends_of", "make_drafts"]
 
 MOST_ROWS_OF_PAIR = 64
 """More parallel relationships than these are bound by steps of their own."""
@@ -186,7 +186,7 @@ class _Weighed:
             for test in tests:
                 variables = test.variables()
                 if not mine.isdisjoint(variables):
-                    needs |= {end for each in variables for end in _ends(bound, each)}
+                    needs |= {end for each in variables for end in ends_of(bound, each)}
             self._needs[node] = needs - {node}
 
     def ready(self, reached: Mapping[int, int]) -> list[int]:
@@ -197,7 +197,8 @@ class _Weighed:
         return found
 
 
-def _ends(bound: BoundQuery, variable: Variable) -> tuple[int, ...]:
+def ends_of(bound: BoundQuery, variable: Variable) -> tuple[int, ...]:
+    """The query node of a variable, or both ends of its query relationship."""
     if variable.is_node:
         return (variable.position,)
     each = bound.relationships[variable.position]

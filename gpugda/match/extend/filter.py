@@ -10,7 +10,6 @@ import numpy as np
 from gpugda.device.launch.candidate_filter import Batch
 from gpugda.match.candidates.candidates import Candidates
 from gpugda.match.candidates.filter import encode_filter, explore_candidates
-from gpugda.match.extend.candidate_estimates import SMALL
 
 if TYPE_CHECKING:
     from gpugda.device.launch.candidate_filter import FilterArrays
@@ -18,18 +17,12 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.encode import Encoding
     from gpugda.match.embeddings import Masks
+    from gpugda.match.extend.thresholds import FilterLimits
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 
 __all__ = ["filter_for_extension"]
 
-_MOST_WORDS = 1 << 17
-"""Of the matrix, for one work item: it goes through them some times."""
-_MOST_EXPLORED_WORDS = 1 << 20
-"""By many items they are gone through more often, together with sums of twice their size."""
-_MOST_LOOKS = 1 << 17
-"""After twice as many entries as are thought to be worth it, one work item gives up."""
-_MOST_LISTED = 1 << 16
 _LONGEST_ALONE = 1 << 10
 """Entries of a node that one work item of a GPU goes through."""
 _MOST_ROUNDS = 4
@@ -43,6 +36,7 @@ def filter_for_extension(
     bound: BoundQuery,
     masks: Masks,
     rounds: int | None,
+    limits: FilterLimits,
     *,
     explore: bool,
 ) -> Candidates | None:
@@ -54,19 +48,20 @@ def filter_for_extension(
         bound: The query, with cardinalities `with_counts`.
         masks: What predicates leave.
         rounds: How often candidates are refined; None until nothing changes.
+        limits: What one work item filters.
         explore: Shall neighbourhoods be looked at? Else labels, degrees and predicates decide.
     """
     explores = explore and bool(bound.relationships)
     arrays, encoding = encode_filter(run, bound, masks, explores=explores)
-    if small is not None and _is_small(run, arrays, encoding, explores=explores):
+    if small is not None and _is_small(run, arrays, encoding, limits, explores=explores):
         outcome = small.filter_all(
             run.workspace,
             arrays,
             len(bound.nodes),
             explores=explores,
             rounds=rounds,
-            most_looks=_MOST_LOOKS,
-            most_nodes=min(_MOST_LISTED, len(bound.nodes) * arrays.node_count),
+            most_looks=limits.given_up_looks,
+            most_nodes=min(limits.listed, len(bound.nodes) * arrays.node_count),
         )
         if outcome is not None:
             lists = {} if outcome.nodes is None else _lists(outcome.nodes, outcome.counts)
@@ -75,7 +70,7 @@ def filter_for_extension(
             )
         # Neighbours are more than was thought, so that looking at them does not pay.
         explores = False
-    if small is None and explores and _has_few_bits(run, arrays, encoding, rounds):
+    if small is None and explores and _has_few_bits(run, arrays, encoding, rounds, limits):
         matrix, counts = _explored_bits(run, arrays, encoding, rounds or 0)
         return _candidates(arrays, encoding, matrix, counts, {}, explored=True)
     if explores:
@@ -84,21 +79,29 @@ def filter_for_extension(
     return _candidates(arrays, encoding, matrix, counts, {}, explored=False)
 
 
-def _is_small(run: Run, arrays: FilterArrays, encoding: Encoding, *, explores: bool) -> bool:
+def _is_small(
+    run: Run, arrays: FilterArrays, encoding: Encoding, limits: FilterLimits, *, explores: bool
+) -> bool:
     words = len(encoding.rows) * arrays.words
-    needed = 4 * (2 * words + _MOST_LISTED)
-    most = _MOST_EXPLORED_WORDS if explores else _MOST_WORDS
+    needed = 4 * (2 * words + limits.listed)
+    most = limits.small_explored_words if explores else limits.small_words
     if words > most or needed * _ARRAYS_AT_LEAST > run.workspace.available:
         return False
-    return encoding.looks <= SMALL
+    return encoding.looks <= limits.small_looks
 
 
-def _has_few_bits(run: Run, arrays: FilterArrays, encoding: Encoding, rounds: int | None) -> bool:
+def _has_few_bits(
+    run: Run,
+    arrays: FilterArrays,
+    encoding: Encoding,
+    rounds: int | None,
+    limits: FilterLimits,
+) -> bool:
     """Shall a GPU explore bit by bit?"""
     if (
         rounds is None
         or rounds > _MOST_ROUNDS
-        or not _is_small(run, arrays, encoding, explores=True)
+        or not _is_small(run, arrays, encoding, limits, explores=True)
     ):
         return False
     statistics = run.graph.graph.statistics

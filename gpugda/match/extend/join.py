@@ -29,29 +29,10 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.compile import ExtendStep
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.thresholds import JoinLimits
     from gpugda.match.run import Run
 
 __all__ = ["ExtendWindows"]
-
-_FIRST_WINDOW = 1 << 18
-"""Rows of the first window: who takes few rows must not wait for many."""
-_FEW = 1 << 16
-"""So many new rows, at most, are made without measuring how many there could be."""
-_FIRST_COUNT_WINDOW = {True: 1 << 20, False: 1 << 24}
-"""Rows on a CPU and on a GPU, where each window waits for the device."""
-_LARGEST_WINDOW = 1 << 25
-_SMALLEST_WINDOW = 1 << 12
-_FIRST_WEIGHED = {True: 1 << 14, False: 1 << 20}
-"""Rows of the first launch that weighs, on a CPU and on a GPU."""
-_FIRST_LOOKS = 1 << 26
-"""Entries that they look at, at most, where that leaves at least this many rows:"""
-_FEWEST_FIRST = 1 << 12
-_LARGEST_LAST_WINDOW = 1 << 22
-
-
-def _after(rows: int) -> int:
-    """What comes after a window of so many rows: small ones were for who leaves after a few."""
-    return min(8 * rows, _FIRST_WINDOW) if rows < _FIRST_WINDOW else 2 * rows
 
 
 class ExtendWindows:
@@ -64,6 +45,7 @@ class ExtendWindows:
         steps: What to do.
         words: The same on the device.
         candidates: Of the query nodes.
+        limits: How much is done at once.
 
     Attributes:
         rows: Rows made by each step until now.
@@ -81,22 +63,26 @@ class ExtendWindows:
         steps: Sequence[ExtendStep],
         words: StepWords,
         candidates: Candidates,
+        limits: JoinLimits,
     ) -> None:
         self._run = run
+        self._limits = limits
         self._kernels = kernels
         context = run.graph.context
         self._steps = steps
         self._candidates = candidates
-        self._grown = [_FIRST_WINDOW] * len(steps)
+        self._grown = [self._limits.first_window] * len(steps)
         self._words, self._arrays, self._plain = words, words.arrays, words.plain
         self._launches = words.launches
         self._counters = run.workspace.allocate(2, np.uint32, "counters")
         self._leaves = LeafCounts(run, row_kernels, steps, candidates, self._arrays)
         self._marked = None
         if context.tuning.intersection == "marks":
-            self._marked = MarkedRows(run, steps, self._arrays, self._counters)
+            self._marked = MarkedRows(run, steps, self._arrays, self._counters, limits.item_work)
         self._totals = run.workspace.allocate(kernels.group_count, np.uint64, "totals")
-        self._pairs = PairSteps(run, kernels, steps, words, self._counters, self._totals)
+        self._pairs = PairSteps(
+            run, kernels, steps, words, self._counters, self._totals, measures=limits.measures_pairs
+        )
         self._progress = run.report.progress
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
@@ -111,7 +97,7 @@ class ExtendWindows:
         suffice, the first tables are small.
         """
         if enough is not None:
-            self._grown = [first_window(enough, _FIRST_WINDOW)] * len(self._steps)
+            self._grown = [first_window(enough, self._limits.first_window)] * len(self._steps)
         yield from self._extend_all()
 
     def count_all(self, *, at_once: bool) -> None:
@@ -134,7 +120,7 @@ class ExtendWindows:
         cycle = CycleCount.of(self._run, self._steps[-1].cycle, self._candidates)
         self.made_none = cycle is not None
         if cycle is not None:
-            self.rows[-1] = cycle.count(self._totals)
+            self.rows[-1] = cycle.count(self._totals, self._limits.item_work)
             yield self.rows[-1]
             return
         self._expect_many()
@@ -159,8 +145,8 @@ class ExtendWindows:
         yield from self._extend_all()
 
     def _expect_many(self) -> None:
-        first = _FIRST_COUNT_WINDOW[self._run.graph.context.is_cpu]
-        self._grown = [min(first, _LARGEST_WINDOW)] * len(self._steps)
+        first = self._limits.first_count_window
+        self._grown = [min(first, self._limits.largest_window)] * len(self._steps)
 
     def _extend_all(self) -> Iterator[Table | None]:
         joined = self._join_at_once(only_counts=False)
@@ -175,8 +161,10 @@ class ExtendWindows:
     def _join_at_once(self, *, only_counts: bool) -> SmallJoined | None:
         """What can be done without waiting in between, which may be all or the first steps."""
         self._run.check_deadline()
-        most = min(_FEW, *map(self._most_at_once, range(len(self._steps))))
-        joined = join_at_once(self._run, self._steps, self._words, most, only_counts=only_counts)
+        most = min(self._limits.few_rows, *map(self._most_at_once, range(len(self._steps))))
+        joined = join_at_once(
+            self._run, self._steps, self._words, most, self._limits, only_counts=only_counts
+        )
         if joined is not None:
             for number, rows in enumerate(joined.rows):
                 self.rows[number] = rows
@@ -211,7 +199,9 @@ class ExtendWindows:
         longest = self._run.graph.context.tuning.launch_seconds
         if number and time.perf_counter() - started > longest:
             # Windows of the step before double each time: this halves them.
-            self._grown[number - 1] = max(_SMALLEST_WINDOW, self._grown[number - 1] // 4)
+            self._grown[number - 1] = max(
+                self._limits.smallest_window, self._grown[number - 1] // 4
+            )
 
     def _windows(self, number: int, table: Table) -> Iterator[Table]:
         """The rows that a step makes, in tables one at a time."""
@@ -236,9 +226,14 @@ class ExtendWindows:
         """How many rows a step may make at once; the next window may have twice as many."""
         is_last = number == len(self._steps) - 1
         window = self._most_at_once(number)
-        largest = _LARGEST_LAST_WINDOW if is_last else _LARGEST_WINDOW
-        self._grown[number] = min(_after(self._grown[number]), largest)
+        largest = self._limits.largest_last_window if is_last else self._limits.largest_window
+        self._grown[number] = min(self._after(self._grown[number]), largest)
         return window
+
+    def _after(self, rows: int) -> int:
+        """What comes after a window of so many rows: a caller may leave after a few small ones."""
+        first = self._limits.first_window
+        return min(8 * rows, first) if rows < first else 2 * rows
 
     def _most_at_once(self, number: int) -> int:
         """A step's share of the memory in rows, no more than its window has grown to."""
@@ -323,9 +318,12 @@ class ExtendWindows:
         if number not in self._launches:
             context = self._run.graph.context
             looks = max(1, shortest(self._steps[number].device_links, self._run.graph.graph))
-            first = min(_FIRST_WEIGHED[context.is_cpu], max(_FEWEST_FIRST, _FIRST_LOOKS // looks))
+            first = min(
+                self._limits.first_weighed,
+                max(self._limits.fewest_first, self._limits.first_looks // looks),
+            )
             seconds = context.tuning.launch_seconds
-            self._launches[number] = LaunchSize(first, _LARGEST_WINDOW, seconds)
+            self._launches[number] = LaunchSize(first, self._limits.largest_window, seconds)
         low, high = rows
         while low < high:
             size = min(high - low, self._launches[number].size)
@@ -368,7 +366,9 @@ class ExtendWindows:
         """Are there so few new rows that they need not be measured before?"""
         if not self._steps[number].variables:
             return False
-        return marked.most_rows(number, table) <= min(_FEW, self._most_at_once(number))
+        return marked.most_rows(number, table) <= min(
+            self._limits.few_rows, self._most_at_once(number)
+        )
 
     def _appended_few(self, number: int, table: Table, marked: MarkedRows) -> Iterator[Table]:
         capacity = max(1, marked.most_rows(number, table))

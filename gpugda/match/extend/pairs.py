@@ -40,6 +40,7 @@ class PairSteps:
         words: The same on the device.
         counters: ``uint32[2]``, the first one counts rows that were appended.
         totals: ``uint64[kernels.group_count]``.
+        measures: Are pairs counted even where there cannot be many?
     """
 
     def __init__(
@@ -50,8 +51,11 @@ class PairSteps:
         words: StepWords,
         counters: DeviceArray,
         totals: DeviceArray,
+        *,
+        measures: bool,
     ) -> None:
         self._run = run
+        self._measures = measures
         self._kernels = kernels
         context = run.graph.context
         self._lists = ListKernels(context) if context.tuning.intersection == "lists" else None
@@ -112,7 +116,7 @@ class PairSteps:
     def _most_of(self, number: int, table: Table) -> int | None:
         """No more pairs than these, where they need not be counted."""
         step = self._steps[number]
-        if self._list_kernels(number) is None or step.counts_lengths:
+        if self._measures or self._list_kernels(number) is None or step.counts_lengths:
             return None
         graph = self._run.graph.graph
         most = table.row_count * shortest(step.device_links, graph)

@@ -14,16 +14,11 @@ if TYPE_CHECKING:
     from gpugda.device.launch.small_join import SmallJoined
     from gpugda.match.extend.compile import ExtendStep
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.thresholds import JoinLimits
     from gpugda.match.run import Run
 
 __all__ = ["join_at_once", "last_table"]
 
-_MOST_ROWS = {True: 10_000, False: 20_000}
-"""Of a step, on a CPU and on a GPU. No powers of two: the columns of a row would be in each other's
-way in the caches."""
-_MOST_LOOKS = {True: 1 << 16, False: 1 << 20}
-"""Entries of lists: one work item takes longer for them than the launches of all steps do, and on a
-GPU they take longer than waiting does."""
 _MOST_WORDS = 1 << 14
 """Of a bitmap of candidates, which is gone through for each row that it multiplies."""
 _FEW_STEPS = 1
@@ -33,7 +28,13 @@ _ARRAYS_AT_LEAST = 4
 
 
 def join_at_once(
-    run: Run, steps: Sequence[ExtendStep], words: StepWords, most_rows: int, *, only_counts: bool
+    run: Run,
+    steps: Sequence[ExtendStep],
+    words: StepWords,
+    most_rows: int,
+    limits: JoinLimits,
+    *,
+    only_counts: bool,
 ) -> SmallJoined | None:
     """The rows of the first steps, of all if they are few; None where it is not worth trying.
 
@@ -42,12 +43,12 @@ def join_at_once(
         steps: What to do.
         words: The same on the device.
         most_rows: No step may make more.
+        limits: Nor more than these, or look at more.
         only_counts: The rows of the last step are only counted.
     """
     joined, arrays = words.together
-    is_cpu = run.graph.context.is_cpu
-    capacity = min(most_rows, _MOST_ROWS[is_cpu])
-    if words.are_many or (len(joined) == 1 and not is_cpu):
+    capacity = min(most_rows, limits.most_at_once)
+    if words.are_many or (len(joined) == 1 and not run.graph.context.is_cpu):
         return None
     if joined[0].most_rows > capacity or arrays.filter.words > _MOST_WORDS:
         return None
@@ -59,12 +60,12 @@ def join_at_once(
         arrays,
         joined,
         only_counts=only_counts,
-        most_looks=_MOST_LOOKS[is_cpu],
+        most_looks=limits.looks_at_once,
         capacity=capacity,
     )
     if len(found.rows) <= _FEW_STEPS and len(found.rows) < len(steps):
         # When it comes again, that much is not made twice. A smaller place says nothing.
-        words.are_many = capacity == _MOST_ROWS[is_cpu]
+        words.are_many = capacity == limits.most_at_once
     return found
 
 

@@ -58,6 +58,14 @@ class GraphStore:
         self._signatures = None
         return before - self.nbytes
 
+    def counted(self, workspace: Workspace) -> Workspace:
+        """The workspace of a run, where what is kept counts; if that is too much, it is dropped."""
+        kept = self.nbytes
+        if kept > workspace.budget.remaining:
+            kept -= self.drop()
+        workspace.count(kept, "lists and signatures kept from before")
+        return workspace
+
     def lists(self, run: Run, wanted: Collection[Partition]) -> dict[Partition, ListArrays]:
         """The lists of some partitions; those that are new are counted by the run.
 

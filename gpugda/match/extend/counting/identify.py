@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpugda.match.embeddings import Masks
 from gpugda.match.extend.order import connected
 from gpugda.match.row_tests import is_single
 from gpugda.plan.cardinality import relationship_cardinality
@@ -17,10 +16,7 @@ from gpugda.plan.degree_needs import degree_needs
 from gpugda.plan.plan import LabelOp
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Collection, Iterable, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.statistics import GraphStatistics
@@ -49,13 +45,13 @@ class Merged(NamedTuple):
 
     Attributes:
         bound: The query.
-        masks: What predicates leave.
         nodes: Of each query node before, which one it is now.
+        relationships: Likewise.
     """
 
     bound: BoundQuery
-    masks: Masks
     nodes: tuple[int, ...]
+    relationships: tuple[int, ...]
 
 
 def without_tests_of(bound: BoundQuery, pairs: Collection[Pair]) -> BoundQuery:
@@ -88,7 +84,6 @@ def identifications(
 
 def identify(
     bound: BoundQuery,
-    masks: Masks,
     graph: DataGraph,
     pair: Pair,
     groups: Sequence[Sequence[int]],
@@ -103,7 +98,6 @@ def identify(
     Args:
         bound: The query, without tests that compare anything but node and node, or relationship
             and relationship.
-        masks: What predicates leave, without comparisons.
         graph: What it is asked of.
         pair: The relationships; the first one stays.
         groups: The nodes.
@@ -147,14 +141,16 @@ def identify(
             return None
         merged_links.append(link)
     made = replace(bound, nodes=tuple(merged_nodes), relationships=tuple(merged_links), tests=tests)
-    left = Masks(_masks(masks.nodes, nodes), _masks(masks.relationships, links))
     again = _same_anyway(made, graph)
     if again is None:
-        return Merged(_with_needs(made), left, tuple(nodes))
+        return Merged(_with_needs(made), tuple(nodes), tuple(links))
     if any(_pair(each) == again for each in made.tests):
         return None
-    merged = identify(made, left, graph, again, ())
-    return merged and merged._replace(nodes=tuple(nodes))
+    merged = identify(made, graph, again, ())
+    # No nodes are merged once more, for the ends are the same.
+    return merged and Merged(
+        merged.bound, tuple(nodes), tuple(merged.relationships[each] for each in links)
+    )
 
 
 def _same_anyway(bound: BoundQuery, graph: DataGraph) -> Pair | None:
@@ -269,13 +265,3 @@ def _with_needs(bound: BoundQuery) -> BoundQuery:
         replace(node, degree_needs=own) for node, own in zip(bound.nodes, needs, strict=True)
     )
     return replace(bound, nodes=nodes)
-
-
-def _masks(
-    masks: Mapping[int, NDArray[np.uint32]], places: Sequence[int]
-) -> dict[int, NDArray[np.uint32]]:
-    found: dict[int, NDArray[np.uint32]] = {}
-    for position, mask in masks.items():
-        place = places[position]
-        found[place] = found[place] & mask if place in found else mask
-    return found

@@ -15,7 +15,7 @@ from bound_queries import (
     make_plan,
     some_masks,
 )
-from forced_ways import LEAVES, force
+from forced_plans import DEGREES, thresholds, windows_of
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +25,6 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, UnsupportedQueryError
 from gpugda.match.embeddings import Masks, StrategyReport
-from gpugda.match.extend import join as extend_join
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.plan import LabelOp, RowTest
 
@@ -35,21 +34,20 @@ pytestmark = [
 ]
 
 R, S, T = 0, 1, 2
-MULTIPLIED = "leaves multiplied: "
+MULTIPLIED = "leaves counted by degrees: "
 
 
-@pytest.fixture(autouse=True, scope="module")
-def always():
-    """Multiplied whether or not it pays."""
-    with pytest.MonkeyPatch.context() as patch:
-        force(patch, LEAVES)
-        yield
+def strategy_for(context, graph, join=None, limit=None, **changes):
+    """Leaves are eliminated whether or not it pays."""
+    device_graph = graph if isinstance(graph, DeviceGraph) else DeviceGraph(context, graph)
+    decides = thresholds(context, DEGREES, changes, join=join)
+    return ExtendStrategy(device_graph, memory_limit=limit, thresholds=decides)
 
 
-def count(context, graph, plan, masks=NO_MASKS):
-    """The count, and which leaves were multiplied."""
+def count(context, graph, plan, masks=NO_MASKS, join=None, **changes):
+    """The count, and which leaves were eliminated."""
     report = StrategyReport()
-    counted = ExtendStrategy(DeviceGraph(context, graph)).count(plan, masks, report)
+    counted = strategy_for(context, graph, join, **changes).count(plan, masks, report)
     lines = [line for line in report.steps if line.startswith(MULTIPLIED)]
     assert len(lines) <= 1
     return counted, "".join(lines).removeprefix(MULTIPLIED)
@@ -190,19 +188,23 @@ def test_what_no_formula_counts_is_joined(context, name):
             assert leaves.count("n") < 3
 
 
-def test_cycles_with_few_leaves_are_joined(context, monkeypatch):
-    monkeypatch.setattr("gpugda.match.extend.counting.search._LEAST_GROWTH", 32)
+def test_cycles_with_few_leaves_are_joined(context):
+    few = {"cyclic_growth": 32}
     graph = a_graph(loops=False, nodes=4, relationships=14)
     triangle = plan_of(TAKEN["triangle with tails"][0])
-    assert count(context, graph, triangle) == (all_embeddings(graph, triangle).total(), "")
+    assert count(context, graph, triangle, **few) == (all_embeddings(graph, triangle).total(), "")
     path = plan_of(out((0, 1), (1, 2), (2, 3)))
-    assert count(context, graph, path) == (all_embeddings(graph, path).total(), "(n0), (n3)")
+    found = count(context, graph, path, **few)
+    assert found == (all_embeddings(graph, path).total(), "(n0), (n3)")
 
 
-def test_without_memory_for_ways_leaves_are_joined(context, monkeypatch):
-    monkeypatch.setattr("gpugda.match.extend.leaf_counts._SHARE_FOR_WAYS", 0)
+NO_ROOM = {"share_for_messages": 0}
+
+
+def test_without_memory_for_degrees_leaves_are_joined(context):
     graph, plan = a_graph(), plan_of(out((0, 1), (0, 2), (0, 3)))
-    assert count(context, graph, plan) == (all_embeddings(graph, plan).total(), "")
+    found = count(context, graph, plan, join=NO_ROOM)
+    assert found == (all_embeddings(graph, plan).total(), "")
 
 
 def test_with_hardly_any_memory(context):
@@ -212,46 +214,40 @@ def test_with_hardly_any_memory(context):
     plan = plan_of(out((0, 1), (1, 2), (2, 3), types=None))
     expected, _ = count(context, graph, plan)
 
-    def counted(limit):
-        strategy = ExtendStrategy(device_graph, memory_limit=limit)
+    def counted(limit, join=None):
+        strategy = strategy_for(context, device_graph, join, limit)
         return strategy.count(plan, NO_MASKS, StrategyReport())
 
-    def smallest():
+    def smallest(join=None):
         low, high = 0, 1 << 22
         while high - low > 64:
             middle = (low + high) // 2
             try:
-                assert counted(max(middle, 1)) == expected
+                assert counted(max(middle, 1), join) == expected
                 high = middle
             except MemoryLimitError:
                 low = middle
         return high
 
     multiplied = smallest()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gpugda.match.extend.leaf_counts._SHARE_FOR_WAYS", 0)
-        joined = smallest()
+    joined = smallest(NO_ROOM)
     assert multiplied <= joined
     for more in (0, 500, 5_000, 50_000):
         assert counted(joined + more) == expected
 
 
 @pytest.mark.parametrize("window", [1, 3])
-def test_cores_in_many_windows(context, monkeypatch, window):
-    monkeypatch.setattr("gpugda.match.extend.join._FEW", 0)
-    for kind in (True, False):
-        monkeypatch.setitem(extend_join._FIRST_COUNT_WINDOW, kind, window)
-    monkeypatch.setattr("gpugda.match.extend.join._LARGEST_WINDOW", window)
-    monkeypatch.setattr("gpugda.match.extend.join._LARGEST_LAST_WINDOW", window)
+def test_cores_in_many_windows(context, window):
+    tiny = windows_of(window)
     for name in ("path of 3", "tree", "two components"):
         plan = plan_of(TAKEN[name][0])
         graph = a_graph(nodes=4, relationships=14)
-        assert count(context, graph, plan)[0] == all_embeddings(graph, plan).total()
+        assert count(context, graph, plan, join=tiny)[0] == all_embeddings(graph, plan).total()
 
 
 def test_a_query_that_comes_again(context):
     graph, plan = a_graph(), plan_of(out((0, 1), (0, 2), (0, 3)))
-    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    strategy = strategy_for(context, graph)
     expected = all_embeddings(graph, plan)
     for _ in range(2):
         assert strategy.count(plan, NO_MASKS, StrategyReport()) == expected.total()

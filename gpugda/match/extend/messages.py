@@ -1,4 +1,4 @@
-"""Rows of the core, multiplied with the numbers of ways of the leaves."""
+"""Messages of a count plan on the device, and rows of its core multiplied with them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpugda.device.launch.leaf_products import (
     ProductArrays,
     product_words,
 )
-from gpugda.match.extend.counting.weighed import most_ways
+from gpugda.match.extend.counting.row_messages import most_fitting
 from gpugda.match.list_lengths import most_entries
 from gpugda.match.row_tests import type_ids
 from gpugda.match.variables import Variable
@@ -32,40 +32,46 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.counting.leaves import Branch, LeafFactor, LeafGroup, LeafProduct
+    from gpugda.match.extend.counting.count_plan import (
+        DegreeMessage,
+        Eliminate,
+        LikeLeaves,
+        TableMessage,
+    )
     from gpugda.match.extend.groups import GroupSums
     from gpugda.match.extend.ranks import CandidateRanks
     from gpugda.match.run import Run
 
-__all__ = ["LeafMultiplier", "has_room"]
+__all__ = ["Messages", "has_room"]
 
-_SHARE_FOR_WAYS = 0.25
 _WORD = 1 << 64
 _BELOW = 1 << 31
 
 
 def has_room(
-    run: Run, product: LeafProduct, kernels: ProductKernels, candidates: Candidates
+    run: Run, plan: Eliminate, kernels: ProductKernels, candidates: Candidates, share: float
 ) -> bool:
-    """Is there memory for a count per node and group, and for the sums of branches?"""
+    """Is there memory for a degree per node and group of leaves, and for tables?
+
+    ``share``: of the free memory, for these.
+    """
     needed, longest = 0, 0
-    waiting = [product]
+    waiting = [plan]
     while waiting:
         each = waiting.pop()
-        ways = 4 * run.graph.graph.node_count * len(each.groups())
-        tables = 4 * sum(_table_words(branch, candidates) for branch in each.branches)
-        needed += ways + tables + 8 * kernels.group_count
-        longest = max(longest, ways, tables)
-        waiting.extend(branch.product for branch in each.branches)
+        degrees = 4 * run.graph.graph.node_count * len(each.groups())
+        tables = 4 * sum(_table_words(table, candidates) for table in each.tables)
+        needed += degrees + tables + 8 * kernels.group_count
+        longest = max(longest, degrees, tables)
+        waiting.extend(table.plan for table in each.tables)
     return (
         longest <= run.graph.context.info.max_allocation_bytes
-        and needed <= run.workspace.available * _SHARE_FOR_WAYS
+        and needed <= run.workspace.available * share
     )
 
 
-def _table_words(branch: Branch, candidates: Candidates) -> int:
-    """Of the sums of a branch."""
-    return SUM_WORDS * math.prod(candidates.count(each) for each in branch.roots)
+def _table_words(table: TableMessage, candidates: Candidates) -> int:
+    return SUM_WORDS * math.prod(candidates.count(each) for each in table.separator)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,13 +80,13 @@ class _OnDevice:
     totals: DeviceArray
 
 
-class LeafMultiplier:
-    """Multiplies.
+class Messages:
+    """What rows of the core are multiplied with.
 
     Args:
         run: Of the query.
         kernels: Of the strategy.
-        product: What to multiply.
+        plan: What is eliminated.
         candidates: Of the query nodes.
         masks: What predicates leave.
         variables: What the columns of the core's tables hold.
@@ -91,7 +97,7 @@ class LeafMultiplier:
         self,
         run: Run,
         kernels: ProductKernels,
-        product: LeafProduct,
+        plan: Eliminate,
         candidates: Candidates,
         masks: Masks,
         variables: Sequence[Variable],
@@ -99,7 +105,7 @@ class LeafMultiplier:
     ) -> None:
         self._run = run
         self._kernels = kernels
-        self.product = product
+        self.plan = plan
         self._candidates = candidates
         self._masks = masks
         self._ranks = ranks
@@ -113,18 +119,18 @@ class LeafMultiplier:
         """What rows of the core are multiplied with."""
         return self._made.arrays
 
-    def sums_of_branch(self, number: int) -> tuple[DeviceArray, int]:
-        """Where the sums of a branch must be before the first row: an array, and a word there."""
+    def place_of_table(self, number: int) -> tuple[DeviceArray, int]:
+        """Where the sums of a table must be before the first row: an array, and a word there."""
         return self._made.arrays.tables, self._first_words()[number]
 
-    def add_branch(self, sums: GroupSums) -> None:
-        """Takes the sums of a branch, which are complete now."""
+    def add_table(self, sums: GroupSums) -> None:
+        """Takes the sums of a table, which are complete now."""
         self._most *= sums.most()
 
     def count(self, table: Table) -> int:
         """The number of embeddings whose cores are in a table, however large.
 
-        Sums of a branch that are 2**63 or more count as if it were so many.
+        Sums of a table that are 2**63 or more count as if it were so many.
         """
         bound = table.row_count * self._most
         total, modulus, number = self._sum(table, self._made, 0), _WORD, 0
@@ -148,58 +154,56 @@ class LeafMultiplier:
     def _on_device(self) -> _OnDevice:
         workspace, graph = self._run.workspace, self._run.graph.graph
         factors, slot = [], 0
-        for factor in self.product.factors:
-            factors.append(self._factor(factor, slot))
-            slot += len(factor.groups)
+        for message in self.plan.degrees:
+            factors.append(self._factor(message, slot))
+            slot += len(message.groups)
         groups, nodes = [each for factor in factors for each in factor.groups], graph.node_count
-        ways = workspace.allocate(max(1, slot * nodes), np.uint32, "ways of leaves")
-        for group, leaves in zip(self.product.groups(), groups, strict=True):
+        ways = workspace.allocate(max(1, slot * nodes), np.uint32, "degrees of anchors")
+        for group, leaves in zip(self.plan.groups(), groups, strict=True):
             self._count_ways(group, leaves, ways)
-        weights = [
-            (self._columns[Variable(True, each[0])], len(each)) for each in self.product.weighed
+        weights = [(self._columns[Variable(True, each[0])], len(each)) for each in self.plan.rows]
+        tables = [
+            BranchSums(first, self._ranks.keys(each.separator, self._columns))
+            for first, each in zip(self._first_words(), self.plan.tables, strict=False)
         ]
-        branches = [
-            BranchSums(first, self._ranks.keys(each.roots, self._columns))
-            for first, each in zip(self._first_words(), self.product.branches, strict=False)
-        ]
-        words = workspace.upload(product_words(factors, weights, branches), "what is multiplied")
-        ranks, tables = (self._ranks.array, self._tables()) if branches else (words, words)
+        words = workspace.upload(product_words(factors, weights, tables), "what is multiplied")
+        ranks, sums = (self._ranks.array, self._tables()) if tables else (words, words)
         arrays = ProductArrays(
-            self._candidates.arrays, self._candidates.matrix, words, ways, ranks, tables
+            self._candidates.arrays, self._candidates.matrix, words, ways, ranks, sums
         )
         totals = workspace.allocate(self._kernels.group_count, np.uint64, "totals")
         return _OnDevice(arrays, totals)
 
     def _tables(self) -> DeviceArray:
         workspace = self._run.workspace
-        tables = workspace.allocate(self._first_words()[-1], np.uint32, "sums of branches")
+        tables = workspace.allocate(self._first_words()[-1], np.uint32, "tables")
         workspace.fill(tables, 0)
         return tables
 
     def _first_words(self) -> list[int]:
-        """Of the sums of each branch, one after the other; then of what would come next."""
-        sizes = (_table_words(each, self._candidates) for each in self.product.branches)
+        """Of the sums of each table, one after the other; then of what would come next."""
+        sizes = (_table_words(each, self._candidates) for each in self.plan.tables)
         return list(accumulate(sizes, initial=0))
 
     def _most_of_core(self) -> int:
-        """No row's product is more, but for branches."""
+        """No row's product is more, but for tables."""
         graph = self._run.graph.graph
         most = 1
-        for group in self.product.groups():
-            most *= _largest(self.product, group, graph) ** len(group.leaves)
-        for each in self.product.weighed:
-            most *= most_ways(self.product.core, graph, each[0]) ** len(each)
+        for group in self.plan.groups():
+            most *= _largest(self.plan, group, graph) ** len(group.leaves)
+        for each in self.plan.rows:
+            most *= most_fitting(self.plan.core, graph, each[0]) ** len(each)
         return most
 
-    def _factor(self, factor: LeafFactor, slot: int) -> Factor:
+    def _factor(self, message: DegreeMessage, slot: int) -> Factor:
         groups = tuple(
-            self._leaves(group, slot + number) for number, group in enumerate(factor.groups)
+            self._leaves(group, slot + number) for number, group in enumerate(message.groups)
         )
-        return Factor(groups, self._ends(factor.taken))
+        return Factor(groups, self._ends(message.taken))
 
-    def _leaves(self, group: LeafGroup, slot: int) -> Leaves:
+    def _leaves(self, group: LikeLeaves, slot: int) -> Leaves:
         candidates, leaf = self._candidates, group.leaves[0]
-        fits_all = not self.product.core.nodes[leaf].labels and leaf not in self._masks.nodes
+        fits_all = not self.plan.core.nodes[leaf].labels and leaf not in self._masks.nodes
         return Leaves(
             self._columns[Variable(True, group.anchor)],
             slot,
@@ -212,13 +216,13 @@ class LeafMultiplier:
         )
 
     def _ends(self, taken: Sequence[int]) -> tuple[tuple[int, int], ...]:
-        found = [self.product.core.relationships[each] for each in taken]
+        found = [self.plan.core.relationships[each] for each in taken]
         return tuple(
             (self._columns[Variable(True, each.source)], self._columns[Variable(True, each.target)])
             for each in found
         )
 
-    def _count_ways(self, group: LeafGroup, leaves: Leaves, ways: DeviceArray) -> None:
+    def _count_ways(self, group: LikeLeaves, leaves: Leaves, ways: DeviceArray) -> None:
         candidates, anchor = self._candidates, group.anchor
         nodes = candidates.listed(self._run, anchor)
         self._run.check_deadline()
@@ -231,19 +235,19 @@ class LeafMultiplier:
             by_length=self._by_length(group, leaves),
         )
 
-    def _by_length(self, group: LeafGroup, leaves: Leaves) -> bool:
+    def _by_length(self, group: LikeLeaves, leaves: Leaves) -> bool:
         graph, position = self._run.graph.graph, group.relationships[0]
         loops = graph.statistics.loop_counts
-        types = type_ids(self.product.core.relationships[position], graph)
+        types = type_ids(self.plan.core.relationships[position], graph)
         # A loop is in both rows of its node, and counts once.
         twice = group.outgoing and group.incoming and any(loops[each] for each in types)
         masked = position in self._masks.relationships
         return leaves.candidate_row is None and not masked and not twice
 
 
-def _largest(product: LeafProduct, group: LeafGroup, graph: DataGraph) -> int:
+def _largest(plan: Eliminate, group: LikeLeaves, graph: DataGraph) -> int:
     """No node has more relationships that fit to a leaf of the group."""
-    types = product.core.relationships[group.relationships[0]].types
+    types = plan.core.relationships[group.relationships[0]].types
     return most_entries(graph, types, outgoing=group.outgoing, incoming=group.incoming)
 
 

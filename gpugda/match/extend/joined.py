@@ -1,4 +1,4 @@
-"""What joins a query: steps, what their rows are multiplied with, and branches that come first."""
+"""A join that is ready: steps, messages to their rows, and the tables that come first."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from gpugda.match.extend.compile import ExtendStep
     from gpugda.match.extend.groups import GroupSums
     from gpugda.match.extend.join import ExtendWindows
-    from gpugda.match.extend.leaf_counts import LeafMultiplier
+    from gpugda.match.extend.messages import Messages
 
-__all__ = ["BranchWays", "Joined"]
+__all__ = ["Joined", "TableSums"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,58 +25,58 @@ class Joined:
     Args:
         steps: What is done.
         windows: Does it.
-        multiplier: Of its rows; None where each counts once.
-        branches: Of the multiplier's product.
+        messages: What its rows are multiplied with; None where each counts once.
+        tables_first: Made before the first row.
     """
 
     steps: tuple[ExtendStep, ...]
     windows: ExtendWindows
-    multiplier: LeafMultiplier | None = None
-    branches: Sequence[BranchWays] = ()
+    messages: Messages | None = None
+    tables_first: Sequence[TableSums] = ()
 
     @property
     def arrays(self) -> ProductArrays | None:
         """What rows are multiplied with."""
-        return None if self.multiplier is None else self.multiplier.arrays
+        return None if self.messages is None else self.messages.arrays
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """As `ExtendWindows.tables`."""
-        yield from self._count_branches()
+        yield from self._make_tables()
         yield from self.windows.tables(enough)
 
     def cores(self) -> Iterator[Table | None]:
         """As `ExtendWindows.cores`."""
-        yield from self._count_branches()
+        yield from self._make_tables()
         yield from self.windows.cores()
 
     def counts(self) -> Iterator[int]:
         """Numbers of embeddings, to be added up."""
-        if self.multiplier is None:
+        if self.messages is None:
             yield from self.windows.counts()
             return
         for table in self.cores():
-            yield 0 if table is None else self.multiplier.count(table)
+            yield 0 if table is None else self.messages.count(table)
 
-    def _count_branches(self) -> Iterator[None]:
-        for each in self.branches:
+    def _make_tables(self) -> Iterator[None]:
+        for each in self.tables_first:
             for table in each.joined.cores():
                 if table is not None:
                     each.sums.add(table)
                 yield
-            if self.multiplier is not None:
-                self.multiplier.add_branch(each.sums)
+            if self.messages is not None:
+                self.messages.add_table(each.sums)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BranchWays:
-    """The ways of a branch by the nodes that its roots are: its rows, added up there.
+class TableSums:
+    """A part that is eliminated: its rows, added up by the nodes of its separator.
 
     Args:
-        roots: Query nodes.
+        separator: Query nodes.
         joined: What makes the rows.
-        sums: By the roots.
+        sums: By the separator.
     """
 
-    roots: tuple[int, ...]
+    separator: tuple[int, ...]
     joined: Joined
     sums: GroupSums

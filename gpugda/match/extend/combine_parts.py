@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpugda.match.extend.counting.parts import Product
+from gpugda.match.extend.counting.count_plan import Product
 from gpugda.match.need import Groups
 from gpugda.match.tuple_counts import TupleCounts, difference, multiplied
 from gpugda.types import MOST_WEIGHT
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from gpugda.match.embeddings import Embeddings
-    from gpugda.match.extend.counting.parts import Part, Sum
+    from gpugda.match.extend.counting.count_plan import Part, Sum
 
     Nodes = tuple[int, ...]
 
@@ -36,34 +36,34 @@ class CountsInParts:
     groups_of_part: Callable[[Part, Groups], Iterable[Embeddings]]
     check: Callable[[], None]
 
-    def count(self, way: Product | Sum) -> int | None:
+    def count(self, plan: Product | Sum) -> int | None:
         """The number of embeddings.
 
-        None where this cannot be said: a term has 2**63 or more, of which its branches do not
+        None where this cannot be said: a term has 2**63 or more, of which its tables do not
         know how many, though all terms together may have fewer.
         """
-        if isinstance(way, Product):
-            return math.prod(map(self.count_part, way.factors))
+        if isinstance(plan, Product):
+            return math.prod(map(self.count_part, plan.factors))
         total = 0
-        for term in way.terms:
+        for term in plan.terms:
             found = self.count_part(term)
             if found >= int(MOST_WEIGHT):
                 return None
             total += term.sign * found
         return total
 
-    def groups(self, way: Product | Sum, nodes: Nodes) -> Embeddings | None:
+    def groups(self, plan: Product | Sum, nodes: Nodes) -> Embeddings | None:
         """Each tuple that some query nodes take once, with how often it comes.
 
         None where this cannot be said, for a part has one too often.
         """
-        if isinstance(way, Product):
+        if isinstance(plan, Product):
             # All nodes are in the same factor.
-            times = math.prod(self.count_part(each) for each in way.factors if not each.grouped)
-            (grouped,) = (each for each in way.factors if each.grouped)
+            times = math.prod(self.count_part(each) for each in plan.factors if not each.grouped)
+            (grouped,) = (each for each in plan.factors if each.grouped)
             return multiplied(self._found(grouped, nodes), times)
         sides = {sign: self._no_tuples(nodes) for sign in (1, -1)}
-        for term in way.terms:
+        for term in plan.terms:
             sides[term.sign].add(self._found(term, nodes))
         more, less = (sides[sign].found() for sign in (1, -1))
         return None if _has_too_many(more) or _has_too_many(less) else difference(nodes, more, less)

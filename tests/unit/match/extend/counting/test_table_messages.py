@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from bound_queries import NO_MASKS, Relationship, all_embeddings
 from branched_queries import a_graph, branched_queries, cycle, path, plan_of
-from counted_groups import expected_groups, groups
-from forced_ways import PAIRED_BRANCHES, force
+from counted_groups import expected_groups
+from counted_groups import groups as groups_of
+from forced_plans import PAIRED_TABLES, thresholds, windows_of
 from graphs import make_graph
 from hypothesis import given
 
@@ -17,13 +18,10 @@ from gpugda.device.context import DeviceContext, list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.comparisons import ABOVE, BELOW, Comparison
 from gpugda.match.embeddings import Masks, StrategyReport
-from gpugda.match.extend import groups as extend_groups
-from gpugda.match.extend import join as extend_join
-from gpugda.match.extend.counting import branches as extend_branches
-from gpugda.match.extend.counting import search as extend_counting
-from gpugda.match.extend.counting.branches import split_off
-from gpugda.match.extend.counting.leaves import find_product
+from gpugda.match.extend.counting.degree_messages import find_degrees
+from gpugda.match.extend.counting.table_messages import split_off
 from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.extend.thresholds import CountThresholds
 from gpugda.match.row_tests import is_single
 from gpugda.match.variables import Variable
 from gpugda.plan.plan import RowTest
@@ -33,23 +31,25 @@ pytestmark = [
     pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
 ]
 
-BRANCH = "a branch, counted by "
+PART = "a part of the query, counted by "
 
 
-@pytest.fixture(autouse=True, scope="module")
-def always():
-    """Split off whether or not it pays."""
-    with pytest.MonkeyPatch.context() as patch:
-        force(patch, PAIRED_BRANCHES)
-        yield
+ONLY_PAIRS = {"separators": (2,)}
 
 
-def count(context, graph, plan, masks=NO_MASKS, limit=None):
-    """The count, and the roots of the branches."""
+def groups(context, *query, report=None, **changes):
+    return groups_of(
+        context, *query, report=report, thresholds=thresholds(context, PAIRED_TABLES, changes)
+    )
+
+
+def count(context, graph, plan, masks=NO_MASKS, limit=None, join=None, **changes):
+    """The count, and the separators of the parts that are eliminated, whether or not it pays."""
     report = StrategyReport()
-    strategy = ExtendStrategy(DeviceGraph(context, graph), memory_limit=limit)
+    decides = thresholds(context, PAIRED_TABLES, changes, join=join)
+    strategy = ExtendStrategy(DeviceGraph(context, graph), memory_limit=limit, thresholds=decides)
     counted = strategy.count(plan, masks, report)
-    return counted, [each.removeprefix(BRANCH) for each in report.steps if BRANCH in each]
+    return counted, [each.removeprefix(PART) for each in report.steps if PART in each]
 
 
 BOW = cycle(0, 1, 2, kind=0) + cycle(2, 3, 4, kind=1)
@@ -158,7 +158,7 @@ PAIRS = {
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("parallel", [True, False], ids=["parallel", "single"])
 @pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
-def test_branches_of_two_roots(context, only_pairs, name, loops, parallel):
+def test_branches_of_two_roots(context, name, loops, parallel):
     relationships, branches = PAIRS[name]
     plan, total = plan_of(relationships), 0
     common = [each for each in plan.bound.relationships if {each.source, each.target} == {0, 1}]
@@ -166,7 +166,7 @@ def test_branches_of_two_roots(context, only_pairs, name, loops, parallel):
         size = 36 if parallel else 90
         graph = a_graph(seed, loops=loops, relationships=size, parallel=parallel)
         expected = all_embeddings(graph, plan).total()
-        counted, by = count(context, graph, plan)
+        counted, by = count(context, graph, plan, **ONLY_PAIRS)
         assert counted == expected
         total += expected
         fits = branches if all(is_single(each, graph) for each in common) else 0
@@ -199,20 +199,15 @@ def test_branches_of_branches(context, name):
     assert total
 
 
-@pytest.fixture
-def only_pairs(monkeypatch):
-    monkeypatch.setattr(extend_branches._Parts, "hanging", lambda *_: iter(()))
-
-
 @pytest.mark.parametrize("nodes", [(0,), (1,), (2,), (0, 1), (1, 4), (2, 3), (2, 3, 4)])
-def test_groups_are_no_branches_of_two_roots(context, only_pairs, nodes):
+def test_groups_are_no_branches_of_two_roots(context, nodes):
     plan, report = plan_of(THETA), StrategyReport()
     for seed in range(3):
         graph = a_graph(seed)
-        found = groups(context, graph, plan, nodes, report=report)
+        found = groups(context, graph, plan, nodes, report=report, **ONLY_PAIRS)
         assert found == expected_groups(graph, plan, nodes)
     branches = min(2, 3 - len({*nodes} - {0, 1}))
-    assert report.steps.count(BRANCH + TWO_ROOTS) == 3 * branches
+    assert report.steps.count(PART + TWO_ROOTS) == 3 * branches
 
 
 PAIR_TESTS = {
@@ -227,25 +222,25 @@ PAIR_TESTS = {
 
 
 @pytest.mark.parametrize("name", PAIR_TESTS)
-def test_what_is_tested_beside_two_roots(context, only_pairs, name):
+def test_what_is_tested_beside_two_roots(context, name):
     test, branches = PAIR_TESTS[name]
     plan = plan_of(THETA, [test])
     for seed in range(3):
         graph = a_graph(seed)
-        counted, by = count(context, graph, plan)
+        counted, by = count(context, graph, plan, **ONLY_PAIRS)
         assert counted == all_embeddings(graph, plan).total()
         assert by == [TWO_ROOTS] * branches
 
 
 @pytest.mark.parametrize(("left", "right"), [(0, 1), (0, 3), (2, 3), (1, 4)])
 @pytest.mark.parametrize("outcomes", [BELOW, ABOVE | BELOW])
-def test_what_is_compared_beside_two_roots(context, only_pairs, left, right, outcomes):
+def test_what_is_compared_beside_two_roots(context, left, right, outcomes):
     plan, variables = plan_of(THETA), (Variable(True, left), Variable(True, right))
     masks = Masks({}, {}, (Comparison(*variables, outcomes, None, None, 0.5, ""),))
     for seed in range(2):
         graph = a_graph(seed)
         expected = total_that_passes(graph, plan, outcomes, left, right)
-        counted, by = count(context, graph, plan, masks)
+        counted, by = count(context, graph, plan, masks, **ONLY_PAIRS)
         assert counted == expected
         assert by == [TWO_ROOTS] * (1 if (left, right) == (2, 3) else 2)
 
@@ -304,22 +299,17 @@ def passes(outcomes, left, right):
 
 
 @pytest.mark.parametrize("window", [1, 3])
-def test_rows_in_many_windows(context, monkeypatch, window):
-    monkeypatch.setattr(extend_join, "_FEW", 0)
-    for kind in (True, False):
-        monkeypatch.setitem(extend_join._FIRST_COUNT_WINDOW, kind, window)
-    monkeypatch.setattr(extend_join, "_LARGEST_WINDOW", window)
-    monkeypatch.setattr(extend_join, "_LARGEST_LAST_WINDOW", window)
-    monkeypatch.setattr(extend_groups, "_FIRST_ROWS", 2)
+def test_rows_in_many_windows(context, window):
+    tiny = windows_of(window) | {"first_summed": 2}
     for relationships in (BOW, CHAIN, THETA):
         plan, graph = plan_of(relationships), a_graph(1)
-        assert count(context, graph, plan)[0] == all_embeddings(graph, plan).total()
+        assert count(context, graph, plan, join=tiny)[0] == all_embeddings(graph, plan).total()
 
 
-def test_without_memory_for_ways_all_is_joined(context, monkeypatch):
-    monkeypatch.setattr("gpugda.match.extend.leaf_counts._SHARE_FOR_WAYS", 0)
+def test_without_memory_for_messages_all_is_joined(context):
     plan, graph = plan_of(BOW), a_graph(1)
-    assert count(context, graph, plan) == (all_embeddings(graph, plan).total(), [])
+    found = count(context, graph, plan, join={"share_for_messages": 0})
+    assert found == (all_embeddings(graph, plan).total(), [])
 
 
 def test_without_memory_for_pairs_branches_of_one_root_are_split_off(context):
@@ -337,18 +327,20 @@ def test_without_memory_for_pairs_branches_of_one_root_are_split_off(context):
     assert whole == all_embeddings(small, plan).total() > 0
 
 
-@pytest.mark.parametrize(("name", "value"), [("WORTH_PAIRING", math.inf), ("_LEAST_GAIN", 0)])
-def test_tables_are_not_made_where_joining_is_cheap(context, monkeypatch, name, value):
+@pytest.mark.parametrize("changes", [{"pair_pairs": math.inf}, {"pair_gain": 0}])
+def test_tables_are_not_made_where_joining_is_cheap(context, changes):
     plan, graph = plan_of(THETA), a_graph(1)
     assert TWO_ROOTS in count(context, graph, plan)[1]
-    monkeypatch.setattr(extend_counting, name, value)
-    assert count(context, graph, plan) == (all_embeddings(graph, plan).total(), [])
+    found = count(context, graph, plan, **changes)
+    assert found == (all_embeddings(graph, plan).total(), [])
 
 
 @pytest.mark.parametrize("relationships", [CHAIN, THETA], ids=["one root", "two roots"])
 def test_a_query_that_comes_again(context, relationships):
     plan, graph = plan_of(relationships), a_graph(2)
-    strategy, expected = ExtendStrategy(DeviceGraph(context, graph)), all_embeddings(graph, plan)
+    decides = thresholds(context, PAIRED_TABLES)
+    strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides)
+    expected = all_embeddings(graph, plan)
     for _ in range(3):
         assert strategy.count(plan, NO_MASKS, StrategyReport()) == expected.total() > 0
 
@@ -367,7 +359,7 @@ def test_ways_beyond_32_bits(like_cpu, per_star):
     expected = math.perm(per_star, 3)
     report = StrategyReport()
     assert groups(context, graph, plan, (0,), report=report) == {(0,): expected}
-    assert any(BRANCH in each for each in report.steps)
+    assert any(PART in each for each in report.steps)
     assert count(context, graph, plan)[0] == expected
 
 
@@ -384,12 +376,12 @@ def test_as_many_ways_as_can_be_said(like_cpu):
     assert math.perm(leaves, 5) > 1 << 63
     report = StrategyReport()
     assert groups(context, graph, plan, (0,), report=report) == {(0,): 1 << 63}
-    assert any(BRANCH in each for each in report.steps)
+    assert any(PART in each for each in report.steps)
 
 
 @pytest.mark.parametrize("like_cpu", [True, False])
 @pytest.mark.parametrize("stars", [3, 5])
-def test_as_many_ways_of_two_roots_as_can_be_said(only_pairs, like_cpu, stars):
+def test_as_many_ways_of_two_roots_as_can_be_said(like_cpu, stars):
     """Stars of three leaves at the middle of a path, and of five, which have more than 2**63."""
     leaves = 70_000
     rows = [row for kind in "RST" for row in ((0, kind, 2, {}), (2, kind, 1, {}))]
@@ -400,39 +392,37 @@ def test_as_many_ways_of_two_roots_as_can_be_said(only_pairs, like_cpu, stars):
     context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
     report, expected = StrategyReport(), math.perm(leaves, stars)
     assert (expected > 1 << 63) == (stars == 5)
-    found = groups(context, graph, plan, (3,), report=report)
+    found = groups(context, graph, plan, (3,), report=report, **ONLY_PAIRS)
     assert found == {(2,): min(expected, 1 << 63)}
-    assert report.steps.count(BRANCH + TWO_ROOTS) == 2
+    assert report.steps.count(PART + TWO_ROOTS) == 2
     if stars == 3:
-        assert count(context, graph, plan) == (expected, [TWO_ROOTS] * 2)
+        assert count(context, graph, plan, **ONLY_PAIRS) == (expected, [TWO_ROOTS] * 2)
 
 
-@pytest.fixture
-def only_what_pays(monkeypatch):
-    monkeypatch.setattr(extend_branches, "_WORTH_SPLITTING", 100)
-    monkeypatch.setattr(extend_branches, "WORTH_PAIRING", 200)
-    monkeypatch.setattr(extend_branches, "_LEAST_GAIN", 0.5)
-    monkeypatch.setattr(extend_branches, "_COST_OF_BRANCH", 10)
+WHAT_PAYS = CountThresholds(
+    table_pairs=100, pair_pairs=200, table_gain=0.5, table_cost=10, search_rows=0, search_pairs=0
+)
 
 
 def split(relationships, cost, candidates=16, *, is_single=True, grouped=()):
     plan, graph = plan_of(relationships), a_graph(1)
-    product = find_product(plan.bound, graph, NO_MASKS, weighing=True)
-    parts = split_off(product, (), grouped, cost, lambda _: candidates, lambda _: is_single)
-    return tree(parts)
+    found = find_degrees(plan.bound, graph, NO_MASKS, searching=True)
+    return tree(
+        split_off(found, (), grouped, cost, lambda _: candidates, lambda _: is_single, WHAT_PAYS)
+    )
 
 
-def tree(product):
-    return {each.roots: tree(each.product) for each in product.branches}
+def tree(plan):
+    return {each.separator: tree(each.plan) for each in plan.tables}
 
 
-def test_only_what_pays_is_split_off(only_what_pays):
+def test_only_what_pays_is_split_off():
     assert split(BOW, lambda nodes: 100 * 10 ** len(nodes)) == {(2,): {}}
     assert split(BOW, lambda nodes: len(nodes)) == {}  # soon done
     assert split(BOW, lambda nodes: 1000 * len(nodes)) == {}  # 6,010 instead of 5,000
 
 
-def test_only_tables_that_pay_are_made(only_what_pays):
+def test_only_tables_that_pay_are_made():
     """Of two longer paths between two nodes; each part has five nodes, all have eight."""
     two = path(0, 2, 3, 4, 1, kind=0) + path(0, 5, 6, 7, 1, kind=1)
 
@@ -452,7 +442,7 @@ def test_only_tables_that_pay_are_made(only_what_pays):
     assert (0, 1) not in split(joined, cost, is_single=False)
 
 
-def test_branches_of_branches_are_found(only_what_pays):
+def test_branches_of_branches_are_found():
     """Where both hang at two nodes, and where one hangs at one."""
     ring = path(0, 2, 3, 4, 5, 6, 1, kind=0) + path(0, 7, 8, 9, 10, 11, 1, kind=1)
 

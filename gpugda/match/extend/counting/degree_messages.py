@@ -1,14 +1,11 @@
-"""Which leaves of a query graph are multiplied where only numbers of rows are asked for.
+"""Which leaves of a pattern are eliminated: degrees of the data nodes that they hang at count them.
 
-A leaf is a query node with one relationship. Given a row of all other nodes, the core, its number
-of ways is the number of data relationships that fit at its anchor. Ways of leaves multiply, but
-relationships of a clause differ: what the core has taken of them is subtracted; ``k`` like leaves
-of one anchor have the falling factorial of ``k`` factors; two groups of leaves that can take the
-same relationships are counted by how many of those the first group takes. A leaf for which none of
-this is exact stays in the core.
-
-Query nodes of the core that are independent of each other may be weighed on top (see
-`extend_weighed`): rows of the core then hold how many ways such a node has.
+A leaf is a query node with one relationship. Given a row of all other nodes, the core, as many data
+nodes fit as there are data relationships that fit at its anchor. Numbers of several leaves are
+multiplied, but relationships of a clause differ: what the core has taken of them is subtracted;
+``k`` like leaves of one anchor have the falling factorial of ``k`` factors; two groups of leaves
+that can take the same relationships are counted by how many of those the first group takes. A leaf
+for which none of this is exact stays in the core.
 """
 
 from __future__ import annotations
@@ -17,7 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from gpugda.match.extend.counting.weighed import find_weighable, without_tests
+from gpugda.match.extend.counting.count_plan import DegreeMessage, Eliminate, LikeLeaves
+from gpugda.match.extend.counting.row_messages import find_countable
 from gpugda.match.row_tests import Meetings, type_ids
 from gpugda.match.variables import Variable
 
@@ -26,164 +24,62 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.counting.weighed import WeighedNodes
+    from gpugda.match.extend.counting.count_plan import LikeNodes
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
-__all__ = ["Branch", "LeafFactor", "LeafGroup", "LeafProduct", "find_product", "keeps_apart"]
+__all__ = ["Eliminable", "fewest_eliminated", "find_degrees", "keeps_apart"]
 
-_FEWEST = 2
-"""Where all rows are counted. One leaf, or weighed node, is what the last step counts anyway."""
 _MOST_LIKE = 16
 
 
-@dataclass(frozen=True, slots=True)
-class LeafGroup:
-    """Like leaves of one anchor.
+@dataclass(frozen=True, slots=True, eq=False)
+class Eliminable:
+    """What could be eliminated of a pattern.
 
     Args:
-        leaves: Query nodes.
-        relationships: Theirs, in the same order.
-        anchor: Query node of the core.
-        outgoing: May their relationships start at the anchor?
-        incoming: May they end there?
-        taken: Query relationships of the core that could be one of theirs.
-    """
-
-    leaves: tuple[int, ...]
-    relationships: tuple[int, ...]
-    anchor: int
-    outgoing: bool
-    incoming: bool
-    taken: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LeafFactor:
-    """One group, or two that can take the same relationships.
-
-    Of two, every type of the first one's relationships is a type of the second one's. ``taken``:
-    relationships of the core that could be one of both.
-    """
-
-    groups: tuple[LeafGroup, ...]
-    taken: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """A part that is counted per data node of its root, or per pair of them.
-
-    Args:
-        roots: Query nodes of the rest, one or two.
-        product: What is joined and what is multiplied; rows hold the roots, too.
-    """
-
-    roots: tuple[int, ...]
-    product: LeafProduct
-
-
-@dataclass(frozen=True, slots=True)
-class LeafProduct:
-    """What is multiplied, and the rest of the query.
-
-    Args:
-        core: The query without the tests that the factors make up for.
-        factors: What a row of the core is multiplied with.
-        leaves: Query nodes that are not in the core.
-        read: Query nodes of the core whose data nodes the factors depend on.
+        plan: Its leaves are.
         has_cycle: Has the core a cycle?
-        weighable: Query nodes that could be weighed.
+        countable: Query nodes of the core that could be counted per row, each group alone.
         clash: Could two query relationships be the same data relationship, and must not?
-        weighed: Those that are.
-        branches: Parts of the query that are counted by themselves.
-        outside: Query nodes of these, and where this is the product of one, of all others.
     """
 
-    core: BoundQuery
-    factors: tuple[LeafFactor, ...]
-    leaves: frozenset[int]
-    read: frozenset[int]
+    plan: Eliminate
     has_cycle: bool
-    weighable: tuple[WeighedNodes, ...]
+    countable: tuple[LikeNodes, ...]
     clash: Callable[[int, int], bool]
-    weighed: tuple[WeighedNodes, ...] = ()
-    branches: tuple[Branch, ...] = ()
-    outside: frozenset[int] = frozenset()
-
-    @property
-    def left_out(self) -> frozenset[int]:
-        """Query nodes that no step adds: leaves, of branches, and all like a weighed one but it."""
-        return self.leaves.union(self.outside, *(each[1:] for each in self.weighed))
-
-    @property
-    def columns(self) -> frozenset[int]:
-        """Query nodes of which the core's rows hold the data node, or the number of ways."""
-        roots = (each.roots for each in self.branches)
-        return self.read.union(*roots, (each[0] for each in self.weighed))
-
-    def is_worth_it(self, *, grouped: bool) -> bool:
-        """Is there more than the last step would count anyway? It counts no groups."""
-        fewest = 1 if grouped or self.branches else _FEWEST
-        nodes = len(self.leaves) + sum(map(len, self.weighed)) + len(self.branches)
-        return nodes >= fewest
-
-    def keeping(self, nodes: Collection[int]) -> LeafProduct:
-        """The same where these nodes cannot be weighed."""
-        weighable = tuple(each for each in self.weighable if not set(nodes) & set(each))
-        return replace(self, weighable=weighable)
-
-    def weighing(self, chosen: Sequence[WeighedNodes]) -> LeafProduct:
-        """The same with these nodes weighed."""
-        core = replace(self.core, tests=without_tests(self.core.tests, chosen, self.core))
-        return replace(self, core=core, weighed=tuple(chosen))
-
-    def masks(self, masks: Masks) -> Masks:
-        """What is left of them where only the core is joined."""
-        if not self.outside or not masks.comparisons:
-            return masks
-        kept = tuple(
-            each
-            for each in masks.comparisons
-            if all(self.outside.isdisjoint(self._ends(variable)) for variable in each.variables())
-        )
-        return replace(masks, comparisons=kept)
-
-    def _ends(self, variable: Variable) -> tuple[int, ...]:
-        if variable.is_node:
-            return (variable.position,)
-        each = self.core.relationships[variable.position]
-        return each.source, each.target
-
-    def groups(self) -> list[LeafGroup]:
-        """Of all factors."""
-        return [group for factor in self.factors for group in factor.groups]
 
 
-def find_product(
+def find_degrees(
     bound: BoundQuery,
     graph: DataGraph,
     masks: Masks,
     grouped: Collection[int] = (),
     *,
-    weighing: bool = False,
-) -> LeafProduct | None:
-    """What can be multiplied; None where there is too little.
+    searching: bool = False,
+) -> Eliminable | None:
+    """Leaves of a pattern that are eliminated; None where there are too few.
 
     Args:
-        bound: The query.
+        bound: The pattern.
         graph: What it is asked of.
         masks: What predicates leave.
         grouped: Query nodes that stay in the core, for rows are counted by them.
-        weighing: Find out, too, which query nodes could be weighed; none is yet.
+        searching: Find out, too, what else could be eliminated.
     """
     leaves = _all_leaves(bound, masks, grouped)
-    if len(leaves) < (1 if grouped else _FEWEST) and not weighing:
+    if len(leaves) < fewest_eliminated(grouped) and not searching:
         return None
     found = _Leaves(bound, graph, masks)
-    while isinstance(made := found.factors(leaves), int):
-        del leaves[made]  # no formula is exact: it is joined, and may now be in others' way
-    product = found.result(leaves, made, weighing=weighing).keeping(grouped)
-    return product if weighing or product.is_worth_it(grouped=bool(grouped)) else None
+    while isinstance(made := found.messages(leaves), int):
+        del leaves[made]  # no formula is exact: it is joined, and may now clash with others
+    if len(leaves) < fewest_eliminated(grouped) and not searching:
+        return None
+    return found.result(leaves, made, grouped, searching=searching)
+
+
+def fewest_eliminated(grouped: Collection[int]) -> int:
+    """So many nodes are worth it: the last step counts one without making it, but no groups."""
+    return 1 if grouped else 2
 
 
 def _all_leaves(bound: BoundQuery, masks: Masks, grouped: Collection[int]) -> dict[int, int]:
@@ -226,9 +122,9 @@ class _Leaves:
         self._meetings = Meetings(bound, graph, masks.comparisons)
         self._clashes: dict[int, int] = {}
 
-    def factors(self, leaves: dict[int, int]) -> tuple[LeafFactor, ...] | int:
-        """The factors, or a leaf's relationship that must be joined."""
-        groups: list[LeafGroup] = []
+    def messages(self, leaves: dict[int, int]) -> tuple[DegreeMessage, ...] | int:
+        """The messages, or a leaf's relationship that must be joined."""
+        groups: list[LikeLeaves] = []
         for alike in self._alike(leaves):
             taken = self._taken(alike[0], leaves)
             for each in alike:
@@ -238,13 +134,17 @@ class _Leaves:
                 if not self._are_apart(*pair):
                     return pair[1]
             groups.append(self._group(alike, leaves[alike[0]], taken))
-        factors: list[LeafFactor] = []
+        return self._apart_or_both(groups)
+
+    def _apart_or_both(self, groups: list[LikeLeaves]) -> tuple[DegreeMessage, ...] | int:
+        """As `messages`, of groups; two that can take the same relationships are one message."""
+        messages: list[DegreeMessage] = []
         left = list(groups)
         while left:
             group = left.pop(0)
             others = [each for each in left if self._any_clash(group, each)]
             if not others:
-                factors.append(LeafFactor((group,)))
+                messages.append(DegreeMessage((group,)))
                 continue
             other = others[0]
             left.remove(other)
@@ -252,37 +152,32 @@ class _Leaves:
             third = [each for each in left if self._any_clash(other, each)]
             if made is None or len(others) > 1 or third:
                 return other.relationships[-1]
-            factors.append(made)
-        return tuple(factors)
+            messages.append(made)
+        return tuple(messages)
 
     def result(
-        self, leaves: dict[int, int], factors: tuple[LeafFactor, ...], *, weighing: bool
-    ) -> LeafProduct:
-        """The product, and what is left of the query."""
+        self,
+        leaves: dict[int, int],
+        messages: tuple[DegreeMessage, ...],
+        grouped: Collection[int],
+        *,
+        searching: bool,
+    ) -> Eliminable:
+        """The messages, and what is left of the pattern."""
         tests = tuple(
             test
             for test in self._bound.tests
             if test.on_nodes or (test.left not in leaves and test.right not in leaves)
         )
-        groups = [group for factor in factors for group in factor.groups]
-        taken = {each for group in groups for each in group.taken}
-        ends = (self._bound.relationships[each] for each in taken)
-        read = {group.anchor for group in groups}
-        read |= {node for each in ends for node in (each.source, each.target)}
-        weighable: list[WeighedNodes] = []
-        if weighing:
-            weighable = find_weighable(
+        plan = Eliminate(replace(self._bound, tests=tests), messages)
+        countable: list[LikeNodes] = []
+        if searching:
+            taken = {each for group in plan.groups() for each in group.taken}
+            countable = find_countable(
                 self._bound, self._graph, self._masks, self._clash, leaves, taken
             )
-        return LeafProduct(
-            replace(self._bound, tests=tests),
-            factors,
-            frozenset(leaf for group in groups for leaf in group.leaves),
-            frozenset(read),
-            self._has_cycle(),
-            tuple(weighable),
-            self._clash,
-        )
+        kept = tuple(each for each in countable if set(grouped).isdisjoint(each))
+        return Eliminable(plan, self._has_cycle(), kept, self._clash)
 
     def _has_cycle(self) -> bool:
         """Leaves are in none: it is the core's."""
@@ -318,9 +213,9 @@ class _Leaves:
             for first in range(0, len(each), _MOST_LIKE)
         ]
 
-    def _group(self, alike: Sequence[int], anchor: int, taken: frozenset[int]) -> LeafGroup:
+    def _group(self, alike: Sequence[int], anchor: int, taken: frozenset[int]) -> LikeLeaves:
         first = self._bound.relationships[alike[0]]
-        return LeafGroup(
+        return LikeLeaves(
             tuple(self._bound.relationships[each].other_end(anchor) for each in alike),
             tuple(alike),
             anchor,
@@ -345,7 +240,7 @@ class _Leaves:
         """Must they differ?"""
         return bool(self._apart[a] >> b & 1)
 
-    def _any_clash(self, one: LeafGroup, other: LeafGroup) -> bool:
+    def _any_clash(self, one: LikeLeaves, other: LikeLeaves) -> bool:
         return any(self._clash(*pair) for pair in product(one.relationships, other.relationships))
 
     def _taken(self, position: int, leaves: Iterable[int]) -> frozenset[int]:
@@ -369,8 +264,8 @@ class _Leaves:
             for a, b in combinations(relationships, 2)
         )
 
-    def _both(self, one: LeafGroup, other: LeafGroup) -> LeafFactor | None:
-        """Two groups as one factor, where what they have in common can be counted."""
+    def _both(self, one: LikeLeaves, other: LikeLeaves) -> DegreeMessage | None:
+        """Two groups as one message, where what they have in common can be counted."""
         all_apart = all(
             self._are_apart(*pair) for pair in product(one.relationships, other.relationships)
         )
@@ -392,7 +287,7 @@ class _Leaves:
                 self._are_apart(each, leaf.position) for leaf in (first, second)
             ):
                 return None
-        return LeafFactor((one, other), tuple(sorted({*one.taken} & {*other.taken})))
+        return DegreeMessage((one, other), tuple(sorted({*one.taken} & {*other.taken})))
 
     def _types(self, each: BoundRelationship) -> frozenset[int]:
         return type_ids(each, self._graph)

@@ -15,7 +15,7 @@ from bound_queries import (
     some_masks,
     some_tests,
 )
-from forced_ways import THOUGHT, force
+from forced_plans import thresholds, windows_of
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from gpugda.device.context import DeviceContext, list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.extend import join as extend_join
-from gpugda.match.extend.counting import weighed as extend_weighed
+from gpugda.match.extend.counting.degree_messages import find_degrees
+from gpugda.match.extend.counting.row_messages import Independence, choose_rows, with_rows
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.plan import LabelOp
 
@@ -33,24 +33,27 @@ pytestmark = [
     pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
 ]
 
-WEIGHED = "counted nodes multiplied: "
+COUNTED = "nodes counted per row: "
 
 
-@pytest.fixture(autouse=True, scope="module")
-def always():
-    """Weighed whether or not it pays."""
-    with pytest.MonkeyPatch.context() as patch:
-        force(patch, THOUGHT)
-        patch.setattr(extend_weighed._Choice, "cost", lambda _, weighed, **_more: -sum(weighed))
-        yield
+def all_counted(graph, plan, masks):
+    """As many nodes as possible are counted per row."""
+    bound = plan.bound
+    found = find_degrees(bound, graph, masks, searching=True)
+    may_add = Independence(bound, sorted(found.plan.joined), found.clash).may_add
+    chosen = choose_rows(found.countable, may_add, lambda nodes: -sum(nodes), 0, 1)
+    return with_rows(found.plan, chosen)
 
 
-def count(context, graph, plan, masks=NO_MASKS):
-    """The count, and which query nodes were weighed."""
+def count(context, graph, plan, masks=NO_MASKS, join=None):
+    """The count, and which query nodes were counted per row."""
     report = StrategyReport()
-    counted = ExtendStrategy(DeviceGraph(context, graph)).count(plan, masks, report)
-    lines = [line for line in report.steps if line.startswith(WEIGHED)]
-    return counted, "".join(lines).removeprefix(WEIGHED)
+    strategy = ExtendStrategy(
+        DeviceGraph(context, graph), thresholds=thresholds(context, join=join)
+    )
+    counted = strategy.count(plan, masks, report, count_plan=all_counted(graph, plan, masks))
+    lines = [line for line in report.steps if line.startswith(COUNTED)]
+    return counted, "".join(lines).removeprefix(COUNTED)
 
 
 def along(*pairs, types=(0,), directed=True, clause=0):
@@ -117,17 +120,12 @@ def test_labels_that_are_never_together_make_nodes_independent(context):
 
 
 @pytest.mark.parametrize("window", [1, 3])
-def test_rows_in_many_windows(context, monkeypatch, window):
-    monkeypatch.setattr(extend_join, "_FEW", 0)
-    for kind in (True, False):
-        monkeypatch.setitem(extend_join._FIRST_COUNT_WINDOW, kind, window)
-        monkeypatch.setitem(extend_join._FIRST_WEIGHED, kind, 2)
-    monkeypatch.setattr(extend_join, "_LARGEST_WINDOW", window)
-    monkeypatch.setattr(extend_join, "_LARGEST_LAST_WINDOW", window)
+def test_rows_in_many_windows(context, window):
     plan = make_plan([Node()] * 4, along(*DIAMOND), ())
     for loops in (True, False):
         graph = a_graph(1, loops=loops)
-        assert count(context, graph, plan)[0] == all_embeddings(graph, plan).total()
+        found = count(context, graph, plan, join=windows_of(window))
+        assert found[0] == all_embeddings(graph, plan).total()
 
 
 @pytest.mark.parametrize("like_cpu", [True, False])

@@ -1,4 +1,4 @@
-"""How long everything is joined before a better way is thought of, and how long that may take."""
+"""How long everything is joined before a plan is looked for, and how long that may take."""
 
 import math
 import time
@@ -11,7 +11,7 @@ import pytest
 from bound_queries import NO_MASKS, all_embeddings
 from branched_queries import a_graph, branched_queries, path, plan_of
 from counted_groups import expected_groups, groups
-from forced_ways import NOTHING_AT_ONCE, force
+from forced_plans import NOT_AT_ONCE, thresholds, windows_of
 from hypothesis import event, given
 from hypothesis import strategies as st
 
@@ -19,12 +19,14 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
+from gpugda.match.candidates.candidates import ExpectedCandidates
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.extend import cache as extend_kept
-from gpugda.match.extend.counting import search as extend_counting
-from gpugda.match.extend.counting.leaves import find_product
+from gpugda.match.extend.counting.count_plan import Attempt, Join, Search
+from gpugda.match.extend.counting.problem import CountProblem
+from gpugda.match.extend.counting.search import CountSearch, first_plan
 from gpugda.match.extend.groups import GroupSums
 from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.extend.thresholds import CPU
 from gpugda.match.need import Groups
 from gpugda.match.run import Run
 
@@ -36,19 +38,32 @@ pytestmark = [
 PATHS = plan_of(path(0, 1, 2, 3, kind=0) + path(0, 4, kind=0))
 
 
+PATIENT = {
+    # Searches are not worth it before a minute, and always when the query comes again.
+    "search_rows": 0,
+    "search_pairs": 0,
+    "first_seconds": 60.0,
+    "most_first_seconds": 60.0,
+    "worth_searching_again": 0.0,
+    "search_share": math.inf,
+}
+NO_PATIENCE = PATIENT | {"first_seconds": 1e-9, "most_first_seconds": 1e-9}
+
+
 class Asked:
-    """Counts a query again and again; how often was a better way thought of before?"""
+    """Counts a query again and again; how often was a plan looked for before?"""
 
-    def __init__(self, context, monkeypatch):
-        self.thoughts = 0
+    def __init__(self, context, monkeypatch, *forms, join=None):
+        self.searches = 0
         self.graph = a_graph(1, relationships=16, types="R")
-        self.strategy = ExtendStrategy(DeviceGraph(context, self.graph))
-        monkeypatch.setattr(extend_counting, "find_product", self._find)
-        monkeypatch.setattr("gpugda.match.extend.counting.weighed._WORTH_A_THOUGHT", -math.inf)
+        decides = thresholds(context, PATIENT, *forms, join=join)
+        self.strategy = ExtendStrategy(DeviceGraph(context, self.graph), thresholds=decides)
+        self._plan = CountSearch.plan
+        monkeypatch.setattr(CountSearch, "plan", lambda *given: self._search(*given))
 
-    def _find(self, *given, **more):
-        self.thoughts += 1
-        return find_product(*given, **more)
+    def _search(self, *given):
+        self.searches += 1
+        return self._plan(*given)
 
     def groups(self, *, counted):
         wanted, report = Groups((0,), counted=counted, streamed=False), StrategyReport()
@@ -72,78 +87,85 @@ class Asked:
         return report
 
 
-@pytest.fixture
-def asked(context, monkeypatch):
-    return Asked(context, monkeypatch)
+GIVEN_UP = "joining everything was given up after"
 
 
-def test_what_is_counted_at_once_is_never_thought_about(asked, monkeypatch):
-    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
-    monkeypatch.setattr(extend_kept, "_LONG", 60.0)
+def test_what_is_counted_at_once_is_never_searched_for(context, monkeypatch):
+    asked = Asked(context, monkeypatch, {"worth_searching_again": 60.0})
     for _ in range(3):
         asked.count()
-    assert asked.thoughts == 0
+    assert asked.searches == 0
 
 
-def test_what_takes_longer_is_thought_about_when_it_comes_again(asked, monkeypatch):
-    force(monkeypatch, NOTHING_AT_ONCE)
-    monkeypatch.setattr("gpugda.match.extend.small._MOST_LOOKS", {True: 1, False: 1})
-    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
-    monkeypatch.setattr(extend_kept, "_LONG", 0.0)
-    monkeypatch.setattr(extend_counting, "_THOUGHT", math.inf)
+def test_what_takes_longer_is_searched_for_when_it_comes_again(context, monkeypatch):
+    asked = Asked(context, monkeypatch, NOT_AT_ONCE, join={"looks_at_once": 1})
     first = asked.count()
-    assert asked.thoughts == 0
+    assert asked.searches == 0
+    assert "joining everything was done within 6e+04 ms" in first.steps
     second = asked.count()
-    assert asked.thoughts > 0
+    assert asked.searches > 0
     assert first.steps != second.steps
-    before = asked.thoughts
+    before = asked.searches
     assert asked.count().steps == second.steps
-    assert asked.thoughts == before
+    assert asked.searches == before
 
 
-def test_a_thought_that_would_never_pay_is_given_up(asked, monkeypatch):
-    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
-    monkeypatch.setattr(extend_kept, "_LONG", 0.0)
-    monkeypatch.setattr(extend_counting, "_THOUGHT", 0.0)
+def test_a_search_that_would_never_pay_is_given_up(context, monkeypatch):
+    asked = Asked(context, monkeypatch, {"search_share": 0.0})
     steps = [asked.count().steps for _ in range(3)]
     assert steps[0] == steps[1] == steps[2]
-    assert asked.thoughts <= 1
+    assert asked.searches == 1
 
 
-def test_what_takes_longer_than_thinking_is_thought_about_at_once(asked, monkeypatch):
-    force(monkeypatch, NOTHING_AT_ONCE)
-    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: -1.0)
-    asked.count()
-    assert asked.thoughts > 0
+def test_what_takes_longer_than_a_search_is_searched_for_at_once(context, monkeypatch):
+    asked = Asked(context, monkeypatch, NO_PATIENCE, NOT_AT_ONCE)
+    report = asked.count()
+    assert asked.searches > 0
+    assert any(each.startswith(GIVEN_UP) for each in report.steps)
+
+
+def problem_of(relationships):
+    bound = plan_of(relationships).bound
+    counts = ExpectedCandidates([1000] * len(bound.nodes))
+    return CountProblem(bound, a_graph(1, types="R"), NO_MASKS, counts)
 
 
 def test_small_queries_are_tried_for_less_time_than_large_ones():
-    sizes = [plan_of(path(*range(size + 1), kind=0)).bound for size in (2, 5, 10, 20)]
-    times = [extend_counting._first_patience(each) for each in sizes]
-    assert 0 < times[0] < times[1] < times[2] == times[3] == extend_counting._MOST_PATIENCE
+    sizes = [problem_of(path(*range(size + 1), kind=0)) for size in (2, 5, 10, 20)]
+    attempts = [first_plan(each, CPU.count).otherwise for each in sizes]
+    times = [each.seconds for each in attempts]
+    assert 0 < times[0] < times[1] < times[2] == times[3] == CPU.count.most_first_seconds
 
 
-def test_a_try_ends_with_the_query(asked, monkeypatch):
-    force(monkeypatch, NOTHING_AT_ONCE)
-    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
+def test_what_is_done_first_is_a_value():
+    count, three = CPU.count, problem_of(path(0, 1, 2, 3, kind=0))
+    later = Attempt(12e-6 * 27, Join(), Search(), least_pairs=count.search_pairs)
+    assert first_plan(three, count) == Attempt(None, Join(), later)
+    assert first_plan(three, replace(count, tries_at_once=False)) == later
+    assert first_plan(three, count, took=0.5) == Search(2.0)
+    few = replace(three, candidates=ExpectedCandidates([2] * 4))
+    assert first_plan(few, count) == Search()
+    assert "Attempt(seconds=None, quick=Join(), otherwise=Attempt(" in repr(
+        first_plan(three, count)
+    )
+
+
+def test_an_attempt_ends_with_the_query(context, monkeypatch):
+    asked = Asked(context, monkeypatch, NOT_AT_ONCE)
     with pytest.raises(QueryTimeoutError):
         asked.count(deadline=time.monotonic() - 1)
 
 
 @pytest.mark.parametrize("counted", [True, False], ids=["counted", "distinct"])
-def test_groups_are_made_before_a_thought_too(context, monkeypatch, counted):
-    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
-    monkeypatch.setattr(extend_kept, "_LONG", 0.0)
-    monkeypatch.setattr(extend_counting, "_THOUGHT", math.inf)
+def test_groups_are_made_before_a_search_too(context, monkeypatch, counted):
     asked = Asked(context, monkeypatch)
     expected = asked.groups(counted=counted)
-    assert asked.thoughts == 0
+    assert asked.searches == 0
     assert asked.groups(counted=counted) == expected
-    assert asked.thoughts > 0
-    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: -1.0)
-    other = Asked(context, monkeypatch)
+    assert asked.searches > 0
+    other = Asked(context, monkeypatch, NO_PATIENCE)
     assert other.groups(counted=counted) == expected
-    assert other.thoughts > 0
+    assert other.searches > 0
 
 
 @pytest.mark.parametrize("counted", [True, False], ids=["counted", "distinct"])
@@ -157,17 +179,10 @@ def test_what_was_given_up_leaves_nothing_to_those_that_come_after(
     def give_up(sums, table):
         if len(added) == tables:
             added.append(None)
-            raise QueryTimeoutError("patience is over")
+            raise QueryTimeoutError("its budget is spent")
         added.append(table)
         add(sums, table)
 
-    force(monkeypatch, NOTHING_AT_ONCE)
-    monkeypatch.setattr("gpugda.match.extend.counting.weighed._WORTH_A_THOUGHT", -math.inf)
-    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
-    monkeypatch.setattr("gpugda.match.extend.join._FEW", 0)
-    for place, value in (("_FIRST_COUNT_WINDOW", {True: 30, False: 30}), ("_LARGEST_WINDOW", 30)):
-        monkeypatch.setattr(f"gpugda.match.extend.join.{place}", value)
-    monkeypatch.setattr("gpugda.match.extend.join._LARGEST_LAST_WINDOW", 30)
     monkeypatch.setattr(GroupSums, "add", give_up)
     upload = Workspace.upload
 
@@ -179,7 +194,8 @@ def test_what_was_given_up_leaves_nothing_to_those_that_come_after(
     monkeypatch.setattr(Workspace, "upload", overwrite)
     # More nodes than a word of a bitmap has bits: else nobody reads where words begin.
     graph = a_graph(1, nodes=40, relationships=70, types="R")
-    found = groups(context, graph, PATHS, nodes, counted=counted)
+    decides = thresholds(context, PATIENT, NOT_AT_ONCE, join=windows_of(30))
+    found = groups(context, graph, PATHS, nodes, counted=counted, thresholds=decides)
     expected = expected_groups(graph, PATHS, nodes)
     assert found == (expected if counted else Counter(set(expected)))
     assert None in added
@@ -194,32 +210,30 @@ def test_giving_up_wherever_it_is_asked_changes_no_answer(context, case, seed, f
         # The query itself has none here.
         if deadline is not None and random.random() < 0.3:
             given_up.append(True)
-            raise QueryTimeoutError("patience is over")
+            raise QueryTimeoutError("its budget is spent")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gpugda.match.extend.counting.weighed._WORTH_A_THOUGHT", -math.inf)
-        patch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
         patch.setattr("gpugda.match.run.check_deadline", check)
+        decides = thresholds(context, PATIENT)
         if not few:
-            force(patch, NOTHING_AT_ONCE)
-            patch.setattr("gpugda.match.extend.join._FEW", 0)
+            decides = thresholds(context, PATIENT, NOT_AT_ONCE, join={"few_rows": 0})
         expected = expected_groups(graph, plan, grouped, masks)
-        strategy = ExtendStrategy(DeviceGraph(context, graph))
+        strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides)
         for _ in range(2):
             assert strategy.count(plan, masks, StrategyReport()) == expected.total()
-        assert groups(context, graph, plan, grouped, masks) == expected
-        assert groups(context, graph, plan, grouped, masks, counted=False) == Counter(set(expected))
+        query = (context, graph, plan, grouped, masks)
+        assert groups(*query, thresholds=decides) == expected
+        assert groups(*query, counted=False, thresholds=decides) == Counter(set(expected))
     event("given up" if given_up else "never given up")
 
 
 def test_groups_that_are_streamed_are_not_waited_for(context, monkeypatch):
-    monkeypatch.setattr(extend_counting, "_first_patience", lambda _: 60.0)
     asked = Asked(context, monkeypatch)
     wanted = Groups((0,), counted=False, streamed=True)
     chunks = asked.strategy.groups(PATHS, NO_MASKS, wanted, StrategyReport())
     found = {node for chunk in chunks for node in chunk.nodes[0].tolist()}
     assert found == {node for (node,) in expected_groups(asked.graph, PATHS, (0,))}
-    assert asked.thoughts > 0
+    assert asked.searches > 0
 
 
 # ------------------------------------------------------------------ what is tried

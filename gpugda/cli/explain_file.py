@@ -1,0 +1,85 @@
+"""``gpugda explain FILE.cypher``: where each query of a file would run, without any source."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from gpugda.answer.outlook import outlook
+from gpugda.cli.script import open_script
+from gpugda.query.statements import EntryReader
+from gpugda.types import first_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.answer.outlook import Outlook
+    from gpugda.query.statements import Entry
+
+__all__ = ["explain_file", "names_file"]
+
+_ENDINGS: Final = (".cypher", ".cql", ".cyp")
+_SHOWN: Final = 72
+_WHO: Final = {"device": "device", "Neo4j": "Neo4j", "nobody": "no query"}
+
+
+def names_file(query: str | None) -> bool:
+    """Whether what stands in a query's place is the name of a file of queries."""
+    if query is None or not query.lower().endswith(_ENDINGS):
+        return False
+    return not any(mark.isspace() for mark in query) or Path(query).is_file()
+
+
+def explain_file(file: str) -> None:
+    """Prints what would become of each statement, and how many there are of each kind.
+
+    Raises:
+        ConfigurationError: The file cannot be read.
+    """
+    found: Counter[str] = Counter()
+    with open_script(file) as (lines, _):
+        reader = EntryReader()
+        entries = [entry for line in lines for entry in reader.feed(line)]
+        entries += reader.finish()
+    for entry in entries:
+        if entry.is_command:
+            continue
+        seen = outlook(entry.text)
+        found[seen.engine] += 1
+        sys.stdout.write("\n".join(_lines(file, entry, seen)) + "\n")
+    sys.stdout.write(f"{_counted(found)}\n")
+
+
+def _lines(file: str, entry: Entry, seen: Outlook) -> Iterator[str]:
+    line = entry.line + entry.text.count("\n", 0, entry.comments)
+    yield f"{file}:{line}: {_WHO[seen.engine]}: {_shortened(entry.text[entry.comments :])}"
+    if seen.mode:
+        yield f"  {seen.mode} shows Neo4j's own plan"
+    elif seen.error is not None:
+        yield f"  {_reason(file, entry, seen)}"
+    yield from (f"  device   {line}" for line in seen.device)
+    yield from (f"  columns  {line}" for line in seen.host)
+
+
+def _reason(file: str, entry: Entry, seen: Outlook) -> str:
+    error = seen.error
+    assert error is not None
+    if error.line is None:
+        return seen.construct or first_line(error)
+    line = entry.line + error.line - 1
+    return f"{file}:{line}:{error.column}: {seen.construct or error.message}"
+
+
+def _shortened(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"
+
+
+def _counted(found: Counter[str]) -> str:
+    total = found.total()
+    parts = [f"{found['device']} on the device", f"{found['Neo4j']} left to Neo4j"]
+    if found["nobody"]:
+        parts.append(f"{found['nobody']} that Neo4j would refuse to compile")
+    return f"{total} {'query' if total == 1 else 'queries'}: {', '.join(parts)}"

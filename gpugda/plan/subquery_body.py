@@ -1,0 +1,70 @@
+"""Subqueries and patterns in expressions as the queries that answer them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gpugda.query import ast
+from gpugda.query.walk import children
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["VALUE", "outermost_subqueries", "subquery_body"]
+
+VALUE: Final = "\0value"
+"""The column that such a query returns."""
+
+_KINDS: Final = (
+    ast.Subquery,
+    ast.PatternExpression,
+    ast.PatternComprehension,
+    ast.ShortestPathExpression,
+)
+
+
+def outermost_subqueries(node: ast.Node) -> Iterator[ast.Expression]:
+    """Those below a node that are not inside another one."""
+    stack: list[ast.Node] = [node]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, _KINDS):
+            yield part
+        else:
+            stack.extend(children(part))
+
+
+def subquery_body(node: ast.Expression) -> ast.QueryBody:
+    """What is run: patterns as the query that matches them."""
+    span = node.span
+    if isinstance(node, ast.Subquery):
+        return node.query
+    if isinstance(node, ast.PatternComprehension):
+        return _matching(node.pattern, node.where, node.projection)
+    assert isinstance(node, ast.PatternExpression | ast.ShortestPathExpression)
+    pattern = node.pattern
+    if isinstance(node, ast.PatternExpression):
+        return _matching(pattern, None, ast.Literal(span, True))
+    name = ast.Variable(span, "\0path")
+    # Neo4j does not test labels and properties of its ends here: they are bound.
+    elements = tuple(_bare(each) for each in pattern.elements)
+    named = ast.Pattern(pattern.span, name, elements, pattern.selector)
+    return _matching(named, None, name)
+
+
+def _bare(element: ast.PatternElement) -> ast.PatternElement:
+    if isinstance(element, ast.NodePattern):
+        return ast.NodePattern(element.span, element.variable, None, None, None)
+    return element
+
+
+def _matching(
+    pattern: ast.Pattern, where: ast.Expression | None, value: ast.Expression
+) -> ast.QueryBody:
+    span = pattern.span
+    match = ast.Match(span, optional=False, patterns=(pattern,), where=where)
+    item = ast.ReturnItem(span, value, VALUE, VALUE)
+    body = ast.Projection(
+        span, distinct=False, star=False, items=(item,), order_by=(), skip=None, limit=None
+    )
+    return ast.QueryBody(span, (ast.SingleQuery(span, (match, ast.Return(span, body))),), (), False)

@@ -1,0 +1,60 @@
+"""``gpugda explain FILE.cypher``: a report on the queries of a file."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpugda.cli.explain_file import names_file
+
+QUERIES = """\
+// counted on the device
+MATCH (a:P)-[:R]->(b) RETURN count(*);
+
+MATCH (a)-[:R]->(b)
+WITH a, count(b) AS c ORDER BY c DESC LIMIT 3
+RETURN a.n, c;
+:param x => 1
+MATCH (a)
+CALL db.labels() YIELD label
+RETURN label;
+MATCH (a RETURN a;
+MATCH (a) WHERE EXISTS { MATCH ANY (a)-->(b)-->+(c) } RETURN a;
+PROFILE MATCH (a) RETURN a
+"""
+
+REPORT = """\
+{0}:2: device: MATCH (a:P)-[:R]->(b) RETURN count(*)
+  device   MATCH (a:P)-[:R]->(b)
+{0}:4: device: MATCH (a)-[:R]->(b) WITH a, count(b) AS c ORDER BY c DESC LIMIT 3 RETUR…
+  device   MATCH (a)-[:R]->(b)
+  columns  project a.n, c
+{0}:8: Neo4j: MATCH (a) CALL db.labels() YIELD label RETURN label
+  {0}:9:1: CALL of a procedure
+{0}:11: no query: MATCH (a RETURN a
+"""
+
+
+def test_each_query_of_a_file(gpugda_command, tmp_path, monkeypatch):
+    monkeypatch.delenv("GPUGDA_SOURCE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "queries.cypher").write_text(QUERIES, "utf-8")
+    said = gpugda_command("explain", "queries.cypher")
+    assert said.exit_code == 0
+    assert said.stdout.startswith(REPORT.format("queries.cypher"))
+    assert "queries.cypher:12:32: a path selector over several steps\n" in said.stdout
+    assert "  PROFILE shows Neo4j's own plan\n" in said.stdout
+    assert said.stdout.endswith(
+        "6 queries: 2 on the device, 3 left to Neo4j, 1 that Neo4j would refuse to compile\n"
+    )
+
+
+def test_a_file_that_is_not_there(gpugda_command):
+    assert gpugda_command("explain", "nowhere.cypher").exit_code != 0
+
+
+@pytest.mark.parametrize(
+    ("query", "is_file"),
+    [("q.cypher", True), ("Q.CQL", True), ("MATCH (n) RETURN n.cypher", False), (None, False)],
+)
+def test_what_names_a_file(query, is_file):
+    assert names_file(query) is is_file
