@@ -137,47 +137,61 @@ def test_a_new_property_is_read_when_asked_for(graph, accelerator):
     assert found.values() == [[3], [4]]
 
 
+class Beside:
+    """A writer who changes two nodes together, and what readers found wrong meanwhile."""
+
+    def __init__(self, graph, accelerator, engine):
+        self.graph, self.accelerator, self.engine = graph, accelerator, engine
+        self.stop, self.wrong = threading.Event(), []
+        self.committed = self.by_device = 0
+
+    def write(self):
+        with self.graph.driver.session() as session:
+            while not self.stop.wait(0.02):
+                session.run(WRITE, n=self.committed).consume()
+                self.committed += 1
+
+    def read(self):
+        seen = 0
+        while not self.stop.is_set():
+            least = max(seen, self.committed)
+            result = self.accelerator.run(PAIR, engine=self.engine)
+            if result.summary.engine == "gpu":
+                ((left, right),) = result.values()
+                seen = left
+                self.judge(left, right, least)
+
+    def judge(self, left, right, least):
+        self.by_device += 1
+        if left != right or left < least:
+            self.wrong.append((left, right, least))
+        made = self.accelerator.run(MADE, engine="gpu").single()[0]
+        if made < left:
+            self.wrong.append(("made", made, left))
+
+    def run(self, seconds):
+        threads = [threading.Thread(target=each) for each in (self.write, self.read, self.read)]
+        for each in threads:
+            each.start()
+        time.sleep(seconds)
+        self.stop.set()
+        for each in threads:
+            each.join(120)
+            assert not each.is_alive()
+
+
 @pytest.mark.parametrize("engine", ["gpu", "auto"])
 def test_answers_beside_writers_are_whole_and_never_old(graph, accelerator, engine):
     read_all(accelerator)
-    stop, wrong, committed, device = threading.Event(), [], [0], []
-
-    def write():
-        with graph.driver.session() as session:
-            while not stop.wait(0.02):
-                session.run(WRITE, n=committed[0]).consume()
-                committed[0] += 1
-
-    def read():
-        seen = 0
-        while not stop.is_set():
-            least = max(seen, committed[0])
-            result = accelerator.run(PAIR, engine=engine)
-            ((left, right),) = result.values()
-            if result.summary.engine == "gpu":
-                device.append(1)
-                if left != right or left < least:
-                    wrong.append((left, right, least))
-                seen = left
-                count = accelerator.run(MADE, engine="gpu").single()[0]
-                if count < left:
-                    wrong.append(("made", count, left))
-
-    threads = [threading.Thread(target=write), *(threading.Thread(target=read) for _ in range(2))]
     before = exports(accelerator)
-    for each in threads:
-        each.start()
-    time.sleep(6)
-    stop.set()
-    for each in threads:
-        each.join(120)
-        assert not each.is_alive()
-    assert not wrong, wrong[:5]
-    assert committed[0] > 3
+    beside = Beside(graph, accelerator, engine)
+    beside.run(6)
+    assert not beside.wrong, beside.wrong[:5]
+    assert beside.committed > 3
     if engine == "gpu":
-        assert len(device) > 3
+        assert beside.by_device > 3
         assert exports(accelerator) == before
-    assert accelerator.run(PAIR, engine="gpu").values() == [[committed[0]] * 2]
+    assert accelerator.run(PAIR, engine="gpu").values() == [[beside.committed] * 2]
     assert everything(accelerator) == in_database(graph)
 
 
