@@ -175,7 +175,7 @@ class ExtendStrategy(Matcher):
         goal: Goal,
         need: Groups,
     ) -> Generator[Embeddings]:
-        with self._run(report, deadline) as run:
+        with self.running(report, deadline) as run:
             with run.locked():
                 ready = self._ready(run, bound, masks, need.rows, goal)
             if isinstance(ready, PreparedCore):
@@ -217,7 +217,7 @@ class ExtendStrategy(Matcher):
         deadline: float | None,
         goal: Goal,
     ) -> int:
-        with self._run(report, deadline) as run:
+        with self.running(report, deadline) as run:
             with run.locked():
                 ready = self._ready(run, bound, masks, NOTHING, goal)
             if not isinstance(ready, (Product, Sum)):
