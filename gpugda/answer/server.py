@@ -10,6 +10,8 @@ The way of a query, with engine ``auto``:
 5. Are the properties there that the query reads? Else they are read, or it goes native meanwhile.
 6. The device answers; whole nodes and relationships get their properties; what was read since the
    probe counts only if a second probe finds the database unchanged.
+
+More than 300 lines: the way of a query, decision after decision.
 """
 
 from __future__ import annotations

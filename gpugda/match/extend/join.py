@@ -1,4 +1,7 @@
-"""Extending partial embeddings step by step, depth first and in windows that fit the memory."""
+"""Extending partial embeddings step by step, depth first and in windows that fit the memory.
+
+More than 300 lines: the recursion over steps and all that its windows share.
+"""
 
 from __future__ import annotations
 
