@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from gpugda.answer.declined import Declined
     from gpugda.loading import LoadedGraph
-    from gpugda.plan.explain import Estimate, Explanation
+    from gpugda.plan.estimate import Estimate
+    from gpugda.plan.explain import Explanation
     from gpugda.plan.operator_tree import OperatorNode
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.result import Result

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from gpugda.answer.declined import Declined
-    from gpugda.plan.explain import Estimate, Explanation
+    from gpugda.plan.estimate import Estimate
+    from gpugda.plan.explain import Explanation
     from gpugda.ports import GraphSource, Progress
     from gpugda.query.query_graph import QueryGraph
     from gpugda.result.result import Result

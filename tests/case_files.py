@@ -36,6 +36,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import gpugda
+
 FOLDER = Path(__file__).parent / "conformance" / "cases"
 
 
@@ -122,3 +124,21 @@ def read_cases(path: Path) -> Iterator[Case]:
 
 def all_cases() -> list[Case]:
     return [case for path in sorted(FOLDER.glob("*.case")) for case in read_cases(path)]
+
+
+# ------------------------------------------------------------------ the graph of a case
+def source_of(graph: CaseGraph) -> Any:
+    nodes = [
+        {"id": name, "labels": list(labels), **properties}
+        for name, (labels, properties) in graph.nodes.items()
+    ]
+    relationships = [
+        {"source": source, "target": target, "type": kind, "case_name": name, **properties}
+        for name, (source, kind, target, properties) in graph.relationships.items()
+    ]
+    return gpugda.graph(nodes=_table(nodes), relationships=_table(relationships) or None)
+
+
+def _table(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    keys = dict.fromkeys(key for row in rows for key in row)
+    return {key: [row.get(key) for row in rows] for key in keys}

@@ -10,6 +10,7 @@ from bound_queries import NO_MASKS, all_embeddings
 from gpugda.data.data_graph import DataGraph
 from gpugda.device.context import DeviceContext
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.thresholds import Thresholds
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Groups
@@ -25,9 +26,10 @@ def groups(
     report: StrategyReport | None = None,
     *,
     counted: bool = True,
+    thresholds: Thresholds | None = None,
 ) -> Counter[Any]:
     """How often each tuple comes; each once where that is not counted."""
-    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=thresholds)
     report = report or StrategyReport()
     wanted = Groups(nodes, counted=counted, streamed=False)
     found: Counter[Any] = Counter()

@@ -12,7 +12,8 @@ from gpugda.answer.projection import refuse_outside
 from gpugda.deadline import working_until
 from gpugda.errors import ConfigurationError
 from gpugda.loading import LoadedGraph, load
-from gpugda.plan.explain import Explanation, estimate
+from gpugda.plan.estimate import estimate
+from gpugda.plan.explain import Explanation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

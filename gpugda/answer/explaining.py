@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from gpugda.plan.explain import Estimate, Explanation
+from gpugda.plan.estimate import Estimate
+from gpugda.plan.explain import Explanation
 
 if TYPE_CHECKING:
     from gpugda.answer.request import Request

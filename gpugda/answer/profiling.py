@@ -13,13 +13,13 @@ __all__ = ["profile_of"]
 
 
 def profile_of(result: Result) -> OperatorNode:
-    """The tree of operators, the last one first: rows expected and found, and seconds.
+    """The tree of operators, the last one first: rows expected and found, seconds and bytes.
 
-    A query of one MATCH and RETURN is one operator, with what the device did for it in lines.
+    A query of one MATCH and RETURN is one operator, with what the device did for it in lines; so is
+    what another engine answered.
     """
     summary = result.summary
     if summary.operators is not None:
         return summary.operators
     seconds = sum(time for stage, time in summary.timings.items() if stage != "total")
-    text = " ".join(summary.query.split())
-    return OperatorNode(text, None, summary.rows, seconds, tuple(summary.steps))
+    return OperatorNode(" ".join(summary.query.split()), None, summary.rows, seconds)

@@ -28,6 +28,8 @@ __all__ = [
 
 FACTOR, SLACK_SECONDS = 1.1, 0.002
 """What engine ``auto`` may take: so many times the baseline, and so many seconds more."""
+LONG_SECONDS = 0.02
+"""Queries for which the baseline takes so long are a group of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,8 @@ class Findings:
         baseline: ``native`` or ``reference``.
         cases: Every case in every phase.
         groups: By density, size and phase.
-        overall: By density and phase, all sizes together; ``nodes`` is 0.
+        overall: By density and phase, all sizes together, and those that take the baseline long;
+            ``nodes`` is 0.
         promises: By phase; none where there is no planner to judge.
     """
 
@@ -194,6 +197,8 @@ def find(
     for each in times:
         sizes[each.case.density, each.case.node_count, each.phase].append(each)
         densities[each.case.density, 0, each.phase].append(each)
+        if each.seconds.get(baseline, 0.0) >= LONG_SECONDS:
+            densities[f"{baseline} >= {LONG_SECONDS * 1e3:g} ms", 0, each.phase].append(each)
     phases = dict.fromkeys(each.phase for each in times)
     late = broken_promises(times, baseline)
     late_again = broken_promises(case_times(cases, again.runs) if again else (), baseline)

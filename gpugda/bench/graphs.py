@@ -1,4 +1,4 @@
-"""The graphs of the experiments: Dr Who without labels, Yeast, and one of the size of Movies."""
+"""The graphs of the experiments, and those with queries of applications, by name."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpugda.bench.ratings import rating_graph
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import GraphBatches, SnapshotFolder
 from gpugda.sources import resolve_source
@@ -53,10 +54,16 @@ def _yeast(path: Path) -> GraphSource:
     return resolve_source(f"pajek:{path}")
 
 
+def _recommendations(path: Path) -> GraphSource:
+    return rating_graph(path, path.with_name("ratings.csv.xz"))
+
+
 GRAPHS: dict[str, tuple[str, Callable[[Path], GraphSource]]] = {
     "drwho": ("drwho/drwho.graphml.xz", _drwho),
     "yeast": ("yeast-ppi/Yeast.zip", _yeast),
     "pole": ("pole/pole-data-importer.zip", resolve_source),
+    "drwho-labelled": ("drwho/drwho.graphml.xz", resolve_source),
+    "recommendations": ("recommendations/movies.csv.xz", _recommendations),
 }
 """By name: the file in the folder of graphs, and how it is read."""
 

@@ -43,6 +43,7 @@ class BenchOptions:
         graphs: Folder of the graphs.
         folder: Where the results go.
         graph_name: Of an embedded graph, for the report.
+        applications: Ask the queries of applications that there are for the graph.
         connect: Further arguments of `gpugda.connect`.
     """
 
@@ -66,6 +67,7 @@ class BenchOptions:
     settle: int = 2
     folder: str = "bench-results"
     graph_name: str = ""
+    applications: bool = False
     connect: Mapping[str, Any] = field(default_factory=dict)
 
     def described(self) -> dict[str, Any]:

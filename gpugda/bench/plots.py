@@ -45,7 +45,8 @@ def write_plots(folder: Path, findings: Findings, export_seconds: float, title: 
 
 def _plots(findings: Findings, export_seconds: float) -> list[tuple[str, Any]]:
     plots: list[tuple[str, Any]] = []
-    for group in findings.overall:
+    sizes = {group.density for group in findings.groups}
+    for group in (each for each in findings.overall if each.density in sizes):
         found = [
             each
             for each in findings.groups

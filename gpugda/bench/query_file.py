@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpugda.bench.application_queries import APPLICATIONS, PARAMETERS
 from gpugda.bench.cases import Case
 from gpugda.errors import ConfigurationError, QueryError
 from gpugda.query import ast
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-__all__ = ["cases_of_file", "read_parameters"]
+__all__ = ["application_cases", "cases_of_file", "read_parameters"]
 
 _COMMENT = re.compile(
     r"(?P<comment>//[^\n\r]*|/\*.*?(?:\*/|\Z))|'(?:[^'\\]|\\.)*'|`[^`]*`", re.DOTALL
@@ -57,6 +59,24 @@ def cases_of_file(path: str, parameters: Mapping[str, Any]) -> list[Case]:
     if not statements:
         raise ConfigurationError(f"--queries {path!r} holds no query.")
     return [_case(number, text, parameters) for number, text in enumerate(statements, start=1)]
+
+
+def application_cases(graph: str) -> list[Case]:
+    """The queries of applications on a graph; their rows are determined, also where LIMIT is.
+
+    Raises:
+        ConfigurationError: There are none for this graph.
+    """
+    if graph not in APPLICATIONS:
+        known = ", ".join(APPLICATIONS)
+        raise ConfigurationError(
+            f"--workload applications has queries for {known}: name one of them with --load (and "
+            f"--uri) or --graph; given was {graph or 'none'}."
+        )
+    return [
+        replace(_case(number, text, PARAMETERS), name=name, row_limit=None)
+        for number, (name, text) in enumerate(APPLICATIONS[graph].items(), start=1)
+    ]
 
 
 def _statements(text: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.bench.cases import Case, cases_of
-from gpugda.bench.query_file import cases_of_file, read_parameters
+from gpugda.bench.query_file import application_cases, cases_of_file, read_parameters
 from gpugda.bench.random_queries import DENSITIES, RandomQuery, random_queries
 from gpugda.data.columns import to_values
 from gpugda.errors import ConfigurationError
@@ -58,6 +58,8 @@ def make_workload(
     Raises:
         ConfigurationError: There would be no query.
     """
+    if options.applications:
+        return Workload(tuple(application_cases(options.load or options.graph_name)))
     if options.queries is not None:
         return Workload(tuple(cases_of_file(options.queries, read_parameters(options.parameters))))
     cases: list[Case] = []

@@ -13,7 +13,7 @@ import typer
 from gpugda.cli import options
 from gpugda.cli.failures import guarded, say
 from gpugda.cli.logs import log_to_standard_error
-from gpugda.cli.workloads import run_workload
+from gpugda.cli.workloads import compare_strategies, run_workload
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ def bench(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="An embedded graph, without a server: drwho, yeast, pole, sample:wordnet.",
+            help="An embedded graph, without a server: drwho, drwho-labelled, yeast, pole, "
+            "recommendations, sample:wordnet.",
             rich_help_panel=_GRAPH,
         ),
     ] = None,
@@ -86,18 +87,29 @@ def bench(
         typer.Option(
             metavar="NAME",
             help="lsqb: nine queries on a generated social network, beside DuckDB and Ladybug, "
-            "without a server.",
+            "without a server. applications: queries as applications write them, on the graph "
+            "that --load or --graph names: drwho-labelled, pole, recommendations.",
             rich_help_panel=_QUERIES,
         ),
     ] = None,
-    scale: Annotated[
-        float,
+    strategies: Annotated[
+        bool,
         typer.Option(
-            metavar="X",
-            help="Of the social network: 1 has 4 million nodes and 18 million relationships.",
+            "--strategies",
+            help="All strategies on random walks of 12 nodes over a generated --graph: enron, "
+            "gowalla, patent, road, watdiv, stwig; without a server.",
             rich_help_panel=_QUERIES,
         ),
-    ] = 1.0,
+    ] = False,
+    scale: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Of the generated graph. Default: 1 for lsqb, 4 million nodes and 18 million "
+            "relationships; 0.1 for --strategies.",
+            rich_help_panel=_QUERIES,
+        ),
+    ] = None,
     queries: Annotated[
         str | None,
         typer.Option(
@@ -228,10 +240,12 @@ def bench(
         ),
     )
     asked = _shortened(asked) if quick else asked
-    if workload is None:
-        _run(uri, graph, asked)
+    if strategies:
+        compare_strategies(asked, graph, scale)
+    elif workload in (None, "applications"):
+        _run(uri, graph, replace(asked, applications=workload is not None))
     else:
-        run_workload(workload, asked, scale)
+        run_workload(workload, asked, 1.0 if scale is None else scale)
 
 
 def _positive(timeout: float) -> float:

@@ -1,4 +1,4 @@
-"""``gpugda bench --workload``: benchmarks with queries of their own."""
+"""``gpugda bench --workload`` and ``--strategies``: benchmarks with queries of their own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpugda.errors import ConfigurationError
 if TYPE_CHECKING:
     from gpugda.bench.options import BenchOptions
 
-__all__ = ["run_workload"]
+__all__ = ["compare_strategies", "run_workload"]
 
 _WRONG = 1
 
@@ -27,7 +27,7 @@ def run_workload(name: str, asked: BenchOptions, scale: float) -> None:
         typer.Exit: A count is wrong.
     """
     if name != "lsqb":
-        raise ConfigurationError(f"--workload is {name!r}; there is: lsqb.")
+        raise ConfigurationError(f"--workload is {name!r}; there are: lsqb, applications.")
     _lsqb(asked, scale)
 
 
@@ -44,4 +44,35 @@ def _lsqb(asked: BenchOptions, scale: float) -> None:
         say(note)
     if outcome.wrong:
         say(f"WRONG or without an answer: {', '.join(outcome.wrong)}")
+        raise typer.Exit(_WRONG)
+
+
+def compare_strategies(asked: BenchOptions, graph: str | None, scale: float | None) -> None:
+    """Runs all strategies on the queries of a generated graph and tells what came of it.
+
+    Raises:
+        ConfigurationError: There is no such graph.
+        typer.Exit: Strategies do not agree.
+    """
+    from gpugda.bench.strategies import StrategiesOptions, run_strategies
+
+    usual = StrategiesOptions()
+    options = StrategiesOptions(
+        graph=graph or usual.graph,
+        scale=scale or usual.scale,
+        count=asked.per_size,
+        forms=tuple(form for form in usual.forms if form in asked.forms) or usual.forms,
+        seed=asked.seed,
+        repetitions=asked.repetitions,
+        timeout=asked.timeout,
+        folder=asked.folder,
+        connect=asked.connect,
+    )
+    with shown_progress() as progress:
+        outcome = run_strategies(options, progress)
+    sys.stdout.write(outcome.table)
+    for note in outcome.notes:
+        say(note)
+    if outcome.wrong:
+        say(f"WRONG: strategies do not agree on {', '.join(outcome.wrong)}")
         raise typer.Exit(_WRONG)

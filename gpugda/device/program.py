@@ -52,6 +52,7 @@ _ONLY_FOR = {
     "extend_marks.cl": "marks",
     "squares.cl": "marks",
     "triangles.cl": "marks",
+    "upward_squares.cl": "lists",
 }
 _ON_DEMAND = ("gsi_", "stwig_")
 """Files that only strategies need which are asked for by name begin so: nobody else waits."""
@@ -152,7 +153,10 @@ def _compile_in_time(context: DeviceContext, program: Any, file: str, name: str)
 
 
 def build_everything(
-    context: DeviceContext, goes_on: Callable[[int, int], bool] = lambda done, total: True
+    context: DeviceContext,
+    goes_on: Callable[[int, int], bool] = lambda done, total: True,
+    *,
+    on_demand: bool = False,
 ) -> Mapping[str, str]:
     """Compiles all kernels; tells which did so only without the options for the device, and why.
 
@@ -161,11 +165,12 @@ def build_everything(
     Args:
         context: The device.
         goes_on: Told before each file how many are done, and of how many; False ends it.
+        on_demand: Those too that only strategies need which are asked for by name?
 
     Raises:
         DeviceError: One does not build at all.
     """
-    files = _files(context)
+    files = _files(context, on_demand=on_demand)
     for done, file in enumerate(files):
         if not goes_on(done, len(files)):
             return context.plain_builds
@@ -186,10 +191,12 @@ def _texts(context: DeviceContext) -> dict[str, str]:
     return {file: kernel_text(file) for file in _files(context)}
 
 
-def _files(context: DeviceContext) -> list[str]:
+def _files(context: DeviceContext, *, on_demand: bool = False) -> list[str]:
     kind = context.profile.intersection
     names = sorted(path.name for path in resources.files("gpugda_opencl").iterdir())
-    kernels = [each for each in names if each.endswith(".cl") and not each.startswith(_ON_DEMAND)]
+    kernels = [each for each in names if each.endswith(".cl")]
+    if not on_demand:
+        kernels = [each for each in kernels if not each.startswith(_ON_DEMAND)]
     return [each for each in kernels if _ONLY_FOR.get(each, kind) == kind]
 
 

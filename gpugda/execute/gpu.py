@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.deadline import check_deadline
 from gpugda.execute.matching import select
 from gpugda.execute.needs import need_of
+from gpugda.execute.oriented_count import count_oriented, note_unoriented
 from gpugda.execute.tail import Tail
 from gpugda.match.need import Count, Groups
 
@@ -49,13 +50,19 @@ def run_on_device(
     tail = Tail(query, bound, graph, parameters)
     if tail.reads_no_rows:
         return tail.finish()
+    oriented = count_oriented(plan, graph, strategy, parameters, report, deadline)
+    if oriented is not None:
+        return tail.finish_count(oriented)
     selected = select(plan, graph, strategy, parameters, report, deadline)
     if selected is None:
         return tail.finish()
     plan, masks, rest = selected.plan, selected.masks, selected.rest
     need = need_of(query, rest, tail.enough_rows)
     if isinstance(need, Count):
-        return tail.finish_count(strategy.count(plan, masks, report, deadline))
+        started = time.perf_counter()
+        count = strategy.count(plan, masks, report, deadline)
+        note_unoriented(plan, graph, time.perf_counter() - started)
+        return tail.finish_count(count)
     if rest is not bound:
         tail = Tail(query, rest, graph, parameters)
     in_tail = 0.0

@@ -20,7 +20,6 @@ from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.plan.build import build_query
-from gpugda.plan.explain import estimate
 from gpugda.plan.operator_tree import OperatorNode
 from gpugda.query import ast
 from gpugda.query.query_graph import Query, QueryGraph
@@ -82,6 +81,9 @@ class Pipeline:
         with one_statement():
             batches = [batch.expanded() for batch in self.root.batches(context)]
         found = joined(batches, self.columns)
+        for measured in context.measured.values():
+            if measured.report is not None:
+                report.memory.note(measured.report.memory.bytes)
         report.operators = tree = self.tree(context.measured)
         report.steps.add_later(lambda: str(tree).splitlines())
         columns = tuple(as_column(found.columns[n], found.row_count) for n in self.columns)
@@ -128,7 +130,9 @@ def plan_of_statement(statement: Statement, graph: DataGraph, strategy: str) -> 
     plans = []
     for operator in _patterns(pipeline.root):
         plans.append(operator.plan_on(graph, strategy))
-        pipeline.expected[id(operator)] = estimate(plans[-1]).rows
+        rows = operator.expected_rows(plans[-1])
+        if rows is not None:
+            pipeline.expected[id(operator)] = rows
     empty = Query(statement.text, QueryGraph((), ()), ())
     if not plans:
         plans = [plan_pattern(bind(empty, graph), graph.statistics, strategy, Count())]
@@ -153,10 +157,12 @@ def _node(
     rows: int | None = None
     seconds: float | None = None
     steps: tuple[str, ...] = ()
+    taken: int | None = None
     if found is not None:
         inputs = [measured[id(c)].seconds for c in operator.children if id(c) in measured]
         rows, seconds = found.rows, max(0.0, found.seconds - sum(inputs))
-        steps = () if found.report is None else tuple(found.report.steps)
+        if found.report is not None:
+            steps, taken = tuple(found.report.steps), found.report.memory.bytes
     return OperatorNode(
-        operator.describe(), expected.get(id(operator)), rows, seconds, steps, children
+        operator.describe(), expected.get(id(operator)), rows, seconds, steps, children, taken
     )

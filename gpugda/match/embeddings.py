@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpugda.match.join_progress import JoinProgress
     from gpugda.plan.operator_tree import OperatorNode
 
-__all__ = ["Embeddings", "Masks", "StrategyReport"]
+__all__ = ["Embeddings", "Masks", "MostBytes", "StrategyReport"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +60,17 @@ class Masks:
 
 
 @dataclass(slots=True)
+class MostBytes:
+    """The most that was ever noted."""
+
+    bytes: int = 0
+
+    def note(self, count: int) -> None:
+        """Remembers it if it is more."""
+        self.bytes = max(self.bytes, count)
+
+
+@dataclass(slots=True)
 class StrategyReport:
     """What a strategy did, filled while it runs.
 
@@ -70,6 +81,8 @@ class StrategyReport:
         candidate_relationships: Candidate relationships left per query relationship position.
         progress: Told how much of the join is done, None where nobody watches.
         operators: The tree of operators with what was measured, where there were several.
+        memory: Bytes that one join took on the device at a time, beside the graph and what is kept
+            of earlier queries.
     """
 
     timings: dict[str, float] = field(default_factory=dict)
@@ -78,3 +91,4 @@ class StrategyReport:
     candidate_relationships: dict[int, int] = field(default_factory=dict)
     progress: JoinProgress | None = None
     operators: OperatorNode | None = None
+    memory: MostBytes = field(default_factory=MostBytes)

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import ConfigurationError
+from gpugda.match.beside import Beside
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.fetching import TableFetcher
 from gpugda.match.need import Count
 from gpugda.match.run import Kernels, Run
+from gpugda.plan.matching_order import matching_order
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.launch.join import Table
     from gpugda.match.embeddings import Masks, StrategyReport
     from gpugda.match.need import Groups, Need, Rows
     from gpugda.match.variables import Variable
-    from gpugda.plan.plan import BoundQuery, Plan
+    from gpugda.plan.plan import BoundQuery, Plan, PlanStep
 
-__all__ = ["Cursor", "Matcher", "add_up"]
+__all__ = ["Cursor", "Matcher", "add_up", "fetched"]
 
 _ROUNDS: dict[str, int | None] = {"off": 0, "once": 1, "fixpoint": None}
 _SHARE_OF_DEVICE = 0.8
@@ -67,6 +72,8 @@ class Matcher(ABC):
         name: What users call it.
         method: What it does, as the end of a sentence that begins with its name.
         compares: Whether it tests comparisons of the masks on rows; else it is given none.
+        graph: On its device.
+        limit: Bytes that graph and query may take there.
 
     Raises:
         ConfigurationError: An argument makes no sense.
@@ -92,8 +99,28 @@ class Matcher(ABC):
         self._context = device_graph.context
         self._rounds = _ROUNDS[refinement]
         whole = self._context.info.global_memory_bytes
-        self._limit = int(whole * _SHARE_OF_DEVICE) if memory_limit is None else memory_limit
+        self.limit = int(whole * _SHARE_OF_DEVICE) if memory_limit is None else memory_limit
         self._kernels = Kernels.of(self._context)
+        self._beside: Beside[Matcher] = Beside(self, partial(type(self), refinement=refinement))
+
+    def on(self, graph: DataGraph) -> AbstractContextManager[Matcher | None]:
+        """The same strategy for a graph derived from this one, on the device beside it.
+
+        None where there is no room for both.
+        """
+        return self._beside.used(graph)
+
+    def leave_beside(self) -> None:
+        """Takes the derived graph from the device as soon as nobody uses it."""
+        self._beside.leave()
+
+    def kept_bytes(self) -> int:
+        """Bytes on the device that may be given up when memory is short, beside the graph."""
+        return self._beside.nbytes
+
+    def give_up_kept(self) -> int:
+        """Frees them. Returns how many bytes that gave."""
+        return self._beside.give_up()
 
     # ------------------------------------------------------------------ what a strategy says
     @classmethod
@@ -104,6 +131,14 @@ class Matcher(ABC):
         """
         del pattern, need
         return None
+
+    @classmethod
+    def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
+        """The steps of its join and the rows expected of each, before candidates are counted.
+
+        By these the router decides, and `explain` prints them. Here: relationship by relationship.
+        """
+        return matching_order(pattern)
 
     @abstractmethod
     def start(
@@ -145,11 +180,11 @@ class Matcher(ABC):
             yield Embeddings(1, {}, {})
         if not self._may_have_rows(plan.bound):
             return
-        with self._run(report, deadline) as run:
+        with self.running(report, deadline) as run:
             with run.locked():
                 cursor = self.start(run, plan.bound, masks, need)
             if cursor is not None:
-                yield from self._chunks(run, cursor, need.enough)
+                yield from fetched(run, cursor, need.enough)
 
     def groups(
         self,
@@ -178,7 +213,7 @@ class Matcher(ABC):
     def _count(
         self, pattern: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
     ) -> int:
-        with self._run(report, deadline) as run:
+        with self.running(report, deadline) as run:
             with run.locked():
                 cursor = self.start(run, pattern, masks, Count())
             return 0 if cursor is None else add_up(run, cursor)
@@ -193,37 +228,50 @@ class Matcher(ABC):
         )
 
     @contextmanager
-    def _run(self, report: StrategyReport, deadline: float | None) -> Iterator[Run]:
+    def running(self, report: StrategyReport, deadline: float | None) -> Iterator[Run]:
+        """What one query works with; its arrays are freed at the end."""
         with self._graph.use(), self._workspace() as workspace:
-            yield Run(self._kernels, self._graph, workspace, report, deadline)
+            before = workspace.taken - self._graph.nbytes
+            try:
+                yield Run(self._kernels, self._graph, workspace, report, deadline)
+            finally:
+                report.memory.note(workspace.most_taken - before - self._graph.nbytes)
 
     def _workspace(self) -> Workspace:
-        budget = MemoryBudget(self._limit)
+        budget = MemoryBudget(self.limit)
         budget.reserve(self._graph.nbytes, "the data graph")
-        return Workspace(self._context, budget, self._graph.pool)
+        workspace = Workspace(self._context, budget, self._graph.pool)
+        kept = self.kept_bytes()
+        if kept > budget.remaining:
+            kept -= self.give_up_kept()
+        workspace.count(min(kept, budget.remaining), "what is kept for later queries")
+        workspace.give_way = lambda: workspace.uncount(self.give_up_kept())
+        return workspace
 
-    def _chunks(self, run: Run, cursor: Cursor, enough: int | None = None) -> Generator[Embeddings]:
-        tables = cursor.tables(enough)
-        try:
-            with TableFetcher(run, cursor.variables) as fetcher:
-                while True:
-                    # Not held while the caller looks at a chunk: others may launch meanwhile.
-                    with run.locked():
-                        with run.stage("join"):
-                            try:
-                                table = next(tables)
-                            except StopIteration:
-                                break
-                        if table is None:
-                            continue
-                        with run.stage("fetch"):
-                            chunks = fetcher.fetch(table)
-                    yield from chunks
-                with run.stage("fetch"):
-                    chunks = fetcher.rest()
+
+def fetched(run: Run, cursor: Cursor, enough: int | None = None) -> Generator[Embeddings]:
+    """Full embeddings on the host, in chunks; where about ``enough`` suffice, small ones first."""
+    tables = cursor.tables(enough)
+    try:
+        with TableFetcher(run, cursor.variables) as fetcher:
+            while True:
+                # Not held while the caller looks at a chunk: others may launch meanwhile.
+                with run.locked():
+                    with run.stage("join"):
+                        try:
+                            table = next(tables)
+                        except StopIteration:
+                            break
+                    if table is None:
+                        continue
+                    with run.stage("fetch"):
+                        chunks = fetcher.fetch(table)
                 yield from chunks
-        finally:
-            cursor.describe(run)
+            with run.stage("fetch"):
+                chunks = fetcher.rest()
+            yield from chunks
+    finally:
+        cursor.describe(run)
 
 
 def add_up(run: Run, cursor: Cursor) -> int:

@@ -8,6 +8,7 @@ from gpugda.errors import ConfigurationError
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
 from gpugda.match.gsi.strategy import GsiStrategy
+from gpugda.match.stwig.strategy import StwigStrategy
 from gpugda.plan.matching_order import make_plan
 
 if TYPE_CHECKING:
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "find_matcher", "plan_pattern"]
 
-_MATCHERS: Final[tuple[type[Matcher], ...]] = (ExtendStrategy, GpsmStrategy, GsiStrategy)
+_MATCHERS: Final[tuple[type[Matcher], ...]] = (
+    ExtendStrategy,
+    GpsmStrategy,
+    GsiStrategy,
+    StwigStrategy,
+)
 
 STRATEGIES: Final = {each.name: each for each in _MATCHERS}
 """The default comes first."""
@@ -55,4 +61,5 @@ def plan_pattern(
         matcher.method,
         compares=matcher.compares,
         declined=matcher.can_match(pattern, need) or "",
+        find_steps=matcher.plan_steps,
     )

@@ -178,6 +178,8 @@ class DeviceSession:
         return self._context
 
     def _release_graph(self) -> None:
+        for strategy in self._strategies.values():
+            strategy.leave_beside()
         self._strategies.clear()
         if self._graph is not None:
             self._graph.close()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from gpugda.plan.compared_values import compared_values
+from gpugda.plan.estimate import Estimate, estimate
 from gpugda.plan.plan import Plan, StepKind
+from gpugda.plan.planned_operators import planned_operators
+from gpugda.plan.readable import bytes_text, count_text
 from gpugda.query.pattern_text import node_text, relationship_text
 from gpugda.query.query_parts import is_anonymous
 from gpugda.query.render import expression_text, name_text
@@ -15,50 +18,15 @@ from gpugda.query.render import expression_text, name_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gpugda.plan.operator_tree import OperatorNode
     from gpugda.plan.plan import BoundNode, BoundRelationship, PlanStep, RowTest
     from gpugda.query.ast import Expression
 
-__all__ = ["Estimate", "Explanation", "cannot_run", "estimate", "explain_text"]
+__all__ = ["Explanation", "cannot_run", "explain_text"]
 
-_INDEX_BYTES: Final = 4
 _UNKNOWN: Final = float("nan")
 _PAIRS_SHOWN: Final = 6
 _ANONYMOUS: Final = re.compile("`\\0[nr][0-9]+`")
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a query is expected to take; from statistics, so only the order of magnitude counts.
-
-    Args:
-        rows: Embeddings of the query graph, before RETURN groups, orders or cuts them; of a query
-            that the device could not answer, rows of the result as the database expects them. Not
-            a number where nobody knows.
-        bytes: Memory of the largest table of partial embeddings.
-        seconds: Time of the engine that would answer; None of a plan alone, which knows no device.
-    """
-
-    rows: float
-    bytes: int
-    seconds: float | None = None
-
-
-def estimate(plan: Plan, seconds: float | None = None) -> Estimate:
-    """Rows and bytes that running the plan is expected to take; the time is the caller's."""
-    if plan.bound.no_rows is not None:
-        return Estimate(0.0, 0, seconds)
-    nodes: set[int] = set()
-    relationships = rows = peak = 0.0
-    for step in plan.steps:
-        if step.kind is StepKind.NODES:
-            nodes.add(step.position)
-        else:
-            relationships += 1
-            ends = plan.bound.relationships[step.position]
-            nodes |= {ends.source, ends.target}
-        rows = step.cardinality
-        peak = max(peak, rows * (len(nodes) + relationships) * _INDEX_BYTES)
-    return Estimate(rows, round(peak), seconds)
 
 
 class Explanation:
@@ -69,6 +37,8 @@ class Explanation:
         engine: ``gpu`` or ``native``, empty of a plan alone.
         reason: One sentence: why this engine.
         estimate: Rows, bytes and seconds expected.
+        operators: The tree of operators that would run, with the rows expected of them; None where
+            the device could not answer.
         route: Which engine each rule of the planner would choose and why, a line each; empty where
             there is only one engine.
     """
@@ -89,6 +59,11 @@ class Explanation:
         self.estimate = expected or (Estimate(_UNKNOWN, 0) if plan is None else estimate(plan))
         self.route = tuple(route)
         self._lines = tuple(lines)
+
+    @property
+    def operators(self) -> OperatorNode | None:
+        """See above. `Accelerator.profile` gives the same tree with what was measured."""
+        return None if self.plan is None else planned_operators(self.plan)
 
     def __str__(self) -> str:
         who = [f"engine {self.engine}: {self.reason}"] if self.engine else []
@@ -130,7 +105,8 @@ def _strategy_lines(plan: Plan) -> list[str]:
     expected = estimate(plan)
     return [
         f"strategy {plan.strategy}" + (f": {reason}" if reason else ""),
-        f"expected: {_number(expected.rows)} rows, {_bytes(expected.bytes)} for partial embeddings",
+        f"expected: {count_text(expected.rows)} rows, {bytes_text(expected.bytes)} for "
+        "partial embeddings",
     ]
 
 
@@ -141,7 +117,7 @@ def _node_row(plan: Plan, node: BoundNode) -> tuple[str, ...]:
         node_text(asked, {})
         if not is_anonymous(node.name)
         else f"{node_text(asked, {})} {_end(node)}",
-        f"{_number(node.cardinality)} candidates",
+        f"{count_text(node.cardinality)} candidates",
         _predicates(node.predicates),
     )
 
@@ -149,22 +125,24 @@ def _node_row(plan: Plan, node: BoundNode) -> tuple[str, ...]:
 def _relationship_row(plan: Plan, relationship: BoundRelationship) -> tuple[str, ...]:
     return (
         _relationship(plan, relationship.position),
-        f"{_number(relationship.cardinality)} candidates",
+        f"{count_text(relationship.cardinality)} candidates",
         _predicates(relationship.predicates),
     )
 
 
 def _step_row(plan: Plan, number: int) -> tuple[str, ...]:
     step: PlanStep = plan.steps[number]
-    if step.kind is StepKind.NODES:
+    if step.kind in (StepKind.NODES, StepKind.EXTEND):
         what = _end(plan.bound.nodes[step.position])
+        along = ", ".join([_relationship(plan, each) for each in step.along])
+        what += f" along {along}" if along else ""
     else:
         what = _relationship(plan, step.position)
     return (
         f"{number + 1}.",
-        f"{plan.strategy} {step.kind.value}",
+        step.kind.value,
         what,
-        f"{_number(step.cardinality)} rows",
+        f"{count_text(step.cardinality)} rows",
         step.reason,
     )
 
@@ -237,16 +215,3 @@ def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
-
-
-def _number(value: float) -> str:
-    if value >= 1e9:
-        return f"{value:.1e}"
-    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def _bytes(count: int) -> str:
-    value, units = float(count), ["B", "KiB", "MiB", "GiB", "TiB"]
-    while value >= 1024 and len(units) > 1:
-        value, units = value / 1024, units[1:]
-    return f"{value:,.0f} {units[0]}" if units[0] == "B" else f"{value:,.1f} {units[0]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from gpugda.plan.readable import bytes_text, count_text
 from gpugda.types import value
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class OperatorNode:
         seconds: Its own time, without that of its inputs; None where it did not run.
         steps: What the device did for it, a line each.
         children: Its inputs.
+        device_bytes: Bytes that it took on the device at a time, beside the graph and what is
+            kept of earlier queries; None where nothing of it ran there.
     """
 
     what: str
@@ -32,6 +35,7 @@ class OperatorNode:
     seconds: float | None = None
     steps: tuple[str, ...] = ()
     children: tuple[OperatorNode, ...] = ()
+    device_bytes: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The tree as plain values, for JSON."""
@@ -40,6 +44,7 @@ class OperatorNode:
             "expected": self.expected,
             "rows": self.rows,
             "seconds": self.seconds,
+            "device_bytes": self.device_bytes,
             "steps": list(self.steps),
             "children": [child.as_dict() for child in self.children],
         }
@@ -52,7 +57,7 @@ class OperatorNode:
 
     def __str__(self) -> str:
         rows = [("  " * depth + node.what, *node._figures()) for depth, node in self.lines()]
-        widths = [max(len(row[place]) for row in rows) for place in range(4)]
+        widths = [max(len(row[place]) for row in rows) for place in range(5)]
         text: list[str] = []
         for (depth, node), row in zip(self.lines(), rows, strict=True):
             cells = [row[0].ljust(widths[0])]
@@ -64,26 +69,22 @@ class OperatorNode:
     def _repr_html_(self) -> str:
         total = sum(node.seconds or 0.0 for _, node in self.lines()) or 1.0
         body = "".join(node._html(depth, total) for depth, node in self.lines())
-        head = "".join(f"<th>{name}</th>" for name in ("operator", "expected", "rows", "time", ""))
+        head = "".join(
+            f"<th>{name}</th>" for name in ("operator", "expected", "rows", "time", "device", "")
+        )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
-    def _figures(self) -> tuple[str, str, str]:
-        expected = "" if self.expected is None else f"expected {_number(self.expected)}"
+    def _figures(self) -> tuple[str, str, str, str]:
+        expected = "" if self.expected is None else f"expected {count_text(self.expected)}"
         rows = "" if self.rows is None else f"{self.rows:,} row{'' if self.rows == 1 else 's'}"
         seconds = "" if self.seconds is None else f"{self.seconds * 1000:,.1f} ms"
-        return expected, rows, seconds
+        taken = "" if self.device_bytes is None else bytes_text(self.device_bytes)
+        return expected, rows, seconds, taken
 
     def _html(self, depth: int, total: float) -> str:
-        expected, rows, seconds = self._figures()
         share = 100 * (self.seconds or 0.0) / total
         bar = f'<div style="background:#4a90d9;height:0.8em;width:{share:.0f}px"></div>'
         steps = "".join(f"<br><small>{escape(line)}</small>" for line in self.steps)
         what = f'<td style="text-align:left;padding-left:{depth}em">{escape(self.what)}{steps}</td>'
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in (expected, rows, seconds))
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in self._figures())
         return f"<tr>{what}{cells}<td>{bar}</td></tr>"
-
-
-def _number(count: float) -> str:
-    if count >= 1e9:
-        return f"{count:.1e}"
-    return f"{count:,.0f}" if count >= 10 else f"{count:.2g}"

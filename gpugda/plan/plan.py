@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.plan.operator_tree import OperatorNode
     from gpugda.query.ast import Expression
     from gpugda.query.query_graph import Query
 
@@ -164,6 +165,8 @@ class StepKind(StrEnum):
     """Extend along a query relationship whose one end is bound."""
     CLOSE = "close"
     """Bind a query relationship whose both ends are bound."""
+    EXTEND = "extend by"
+    """Add a query node along all query relationships to nodes that are bound."""
 
 
 @value(frozen=True, slots=True)
@@ -172,10 +175,11 @@ class PlanStep:
 
     Args:
         kind: What it does.
-        position: Query node (for NODES) or query relationship.
+        position: Query node (for NODES and EXTEND) or query relationship.
         bound_end: For COMBINE, the position of the query node that is bound already, else -1.
         cardinality: Estimated rows after the step.
         reason: One sentence: why this step comes here.
+        along: Query relationships that EXTEND follows or looks up; loops of a node, too.
     """
 
     kind: StepKind
@@ -183,6 +187,7 @@ class PlanStep:
     bound_end: int
     cardinality: float
     reason: str
+    along: tuple[int, ...] = ()
 
 
 class Runnable(Protocol):
@@ -190,6 +195,9 @@ class Runnable(Protocol):
 
     def described(self) -> tuple[str, ...]:
         """The tree in lines."""
+
+    def tree(self) -> OperatorNode:
+        """The operators, before they ran."""
 
     def run(
         self,
@@ -216,6 +224,7 @@ class Plan:
         declined: One sentence: why the strategy cannot answer; empty where it can.
         pipeline: What runs, where the query is more than one pattern: then this is the plan of the
             pattern that is expected to cost most.
+        kept: What those who run the plan found out about it; no part of its value.
     """
 
     bound: BoundQuery
@@ -226,6 +235,7 @@ class Plan:
     compares: bool = False
     declined: str = ""
     pipeline: Runnable | None = None
+    kept: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
 
     @cached_property
     def steps(self) -> tuple[PlanStep, ...]:

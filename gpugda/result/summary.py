@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gpugda.plan.operator_tree import OperatorNode
+from gpugda.plan.planned_operators import measured_operator
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import neo4j
 
-    from gpugda.plan.operator_tree import OperatorNode
+    from gpugda.plan.plan import Plan
     from gpugda.query.notices import Notice
 
 __all__ = ["STAGES", "Summary"]
@@ -58,7 +61,8 @@ class Summary:
         warnings: Sentences for the user, such as a cross product of unconnected parts.
         notices: What Neo4j would have remarked on names that the graph does not have.
         steps: Lines for people, one a step of the join: what was done and how many rows came of it.
-        operators: Of a query of several clauses the tree that ran, with rows and seconds.
+        tree: The operators that ran, or the plan of the only one; see `operators`.
+        device_bytes: Bytes that a join took on the device at a time, beside the graph.
         freshness: How the snapshot was found fresh enough, such as ``strict: transaction 7 is the
             newest``; empty where none was used.
         declined: Why the device was not used, empty where it was or was not asked.
@@ -80,13 +84,24 @@ class Summary:
     warnings: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = field(default=(), repr=False)
     steps: Sequence[str] = ()
-    operators: OperatorNode | None = field(default=None, repr=False)
+    tree: OperatorNode | Plan | None = field(default=None, repr=False)
+    device_bytes: int = 0
     freshness: str = ""
     declined: str = ""
     estimates: Mapping[str, float] = field(default_factory=dict)
     database: str = ""
     server: neo4j.ServerInfo | None = None
     native: neo4j.ResultSummary | None = field(default=None, repr=False)
+
+    @property
+    def operators(self) -> OperatorNode | None:
+        """The tree of operators with rows expected and found, seconds and bytes on the device.
+
+        None where another engine answered.
+        """
+        if self.tree is None or isinstance(self.tree, OperatorNode):
+            return self.tree
+        return measured_operator(self.tree, self.rows, self.timings, self.steps, self.device_bytes)
 
     # -------------------------------------------------------------- as in neo4j's summary
     @property

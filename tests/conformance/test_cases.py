@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from case_files import Case, CaseGraph, all_cases
+from case_files import Case, all_cases, source_of
 from named_values import named
 from strategies import rows_key
 
@@ -38,23 +38,6 @@ def accelerators() -> Iterator[dict[int, Any]]:
     yield made
     for accelerator in made.values():
         accelerator.close()
-
-
-def source_of(graph: CaseGraph) -> Any:
-    nodes = [
-        {"id": name, "labels": list(labels), **properties}
-        for name, (labels, properties) in graph.nodes.items()
-    ]
-    relationships = [
-        {"source": source, "target": target, "type": kind, "case_name": name, **properties}
-        for name, (source, kind, target, properties) in graph.relationships.items()
-    ]
-    return gpugda.graph(nodes=_table(nodes), relationships=_table(relationships) or None)
-
-
-def _table(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    keys = dict.fromkeys(key for row in rows for key in row)
-    return {key: [row.get(key) for row in rows] for key in keys}
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from forced_ways import BRANCHES, LEAVES, PARTS, WEIGHED
+from forced_plans import DEGREES, PARTS, ROWS, TABLES, variant, windows_of
 from hypothesis import event, given
 from hypothesis import strategies as st
 from strategies import QueryCase, assert_same_answer, multigraphs, query_texts
@@ -19,50 +19,53 @@ from gpugda.match.registry import STRATEGIES
 
 GRAPHS_AND_QUERIES = st.tuples(multigraphs(), st.lists(query_texts(), min_size=1, max_size=4))
 
-_TINY = {
-    **dict.fromkeys(("_FIRST_WINDOW", "_LARGEST_WINDOW", "_LARGEST_LAST_WINDOW"), 3),
-    "_FIRST_COUNT_WINDOW": {True: 3, False: 2},
-    "_FIRST_WEIGHED": {True: 2, False: 3},
-    "_FEW": 0,
+# What a small graph is never worth: forms of count plans, limits of joins, …
+FORMS: dict[str, dict[str, Any]] = {
+    "degrees and rows": DEGREES | ROWS,
+    "tables": TABLES,
+    "terms added up": TABLES | PARTS,
 }
-
-
-def _of_execute(way: dict[str, Any]) -> dict[str, Any]:
-    return {f"match.{place}": value for place, value in way.items()}
-
-
-# What a small graph is never thought to be worth, by the module that thinks so.
-WAYS: dict[str, dict[str, Any]] = {
-    "leaves multiplied, nodes weighed": _of_execute(LEAVES | WEIGHED),
-    "branches counted": _of_execute(BRANCHES),
-    "terms added up": _of_execute(BRANCHES | PARTS),
-    "pairs measured": {"match.extend.join._FEW": 0},
-    "tiny windows": {f"match.extend.join.{name}": size for name, size in _TINY.items()},
+JOINS: dict[str, dict[str, Any]] = {
+    "pairs measured": {"few_rows": 0},
+    "tiny windows": windows_of(3),
+    "groups sorted": {"most_tuples": 0},
+}
+CANDIDATES: dict[str, dict[str, Any]] = {"neighbours explored": {"explores": True}}
+# … and constants of other rooms.
+PLACES: dict[str, dict[str, Any]] = {
     "indexes": {
         "data.bucket_index._SCANS": 0,
         "data.bucket_index._FEWEST_ROWS": 0,
         "match.candidates.indexed_nodes._FEW": 1,
     },
-    "groups sorted": {"match.extend.groups._MOST_TUPLES": 0},
-    "neighbours explored": {"match.extend.strategy.pays_exploring": lambda *_, **_more: True},
     "bitmaps of degrees": {
         "device.graph.node_bitmaps._FEWEST_LOOKS": 0,
         "device.graph.node_bitmaps._SHARE_OF_NODES": 0.0,
     },
 }
+VARIANTS = sorted({*FORMS, *JOINS, *CANDIDATES, *PLACES})
 
 
-@given(GRAPHS_AND_QUERIES, st.sets(st.sampled_from(sorted(WAYS))))
-def test_device_equals_reference(example: tuple[Any, list[QueryCase]], ways: set[str]) -> None:
+def _chosen(names: set[str], table: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {key: value for name in sorted(names & {*table}) for key, value in table[name].items()}
+
+
+@given(GRAPHS_AND_QUERIES, st.sets(st.sampled_from(VARIANTS)))
+def test_device_equals_reference(example: tuple[Any, list[QueryCase]], names: set[str]) -> None:
     (nodes, relationships), texts = example
     cases = [case for text in texts for case in _with_other_parameters(text)]
     with (
         pytest.MonkeyPatch.context() as patch,
         gpugda.connect(_source(nodes, relationships)) as accelerator,
     ):
-        for way in ways:
-            for place, value in WAYS[way].items():
-                patch.setattr(f"gpugda.{place}", value)
+        for place, value in _chosen(names, PLACES).items():
+            patch.setattr(f"gpugda.{place}", value)
+        extend = variant(
+            _chosen(names, FORMS),
+            join=_chosen(names, JOINS),
+            candidates=_chosen(names, CANDIDATES),
+        )
+        patch.setitem(STRATEGIES, extend.name, extend)
         for case in cases:
             expected = _answer(accelerator, case, engine="reference")
             for strategy in STRATEGIES:

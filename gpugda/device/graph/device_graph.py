@@ -102,6 +102,15 @@ class DeviceGraph:
             self._closed = True
             self._free_when_unused()
 
+    def close_if_unused(self) -> int:
+        """Frees the arrays unless somebody uses them. Returns how many bytes that gave."""
+        with self._users_lock:
+            if self._users or self._closed:
+                return 0
+            freed, self._closed = self.nbytes, True
+            self._free_when_unused()
+            return freed
+
     def csr_arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
         """The arguments for ``GRAPH_PARAMETERS``; all None where no relationship is looked at.
 

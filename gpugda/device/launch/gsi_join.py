@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
 
-__all__ = ["GsiJoin", "ListArrays", "Places", "Rows", "StepArrays", "TaskList", "vertex_words"]
+__all__ = [
+    "GsiJoin",
+    "ListArrays",
+    "Places",
+    "Rows",
+    "StepArrays",
+    "TaskList",
+    "test_words",
+    "vertex_words",
+]
 
 _FILE = "gsi_join.cl"
 _LISTS = "bIbbbbb"
@@ -28,10 +37,13 @@ def vertex_words(
     kept: Sequence[int], tests: Sequence[tuple[int, int, bool, int | None, int | None]]
 ) -> list[int]:
     """What a step keeps and tests, as ``vertex_join.h`` has it."""
-    words = [len(kept), len(tests), *kept]
-    for left, right, equal, *second in tests:
-        words += [left, right, int(equal), *[_column(each) for each in second]]
-    return words
+    return [len(kept), len(tests), *kept, *(word for test in tests for word in test_words(test))]
+
+
+def test_words(test: tuple[int, int, bool, int | None, int | None]) -> list[int]:
+    """One test: left, right, whether they must be equal, and a second pair or none."""
+    left, right, equal, *second = test
+    return [left, right, int(equal), *[_column(each) for each in second]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,22 +1,22 @@
-"""Arrays on the device, and the memory they may take."""
+"""The arrays of one run: counted, used again, and freed together."""
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_left, insort
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import accumulate
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyopencl as cl
 
+from gpugda.device.memory.arrays import ArrayPool, DeviceArray, MemoryBudget
+from gpugda.device.memory.transfers import Transfers
 from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
     from numpy.typing import DTypeLike, NDArray
@@ -28,120 +28,11 @@ __all__ = ["SMALLEST_BYTES", "ArrayPool", "DeviceArray", "MemoryBudget", "Worksp
 SMALLEST_BYTES = 256
 """No array takes less."""
 _SMALL_UPLOAD_BYTES = 1 << 20
-_SMALL_DOWNLOAD_BYTES = 1 << 16
-_MOST_POOLED_ARRAYS = 64
-_MOST_FILLED_BYTES = 1 << 30
-"""At once: not every driver counts in 64 bits."""
 _nbytes = attrgetter("nbytes")
 
 
-@dataclass(slots=True)
-class MemoryBudget:
-    """How many bytes may be taken, and how many are.
-
-    Args:
-        limit_bytes: The limit.
-        used: Bytes taken.
-        peak: Most bytes that were taken at one time.
-    """
-
-    limit_bytes: int
-    used: int = 0
-    peak: int = 0
-
-    @property
-    def remaining(self) -> int:
-        """Bytes left."""
-        return self.limit_bytes - self.used
-
-    def reserve(self, size: int, what: str) -> None:
-        """Takes bytes.
-
-        Raises:
-            MemoryLimitError: There are not as many left.
-        """
-        if size > self.remaining:
-            raise MemoryLimitError(
-                f"not enough memory for {what}: {size:,} bytes are needed and "
-                f"{self.remaining:,} of the memory limit of {self.limit_bytes:,} are left: "
-                "raise memory_limit or ask for less"
-            )
-        self.used += size
-        self.peak = max(self.peak, self.used)
-
-    def release(self, size: int) -> None:
-        """Gives bytes back."""
-        self.used -= size
-
-
 @dataclass(slots=True, eq=False)
-class DeviceArray:
-    """A one-dimensional array on the device.
-
-    Args:
-        buffer: pyopencl's buffer.
-        dtype: Of its elements.
-        count: Number of elements; the buffer may be longer.
-        nbytes: Bytes of the buffer.
-    """
-
-    buffer: Any
-    dtype: np.dtype[Any]
-    count: int
-    nbytes: int
-
-    def shared(self) -> DeviceArray:
-        """Another owner of the same memory, which is there until all of them have freed it."""
-        buffer = cl.Buffer.from_int_ptr(self.buffer.int_ptr, retain=True)
-        return DeviceArray(buffer, self.dtype, self.count, self.nbytes)
-
-    def free(self) -> None:
-        """Gives the memory back; a second call does nothing."""
-        if self.buffer is not None:
-            self.buffer.release()
-            self.buffer = None
-
-
-@dataclass(slots=True, eq=False)
-class ArrayPool:
-    """Arrays that one run leaves for the next, in whichever thread.
-
-    Drivers take longer to make and to free an array than most kernels run.
-
-    Args:
-        most_bytes: Of all together.
-    """
-
-    most_bytes: int
-    _arrays: list[DeviceArray] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _closed: bool = False
-
-    def take(self) -> list[DeviceArray]:
-        """All of them; the taker owns them."""
-        with self._lock:
-            taken, self._arrays = self._arrays, []
-        return taken
-
-    def give(self, arrays: Iterable[DeviceArray]) -> None:
-        """Keeps the smallest and frees the others."""
-        with self._lock:
-            found = sorted((*self._arrays, *arrays), key=_nbytes)
-            sizes = accumulate(each.nbytes for each in found)
-            fitting = 0 if self._closed else sum(size <= self.most_bytes for size in sizes)
-            kept = min(fitting, _MOST_POOLED_ARRAYS)
-            self._arrays = found[:kept]
-        for array in found[kept:]:
-            array.free()
-
-    def close(self) -> None:
-        """Frees all, and what is given later at once."""
-        self._closed = True
-        self.give(())
-
-
-@dataclass(slots=True, eq=False)
-class Workspace:
+class Workspace(Transfers):
     """Arrays of one run: counted, used again, and freed together.
 
     Args:
@@ -160,6 +51,7 @@ class Workspace:
     _live: dict[int, DeviceArray] = field(default_factory=dict)
     _idle: list[DeviceArray] = field(default_factory=list)  # the shortest first
     _idle_bytes: int = 0
+    _most_taken: int = 0
 
     def __post_init__(self) -> None:
         if self.pool is None:
@@ -173,6 +65,16 @@ class Workspace:
         else:
             # Where memory is short, arrays longer than need be would take what others lack.
             self.pool.give(arrays)
+
+    @property
+    def taken(self) -> int:
+        """Bytes that are taken, idle arrays not counted."""
+        return self.budget.used - self._idle_bytes
+
+    @property
+    def most_taken(self) -> int:
+        """As many as were ever taken when an array had been allocated."""
+        return self._most_taken
 
     @property
     def available(self) -> int:
@@ -191,8 +93,7 @@ class Workspace:
         if array is None:
             array = DeviceArray(self._buffer(size, what), kind, count, size)
         array.dtype, array.count = kind, count
-        self._live[id(array)] = array
-        return array
+        return self._lives(array)
 
     def release(self, *arrays: DeviceArray | None) -> None:
         """Lets arrays be used again."""
@@ -221,8 +122,13 @@ class Workspace:
         except BaseException:
             self.budget.release(values.nbytes)
             raise
-        array = DeviceArray(buffer, values.dtype, values.size, values.nbytes)
+        return self._lives(DeviceArray(buffer, values.dtype, values.size, values.nbytes))
+
+    def _lives(self, array: DeviceArray) -> DeviceArray:
         self._live[id(array)] = array
+        taken = self.budget.used - self._idle_bytes
+        if taken > self._most_taken:
+            self._most_taken = taken
         return array
 
     def adopt(self, array: DeviceArray, what: str = "an array") -> DeviceArray:
@@ -234,91 +140,6 @@ class Workspace:
         self.budget.reserve(array.nbytes, what)
         self._live[id(array)] = array
         return array
-
-    def write(self, array: DeviceArray, values: NDArray[Any], start: int = 0) -> None:
-        """Copies a contiguous NumPy array into a device array, from element ``start`` on."""
-        if values.nbytes:
-            self.context.call(
-                "uploading",
-                cl.enqueue_copy,
-                self.context.queue,
-                array.buffer,
-                values,
-                dst_offset=start * array.dtype.itemsize,
-                is_blocking=True,
-            )
-
-    def copy(self, source: DeviceArray, target: DeviceArray, start: int) -> None:
-        """Copies a device array into another one of its dtype, from element ``start`` on."""
-        self.context.call(
-            "copying",
-            cl.enqueue_copy,
-            self.context.queue,
-            target.buffer,
-            source.buffer,
-            dst_offset=start * target.dtype.itemsize,
-            byte_count=source.count * source.dtype.itemsize,
-        )
-
-    def fill(self, array: DeviceArray, value: int) -> None:
-        """Sets all elements."""
-        pattern = np.array(value, dtype=array.dtype)
-        size = array.count * array.dtype.itemsize
-        for start in range(0, size, _MOST_FILLED_BYTES):
-            self.context.call(
-                "filling",
-                cl.enqueue_fill_buffer,
-                self.context.queue,
-                array.buffer,
-                pattern,
-                start,
-                min(size - start, _MOST_FILLED_BYTES),
-            )
-
-    def download(
-        self, array: DeviceArray, start: int = 0, count: int | None = None
-    ) -> NDArray[Any]:
-        """Elements from ``start`` on, as a NumPy array. Waits for the queue."""
-        wanted = array.count - start if count is None else count
-        values = np.empty(wanted, dtype=array.dtype)
-        if wanted:
-            self.context.call(
-                "downloading",
-                cl.enqueue_copy,
-                self.context.queue,
-                values,
-                array.buffer,
-                src_offset=start * array.dtype.itemsize,
-                is_blocking=True,
-            )
-        return values
-
-    def download_at(self, array: DeviceArray, places: Sequence[int]) -> list[int]:
-        """Single elements, waiting once."""
-        if not places:
-            return []
-        first, last = min(places), max(places)
-        if (last - first) * array.dtype.itemsize < _SMALL_DOWNLOAD_BYTES:
-            # One copy takes no longer than one of these elements would.
-            values = self.download(array, first, last - first + 1)
-            found: list[int] = values[np.subtract(places, first)].tolist()
-            return found
-        values = np.empty(len(places), dtype=array.dtype)
-        size = array.dtype.itemsize
-        events = [
-            self.context.call(
-                "downloading",
-                cl.enqueue_copy,
-                self.context.queue,
-                values[number : number + 1],
-                array.buffer,
-                src_offset=place * size,
-                is_blocking=number == len(places) - 1,
-            )
-            for number, place in enumerate(places)
-        ]
-        del events  # kept until the last read, for dropping one waits
-        return [int(value) for value in values]
 
     @contextmanager
     def given_up(self, *errors: type[BaseException]) -> Iterator[None]:

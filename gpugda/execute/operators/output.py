@@ -8,13 +8,14 @@ from gpugda.execute.batch import Batch
 from gpugda.execute.gpu import run_on_device
 from gpugda.execute.needs import need_of
 from gpugda.execute.operators.pattern import PatternOperator, pattern_text
+from gpugda.plan.planned_operators import expected_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.execute.context import ExecutionContext
     from gpugda.match.need import Need
-    from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.plan import BoundQuery, Plan
     from gpugda.query.query_graph import Query
 
 __all__ = ["Output"]
@@ -31,6 +32,10 @@ class Output(PatternOperator):
     def query(self) -> Query:
         """With its projection."""
         return self._query
+
+    def expected_rows(self, plan: Plan) -> float | None:
+        """Of its projection."""
+        return expected_rows(plan)
 
     def need(self, bound: BoundQuery) -> Need:
         """Counts, groups or rows."""

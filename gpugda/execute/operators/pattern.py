@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpugda.execute.operator import Operator
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
+from gpugda.plan.estimate import estimate
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
@@ -31,6 +32,10 @@ class PatternOperator(Operator):
     @abstractmethod
     def need(self, bound: BoundQuery) -> Need:
         """What is asked of the strategy, with these conditions left for the rows."""
+
+    def expected_rows(self, plan: Plan) -> float | None:
+        """Rows that it is expected to give; None where nobody knows."""
+        return estimate(plan).rows
 
     def plan_on(self, graph: DataGraph, strategy: str) -> Plan:
         """How the pattern is matched; kept for the next run on the same graph."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.match.extend.counting.leaves import find_product
+from gpugda.match.extend.counting.degree_messages import find_degrees
 from gpugda.match.extend.order import Growth, node_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -20,20 +20,15 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.compile import ExtendStep
-    from gpugda.match.extend.counting.leaves import LeafProduct
-    from gpugda.match.extend.counting.parts import Way
+    from gpugda.match.extend.counting.count_plan import CountPlan
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.step import ExtendStep
     from gpugda.match.need import Rows
     from gpugda.plan.plan import BoundQuery
 
     StepsKey = tuple[Rows, frozenset[int], bool]
 
 __all__ = ["KeptQueries", "KeptQuery"]
-
-_MOST_QUERIES = 128
-_LONG = 0.001
-"""Seconds: joins that took longer may be worth a better way when they come again."""
 
 
 @dataclass(slots=True, eq=False)
@@ -46,7 +41,8 @@ class KeptQuery:
         bound: The query.
         masks: What predicates left.
         candidates: None where a query node has none.
-        took: Seconds that joining everything took, where no better way was looked for.
+        took: Seconds that joining everything took, where no plan was looked for.
+        plans: Count plans, by what is counted and what may be done for it.
         forms: Compiled steps of queries of its shape, by all else that they hang on.
         steps: By what is wanted, the leaves that are not joined, and whether rows are only counted.
     """
@@ -55,16 +51,16 @@ class KeptQuery:
     masks: Masks
     candidates: Candidates | None = None
     took: float | None = None
+    plans: dict[object, CountPlan] = field(default_factory=dict)
     forms: dict[object, tuple[ExtendStep, ...]] | None = None
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
     _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
     _nbytes: tuple[int, int] | None = None
-    _leaves: LeafProduct | Literal["not looked for"] | None = "not looked for"
-    _ways: dict[object, Way] = field(default_factory=dict)
+    _leaves: frozenset[int] | None = None
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """What its steps hang on: queries that only have other names, or values, have the same."""
+        """The key of its steps: queries that only have other names, or values, have the same."""
         bound, masks = self.bound, self.masks
         return (
             tuple([each.labels for each in bound.nodes]),
@@ -95,26 +91,12 @@ class KeptQuery:
             )
         return self._orders[left_out]
 
-    def leaf_product(self, graph: DataGraph) -> LeafProduct | None:
-        """Its leaves that could be multiplied where rows are only counted."""
-        if self._leaves == "not looked for":
-            self._leaves = find_product(self.bound, graph, self.masks)
+    def leaves(self, graph: DataGraph) -> frozenset[int]:
+        """Its query nodes that degrees eliminate where rows are only counted."""
+        if self._leaves is None:
+            found = find_degrees(self.bound, graph, self.masks)
+            self._leaves = frozenset() if found is None else found.plan.leaves
         return self._leaves
-
-    def way(self, goal: object, find: Callable[[], Way]) -> Way:
-        """How it is best counted.
-
-        Args:
-            goal: What is counted, and what may be done for it.
-            find: Finds out what is not known yet.
-        """
-        if goal in self._ways:
-            return self._ways[goal]
-        before, found = self.took, find()
-        is_worth_more = before is None and self.took is not None and self.took > _LONG
-        if not is_worth_more:
-            self._ways[goal] = found
-        return found
 
     def arrays(self) -> Iterator[DeviceArray]:
         """What it holds on the device."""
@@ -150,9 +132,10 @@ class KeptQuery:
 
 
 class KeptQueries:
-    """The queries that came last, from whichever thread."""
+    """The queries that came last, from whichever thread; so many at most."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_queries: int) -> None:
+        self._most_queries = most_queries
         self._queries: list[KeptQuery] = []
         self._lock = threading.Lock()
 
@@ -175,7 +158,7 @@ class KeptQueries:
         with self._lock:
             self._queries.append(query)
             kept = self.nbytes
-            while self._queries and (kept > most_bytes or len(self._queries) > _MOST_QUERIES):
+            while self._queries and (kept > most_bytes or len(self._queries) > self._most_queries):
                 kept -= self._queries.pop(0).nbytes
 
     def drop(self, but: KeptQuery | None = None) -> int:

@@ -17,14 +17,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.thresholds import FilterLimits
     from gpugda.match.embeddings import Masks
     from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship
 
-__all__ = ["SMALL", "leaves_nothing", "pays_exploring", "with_counts"]
+__all__ = ["leaves_nothing", "pays_exploring", "with_counts"]
 
-SMALL = 1 << 16
-"""So many entries are looked at in the time of some launches."""
-_SMALL_FOR_GPU = 1 << 24
 _FEW = 0.25
 """Share of all nodes or relationships. Neighbours of more are most nodes anyway."""
 _PAIRS_PER_LOOK = 2
@@ -53,7 +51,10 @@ def with_counts(bound: BoundQuery, masks: Masks, graph: DataGraph) -> BoundQuery
 
 
 def pays_exploring(
-    bound: BoundQuery, graph: DataGraph, leaves: Callable[[], Collection[int]], *, is_cpu: bool
+    bound: BoundQuery,
+    graph: DataGraph,
+    leaves: Callable[[], Collection[int]],
+    limits: FilterLimits,
 ) -> bool:
     """Shall candidates be taken away that lack a fitting neighbour?
 
@@ -64,8 +65,10 @@ def pays_exploring(
         bound: The query, `with_counts`.
         graph: What it is asked of.
         leaves: Query nodes that are multiplied, not joined; asked for where it hangs on them.
-        is_cpu: A GPU looks at many entries in the time of a launch.
+        limits: What is cheap.
     """
+    if limits.explores is not None:
+        return limits.explores
     few_nodes, few = graph.node_count * _FEW, graph.relationship_count * _FEW
     is_selective = any(each.cardinality < few_nodes for each in bound.nodes) or any(
         each.cardinality < few for each in bound.relationships if each.predicates
@@ -73,7 +76,7 @@ def pays_exploring(
     if not is_selective:
         return False
     looks = exploring_looks(bound)
-    if looks <= (SMALL if is_cpu else _SMALL_FOR_GPU):
+    if looks <= limits.cheap_looks:
         return True
     return join_cost(bound, graph, leaves()) > _PAIRS_PER_LOOK * looks
 

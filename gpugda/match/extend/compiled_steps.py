@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery
-    from gpugda.match.extend.compile import ExtendStep
-    from gpugda.match.extend.counting.leaves import LeafProduct
+    from gpugda.match.extend.counting.count_plan import Eliminate
+    from gpugda.match.extend.step import ExtendStep
     from gpugda.match.need import Rows
 
     Forms = dict[object, tuple[ExtendStep, ...]]
@@ -38,35 +38,35 @@ class CompiledSteps:
     def steps(
         self,
         query: KeptQuery,
-        product: LeafProduct | None,
+        plan: Eliminate | None,
         masks: Masks,
         wanted: Rows,
         candidates: Candidates,
         *,
         counting: bool,
     ) -> tuple[ExtendStep, ...]:
-        """Of a query, or of the core of a product, whose rows are made.
+        """Of a query, or of the core of a plan, whose rows are made.
 
         Args:
             query: Knows its orders.
-            product: Of its leaves and other parts; None where it is joined as a whole.
+            plan: What is eliminated of it; None where it is joined as a whole.
             masks: Those of the core.
             wanted: What the last table must hold.
             candidates: Of the query nodes.
             counting: Only the number of rows is asked for.
         """
         bound = query.bound
-        weighed = () if product is None else tuple(each[0] for each in product.weighed)
-        left_out = frozenset(weighed if product is None else product.left_out.union(weighed))
+        counted = () if plan is None else tuple(each[0] for each in plan.rows)
+        left_out = frozenset(counted if plan is None else plan.left_out.union(counted))
         order = query.order(left_out)
-        core = bound if product is None else product.core
+        core = bound if plan is None else plan.core
         # Which row of the matrix is whose depends on how many nodes the predicates leave.
         rows = tuple(candidates.rows.items())
-        # A product may leave tests and comparisons to its parts.
-        tested = None if product is None else (core.tests, masks.comparisons)
+        # A plan may leave tests and comparisons to its messages.
+        tested = None if plan is None else (core.tests, masks.comparisons)
         explored = candidates.explored
         forms = self._forms(query)
-        key = (tuple(order), rows, weighed, tested, wanted, counting, explored)
+        key = (tuple(order), rows, counted, tested, wanted, counting, explored)
         if key not in forms:
             forms[key] = compile_extensions(
                 core,
@@ -75,8 +75,8 @@ class CompiledSteps:
                 masks,
                 wanted,
                 candidates.rows,
-                counting=counting and product is None,
-                weighed=weighed,
+                counting=counting and plan is None,
+                counted=counted,
                 explored=explored,
                 by_rows=self._by_rows,
             )

@@ -10,31 +10,51 @@ import numpy as np
 from gpugda.device.launch.candidate_filter import Batch
 from gpugda.match.candidates.candidates import Candidates
 from gpugda.match.candidates.filter import encode_filter, explore_candidates
-from gpugda.match.extend.candidate_estimates import SMALL
+from gpugda.match.extend.candidate_estimates import leaves_nothing, pays_exploring, with_counts
 
 if TYPE_CHECKING:
     from gpugda.device.launch.candidate_filter import FilterArrays
     from gpugda.device.launch.small_filter import SmallFilter
     from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.thresholds import FilterLimits
     from gpugda.match.candidates.encode import Encoding
     from gpugda.match.embeddings import Masks
+    from gpugda.match.extend.cache import KeptQuery
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["filter_for_extension"]
+__all__ = ["filter_for_extension", "find_candidates"]
 
-_MOST_WORDS = 1 << 17
-"""Of the matrix, for one work item: it goes through them some times."""
-_MOST_EXPLORED_WORDS = 1 << 20
-"""By many items they are gone through more often, together with sums of twice their size."""
-_MOST_LOOKS = 1 << 17
-"""After twice as many entries as are thought to be worth it, one work item gives up."""
-_MOST_LISTED = 1 << 16
 _LONGEST_ALONE = 1 << 10
 """Entries of a node that one work item of a GPU goes through."""
 _MOST_ROUNDS = 4
 _ARRAYS_AT_LEAST = 4
 """Times what one work item needs must be free: it is not worth going near the limit."""
+
+
+def find_candidates(
+    run: Run,
+    query: KeptQuery,
+    small: SmallFilter | None,
+    rounds: int | None,
+    limits: FilterLimits,
+    *,
+    counting: bool,
+) -> Candidates | None:
+    """As `filter_for_extension`; neighbours are looked at where that pays.
+
+    ``counting``: Rows are only counted, so that leaves are not joined.
+    """
+    graph, masks = run.graph.graph, query.masks
+    if leaves_nothing(masks):
+        return None
+    counted = with_counts(query.bound, masks, graph)
+
+    def leaves() -> frozenset[int]:
+        return query.leaves(graph) if counting else frozenset()
+
+    explore = pays_exploring(counted, graph, leaves, limits)
+    return filter_for_extension(run, small, counted, masks, rounds, limits, explore=explore)
 
 
 def filter_for_extension(
@@ -43,6 +63,7 @@ def filter_for_extension(
     bound: BoundQuery,
     masks: Masks,
     rounds: int | None,
+    limits: FilterLimits,
     *,
     explore: bool,
 ) -> Candidates | None:
@@ -54,28 +75,29 @@ def filter_for_extension(
         bound: The query, with cardinalities `with_counts`.
         masks: What predicates leave.
         rounds: How often candidates are refined; None until nothing changes.
+        limits: What one work item filters.
         explore: Shall neighbourhoods be looked at? Else labels, degrees and predicates decide.
     """
     explores = explore and bool(bound.relationships)
     arrays, encoding = encode_filter(run, bound, masks, explores=explores)
-    if small is not None and _is_small(run, arrays, encoding, explores=explores):
+    if small is not None and _is_small(run, arrays, encoding, limits, explores=explores):
         outcome = small.filter_all(
             run.workspace,
             arrays,
             len(bound.nodes),
             explores=explores,
             rounds=rounds,
-            most_looks=_MOST_LOOKS,
-            most_nodes=min(_MOST_LISTED, len(bound.nodes) * arrays.node_count),
+            most_looks=limits.given_up_looks,
+            most_nodes=min(limits.listed, len(bound.nodes) * arrays.node_count),
         )
         if outcome is not None:
             lists = {} if outcome.nodes is None else _lists(outcome.nodes, outcome.counts)
             return _candidates(
                 arrays, encoding, outcome.matrix, outcome.counts, lists, explored=explores
             )
-        # Neighbours are more than was thought, so that looking at them does not pay.
+        # Neighbours are more than was expected, so that looking at them does not pay.
         explores = False
-    if small is None and explores and _has_few_bits(run, arrays, encoding, rounds):
+    if small is None and explores and _has_few_bits(run, arrays, encoding, rounds, limits):
         matrix, counts = _explored_bits(run, arrays, encoding, rounds or 0)
         return _candidates(arrays, encoding, matrix, counts, {}, explored=True)
     if explores:
@@ -84,21 +106,29 @@ def filter_for_extension(
     return _candidates(arrays, encoding, matrix, counts, {}, explored=False)
 
 
-def _is_small(run: Run, arrays: FilterArrays, encoding: Encoding, *, explores: bool) -> bool:
+def _is_small(
+    run: Run, arrays: FilterArrays, encoding: Encoding, limits: FilterLimits, *, explores: bool
+) -> bool:
     words = len(encoding.rows) * arrays.words
-    needed = 4 * (2 * words + _MOST_LISTED)
-    most = _MOST_EXPLORED_WORDS if explores else _MOST_WORDS
+    needed = 4 * (2 * words + limits.listed)
+    most = limits.small_explored_words if explores else limits.small_words
     if words > most or needed * _ARRAYS_AT_LEAST > run.workspace.available:
         return False
-    return encoding.looks <= SMALL
+    return encoding.looks <= limits.small_looks
 
 
-def _has_few_bits(run: Run, arrays: FilterArrays, encoding: Encoding, rounds: int | None) -> bool:
+def _has_few_bits(
+    run: Run,
+    arrays: FilterArrays,
+    encoding: Encoding,
+    rounds: int | None,
+    limits: FilterLimits,
+) -> bool:
     """Shall a GPU explore bit by bit?"""
     if (
         rounds is None
         or rounds > _MOST_ROUNDS
-        or not _is_small(run, arrays, encoding, explores=True)
+        or not _is_small(run, arrays, encoding, limits, explores=True)
     ):
         return False
     statistics = run.graph.graph.statistics

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.join import Table
     from gpugda.device.launch.row_groups import GroupKernels
     from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.ranks import CandidateRanks
     from gpugda.match.need import Groups
@@ -32,29 +33,25 @@ if TYPE_CHECKING:
 
 __all__ = ["GroupSums", "RowWeights", "sums_fit"]
 
-_SHARE_FOR_SUMS = 0.25
-_MOST_TUPLES = 1 << 18
-"""Of more than one node: most of them are taken by no row, and all are fetched."""
-_PIECE_ROWS = 1 << 18
-_FIRST_ROWS = 1 << 17
-"""Of the first launch, whatever they cost."""
 _WORTH_WAITING = 1 << 14
 """How long fewer rows take does not matter."""
 _SHARE_FOR_PIECE = 0.25
 
 
-def sums_fit(run: Run, wanted: Groups, candidates: Candidates, least: int) -> bool:
+def sums_fit(
+    run: Run, wanted: Groups, candidates: Candidates, least: int, limits: JoinLimits
+) -> bool:
     """Is there memory for a sum per group, and are they not far more than there may be rows?
 
     ``least``: bytes that the join needs.
     """
     groups = math.prod(candidates.count(each) for each in wanted.nodes)
-    if len(wanted.nodes) > 1 and groups > _MOST_TUPLES:
+    if len(wanted.nodes) > 1 and groups > limits.most_tuples:
         return False
     needed = 4 * SUM_WORDS * groups
     free = run.workspace.available
     longest = run.graph.context.info.max_allocation_bytes
-    return needed <= min(longest, free * _SHARE_FOR_SUMS, free - least)
+    return needed <= min(longest, free * limits.share_for_sums, free - least)
 
 
 class _Rows:
@@ -83,7 +80,7 @@ class _Rows:
 
 
 class GroupSums(_Rows):
-    """Sums, or marks, of all groups that candidates could make.
+    """Sums, or one bit, of all groups that candidates could make.
 
     Args:
         run: Of the query.
@@ -92,6 +89,7 @@ class GroupSums(_Rows):
         candidates: Of the query nodes.
         variables: What the columns of the core's tables hold.
         product: Of the leaves; None where there are none.
+        limits: How much is done at once.
         ranks: Of the candidates.
         place: Where the sums go, all 0 now: an array, and the first word there. None: to one of
             their own.
@@ -105,13 +103,14 @@ class GroupSums(_Rows):
         candidates: Candidates,
         variables: Sequence[Variable],
         product: ProductArrays | None,
+        limits: JoinLimits,
         ranks: CandidateRanks,
         place: tuple[DeviceArray, int] | None = None,
     ) -> None:
         super().__init__(run, kernels, wanted, candidates, variables, product)
         self._arrays = replace(self._arrays, ranks=ranks.array)
-        tuning = run.graph.context.tuning
-        self._launches = LaunchSize(_FIRST_ROWS, tuning.most_pairs, tuning.launch_seconds)
+        profile = run.graph.context.profile
+        self._launches = LaunchSize(limits.first_summed, profile.most_pairs, profile.launch_seconds)
         self._counts = [candidates.count(each) for each in wanted.nodes]
         keys = group_words(ranks.keys(wanted.nodes, self._places))
         self._keys = run.workspace.upload(keys, "what is grouped by")
@@ -187,12 +186,13 @@ class RowWeights(_Rows):
         candidates: Candidates,
         variables: Sequence[Variable],
         product: ProductArrays | None,
+        limits: JoinLimits,
         least: int,
     ) -> None:
         super().__init__(run, kernels, wanted, candidates, variables, product)
         # Before the join, which takes what memory is left.
         free = max(0, run.workspace.available - least)
-        rows = max(1, min(_PIECE_ROWS, int(free * _SHARE_FOR_PIECE) // 8))
+        rows = max(1, min(limits.fetched_rows, int(free * _SHARE_FOR_PIECE) // 8))
         self._weights: DeviceArray = run.workspace.allocate(rows, np.uint64, "products of rows")
 
     def weighed(self, table: Table) -> Iterator[Embeddings]:

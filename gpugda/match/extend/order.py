@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
+from gpugda.plan.cardinality import extension_rate
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from gpugda.match.comparisons import Comparison
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Growth", "MostGrowth", "connected", "join_cost", "node_order"]
+__all__ = ["Growth", "MostGrowth", "connected", "join_cost", "node_order", "planned_order"]
 
 _MOST_STARTS = 6
 """Starts that are tried per component: those with the fewest candidates."""
@@ -70,17 +72,17 @@ class _GrowthOfMet:
         return skew * each.cardinality / max(self._bound.nodes[end].cardinality, 1.0)
 
     def _skew(self, types: tuple[int, ...] | None, outgoing: bool | None) -> float:
-        """Of the lists that are followed; ``outgoing``: None for both ways."""
+        """Of the lists that are followed; ``outgoing``: None for both directions."""
         return max(
-            self._graph.skew(kind, outgoing=way)
+            self._graph.skew(kind, outgoing=direction)
             for kind in types or (None,)
-            for way in ((True, False) if outgoing is None else (outgoing,))
+            for direction in ((True, False) if outgoing is None else (outgoing,))
         )
 
 
 def node_order(
     bound: BoundQuery,
-    node_count: Callable[[int], int],
+    node_count: Callable[[int], float],
     growth: Callable[[int, int], float],
     leaves: Collection[int] = (),
     comparisons: Collection[Comparison] = (),
@@ -101,6 +103,16 @@ def node_order(
     orders = [estimate.best(component) for component in _components(bound, leaves)]
     orders.sort(key=lambda order: (order.rows, order.nodes))
     return [node for order in orders for node in order.nodes]
+
+
+def planned_order(bound: BoundQuery) -> list[int]:
+    """The order by the estimates of the plan, before candidates are counted."""
+    nodes, relationships = bound.nodes, bound.relationships
+
+    def growth(position: int, end: int) -> float:
+        return extension_rate(relationships[position], nodes[end])
+
+    return node_order(bound, lambda node: nodes[node].cardinality, growth)
 
 
 def join_cost(bound: BoundQuery, graph: DataGraph, leaves: Collection[int] = ()) -> float:

@@ -6,7 +6,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from gpugda.match.extend.groups import GroupSums, RowWeights
 from gpugda.match.extend.report import describe_groups, describe_joined
+from gpugda.match.matcher import fetched
+from gpugda.match.need import Rows
+from gpugda.match.tuple_counts import TupleCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -14,17 +18,19 @@ if TYPE_CHECKING:
     from gpugda.device.launch.join import Table
     from gpugda.match.comparisons import Comparison
     from gpugda.match.embeddings import Embeddings
-    from gpugda.match.extend.counting.parts import Part
-    from gpugda.match.extend.groups import GroupSums, RowWeights
-    from gpugda.match.extend.join_plan import Joined
+    from gpugda.match.extend.counting.count_plan import FirstPlan
+    from gpugda.match.extend.joined import Joined
     from gpugda.match.need import Groups
     from gpugda.match.run import Run
     from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Goal", "PreparedCore", "of_each", "weighed_rows"]
+__all__ = ["NOTHING", "Goal", "PreparedCore", "groups_of_rows"]
 
 T = TypeVar("T")
+
+NOTHING = Rows(frozenset(), frozenset())
+"""No column is wanted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +41,7 @@ class Goal:
         counting: Are they only counted?
         grouped: By what they are grouped.
         in_parts: May numbers be made of those of parts?
-        known: The part that this is.
+        first: What is done first; None: it is to be found.
         thrifty: Shall everything be joined, and nothing else be tried? What that takes does not
             depend on how much memory there is.
     """
@@ -43,8 +49,13 @@ class Goal:
     counting: bool = False
     grouped: Groups | None = None
     in_parts: bool = False
-    known: Part | None = None
+    first: FirstPlan | None = None
     thrifty: bool = False
+
+    @property
+    def nodes(self) -> frozenset[int]:
+        """Query nodes that are grouped by."""
+        return frozenset() if self.grouped is None else frozenset(self.grouped.nodes)
 
     @property
     def counts(self) -> bool:
@@ -89,7 +100,40 @@ class PreparedCore:
             describe_groups(run.report, self.bound, self.grouped)
 
 
-def of_each(
+def groups_of_rows(run: Run, prepared: PreparedCore, wanted: Groups) -> Generator[Embeddings]:
+    """The groups, or rows of the core that stand for several embeddings."""
+    if isinstance(prepared.grouped, GroupSums):
+        yield _summed(run, prepared, prepared.grouped)
+        return
+    with closing(_rows(run, prepared)) as chunks:
+        if wanted.streamed:
+            yield from chunks
+            return
+        tuples = TupleCounts(wanted.nodes, counted=wanted.counted, check=run.check_deadline)
+        for chunk in chunks:
+            with run.stage("tail"):
+                tuples.add(chunk)
+    yield tuples.found()
+
+
+def _rows(run: Run, prepared: PreparedCore) -> Generator[Embeddings]:
+    if isinstance(prepared.grouped, RowWeights):
+        return _weighed_rows(run, prepared, prepared.grouped)
+    return fetched(run, prepared)
+
+
+def _summed(run: Run, prepared: PreparedCore, sums: GroupSums) -> Embeddings:
+    def add(table: Table | None) -> None:
+        if table is not None:
+            sums.add(table)
+
+    for _ in _of_each(run, prepared, prepared.joined.cores(), add):
+        pass
+    with run.locked(), run.stage("fetch"):
+        return sums.found()
+
+
+def _of_each(
     run: Run,
     prepared: PreparedCore,
     tables: Iterator[Table | None],
@@ -109,12 +153,12 @@ def of_each(
         prepared.describe(run)
 
 
-def weighed_rows(run: Run, prepared: PreparedCore, rows: RowWeights) -> Generator[Embeddings]:
-    """The rows of a core with the products of what hangs on them."""
+def _weighed_rows(run: Run, prepared: PreparedCore, rows: RowWeights) -> Generator[Embeddings]:
+    """The rows of a core with the products of their messages."""
 
     def weigh(table: Table | None) -> list[Embeddings]:
         return [] if table is None else list(rows.weighed(table))
 
-    with closing(of_each(run, prepared, prepared.tables(), weigh)) as made:
+    with closing(_of_each(run, prepared, prepared.tables(), weigh)) as made:
         for chunks in made:
             yield from chunks

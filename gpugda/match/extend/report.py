@@ -6,8 +6,8 @@ import weakref
 from typing import TYPE_CHECKING
 
 from gpugda.match.candidates.candidates import ExpectedCandidates
-from gpugda.match.extend.counting.parts import Term
-from gpugda.match.extend.counting.weighed import expected_rows
+from gpugda.match.extend.counting.count_plan import Term
+from gpugda.match.extend.counting.join_cost import JoinCost
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.groups import GroupSums
 from gpugda.match.extend.order import MostGrowth
@@ -21,14 +21,13 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import CandidateCounts
     from gpugda.match.comparisons import Comparison
     from gpugda.match.embeddings import StrategyReport
-    from gpugda.match.extend.compile import ExtendStep
-    from gpugda.match.extend.counting.leaves import LeafProduct
-    from gpugda.match.extend.counting.parts import Part
+    from gpugda.match.extend.counting.count_plan import Attempt, Eliminate, Part
     from gpugda.match.extend.groups import RowWeights
-    from gpugda.match.extend.join_plan import Joined
+    from gpugda.match.extend.joined import Joined
+    from gpugda.match.extend.step import ExtendStep
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["describe_groups", "describe_joined", "describe_part"]
+__all__ = ["describe_attempt", "describe_groups", "describe_joined", "describe_part"]
 
 _WITH_ROWS = (ExtendKind.NODES, ExtendKind.EXTEND)
 
@@ -42,12 +41,13 @@ def describe_joined(
 ) -> None:
     """One line per step: what was done, how many rows came of it, and how many were expected.
 
-    What branches did comes first; what was multiplied last. ``report.candidates`` must be filled.
+    What tables are made of comes first; what was eliminated last. ``report.candidates`` must be
+    filled.
     """
-    for each in joined.branches:
+    for each in joined.tables_first:
         describe_joined(report, graph, bound, each.joined, comparisons)
-        roots = ", ".join(node_text(bound, root) for root in each.roots)
-        report.steps.append(f"a branch, counted by {roots}")
+        nodes = ", ".join(node_text(bound, node) for node in each.separator)
+        report.steps.append(f"a part of the query, counted by {nodes}")
     steps, windows = joined.steps, joined.windows
     if windows.made_none:
         report.steps.append(f"cycle of {len(steps)} nodes counted: {windows.rows[-1]:,} rows")
@@ -61,14 +61,14 @@ def describe_joined(
         order = [each.position for each in steps if each.kind in _WITH_ROWS]
         expected = iter(_expected(found(), bound, order, candidates, comparisons))
         for step, rows, chunks, by_pairs in done:
-            way = ", pair by pair" if by_pairs and step.kind is ExtendKind.EXTEND else ""
-            line = f"{_what(step, types, bound)}{way}: {rows:,} row{'' if rows == 1 else 's'}"
+            form = ", pair by pair" if by_pairs and step.kind is ExtendKind.EXTEND else ""
+            line = f"{_what(step, types, bound)}{form}: {rows:,} row{'' if rows == 1 else 's'}"
             line += f" in {chunks:,} chunks" if chunks > 1 else ""
             yield line + (next(expected, "") if step.kind in _WITH_ROWS else "")
 
     report.steps.add_later(lines)
-    if joined.multiplier is not None:
-        _describe_product(report, bound, joined.multiplier.product)
+    if joined.messages is not None:
+        _describe_messages(report, bound, joined.messages.plan)
 
 
 def _expected(
@@ -81,21 +81,28 @@ def _expected(
     """As many rows as each step was expected to make, while its graph is there."""
     if graph is not None:
         growth = MostGrowth(bound, candidates, graph)
-        for rows in expected_rows(bound, order, candidates.count, growth, comparisons):
+        for rows in JoinCost(bound, order, candidates.count, growth).rows(comparisons):
             yield f", expected {rows:,.0f}" if 10 <= rows < 1e12 else f", expected {rows:.2g}"
 
 
-def _describe_product(report: StrategyReport, bound: BoundQuery, product: LeafProduct) -> None:
-    weighed = {node for group in product.weighed for node in group}
-    roots = {root for each in product.branches for root in each.roots}
+def _describe_messages(report: StrategyReport, bound: BoundQuery, plan: Eliminate) -> None:
+    counted = {node for group in plan.rows for node in group}
+    separators = {node for each in plan.tables for node in each.separator}
     for what, nodes in (
-        ("leaves", product.leaves),
-        ("counted nodes", weighed),
-        ("branches of", roots),
+        ("leaves counted by degrees", plan.leaves),
+        ("nodes counted per row", counted),
+        ("parts looked up by", separators),
     ):
         if nodes:
             texts = ", ".join(node_text(bound, each) for each in sorted(nodes))
-            report.steps.append(f"{what} multiplied: {texts}")
+            report.steps.append(f"{what}: {texts}")
+
+
+def describe_attempt(report: StrategyReport, attempt: Attempt, *, is_done: bool) -> None:
+    """One line, where something was tried for some time."""
+    if attempt.seconds is not None:
+        what = "was done within" if is_done else "was given up after"
+        report.steps.append(f"joining everything {what} {1000 * attempt.seconds:.3g} ms")
 
 
 def describe_groups(
@@ -104,12 +111,12 @@ def describe_groups(
     """One line: what rows were grouped by, and where."""
     nodes = ", ".join(node_text(bound, each) for each in grouped.nodes)
     what = "counted" if grouped.counted else "made distinct"
-    where = " on the device" if isinstance(grouped, GroupSums) else ", weighed by their leaves"
+    where = " on the device" if isinstance(grouped, GroupSums) else ", with weights"
     report.steps.append(f"rows {what} by {nodes}{where}")
 
 
 def describe_part(report: StrategyReport, graph: DataGraph, bound: BoundQuery, part: Part) -> None:
-    """One line, before those of its own query: what is counted."""
+    """One line, before those of its own pattern: what is counted."""
     if not isinstance(part, Term):
         report.steps.append("a part that nothing connects with the others, multiplied with these")
         return
@@ -135,6 +142,6 @@ def _what(step: ExtendStep, types: NameTable, bound: BoundQuery) -> str:
     )
     if step.kind is ExtendKind.CLOSE:
         return f"close {along}{tests}"
-    if step.kind is ExtendKind.WEIGH:
+    if step.kind is ExtendKind.COUNT:
         return f"count {node_text(bound, step.position)} along {along}{tests}"
     return f"extend by {node_text(bound, step.position)} along {along}{tests}"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.launch.candidate_relationships import Section, write_sections
-from gpugda.match.gpsm.order import join_order
+from gpugda.match.gpsm.counted import with_counted
+from gpugda.plan.matching_order import matching_order
 from gpugda.plan.plan import StepKind
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def assemble_relationships(
     counts = _totals(run, counted)
     if 0 in counts.values():
         return None
-    steps = join_order(bound, candidates.count, counts)
+    steps = matching_order(with_counted(bound, candidates.count, counts))
     wanted = ends | {
         step.position: step.bound_end for step in steps if step.kind is StepKind.COMBINE
     }

@@ -29,25 +29,27 @@ def filter_by_signatures(
     bound: BoundQuery,
     masks: Masks,
     store: GraphStore,
-    kernels: SignatureKernels,
+    kernels: SignatureKernels | None,
     options: GsiOptions,
 ) -> Candidates | None:
     """The candidates of all query nodes; None as soon as one has none.
 
-    Degrees are not looked at: signatures say as much.
+    Degrees are not looked at: signatures say as much. Without kernels neither are these.
 
     Raises:
         MemoryLimitError: There is no room for the bitmaps of candidates.
     """
     plain = replace(bound, nodes=tuple(replace(node, degree_needs=()) for node in bound.nodes))
-    table = store.signatures(run, kernels) if options.signatures and bound.relationships else None
+    table = None
+    if kernels is not None and options.signatures and bound.relationships:
+        table = store.signatures(run, kernels)
     arrays, encoding = encode_filter(
         run, replace(plain, relationships=()), replace(masks, relationships={}), explores=False
     )
     rows = len(bound.nodes)
     matrix = run.workspace.allocate(rows * arrays.words, np.uint32, "candidates")
     run.kernels.candidate_filter.check_candidates(arrays, Batch(0, rows), None, matrix)
-    if table is not None:
+    if kernels is not None and table is not None:
         asked = query_signatures(bound, dict(encoding.rows), options)
         uploaded = run.workspace.upload(asked, "signatures of query nodes")
         kernels.check(table, uploaded, rows, arrays.words, matrix)

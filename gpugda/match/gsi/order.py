@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["node_order"]
+__all__ = ["by_frequency", "node_order"]
 
 
 def node_order(
@@ -46,3 +46,16 @@ def node_order(
                 reached.add(other)
                 scores[other] *= max(frequency(each), 1.0)
     return order
+
+
+def by_frequency(
+    nodes: Iterable[int],
+    relationships: Sequence[BoundRelationship],
+    frequency: Callable[[BoundRelationship], float],
+) -> list[int]:
+    """Nodes around another one, the one with the rarest relationship first."""
+    rarest = {
+        node: min(frequency(each) for each in relationships if node in (each.source, each.target))
+        for node in nodes
+    }
+    return sorted(rarest, key=lambda node: (rarest[node], node))

@@ -38,7 +38,7 @@ class HostLists:
         group_count: Groups that a hash chooses from, others follow behind; 0 for row offsets.
         neighbours: ``uint32`` per entry, rising within a list.
         relationships: ``uint32`` per entry.
-        types: ``uint16`` per entry, None where they are all asked for.
+        types: ``uint16`` per entry of plain rows, else None.
     """
 
     groups: NDArray[np.uint32]
@@ -73,7 +73,7 @@ def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) ->
     if hashed is None:
         offsets = np.zeros(graph.node_count + 1, dtype=np.uint32)
         np.cumsum(np.bincount(owners, minlength=graph.node_count), out=offsets[1:])
-        types = None if partition.types is None else graph.relationship_types()[relationships]
+        types = graph.relationship_types()[relationships]
         return HostLists(offsets, 0, neighbours, relationships, types)
     firsts = np.flatnonzero(np.diff(owners, prepend=_NONE).astype(np.bool_))
     lengths = np.diff(firsts, append=len(owners))

@@ -101,13 +101,16 @@ def compile_steps(
     order: Iterable[tuple[int, bool]],
     wanted: Rows,
     frequency: Callable[[BoundRelationship], float],
+    part: tuple[Sequence[BoundRelationship], Sequence[VariableTest]] | None = None,
 ) -> tuple[VertexStep, ...]:
-    """The steps that join query nodes in this order.
+    """The steps that join query nodes in this order, along all relationships or those of a part.
 
     A relationship that links a node beside the first one is bound by a step of its own where it
     matters which one it is, or that there are several; else the node's step looks for it alone.
     """
-    tests = variable_tests(bound, graph)
+    if part is None:
+        part = bound.relationships, variable_tests(bound, graph)
+    relationships, tests = part
     needed = {node_variable(each) for each in wanted.nodes}
     needed |= {relationship_variable(each) for each in wanted.relationships}
     tested = {variable for test in tests for variable in test.variables()}
@@ -116,7 +119,7 @@ def compile_steps(
         variable = relationship_variable(each.position)
         return variable in needed or variable in tested or not is_single(each, graph)
 
-    drafts = _with_tests(_drafts(bound, order, frequency, matters), tests)
+    drafts = _with_tests(_drafts(relationships, order, frequency, matters), tests)
     needed_after: list[set[Variable]] = []
     for draft in reversed(drafts):
         needed_after.append(set(needed))
@@ -130,7 +133,7 @@ def compile_steps(
 
 
 def _drafts(
-    bound: BoundQuery,
+    relationships: Sequence[BoundRelationship],
     order: Iterable[tuple[int, bool]],
     frequency: Callable[[BoundRelationship], float],
     matters: Callable[[BoundRelationship], bool],
@@ -140,7 +143,7 @@ def _drafts(
     for node, begins in order:
         links = [
             (each, each.other_end(node))
-            for each in bound.relationships
+            for each in relationships
             if node in (each.source, each.target) and each.other_end(node) in reached
         ]
         links.sort(key=lambda link: (frequency(link[0]), link[0].position))
@@ -151,7 +154,7 @@ def _drafts(
         else:
             first = relationship_variable(links[0][0].position)
             drafts.append(_Draft(JoinKind.JOIN, node, tuple(links), (variable, first)))
-        loops = [each for each in bound.relationships if each.source == each.target == node]
+        loops = [each for each in relationships if each.source == each.target == node]
         closing = [link for link in links[1:] if matters(link[0])]
         for each, end in [*closing, *((each, node) for each in loops)]:
             added = (relationship_variable(each.position),)

@@ -46,10 +46,9 @@ class GraphStore:
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        arrays = [each for lists in self._lists.values() for each in _arrays(lists)]
-        if self._signatures is not None:
-            arrays.append(self._signatures.values)
-        return sum(each.nbytes for each in arrays)
+        arrays = {id(each): each for lists in self._lists.values() for each in _arrays(lists)}
+        found = sum(each.nbytes for each in arrays.values())
+        return found if self._signatures is None else found + self._signatures.values.nbytes
 
     def drop(self, kept: Collection[Partition] = ()) -> int:
         """Lets go of all but these; tells how many bytes that were."""
@@ -57,6 +56,14 @@ class GraphStore:
         self._lists = {key: lists for key, lists in self._lists.items() if key in kept}
         self._signatures = None
         return before - self.nbytes
+
+    def counted(self, workspace: Workspace) -> Workspace:
+        """The workspace of a run, where what is kept counts; if that is too much, it is dropped."""
+        kept = self.nbytes
+        if kept > workspace.budget.remaining:
+            kept -= self.drop()
+        workspace.count(kept, "lists and signatures kept from before")
+        return workspace
 
     def lists(self, run: Run, wanted: Collection[Partition]) -> dict[Partition, ListArrays]:
         """The lists of some partitions; those that are new are counted by the run.
@@ -68,7 +75,9 @@ class GraphStore:
             run.check_deadline()
             found = self._lists.pop(key, None)
             self._lists[key] = self._make_lists(run, key, wanted) if found is None else found
-        return {key: self._lists[key] for key in wanted}
+        if self._options.partitions:
+            return {key: self._lists[key] for key in wanted}
+        return {key: _checked(key, self._lists[key]) for key in wanted}
 
     def signatures(self, run: Run, kernels: SignatureKernels) -> SignatureTable | None:
         """The table of signatures; None where the memory limit leaves no room for it."""
@@ -82,21 +91,31 @@ class GraphStore:
         return self._signatures
 
     def _make_lists(self, run: Run, key: Partition, wanted: Collection[Partition]) -> ListArrays:
+        if self._options.partitions:
+            return self._upload(run, key, wanted)
+        # Plain rows hold all types: which of them are asked for is a bitmap.
+        base = Partition(None, key.outgoing, key.incoming)
+        if base not in self._lists:
+            self._lists[base] = self._upload(run, base, (*wanted, base))
+        if key == base:
+            return self._lists[base]
+        bits = _bitmap(key, len(self._graph.graph.types))
+        self._count(run, max(bits.nbytes, SMALLEST_BYTES), (*wanted, base))
+        allowed = _workspace(self._graph).upload(bits, "types that are asked for")
+        return replace(self._lists[base], allowed=allowed)
+
+    def _upload(self, run: Run, key: Partition, wanted: Collection[Partition]) -> ListArrays:
         hashed = self._options.group_fill if self._options.partitions else None
         made = make_lists(self._graph.graph, key, hashed=hashed)
-        allowed = None if made.types is None else _bitmap(key, len(self._graph.graph.types))
-        host = (made.groups, made.neighbours, made.relationships, made.types, allowed)
+        host = (made.groups, made.neighbours, made.relationships, made.types)
         size = sum(max(each.nbytes, SMALLEST_BYTES) for each in host if each is not None)
         self._count(run, size, wanted)
         workspace = _workspace(self._graph)
-        groups, neighbours, relationships, types, bits = (
-            None if each is None else workspace.upload(each, "lists of relationships")
-            for each in host
+        groups, neighbours, relationships = (
+            workspace.upload(each, "lists of relationships") for each in host[:3]
         )
-        assert groups is not None
-        assert neighbours is not None
-        assert relationships is not None
-        return ListArrays(groups, made.group_count, neighbours, relationships, types, bits)
+        types = None if made.types is None else workspace.upload(made.types, "types of entries")
+        return ListArrays(groups, made.group_count, neighbours, relationships, types)
 
     def _count(self, run: Run, size: int, wanted: Collection[Partition]) -> None:
         """Counts new lists; others that this query does not need make room."""
@@ -111,6 +130,11 @@ class GraphStore:
 def with_mask(lists: ListArrays, mask: DeviceArray | None) -> ListArrays:
     """The same lists, of the relationships that predicates leave."""
     return lists if mask is None else replace(lists, mask=mask)
+
+
+def _checked(key: Partition, lists: ListArrays) -> ListArrays:
+    """Plain rows look at types only where some are asked for."""
+    return lists if key.types is not None else replace(lists, types=None)
 
 
 def _arrays(lists: ListArrays) -> list[DeviceArray]:

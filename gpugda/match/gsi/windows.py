@@ -61,6 +61,7 @@ class VertexWindows:
         options: Which techniques are used.
 
     Attributes:
+        steps: What is done.
         rows: Rows made by each step until now.
         windows: Windows made by each step until now.
     """
@@ -75,7 +76,7 @@ class VertexWindows:
         options: GsiOptions,
     ) -> None:
         self._run = run
-        self._steps = steps
+        self.steps = steps
         self._candidates = candidates
         self._kernels = kernels
         self._words, self._places = self._upload_words()
@@ -87,7 +88,7 @@ class VertexWindows:
     @property
     def variables(self) -> Sequence[Variable]:
         """What the columns of the last table hold."""
-        return self._steps[-1].variables
+        return self.steps[-1].variables
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """Tables of full embeddings. Each is valid until the next one is asked for.
@@ -105,20 +106,20 @@ class VertexWindows:
         yield from self._count(0, Table(None, 1, 0))
 
     def _launch_sizes(self, first: int) -> list[LaunchSize]:
-        most = [_LARGEST_WINDOW] * (len(self._steps) - 1) + [_LARGEST_LAST_WINDOW]
+        most = [_LARGEST_WINDOW] * (len(self.steps) - 1) + [_LARGEST_LAST_WINDOW]
         return [LaunchSize(first, each, _LONGEST_SECONDS) for each in most]
 
     def _extend(self, number: int, table: Table) -> Iterator[Table | None]:
-        if number == len(self._steps):
+        if number == len(self.steps):
             yield table
             return
         for extended in self._windows(number, table):
-            if number + 1 < len(self._steps):
+            if number + 1 < len(self.steps):
                 yield None
             yield from self._extend(number + 1, extended)
 
     def _count(self, number: int, table: Table) -> Iterator[int]:
-        if number < len(self._steps) - 1:
+        if number < len(self.steps) - 1:
             for each in self._windows(number, table):
                 yield from self._count(number + 1, each)
             return
@@ -129,7 +130,7 @@ class VertexWindows:
 
     def _windows(self, number: int, table: Table) -> Iterator[Table]:
         """The rows that a step makes, in tables one at a time."""
-        workspace, width = self._run.workspace, len(self._steps[number].variables)
+        workspace, width = self._run.workspace, len(self.steps[number].variables)
         for total, source in self._sources(number, table):
             low = 0
             while low < total:
@@ -145,7 +146,7 @@ class VertexWindows:
                 self.windows[number] += 1
                 yield Table(values, high - low, width)
                 workspace.release(values)
-                is_last = number == len(self._steps) - 1
+                is_last = number == len(self.steps) - 1
                 taken = 0.0 if is_last else time.perf_counter() - started
                 self._sizes[number].took(high - low, taken)
                 low = high
@@ -153,8 +154,8 @@ class VertexWindows:
 
     def _window(self, number: int) -> int:
         """How many rows a step may make at once: its share of the memory, no more than grown to."""
-        steps_left = len(self._steps) - number
-        width = len(self._steps[number].variables)
+        steps_left = len(self.steps) - number
+        width = len(self.steps[number].variables)
         share = self._run.workspace.available // (2 * steps_left)
         row_bytes = 4 * width + (0 if steps_left == 1 else _BYTES_TO_EXTEND)
         longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
@@ -163,7 +164,7 @@ class VertexWindows:
     # ------------------------------------------------------------------ kinds of steps
     def _sources(self, number: int, table: Table) -> Iterator[tuple[int, _Source]]:
         """How many rows a step makes of a table, in parts, and of what."""
-        step, run = self._steps[number], self._run
+        step, run = self.steps[number], self._run
         run.check_deadline()
         if step.kind is JoinKind.NODES:
             size = self._candidates.count(step.position)
@@ -171,7 +172,7 @@ class VertexWindows:
         elif step.kind is JoinKind.PRUNE:
             yield self._pruned(number, table)
         else:
-            share = run.workspace.available // (2 * (len(self._steps) - number))
+            share = run.workspace.available // (2 * (len(self.steps) - number))
             for rows, found in self._combiner.found(step, self._step_words(number), table, share):
                 yield found.total, _Source(rows, found)
 
@@ -184,7 +185,7 @@ class VertexWindows:
     def _write(
         self, number: int, source: _Source, window: tuple[int, int], extended: Table
     ) -> None:
-        step, words, found = self._steps[number], self._step_words(number), source.found
+        step, words, found = self.steps[number], self._step_words(number), source.found
         if found is None:
             self._write_product(step, words, source.rows.table, window, extended)
         elif found.places is None or found.lists is None:
@@ -224,7 +225,7 @@ class VertexWindows:
     def _upload_words(self) -> tuple[DeviceArray, list[int]]:
         words: list[int] = []
         places: list[int] = []
-        for step in self._steps:
+        for step in self.steps:
             places.append(len(words))
             if step.kind is JoinKind.NODES:
                 words += step_words(step.kept, ())

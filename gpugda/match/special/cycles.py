@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Cycle", "CycleCount", "find_cycle"]
 
-_WORK_PER_LAUNCH = 1 << 23
 _SHARE_FOR_SCRATCH = 0.25
 _MOST_MARK = 1 << 32
-_MOST_COUNT = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,12 @@ class Cycle:
 
 
 def find_cycle(
-    bound: BoundQuery, graph: DataGraph, masks: Masks, rows: Mapping[int, int], first: int
+    bound: BoundQuery,
+    graph: DataGraph,
+    masks: Masks,
+    rows: Mapping[int, int],
+    first: int,
+    most: int = 1 << 63,
 ) -> Cycle | None:
     """The cycle that a query is, where nothing is asked of it but that relationships differ.
 
@@ -59,12 +62,13 @@ def find_cycle(
         masks: What predicates leave.
         rows: Row of each query node in the matrix of candidates.
         first: Query node that has the first place: one with few candidates.
+        most: No sum may be able to reach this.
     """
     links = _links_along(bound, first)
     if links is None or masks.comparisons or not _only_differ(bound):
         return None
     types = frozenset().union(*(type_ids(each, graph) for each in links))
-    if not 0 < len(types) <= MOST_TYPES or not _fits(links, graph):
+    if not 0 < len(types) <= MOST_TYPES or not _fits(links, graph, most):
         return None
     has_loops = any(graph.statistics.loop_counts[each] for each in types)
     if len(links) == 4:
@@ -158,12 +162,12 @@ def _type(
     return CycleType(type_id, starting, ending)
 
 
-def _fits(links: Sequence[BoundRelationship], graph: DataGraph) -> bool:
-    """Do marks fit 32 bits, and the sum 63, whatever the masks leave?"""
+def _fits(links: Sequence[BoundRelationship], graph: DataGraph, most: int) -> bool:
+    """Do marks fit 32 bits, and is the sum below ``most``, whatever the masks leave?"""
     longest = max(most_entries(graph, each.types, outgoing=True, incoming=True) for each in links)
     parallel = max(most_parallel(each, graph) for each in links)
-    most = 2 * graph.relationship_count * longest**2 * parallel
-    return longest * parallel < _MOST_MARK and most < _MOST_COUNT
+    largest = 2 * graph.relationship_count * longest**2 * parallel
+    return longest * parallel < _MOST_MARK and largest < most
 
 
 class CycleCount:
@@ -197,15 +201,18 @@ class CycleCount:
         words = self._kernels.item_words(self._nodes, has_loops=self._cycle.has_loops)
         return words * self._kernels.item_count
 
-    def count(self, totals: DeviceArray) -> int:
-        """The number of embeddings; ``totals`` is overwritten."""
+    def count(self, totals: DeviceArray, item_work: int) -> int:
+        """The number of embeddings; ``totals`` is overwritten.
+
+        ``item_work``: neighbours per work item and launch.
+        """
         workspace = self._run.workspace
         words = workspace.upload(np.array(self._cycle.words, dtype=np.uint32), "a cycle")
         scratch = workspace.allocate(self._size, np.uint32, "marks of nodes")
         counters = workspace.allocate(1, np.uint32, "counters")
         for each in (scratch, counters, totals):
             workspace.fill(each, 0)
-        tasks = CycleTasks(counters, scratch, self._nodes, _WORK_PER_LAUNCH, totals)
+        tasks = CycleTasks(counters, scratch, self._nodes, item_work, totals)
         task_count = -(-self._nodes // self._kernels.task_nodes(self._nodes))
         while int(workspace.download(counters)[0]) < task_count:
             self._run.check_deadline()

@@ -9,9 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from gpugda.plan.plan import StepKind
 from gpugda.plan.route.route import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.plan.plan import Plan, PlanStep
     from gpugda.plan.route.history import Observed
     from gpugda.plan.route.route import RouteInput
 
@@ -115,7 +119,7 @@ def device_seconds(given: RouteInput) -> float:
     rates, plan = given.device, given.plan
     relationships = len(plan.bound.query.graph.relationships)
     expansions, rows = work(given)
-    seconds = rates.query_seconds + rates.step_seconds * max(len(plan.steps) - 1, 0)
+    seconds = rates.query_seconds + rates.step_seconds * max(len(_joined(plan)) - 1, 0)
     seconds += expansions / rates.pairs_per_second
     if not _is_count(given):
         seconds += rows / rates.rows_per_second
@@ -158,7 +162,7 @@ def work(given: RouteInput) -> tuple[float, float]:
     plan = given.plan
     if plan.bound.no_rows is not None:
         return 0.0, 0.0
-    partial = [step.cardinality for step in plan.steps]
+    partial = [step.cardinality for step in _joined(plan)]
     rows = partial[-1] if partial else 0.0
     total = sum(partial)
     if given.limit is not None and not plan.bound.query.aggregating and rows > given.limit:
@@ -167,6 +171,12 @@ def work(given: RouteInput) -> tuple[float, float]:
             total *= given.limit / rows
         rows = float(given.limit)
     return total, rows
+
+
+def _joined(plan: Plan) -> Sequence[PlanStep]:
+    """The steps that make rows: not that which lists the nodes from which others go on."""
+    steps = plan.steps
+    return steps[1:] if len(steps) > 1 and steps[1].kind is StepKind.EXTEND else steps
 
 
 def _is_count(given: RouteInput) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gpugda.query.query_graph import Query, QueryGraph, QueryRelationship
 
-__all__ = ["merge_nodes"]
+__all__ = ["merge_nodes", "renamed"]
 
 T = TypeVar("T")
 
@@ -100,7 +100,7 @@ def _rewritten(query: Query, roots: Sequence[int], tests: Sequence[ast.Expressio
         )
         for position, root in enumerate(kept)
     )
-    renamed = {node.name: names[roots[node.position]] for node in graph.nodes}
+    new = {node.name: names[roots[node.position]] for node in graph.nodes}
     relationships = tuple(
         replace(
             each,
@@ -110,15 +110,15 @@ def _rewritten(query: Query, roots: Sequence[int], tests: Sequence[ast.Expressio
         for each in graph.relationships
     )
     predicates = tuple(
-        _renamed(predicate, renamed) for predicate in graph.predicates if predicate not in tests
+        renamed(predicate, new) for predicate in graph.predicates if predicate not in tests
     )
     return replace(
         query,
         graph=replace(graph, nodes=nodes, relationships=relationships, predicates=predicates),
-        columns=_renamed(query.columns, renamed),
-        grouping=_renamed(query.grouping, renamed),
-        aggregates=_renamed(query.aggregates, renamed),
-        order_by=_renamed(query.order_by, renamed),
+        columns=renamed(query.columns, new),
+        grouping=renamed(query.grouping, new),
+        aggregates=renamed(query.aggregates, new),
+        order_by=renamed(query.order_by, new),
     )
 
 
@@ -126,18 +126,18 @@ def _name(members: Sequence[QueryNode]) -> str:
     return next((node.name for node in members if not is_anonymous(node.name)), members[0].name)
 
 
-def _renamed(value: T, names: Mapping[str, str]) -> T:
+def renamed(value: T, names: Mapping[str, str]) -> T:
     """A tree, or a tuple of trees, with the variables' new names."""
     if isinstance(value, ast.Variable):
         return replace(value, name=names.get(value.name, value.name))
     if isinstance(value, tuple):
-        return type(value)(_renamed(item, names) for item in value)
+        return type(value)(renamed(item, names) for item in value)
     if not is_dataclass(value) or isinstance(value, type):
         return value
     changed = {}
     for field in fields(value):
         old = getattr(value, field.name)
-        new = _renamed(old, names) if field.name != "span" else old
+        new = renamed(old, names) if field.name != "span" else old
         if new is not old:
             changed[field.name] = new
     return replace(value, **changed) if changed else value

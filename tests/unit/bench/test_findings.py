@@ -46,7 +46,9 @@ def test_groups():
     assert [(group.nodes, group.cases) for group in found.groups] == [(2, 2), (3, 1)]
     assert found.groups[0].speedup.mean == pytest.approx(2.5)
     assert found.groups[0].geometric == pytest.approx(2)
-    (overall,) = found.overall
+    overall, long = found.overall
+    assert long.density == "native >= 20 ms"
+    assert long.cases <= overall.cases
     assert overall.geometric == pytest.approx(4)
     assert overall.times["native"].mean == pytest.approx(0.7)
 

@@ -200,7 +200,7 @@ def unknown_options(monkeypatch):
         self.profile = replace(self.profile, options=("-no-such-option",))
 
     monkeypatch.setattr(DeviceContext, "__init__", init)
-    monkeypatch.setattr(program, "_files", lambda context: ["prefix_sum.cl"])
+    monkeypatch.setattr(program, "_files", lambda context, **_: ["prefix_sum.cl"])
 
 
 def test_plain_options_are_used_and_said(unknown_options, folder, caplog):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.errors import QueryError
+from gpugda.execute import means
 from gpugda.execute.aggregates import aggregate
 from gpugda.execute.grouping import Groups
 from gpugda.expressions.functions import find_aggregate
@@ -79,3 +80,25 @@ def test_percentiles_take_a_share(name):
     share = column_of([0.5] * 4)
     made = aggregate(name, column_of([4, 1, 3, 2]), (share,), groups, 4, distinct=False)
     assert value_at(made, 0) == find_aggregate(name).fold([4, 1, 3, 2], 0.5)
+
+
+@given(
+    items=st.lists(st.tuples(st.integers(0, 60), st.floats(-1e6, 1e6))),
+    few=st.sampled_from([0, 2, 32]),
+)
+def test_means_have_the_rounding_of_a_running_mean(items, few):
+    """To the last bit, however many groups are moved together."""
+    groups = 61
+    values = [[value for group, value in items if group == each] for each in range(groups)]
+    flat = np.array([value for each in values for value in each])
+    offsets = np.concatenate(([0], np.cumsum([len(each) for each in values]))).astype(np.int64)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(means, "_FEW", few)
+        found = means.running_means(flat, offsets)
+    expected = [find_aggregate("avg").fold(each) or 0.0 for each in values]
+    assert found.tolist() == expected
+
+
+def test_a_mean_that_may_become_infinite_goes_value_by_value():
+    for value in (math.inf, math.nan, -1.7e308):
+        assert means.running_means(np.array([1.0, value]), np.array([0, 2])) is None

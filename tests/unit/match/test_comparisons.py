@@ -295,7 +295,7 @@ class TestOnTheDevice:
             text = f"{pattern}{where} RETURN count(*)"
             found, report = rows_on(strategy, text, graph)
             assert found == rows_of_reference(text, graph), where
-            leaves = [step for step in report.steps if step.startswith("leaves multiplied")]
+            leaves = [step for step in report.steps if step.startswith("leaves counted by degrees")]
             assert ("(b)" in "".join(leaves)) == (where in ("", " WHERE a.x < d.x"))
 
     def test_the_same_query_with_other_parameters(self, context):

@@ -1,29 +1,33 @@
-"""Thinking about a long path keeps a bounded number of orders."""
+"""A search for the plan of a long path keeps a bounded number of orders."""
 
 import contextlib
+from dataclasses import replace
 
-import gpugda
-from gpugda.match.extend.counting import search
+from bound_queries import NO_MASKS, Relationship
+from branched_queries import a_graph, plan_of
+
+from gpugda.device.thresholds import CPU
+from gpugda.errors import QueryTimeoutError
+from gpugda.match.candidates.candidates import ExpectedCandidates
+from gpugda.match.extend.counting.eliminate import Elimination
+from gpugda.match.extend.counting.problem import CountProblem
 
 
-def test_a_long_path_keeps_a_bounded_number_of_orders(monkeypatch):
-    made = []
-    original = search.lru_cache
+def test_a_long_path_keeps_a_bounded_number_of_orders():
+    # Each relationship in a clause of its own: any node is a separator.
+    links = [Relationship(at, at + 1, (0,), True, at) for at in range(49)]
+    bound = plan_of(links).bound
+    counts = ExpectedCandidates([1_000_000] * 50)
+    problem = CountProblem(bound, a_graph(1, relationships=400), NO_MASKS, counts)
+    asked = []
 
-    def watched(size):
-        def keep(function):
-            made.append(original(size)(function))
-            return made[-1]
+    def check():
+        asked.append(None)
+        if len(asked) > 200:
+            raise QueryTimeoutError("it was asked often enough")
 
-        return keep
-
-    monkeypatch.setattr(search, "lru_cache", watched)
-    monkeypatch.setattr(search, "_KEPT", 16)
-    path = "-->".join(f"(n{number})" for number in range(50))
-    with gpugda.connect("sample:wordnet") as opened:
-        opened.run("MATCH (a)-->(b)-->(c) RETURN count(*)", engine="gpu")  # kernels are there now
-        for _ in range(2):  # it is thought about when it comes again
-            with contextlib.suppress(gpugda.QueryTimeoutError):
-                opened.run(f"MATCH {path} RETURN count(*)", engine="gpu", timeout=5)
-    assert any(each.cache_info().misses > 16 for each in made)
-    assert all(each.cache_info().currsize <= 16 for each in made)
+    search = Elimination(problem, replace(CPU.count, most_orders=16), check)
+    with contextlib.suppress(QueryTimeoutError):
+        search.best()
+    assert len(asked) > 16
+    assert search.orders_kept == 16

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, everything, found_by
 from bound_queries import make_plan as plan_of
+from forced_plans import variant
 from graphs import make_graph
 
 import gpugda
@@ -19,7 +20,6 @@ from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.memory.staging import Staging
 from gpugda.errors import DeviceError, MemoryLimitError
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
 
 pytestmark = [
@@ -42,11 +42,12 @@ def context():
     opened.close()
 
 
+SmallWindows = variant(join={"first_window": 20, "largest_last_window": 40})
+
+
 @pytest.fixture
 def fetched(monkeypatch):
     """The names of the threads that fetch."""
-    monkeypatch.setattr("gpugda.match.extend.join._FIRST_WINDOW", 20)
-    monkeypatch.setattr("gpugda.match.extend.join._LARGEST_LAST_WINDOW", 40)
     monkeypatch.setattr("gpugda.match.gpsm.join._FIRST_WINDOW", 20)
     threads = []
     download = Staging.download
@@ -59,7 +60,7 @@ def fetched(monkeypatch):
     return threads
 
 
-@pytest.mark.parametrize("kind", [ExtendStrategy, GpsmStrategy])
+@pytest.mark.parametrize("kind", [SmallWindows, GpsmStrategy])
 def test_all_rows_come_once(context, fetched, kind):
     strategy = kind(DeviceGraph(context, GRAPH))
     assert found_by(strategy, PLAN, NO_MASKS) == all_embeddings(GRAPH, PLAN, NO_MASKS)
@@ -69,12 +70,12 @@ def test_all_rows_come_once(context, fetched, kind):
 
 def test_memory_for_no_copy(context, fetched, monkeypatch):
     monkeypatch.setattr("gpugda.match.fetching._SHARE_FOR_COPY", 1 << 40)
-    strategy = ExtendStrategy(DeviceGraph(context, GRAPH))
+    strategy = SmallWindows(DeviceGraph(context, GRAPH))
     assert found_by(strategy, PLAN, NO_MASKS) == all_embeddings(GRAPH, PLAN, NO_MASKS)
     assert not fetched
 
 
-@pytest.mark.parametrize("kind", [ExtendStrategy, GpsmStrategy])
+@pytest.mark.parametrize("kind", [SmallWindows, GpsmStrategy])
 def test_a_copy_takes_no_memory_that_is_needed(context, fetched, monkeypatch, kind):
     device_graph = DeviceGraph(context, GRAPH)
 
@@ -95,7 +96,7 @@ def test_a_copy_takes_no_memory_that_is_needed(context, fetched, monkeypatch, ki
 
 @pytest.mark.parametrize("taken", [1, 2, 3])
 def test_who_leaves_early_waits_for_what_is_under_way(context, fetched, taken):
-    strategy = ExtendStrategy(DeviceGraph(context, GRAPH))
+    strategy = SmallWindows(DeviceGraph(context, GRAPH))
     chunks = strategy.embeddings(PLAN, NO_MASKS, everything(PLAN), StrategyReport())
     with closing(chunks):
         for _, chunk in zip(range(taken), chunks, strict=False):
@@ -105,7 +106,7 @@ def test_who_leaves_early_waits_for_what_is_under_way(context, fetched, taken):
 
 
 def test_the_first_table_does_not_wait_for_the_second(context, fetched):
-    strategy = ExtendStrategy(DeviceGraph(context, GRAPH))
+    strategy = SmallWindows(DeviceGraph(context, GRAPH))
     report = StrategyReport()
     with closing(strategy.embeddings(PLAN, NO_MASKS, everything(PLAN), report)) as chunks:
         first = next(chunks)
@@ -118,14 +119,14 @@ def test_a_failure_in_the_thread_is_raised(context, fetched, monkeypatch):
         raise DeviceError("it broke")
 
     monkeypatch.setattr(Staging, "download", fail)
-    strategy = ExtendStrategy(DeviceGraph(context, GRAPH))
+    strategy = SmallWindows(DeviceGraph(context, GRAPH))
     with pytest.raises(DeviceError, match="it broke"):
         list(strategy.embeddings(PLAN, NO_MASKS, everything(PLAN), StrategyReport()))
 
 
 def test_chunks_keep_what_they_were_given(context, fetched):
     """The copy is written again while earlier chunks are still held."""
-    strategy = ExtendStrategy(DeviceGraph(context, GRAPH))
+    strategy = SmallWindows(DeviceGraph(context, GRAPH))
     chunks = strategy.embeddings(PLAN, NO_MASKS, everything(PLAN), StrategyReport())
     held, copies = [], []
     for chunk in chunks:

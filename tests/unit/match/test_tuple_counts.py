@@ -10,11 +10,12 @@ from collections import Counter
 import numpy as np
 import pytest
 from bound_queries import NO_MASKS, Node, all_embeddings
+from forced_plans import thresholds, variant, windows_of
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from soon import ends_in
-from unit.match.extend.counting.test_leaves import A, a_graph, out, plan_of, trees_and_more
+from unit.match.extend.counting.test_degree_messages import A, a_graph, out, plan_of, trees_and_more
 
 import gpugda
 from gpugda.device.context import list_devices
@@ -22,11 +23,10 @@ from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, QueryTimeoutError, UnsupportedQueryError
 from gpugda.execute.needs import need_of
 from gpugda.match.embeddings import Embeddings, StrategyReport
-from gpugda.match.extend import groups as extend_groups
-from gpugda.match.extend import join as extend_join
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
 from gpugda.match.need import Groups
+from gpugda.match.registry import STRATEGIES
 from gpugda.match.tuple_counts import TupleCounts
 from gpugda.plan.bind import bind
 from gpugda.query.analyse import analyse
@@ -67,11 +67,19 @@ def distinct(found):
 
 
 @pytest.fixture(params=[DENSE, SPARSE], ids=["summed", "weighed"])
-def most_tuples(request, monkeypatch):
+def most_tuples(request):
     """Groups added up on the device, or rows that come with their products."""
-    if request.param == SPARSE:
-        monkeypatch.setattr(extend_groups, "_SHARE_FOR_SUMS", SPARSE)
     return request.param
+
+
+def limits_of(most_tuples):
+    return {"share_for_sums": SPARSE} if most_tuples == SPARSE else {}
+
+
+def strategy_for(context, graph, most_tuples, memory_limit=None, **limits):
+    device_graph = graph if isinstance(graph, DeviceGraph) else DeviceGraph(context, graph)
+    decides = thresholds(context, join=limits_of(most_tuples) | limits)
+    return ExtendStrategy(device_graph, memory_limit=memory_limit, thresholds=decides)
 
 
 @st.composite
@@ -89,12 +97,9 @@ def test_any_groups_on_any_graph(context, case):
     expected = expected_groups(graph, plan, wanted.nodes, masks)
     expected = expected if wanted.counted else distinct(expected)
     device_graph = DeviceGraph(context, graph)
-    with pytest.MonkeyPatch.context() as patch:
-        if most == SPARSE:
-            patch.setattr(extend_groups, "_SHARE_FOR_SUMS", SPARSE)
-        strategy = ExtendStrategy(device_graph)
-        for _ in range(2):  # the second time from what was kept
-            assert groups(strategy, plan, wanted, masks) == expected
+    strategy = strategy_for(context, device_graph, most)
+    for _ in range(2):  # the second time from what was kept
+        assert groups(strategy, plan, wanted, masks) == expected
     assert groups(GpsmStrategy(device_graph), plan, wanted, masks) == expected
 
 
@@ -129,41 +134,35 @@ def test_groups_and_their_leaves(context, most_tuples, name, counted):
         expected = expected_groups(graph, plan, nodes)
         report = StrategyReport()
         found = groups(
-            ExtendStrategy(DeviceGraph(context, graph)),
+            strategy_for(context, graph, most_tuples),
             plan,
             Groups(nodes, counted, streamed=False),
             report=report,
         )
         assert found == (expected if counted else distinct(expected))
-        lines = [line for line in report.steps if line.startswith("leaves multiplied: ")]
+        lines = [line for line in report.steps if line.startswith("leaves counted by degrees: ")]
         if expected:
-            seen.add("".join(lines).removeprefix("leaves multiplied: "))
+            seen.add("".join(lines).removeprefix("leaves counted by degrees: "))
             said = [line for line in report.steps if line.startswith("rows ")]
             assert len(said) == (1 if leaves or most_tuples == DENSE else 0)
     assert seen == {leaves}
 
 
-def test_without_memory_for_ways_leaves_are_joined(context, most_tuples, monkeypatch):
-    monkeypatch.setattr("gpugda.match.extend.leaf_counts._SHARE_FOR_WAYS", 0)
+def test_without_memory_for_degrees_leaves_are_joined(context, most_tuples):
     graph, plan = a_graph(), plan_of(out((0, 1), (1, 2), (2, 3)))
-    found = groups(ExtendStrategy(DeviceGraph(context, graph)), plan, Groups((0,), True, False))
+    strategy = strategy_for(context, graph, most_tuples, share_for_messages=0)
+    found = groups(strategy, plan, Groups((0,), True, False))
     assert found == expected_groups(graph, plan, (0,))
 
 
 # ------------------------------------------------------------------ limits
 @pytest.mark.parametrize("window", [1, 3])
-def test_cores_in_many_windows(context, most_tuples, monkeypatch, window):
-    monkeypatch.setattr(extend_join, "_FEW", 0)
-    monkeypatch.setattr(extend_join, "_FIRST_WINDOW", window)
-    for kind in (True, False):
-        monkeypatch.setitem(extend_join._FIRST_COUNT_WINDOW, kind, window)
-    monkeypatch.setattr(extend_join, "_LARGEST_WINDOW", window)
-    monkeypatch.setattr(extend_join, "_LARGEST_LAST_WINDOW", window)
-    monkeypatch.setattr(extend_groups, "_PIECE_ROWS", 2)
+def test_cores_in_many_windows(context, most_tuples, window):
+    tiny = windows_of(window) | {"fetched_rows": 2}
     graph = a_graph(nodes=4, relationships=14)
     for pairs in (((0, 1), (1, 2), (2, 3)), ((0, 1), (1, 2), (0, 2)), ((0, 1), (2, 3))):
         plan = plan_of(out(*pairs))
-        strategy = ExtendStrategy(DeviceGraph(context, graph))
+        strategy = strategy_for(context, graph, most_tuples, **tiny)
         for nodes in ((0,), (0, 2)):
             expected = expected_groups(graph, plan, nodes)
             assert groups(strategy, plan, Groups(nodes, True, False)) == expected
@@ -211,7 +210,7 @@ def test_with_hardly_any_memory(context, nodes):
 def test_a_deadline_stops_grouping(context, most_tuples):
     graph = a_graph(nodes=60, relationships=2000)
     plan = plan_of(out((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 0)))
-    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    strategy = strategy_for(context, graph, most_tuples)
     started = time.monotonic()
     with ends_in(), pytest.raises(QueryTimeoutError):
         list(
@@ -305,15 +304,27 @@ def rows_of(result):
     return Counter(repr(row) for row in result.values())
 
 
+@contextlib.contextmanager
+def counting_by(most_tuples):
+    """Who connects meanwhile, and asks, has its strategy made so."""
+    extend = variant(join=limits_of(most_tuples))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(STRATEGIES, extend.name, extend)
+        yield
+
+
 @pytest.fixture(scope="module")
 def connected():
     """Accelerators of `some_graph` by seed and how tuples are counted; to open one takes long."""
     with contextlib.ExitStack() as stack:
-        yield {
-            (seed, how): stack.enter_context(gpugda.connect(some_graph(seed)))
-            for seed in range(3)
-            for how in (DENSE, SPARSE)
-        }
+        found = {}
+        for how in (DENSE, SPARSE):
+            with counting_by(how):
+                for seed in range(3):
+                    opened = stack.enter_context(gpugda.connect(some_graph(seed)))
+                    opened.run("MATCH (n) RETURN count(*)", engine="gpu", strategy="extend")
+                    found[seed, how] = opened
+        yield found
 
 
 @pytest.mark.parametrize("text", GROUPED + OTHERS)
@@ -366,10 +377,10 @@ def test_leaves_with_few_ways_are_joined():
         text = "MATCH ({})-->(b)-->(c) RETURN id(c), count(*)"
         few = accelerator.run(text.format("a:A"), engine="gpu")
         assert few.values() == [[5, 1]]
-        assert not any("multiplied" in line for line in few.summary.steps)
+        assert not any("counted by degrees" in line for line in few.summary.steps)
         all_of_them = accelerator.run(text.format("a"), engine="gpu")
         assert len(all_of_them.values()) == 90
-        assert "leaves multiplied: (a)" in all_of_them.summary.steps
+        assert "leaves counted by degrees: (a)" in all_of_them.summary.steps
         assert "rows counted by (c) on the device" in all_of_them.summary.steps
 
 
@@ -380,7 +391,8 @@ def test_a_group_that_is_no_integer_of_cypher_is_an_error(text, most_tuples):
         "target": np.ones(70_000, dtype=int),
         "type": np.full(70_000, "R", dtype=object),
     }
-    with gpugda.connect(gpugda.graph({"id": np.arange(2)}, relationships)) as accelerator:
+    source = gpugda.graph({"id": np.arange(2)}, relationships)
+    with counting_by(most_tuples), gpugda.connect(source) as accelerator:
         match = "MATCH (a)-->(b), (a)-->(c), (a)-->(d)"
         found = accelerator.run(f"{match} {text}", engine="gpu").values()
         assert [row[-1] for row in found] == [math.perm(70_000, 3)]
@@ -399,7 +411,8 @@ def test_groups_that_are_too_large_only_together(most_tuples):
         "type": np.full(2 * degree, "R", dtype=object),
     }
     nodes = {"id": np.arange(3), "p": [1, 1, 1]}
-    with gpugda.connect(gpugda.graph(nodes, relationships)) as accelerator:
+    source = gpugda.graph(nodes, relationships)
+    with counting_by(most_tuples), gpugda.connect(source) as accelerator:
         match = "MATCH (a)-->(b), (a)-->(c), (a)-->(d)"
         assert 2**62 < math.perm(degree, 3) < 2**64
         text = f"{match} RETURN a.p, count(*)"

@@ -6,7 +6,7 @@ import pytest
 from graphs import make_graph
 
 from gpugda.plan.bind import bind
-from gpugda.plan.explain import estimate
+from gpugda.plan.estimate import estimate
 from gpugda.plan.matching_order import make_plan
 from gpugda.query.prepare import prepare
 

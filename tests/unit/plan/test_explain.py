@@ -4,7 +4,8 @@ import pytest
 from graphs import make_graph
 
 from gpugda.plan.bind import bind
-from gpugda.plan.explain import Explanation, estimate, explain_text
+from gpugda.plan.estimate import estimate
+from gpugda.plan.explain import Explanation, explain_text
 from gpugda.plan.matching_order import make_plan
 from gpugda.query.prepare import prepare
 
@@ -38,8 +39,8 @@ def test_text(data):
         "on each row: a.x < b.x",
         "once: $p",
         "steps",
-        "  1.  gpsm relationships  (b)-->(#2)      0 rows  fewest candidate relationships, 0",
-        "  2.  gpsm combine        (a)-[r:R]->(b)  0 rows  "
+        "  1.  relationships  (b)-->(#2)      0 rows  fewest candidate relationships, 0",
+        "  2.  combine        (a)-[r:R]->(b)  0 rows  "
         "fewest rows among the connected: 0.0667 per row",
     ]
 

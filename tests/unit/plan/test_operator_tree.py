@@ -11,7 +11,7 @@ TREE = OperatorNode(
     2,
     0.001,
     (),
-    (OperatorNode("MATCH (a)", 12.4, 1, 0.0032, ("nodes (a): 1 row",)),),
+    (OperatorNode("MATCH (a)", 12.4, 1, 0.0032, ("nodes (a): 1 row",), device_bytes=2048),),
 )
 
 
@@ -19,7 +19,7 @@ def test_as_text():
     assert str(TREE) == "\n".join(
         [
             "project <b>               2 rows  1.0 ms",
-            "  MATCH (a)  expected 12   1 row  3.2 ms",
+            "  MATCH (a)  expected 12   1 row  3.2 ms  2.0 KiB",
             "      nodes (a): 1 row",
         ]
     )
@@ -28,6 +28,8 @@ def test_as_text():
 def test_as_plain_values():
     plain = json.loads(json.dumps(TREE.as_dict()))
     assert plain["children"][0]["rows"] == 1
+    assert plain["children"][0]["device_bytes"] == 2048
+    assert plain["device_bytes"] is None
     assert plain["children"][0]["steps"] == ["nodes (a): 1 row"]
 
 
@@ -35,6 +37,8 @@ def test_drawn_without_markup_of_the_query():
     drawn = TREE._repr_html_()
     assert "&lt;b&gt;" in drawn
     assert "<b>" not in drawn
+    assert "<th>device</th>" in drawn
+    assert "<td>2.0 KiB</td>" in drawn
     assert drawn.count("<tr>") == 3
 
 
@@ -60,5 +64,8 @@ def test_explain_shows_the_tree_that_runs():
         for node, line in zip(ran, explained, strict=False):
             assert line.strip().startswith(node.what)
         plain = graph.profile("MATCH (a)-->(b) RETURN a.id")
-        assert (plain.rows, plain.children) == (2, ())
+        assert (plain.rows, plain.expected, plain.children) == (2, 2, ())
+        assert plain.device_bytes > 0
+        summary = graph.run("MATCH (a)-->(b) RETURN a.id").summary
+        assert summary.device_bytes == graph.profile("MATCH (a)-->(b) RETURN a.id").device_bytes
         assert plain.steps

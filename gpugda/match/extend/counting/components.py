@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpugda.match.embeddings import Masks
-from gpugda.match.extend.counting.leaves import keeps_apart
-from gpugda.match.extend.counting.parts import Factor
+from gpugda.match.extend.counting.count_plan import Part
+from gpugda.match.extend.counting.degree_messages import keeps_apart
 from gpugda.match.extend.order import connected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gpugda.match.embeddings import Masks
     from gpugda.match.row_tests import Meetings
     from gpugda.plan.plan import BoundQuery
 
@@ -25,7 +25,7 @@ def find_factors(
     counts: Sequence[int],
     grouped: Sequence[int],
     meetings: Meetings,
-) -> list[Factor]:
+) -> list[Part]:
     """The parts that do not depend on each other; none where all is one part.
 
     None, too, where query nodes that are grouped by would be in several.
@@ -41,7 +41,7 @@ def find_factors(
     are_apart = sum(not set(grouped).isdisjoint(each) for each in groups) > 1
     if masks.comparisons or len(groups) == 1 or are_apart:
         return []
-    return [_part(bound, masks, counts, grouped, each) for each in groups]
+    return [_part(bound, counts, grouped, each) for each in groups]
 
 
 def _groups(bound: BoundQuery, meetings: Meetings) -> list[list[int]]:
@@ -58,11 +58,10 @@ def _groups(bound: BoundQuery, meetings: Meetings) -> list[list[int]]:
 
 def _part(
     bound: BoundQuery,
-    masks: Masks,
     counts: Sequence[int],
     grouped: Sequence[int],
     nodes: Sequence[int],
-) -> Factor:
+) -> Part:
     node_at = {node: place for place, node in enumerate(nodes)}
     links = [each for each in bound.relationships if each.source in node_at]
     link_at = {each.position: place for place, each in enumerate(links)}
@@ -80,14 +79,10 @@ def _part(
             if test.left in places and test.right in places
         ),
     )
-    left = Masks(
-        {node_at[at]: mask for at, mask in masks.nodes.items() if at in node_at},
-        {link_at[at]: mask for at, mask in masks.relationships.items() if at in link_at},
-    )
-    return Factor(
+    return Part(
         own,
-        left,
+        tuple((node,) for node in nodes),
+        tuple((each.position,) for each in links),
         tuple(counts[node] for node in nodes),
         tuple(node_at[node] for node in grouped if node in node_at),
-        relationships=tuple(link_at),
     )

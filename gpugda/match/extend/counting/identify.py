@@ -9,7 +9,6 @@ from dataclasses import replace
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpugda.match.embeddings import Masks
 from gpugda.match.extend.order import connected
 from gpugda.match.row_tests import is_single
 from gpugda.plan.cardinality import relationship_cardinality
@@ -17,10 +16,7 @@ from gpugda.plan.degree_needs import degree_needs
 from gpugda.plan.plan import LabelOp
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Collection, Iterable, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.statistics import GraphStatistics
@@ -33,7 +29,7 @@ __all__ = ["Identified", "Merged", "identifications", "identify", "without_tests
 
 
 class Identified(NamedTuple):
-    """Query nodes that are the same, as groups; where several ways overlap, some are subtracted.
+    """Query nodes that are the same, as groups; where several cases overlap, some are subtracted.
 
     Attributes:
         groups: Of positions, each with two at least, rising.
@@ -49,13 +45,13 @@ class Merged(NamedTuple):
 
     Attributes:
         bound: The query.
-        masks: What predicates leave.
         nodes: Of each query node before, which one it is now.
+        relationships: Likewise.
     """
 
     bound: BoundQuery
-    masks: Masks
     nodes: tuple[int, ...]
+    relationships: tuple[int, ...]
 
 
 def without_tests_of(bound: BoundQuery, pairs: Collection[Pair]) -> BoundQuery:
@@ -67,28 +63,27 @@ def without_tests_of(bound: BoundQuery, pairs: Collection[Pair]) -> BoundQuery:
 def identifications(
     one: BoundRelationship, other: BoundRelationship, turns: Sequence[tuple[Pair, Pair]]
 ) -> list[Identified]:
-    """In which ways the ends of two relationships are the same where these are.
+    """In which cases the ends of two relationships are the same where these are.
 
     Args:
         one: A query relationship.
         other: Another one.
-        turns: The ways round that are possible, from `Meetings.turns`.
+        turns: The directions that are possible, from `Meetings.turns`.
     """
     found = [_groups(pairs) for pairs in turns]
     if len(found) < 2:
         return [Identified(groups, 1) for groups in found]
     whole = _groups([(one.source, each) for each in (one.target, other.source, other.target)])
-    # One way round may be a case of the other one: with an end in common, all ends are one node.
+    # One direction may be a case of the other one: with an end in common, all ends are one node.
     if whole in found:
         found.remove(whole)
         return [Identified(groups, 1) for groups in found] or [Identified(whole, 1)]
-    # A loop is found both ways round.
+    # A loop is found in both directions.
     return [*(Identified(groups, 1) for groups in found), Identified(whole, -1)]
 
 
 def identify(
     bound: BoundQuery,
-    masks: Masks,
     graph: DataGraph,
     pair: Pair,
     groups: Sequence[Sequence[int]],
@@ -103,7 +98,6 @@ def identify(
     Args:
         bound: The query, without tests that compare anything but node and node, or relationship
             and relationship.
-        masks: What predicates leave, without comparisons.
         graph: What it is asked of.
         pair: The relationships; the first one stays.
         groups: The nodes.
@@ -132,10 +126,10 @@ def identify(
         if each.position == one:
             same = bound.relationships[other]
             predicates = tuple(dict.fromkeys((*each.predicates, *same.predicates)))
-            # Of an undirected one and a directed one, this tells which way round it lies.
-            way = same if each.directed < same.directed else each
+            # Of an undirected one and a directed one, this tells its direction.
+            kept = same if each.directed < same.directed else each
             each = replace(
-                way,
+                kept,
                 position=each.position,
                 name=each.name,
                 types=types,
@@ -147,14 +141,16 @@ def identify(
             return None
         merged_links.append(link)
     made = replace(bound, nodes=tuple(merged_nodes), relationships=tuple(merged_links), tests=tests)
-    left = Masks(_masks(masks.nodes, nodes), _masks(masks.relationships, links))
     again = _same_anyway(made, graph)
     if again is None:
-        return Merged(_with_needs(made), left, tuple(nodes))
+        return Merged(_with_needs(made), tuple(nodes), tuple(links))
     if any(_pair(each) == again for each in made.tests):
         return None
-    merged = identify(made, left, graph, again, ())
-    return merged and merged._replace(nodes=tuple(nodes))
+    merged = identify(made, graph, again, ())
+    # No nodes are merged once more, for the ends are the same.
+    return merged and Merged(
+        merged.bound, tuple(nodes), tuple(merged.relationships[each] for each in links)
+    )
 
 
 def _same_anyway(bound: BoundQuery, graph: DataGraph) -> Pair | None:
@@ -269,13 +265,3 @@ def _with_needs(bound: BoundQuery) -> BoundQuery:
         replace(node, degree_needs=own) for node, own in zip(bound.nodes, needs, strict=True)
     )
     return replace(bound, nodes=nodes)
-
-
-def _masks(
-    masks: Mapping[int, NDArray[np.uint32]], places: Sequence[int]
-) -> dict[int, NDArray[np.uint32]]:
-    found: dict[int, NDArray[np.uint32]] = {}
-    for position, mask in masks.items():
-        place = places[position]
-        found[place] = found[place] & mask if place in found else mask
-    return found

@@ -1,37 +1,35 @@
 """Counting with relationships that may be the same, less the embeddings where they are.
 
-Branches depend on their roots alone only where none of their relationships could be one of the
-others', and parts that nothing connects multiply only then. Where some could, the query is counted
+What is beyond a separator depends on that alone only where none of its relationships could be one
+of the others', and parts that nothing connects multiply only then. Else the query is counted
 without those tests; then, for each of these pairs in turn, the query in which the pair is one
 relationship is subtracted, with the tests of the pairs that come after it. Queries with a pair that
 is one have fewer nodes, so trees and cycles whose rows nobody could make become sums of small
 counts. (Counts of subgraphs as sums over homomorphisms: R. Curticapean, H. Dell, D. Marx,
 Homomorphisms are a good basis for counting small subgraphs, 2017; here only the tests are left out
-that are in the way.)
+that hinder.)
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpugda.match.extend.counting.count_plan import Product, Term
+from gpugda.match.extend.counting.degree_messages import keeps_apart
 from gpugda.match.extend.counting.identify import identifications, identify, without_tests_of
-from gpugda.match.extend.counting.leaves import keeps_apart
-from gpugda.match.extend.counting.parts import Product, Term
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.counting.leaves import LeafProduct
+    from gpugda.match.extend.counting.count_plan import Eliminate
+    from gpugda.match.extend.counting.identify import Merged
     from gpugda.match.row_tests import Meetings
     from gpugda.plan.plan import BoundQuery
 
     Pair = tuple[int, int]
 
-__all__ = ["clashing_pairs", "find_terms", "pairs_in_the_way"]
-
-_MOST_PAIRS = 32
+__all__ = ["clashing_pairs", "find_terms", "loosened_term", "merged_term", "pairs_to_loosen"]
 
 
 def clashing_pairs(bound: BoundQuery, meetings: Meetings) -> list[Pair]:
@@ -45,8 +43,8 @@ def clashing_pairs(bound: BoundQuery, meetings: Meetings) -> list[Pair]:
     return [each for each in sorted(pairs) if meetings.can_meet(links[each[0]], links[each[1]])]
 
 
-def pairs_in_the_way(
-    bound: BoundQuery, loose: LeafProduct | Product, clashes: Sequence[Pair]
+def pairs_to_loosen(
+    bound: BoundQuery, loose: Eliminate | Product, clashes: Sequence[Pair], most: int
 ) -> Iterator[list[Pair]]:
     """The pairs whose test the query needs, and would lack if it was counted like a looser one.
 
@@ -56,13 +54,14 @@ def pairs_in_the_way(
         bound: The query.
         loose: How it is best counted without the tests of any of the pairs.
         clashes: All `clashing_pairs`.
+        most: Pairs; where there are more, none.
     """
     parts = list(_parts(bound, loose))
     for formulas_fit in (True, False):
         found = [
             each for each in clashes if not any(part.tests(each, formulas_fit) for part in parts)
         ]
-        if 0 < len(found) <= _MOST_PAIRS:
+        if 0 < len(found) <= most:
             yield found
         if not any(part.leaves for part in parts):
             return
@@ -71,7 +70,6 @@ def pairs_in_the_way(
 def find_terms(
     bound: BoundQuery,
     graph: DataGraph,
-    masks: Masks,
     counts: Sequence[int],
     grouped: Sequence[int],
     meetings: Meetings,
@@ -82,27 +80,55 @@ def find_terms(
     Args:
         bound: The query.
         graph: What it is asked of.
-        masks: What predicates leave; no comparisons.
         counts: Candidates of each query node.
         grouped: Query nodes that are grouped by.
         meetings: Of the query.
         loosened: The pairs, of `clashing_pairs`.
     """
-    loose, pairs = without_tests_of(bound, loosened), tuple(loosened)
-    yield Term(loose, masks, tuple(counts), tuple(grouped), pairs=pairs, is_loose=True)
+    yield loosened_term(bound, counts, grouped, loosened)
     links = bound.relationships
     for place, (one, other) in enumerate(loosened, 1):
         turns = meetings.turns(links[one], links[other])
         for groups, sign in identifications(links[one], links[other], turns):
-            merged = identify(bound, masks, graph, (one, other), groups, loosened[:place])
+            merged = identify(bound, graph, (one, other), groups, loosened[:place])
             if merged is not None:
-                own = tuple(
-                    min(counts[node] for node, now in enumerate(merged.nodes) if now == each)
-                    for each in range(len(merged.bound.nodes))
-                )
-                pairs = ((one, other),)
-                same = tuple(merged.nodes[node] for node in grouped)
-                yield Term(merged.bound, merged.masks, own, same, sign=-sign, pairs=pairs)
+                yield merged_term(merged, counts, grouped, -sign, (one, other))
+
+
+def loosened_term(
+    bound: BoundQuery, counts: Sequence[int], grouped: Sequence[int], pairs: Sequence[Pair]
+) -> Term:
+    """The pattern where these pairs may be the same. Args: as of `find_terms`."""
+    nodes = tuple((node,) for node in range(len(bound.nodes)))
+    links = tuple((each.position,) for each in bound.relationships)
+    loose = without_tests_of(bound, pairs)
+    return Term(
+        loose, nodes, links, tuple(counts), tuple(grouped), pairs=tuple(pairs), is_loose=True
+    )
+
+
+def merged_term(
+    merged: Merged, counts: Sequence[int], grouped: Sequence[int], sign: int, pair: Pair
+) -> Term:
+    """The pattern where two relationships are one, in a sum. Args: as of `find_terms`."""
+    nodes = _sources(merged.nodes, len(merged.bound.nodes))
+    return Term(
+        merged.bound,
+        nodes,
+        _sources(merged.relationships, len(merged.bound.relationships)),
+        tuple(min(counts[node] for node in each) for each in nodes),
+        tuple(merged.nodes[node] for node in grouped),
+        sign=sign,
+        pairs=(pair,),
+    )
+
+
+def _sources(places: Sequence[int], count: int) -> tuple[tuple[int, ...], ...]:
+    """Of each place, what is there."""
+    found: list[list[int]] = [[] for _ in range(count)]
+    for number, place in enumerate(places):
+        found[place].append(number)
+    return tuple(map(tuple, found))
 
 
 class _Part(NamedTuple):
@@ -111,30 +137,29 @@ class _Part(NamedTuple):
     Attributes:
         all: Their positions.
         leaves: Those of leaves.
-        weighed: Those of each group of weighed nodes.
+        rows: Those of each group of nodes that are counted per row.
     """
 
     all: frozenset[int]
     leaves: frozenset[int]
-    weighed: tuple[frozenset[int], ...]
+    rows: tuple[frozenset[int], ...]
 
     def tests(self, pair: Pair, formulas_fit: bool) -> bool:
         """Can its rows, or formulas, tell whether these are the same?"""
         if not self.all.issuperset(pair):
             return False
         groups = {
-            next((at for at, group in enumerate(self.weighed) if each in group), None)
-            for each in pair
+            next((at for at, group in enumerate(self.rows) if each in group), None) for each in pair
         }
         if len(groups - {None}) == 2:
             return False
         return formulas_fit or self.leaves.isdisjoint(pair)
 
 
-def _parts(bound: BoundQuery, way: LeafProduct | Product) -> Iterator[_Part]:
-    if isinstance(way, Product):
-        for factor in way.factors:
-            yield _Part(frozenset(factor.relationships), frozenset(), ())
+def _parts(bound: BoundQuery, plan: Eliminate | Product) -> Iterator[_Part]:
+    if isinstance(plan, Product):
+        for factor in plan.factors:
+            yield _Part(frozenset(each for (each,) in factor.relationships), frozenset(), ())
         return
 
     def at(nodes: Collection[int]) -> frozenset[int]:
@@ -144,8 +169,8 @@ def _parts(bound: BoundQuery, way: LeafProduct | Product) -> Iterator[_Part]:
             if each.source in nodes or each.target in nodes
         )
 
-    inside = set(range(len(bound.nodes))) - way.outside
-    weighed = tuple(at(group) for group in way.weighed)
-    yield _Part(at(inside) - at(way.outside), at(way.leaves), weighed)
-    for branch in way.branches:
-        yield from _parts(bound, branch.product)
+    inside = set(range(len(bound.nodes))) - plan.outside
+    rows = tuple(at(group) for group in plan.rows)
+    yield _Part(at(inside) - at(plan.outside), at(plan.leaves), rows)
+    for message in plan.tables:
+        yield from _parts(bound, message.plan)

@@ -7,6 +7,7 @@ import pytest
 from bound_queries import Node, Relationship, make_plan
 from graphs import make_graph
 
+from gpugda.device.thresholds import CPU, GPU
 from gpugda.match.embeddings import Masks
 from gpugda.match.extend.candidate_estimates import pays_exploring, with_counts
 
@@ -46,19 +47,19 @@ def test_counts_of_masks_replace_guesses(graph):
 
 
 def test_only_what_is_selective_is_worth_it(graph):
-    assert not pays_exploring(path(1000.0, 1000.0, 1000.0), graph, tuple, is_cpu=True)
-    assert pays_exploring(path(10.0, 1000.0, 1000.0, relationship=50.0), graph, tuple, is_cpu=True)
+    assert not pays_exploring(path(1000.0, 1000.0, 1000.0), graph, tuple, CPU.filter)
+    assert pays_exploring(path(10.0, 1000.0, 1000.0, relationship=50.0), graph, tuple, CPU.filter)
 
 
 def test_much_to_look_at_must_be_less_than_the_join(graph):
     few_rows = path(200.0, 1000.0, relationship=1e6)
-    assert not pays_exploring(few_rows, graph, tuple, is_cpu=True)
+    assert not pays_exploring(few_rows, graph, tuple, CPU.filter)
     many_rows = path(*[200.0] * 5, relationship=1e6)
-    assert pays_exploring(many_rows, graph, tuple, is_cpu=True)
+    assert pays_exploring(many_rows, graph, tuple, CPU.filter)
     leaves_multiplied = path(200.0, 1000.0, 1000.0, relationship=1e6)
-    assert not pays_exploring(leaves_multiplied, graph, lambda: {0, 2}, is_cpu=True)
+    assert not pays_exploring(leaves_multiplied, graph, lambda: {0, 2}, CPU.filter)
 
 
 def test_a_gpu_looks_at_many_at_once(graph):
     few_rows = path(200.0, 1000.0, relationship=1e6)
-    assert pays_exploring(few_rows, graph, tuple, is_cpu=False)
+    assert pays_exploring(few_rows, graph, tuple, GPU.filter)

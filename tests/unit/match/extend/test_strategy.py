@@ -25,7 +25,7 @@ from bound_queries import (
     some_tests,
     with_no_rows,
 )
-from forced_ways import BRANCHES, LEAVES, WEIGHED, force
+from forced_plans import DEGREES, ROWS, TABLES, thresholds, windows_of
 from graphs import design_graph, make_graph
 from hypothesis import event, given, note
 from hypothesis import strategies as st
@@ -50,8 +50,9 @@ R, S = 0, 1
 NOTHING = Rows(frozenset(), frozenset())
 
 
-def strategy_for(context, graph, **settings):
-    return ExtendStrategy(DeviceGraph(context, graph), **settings)
+def strategy_for(context, graph, forms=(), join=None, candidates=None, **settings):
+    decides = thresholds(context, *forms, join=join, candidates=candidates)
+    return ExtendStrategy(DeviceGraph(context, graph), thresholds=decides, **settings)
 
 
 def count(strategy, plan, masks=NO_MASKS):
@@ -341,14 +342,11 @@ def compiled(strategy):
 def test_queries_of_one_shape_share_steps(context, case, by_parts):
     """One strategy answers them one after the other, and then once more."""
     graph, queries = case
-    with pytest.MonkeyPatch.context() as patch:
-        if by_parts:
-            force(patch, LEAVES, WEIGHED, BRANCHES)
-        strategy = strategy_for(context, graph)
-        for plan, masks, wanted in queries * 2:
-            expected = all_embeddings(graph, plan, masks)
-            assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
-            assert count(strategy, plan, masks) == expected.total()
+    strategy = strategy_for(context, graph, [DEGREES, ROWS, TABLES] if by_parts else [])
+    for plan, masks, wanted in queries * 2:
+        expected = all_embeddings(graph, plan, masks)
+        assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+        assert count(strategy, plan, masks) == expected.total()
     event(f"{len(queries)} queries, steps compiled {compiled(strategy)} times")
 
 
@@ -376,73 +374,54 @@ def test_masks_of_other_parts_compile_other_steps(context):
         assert count(strategy, plan, masks) == expected.total()
 
 
-def both(value):
-    """The same on a CPU and on a GPU."""
-    return {True: value, False: value}
-
-
-OTHER_WAYS = {
-    "a launch per step": {"small._MOST_ROWS": both(0)},
-    "the first steps at once": {"small._MOST_LOOKS": both(20)},
-    "few rows at once": {"small._MOST_ROWS": both(6)},
-    "measured": {"join._FEW": 0},
-    "tiny windows": {
-        "join._FEW": 0,
-        "join._FIRST_WINDOW": 3,
-        "join._LARGEST_WINDOW": 3,
-        "join._LARGEST_LAST_WINDOW": 2,
-    },
-    "pairs always measured": {
-        "join._FEW": 0,
-        "pairs.PairSteps._most_of": lambda *_: None,
-    },
-    "tiny launches": {
-        "join._FEW": 0,
-        "join.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
-        "pairs.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
-        "accumulate._WORK_PER_LAUNCH": 1,
-    },
-    "relationships closed one by one": {"drafts.MOST_ROWS_OF_PAIR": 1},
-    "relationships closed launch by launch": {
-        "drafts.MOST_ROWS_OF_PAIR": 1,
-        "small._MOST_ROWS": both(0),
-    },
-    "one link a step": {"drafts.MOST_LINKS": 1},
-    "two links a step": {"drafts.MOST_LINKS": 2, "drafts.MOST_ROWS_OF_PAIR": 2},
-    "no rows, only pairs": {
-        "rows.MOST_EXCLUDED": -1,
-        "accumulate.MOST_EXCLUDED": -1,
-        "small._MOST_ROWS": both(0),
-    },
+OTHER_JOINS = {
+    # limits, and what is patched: constants that kernels give
+    "a launch per step": ({"most_at_once": 0}, {}),
+    "the first steps at once": ({"looks_at_once": 20}, {}),
+    "few rows at once": ({"most_at_once": 6}, {}),
+    "measured": ({"few_rows": 0}, {}),
+    "tiny windows": (windows_of(3) | {"largest_last_window": 2}, {}),
+    "pairs always measured": ({"few_rows": 0, "measures_pairs": True}, {}),
+    "tiny launches": (
+        {"few_rows": 0, "item_work": 1},
+        {
+            "pairs.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
+        },
+    ),
+    "relationships closed one by one": ({}, {"drafts.MOST_ROWS_OF_PAIR": 1}),
+    "relationships closed launch by launch": (
+        {"most_at_once": 0},
+        {"drafts.MOST_ROWS_OF_PAIR": 1},
+    ),
+    "one link a step": ({}, {"drafts.MOST_LINKS": 1}),
+    "two links a step": ({}, {"drafts.MOST_LINKS": 2, "drafts.MOST_ROWS_OF_PAIR": 2}),
+    "no rows, only pairs": (
+        {"most_at_once": 0},
+        {"rows.MOST_EXCLUDED": -1, "accumulate.MOST_EXCLUDED": -1},
+    ),
 }
 
 
-# Each case by all ways: to draw it takes longer than to run it.
+# Each case by all: to draw it takes longer than to run it.
 @given(case=cases())
-def test_any_query_by_other_ways(context, case):
+def test_any_query_by_other_joins(context, case):
     graph, plan, masks, wanted = case
     expected = all_embeddings(graph, plan, masks)
-    for way, changes in OTHER_WAYS.items():
-        note(way)
+    for name, (limits, changes) in OTHER_JOINS.items():
+        note(name)
         with pytest.MonkeyPatch.context() as patch:
             for place, value in changes.items():
                 patch.setattr(f"gpugda.match.extend.{place}", value)
-            strategy = strategy_for(context, graph)
+            strategy = strategy_for(context, graph, join=limits)
             assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
             assert count(strategy, plan, masks) == expected.total()
 
 
 FILTERS = {
-    "by many items": {
-        "match.extend.filter._MOST_WORDS": 0,
-        "match.extend.filter._MOST_EXPLORED_WORDS": 0,
-    },
-    "given up": {"match.extend.filter._MOST_LOOKS": 3},
-    "listed when asked for": {"match.extend.filter._MOST_LISTED": 1},
-    "with bitmaps of degrees": {
-        "device.graph.node_bitmaps._FEWEST_LOOKS": 0,
-        "device.graph.node_bitmaps._SHARE_OF_NODES": 0.0,
-    },
+    "by many items": ({"small_words": 0, "small_explored_words": 0}, {}),
+    "given up": ({"given_up_looks": 3}, {}),
+    "listed when asked for": ({"listed": 1}, {}),
+    "with bitmaps of degrees": ({}, {"_FEWEST_LOOKS": 0, "_SHARE_OF_NODES": 0.0}),
 }
 
 
@@ -450,13 +429,14 @@ FILTERS = {
 def test_any_query_by_other_filters(context, case, refinement):
     graph, plan, masks, wanted = case
     expected = all_embeddings(graph, plan, masks)
-    for way, explores in product(FILTERS, [False, True]):
-        note(f"{way}, {explores=}")
+    for name, explores in product(FILTERS, [False, True]):
+        note(f"{name}, {explores=}")
+        limits, changes = FILTERS[name]
         with pytest.MonkeyPatch.context() as patch:
-            for place, value in FILTERS[way].items():
-                patch.setattr(f"gpugda.{place}", value)
-            patch.setattr("gpugda.match.extend.strategy.pays_exploring", lambda *_, **__: explores)  # noqa: B023
-            strategy = strategy_for(context, graph, refinement=refinement)
+            for place, value in changes.items():
+                patch.setattr(f"gpugda.device.graph.node_bitmaps.{place}", value)
+            candidates = limits | {"explores": explores}
+            strategy = strategy_for(context, graph, candidates=candidates, refinement=refinement)
             assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
             assert count(strategy, plan, masks) == expected.total()
 
@@ -600,17 +580,16 @@ def dense_graph(nodes):
 
 
 @pytest.mark.parametrize("window", [1, 2, 3, 7, 100])
-def test_windows_of_a_few_rows(context, monkeypatch, window):
-    monkeypatch.setattr("gpugda.match.extend.join._FIRST_WINDOW", window)
-    monkeypatch.setattr("gpugda.match.extend.join._LARGEST_WINDOW", window)
-    monkeypatch.setattr("gpugda.match.extend.join._LARGEST_LAST_WINDOW", window)
+def test_windows_of_a_few_rows(context, window):
+    sizes = ("first_window", "largest_window", "largest_last_window")
+    join = dict.fromkeys(sizes, window)
     graph = dense_graph(5)
     plan = make_plan(
         [Node()] * 4,
         [Relationship(0, 1), Relationship(1, 2), Relationship(2, 0)],
         [RowTest(True, 0, 3, False)],
     )
-    strategy = strategy_for(context, graph)
+    strategy = strategy_for(context, graph, join=join)
     report = StrategyReport()
     chunks = list(strategy.embeddings(plan, NO_MASKS, everything(plan), report))
     expected = all_embeddings(graph, plan)
@@ -635,10 +614,9 @@ def test_memory_limit_gives_the_same_rows_and_is_kept(context):
         found_by(ExtendStrategy(strategy._graph, memory_limit=3000), plan)
 
 
-def test_chunks_are_made_when_asked_for(context, monkeypatch):
-    monkeypatch.setattr("gpugda.match.extend.join._FIRST_WINDOW", 4)
-    monkeypatch.setattr("gpugda.match.extend.join._LARGEST_LAST_WINDOW", 4)
-    strategy = strategy_for(context, dense_graph(6))
+def test_chunks_are_made_when_asked_for(context):
+    join = {"first_window": 4, "largest_last_window": 4}
+    strategy = strategy_for(context, dense_graph(6), join=join)
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     report = StrategyReport()
     chunks = strategy.embeddings(plan, NO_MASKS, everything(plan), report)
@@ -655,7 +633,8 @@ def test_who_takes_few_rows_does_not_wait_for_many(context):
     strategy = strategy_for(context, graph)
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     report = StrategyReport()
-    chunks = list(strategy.embeddings(plan, NO_MASKS, everything(plan), report, None, 10))
+    few = replace(everything(plan), enough=10)
+    chunks = list(strategy.embeddings(plan, NO_MASKS, few, report))
     assert chunks[0].row_count <= 1024
     # Later ones are larger, and nothing is lost or found twice.
     assert max(chunk.row_count for chunk in chunks) > 4096
@@ -699,16 +678,15 @@ def test_report(context):
     assert rows / 4 < float(expected) < rows * 4
 
 
-def test_report_says_what_goes_pair_by_pair(context, monkeypatch):
+def test_report_says_what_goes_pair_by_pair(context):
     if not context.is_cpu:
         pytest.skip("for CPUs")
-    monkeypatch.setattr("gpugda.match.extend.join._FEW", 0)
     again = [Relationship(0, 1), Relationship(1, 2), Relationship(1, 2, clause=1)]
     lines = {}
     for equal in (True, False):
         plan = make_plan([Node()] * 3, again, [RowTest(False, 1, 2, equal)])
         report = StrategyReport()
-        strategy = strategy_for(context, design_graph())
+        strategy = strategy_for(context, design_graph(), join={"few_rows": 0})
         tables = strategy.embeddings(plan, NO_MASKS, NOTHING, report)
         expected = all_embeddings(design_graph(), plan, NO_MASKS)
         assert sum(each.row_count for each in tables) == expected.total()
@@ -726,10 +704,9 @@ def test_settings_that_make_no_sense(context):
 
 
 # ------------------------------------------------------------------ threads, interruptions, freeing
-def test_threads_take_turns(context, monkeypatch):
-    monkeypatch.setattr("gpugda.match.extend.join._FIRST_WINDOW", 20)
-    monkeypatch.setattr("gpugda.match.extend.join._LARGEST_LAST_WINDOW", 20)
-    strategy = strategy_for(context, dense_graph(6))
+def test_threads_take_turns(context):
+    join = {"first_window": 20, "largest_last_window": 20}
+    strategy = strategy_for(context, dense_graph(6), join=join)
     plans_by_rows = {
         210: make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)]),
         36: make_plan([Node()] * 2, [Relationship(0, 1)]),
@@ -805,8 +782,7 @@ def launches_of(monkeypatch, run):
 @pytest.mark.parametrize(("place", "tried"), [(10, [True, False]), (100, [True, True])])
 def test_that_rows_are_many_is_kept(context, monkeypatch, place, tried):
     """Where the first steps had no place to be joined without waiting, that is not tried again."""
-    monkeypatch.setattr("gpugda.match.extend.small._MOST_ROWS", both(place))
-    strategy = strategy_for(context, dense_graph(6))
+    strategy = strategy_for(context, dense_graph(6), join={"most_at_once": place})
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     for expected in tried:
         found, names = launches_of(monkeypatch, lambda: found_by(strategy, plan))
@@ -857,9 +833,8 @@ def test_a_query_without_candidates_is_known_again(context, monkeypatch):
     assert launches_of(monkeypatch, lambda: count(strategy, plan, nobody)) == (0, [])
 
 
-def test_few_queries_are_kept_and_counted(context, monkeypatch):
-    monkeypatch.setattr("gpugda.match.extend.cache._MOST_QUERIES", 3)
-    strategy = strategy_for(context, dense_graph(6))
+def test_few_queries_are_kept_and_counted(context):
+    strategy = strategy_for(context, dense_graph(6), join={"most_queries": 3})
     kept = make_plan([Node()], [])
     for size in (1, 2, 3, 4):
         plan = make_plan([Node()] * size, [Relationship(0, at) for at in range(1, size)])
@@ -879,12 +854,12 @@ def test_kept_queries_give_way(context):
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
     assert count(strategy, plan) == 210
     graph_bytes = strategy._graph.nbytes
-    strategy._limit = graph_bytes + strategy._kept.nbytes - 1
+    strategy.limit = graph_bytes + strategy._kept.nbytes - 1
     with strategy._workspace() as workspace:
         assert strategy._kept.nbytes == 0
         assert workspace.budget.used == graph_bytes
-    strategy._limit = 1 << 24
+    strategy.limit = 1 << 24
     assert count(strategy, plan) == 210
     with strategy._workspace() as workspace:
-        workspace.allocate((strategy._limit - graph_bytes) // 4 - 64, np.uint32)
+        workspace.allocate((strategy.limit - graph_bytes) // 4 - 64, np.uint32)
         assert strategy._kept.nbytes == 0

@@ -6,10 +6,11 @@ import pytest
 from bound_queries import Node, Relationship, make_plan
 
 from gpugda.match.candidates.encode import levels_of
-from gpugda.match.gpsm.order import join_order
+from gpugda.match.gpsm.counted import with_counted
 from gpugda.match.gpsm.steps import compile_steps
 from gpugda.match.need import Rows
 from gpugda.match.variables import Variable
+from gpugda.plan.matching_order import matching_order
 from gpugda.plan.plan import RowTest, StepKind
 
 
@@ -22,7 +23,7 @@ def r(position):
 
 
 def order(bound, nodes, relationships):
-    steps = join_order(bound, nodes.__getitem__, dict(enumerate(relationships)))
+    steps = matching_order(with_counted(bound, nodes.__getitem__, dict(enumerate(relationships))))
     return [(step.kind.value, step.position, step.bound_end) for step in steps]
 
 
@@ -64,7 +65,7 @@ def test_components_follow_and_single_nodes_are_last():
 
 
 def test_cardinality_is_multiplied():
-    steps = join_order(path(2), [10, 4, 10].__getitem__, {0: 20, 1: 40})
+    steps = matching_order(with_counted(path(2), [10, 4, 10].__getitem__, {0: 20, 1: 40}))
     assert [step.cardinality for step in steps] == [20, 200]
     assert "20" in steps[0].reason
 
@@ -72,7 +73,7 @@ def test_cardinality_is_multiplied():
 # ------------------------------------------------------------------ columns
 def compiled(bound, wanted, nodes=10, relationships=10):
     counts = {each.position: relationships + each.position for each in bound.relationships}
-    steps = join_order(bound, lambda position: nodes, counts)
+    steps = matching_order(with_counted(bound, lambda position: nodes, counts))
     ends = {each.position: each.source for each in bound.relationships}
     ends |= {step.position: step.bound_end for step in steps if step.kind is StepKind.COMBINE}
     return compile_steps(bound, steps, ends, wanted)

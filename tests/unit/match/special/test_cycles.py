@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from bound_queries import NO_MASKS, Node, Relationship, all_embeddings, make_plan
+from forced_plans import thresholds
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,12 +117,11 @@ def test_more_types_than_lists(context, counts):
         assert len(counts) == (expected if context.is_cpu else 0)
 
 
-def test_sums_that_might_not_fit_are_left_to_the_join(context, counts, monkeypatch):
-    monkeypatch.setattr(cycles, "_MOST_COUNT", 1000)
-    plan = make_plan([Node()] * 4, along(*SQUARE))
-    graph = a_graph(1, 20)
-    assert count(context, graph, plan) == all_embeddings(graph, plan).total()
-    assert not counts
+def test_sums_that_might_not_fit_are_left_to_the_join():
+    bound, graph = make_plan([Node()] * 4, along(*SQUARE)).bound, a_graph(1, 20)
+    rows = {node: node for node in range(4)}
+    assert cycles.find_cycle(bound, graph, NO_MASKS, rows, first=0) is not None
+    assert cycles.find_cycle(bound, graph, NO_MASKS, rows, first=0, most=1000) is None
 
 
 def test_the_report_says_so(context):
@@ -131,11 +131,13 @@ def test_the_report_says_so(context):
     assert (report.steps[-1] == f"cycle of 4 nodes counted: {rows} rows") == context.is_cpu
 
 
-def test_in_many_launches(context, monkeypatch):
-    monkeypatch.setattr(cycles, "_WORK_PER_LAUNCH", 1)
+def test_in_many_launches(context):
     plan = make_plan([Node()] * 4, along(*SQUARE, directed=False))
     graph = a_graph(2, 30, nodes=12)
-    assert count(context, graph, plan) == all_embeddings(graph, plan).total()
+    decides = thresholds(context, join={"item_work": 1})
+    strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides)
+    found = strategy.count(plan, NO_MASKS, StrategyReport())
+    assert found == all_embeddings(graph, plan).total()
 
 
 @st.composite

@@ -16,8 +16,9 @@ from bound_queries import (
     some_tests,
 )
 from branched_queries import a_graph, cycle, path, plan_of
-from counted_groups import expected_groups, groups
-from forced_ways import NOTHING_AT_ONCE, PARTS, force
+from counted_groups import expected_groups
+from counted_groups import groups as groups_of
+from forced_plans import PARTS, thresholds
 from graphs import make_graph
 from hypothesis import event, given
 from hypothesis import strategies as st
@@ -41,18 +42,15 @@ pytestmark = [
 PART = "a part that nothing connects with the others"
 
 
-@pytest.fixture(autouse=True, scope="module")
-def always():
-    """Multiply and add up whether or not it pays."""
-    with pytest.MonkeyPatch.context() as patch:
-        force(patch, PARTS, NOTHING_AT_ONCE)
-        yield
+def groups(context, *query, report=None):
+    return groups_of(context, *query, report=report, thresholds=thresholds(context, PARTS))
 
 
 def count(context, graph, plan, masks=NO_MASKS):
     """The count, whether anything was multiplied, and how many terms were added."""
     report = StrategyReport()
-    counted = ExtendStrategy(DeviceGraph(context, graph)).count(plan, masks, report)
+    strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=thresholds(context, PARTS))
+    counted = strategy.count(plan, masks, report)
     is_product = any(each.startswith(PART) for each in report.steps)
     return counted, is_product, sum("same" in each for each in report.steps)
 
@@ -129,8 +127,8 @@ def test_labels_and_masks_stay_with_their_nodes(context):
         [Relationship(1, 3, (1,)), Relationship(0, 2, (0,))],
     )
     first, second = factors_of(plan, graph)
-    assert (first.relationships, second.relationships) == ((1,), (0,))
-    assert second.bound.nodes[1].labels == label["A"]
+    assert (first.relationships, second.relationships) == (((1,),), ((0,),))
+    assert second.pattern.nodes[1].labels == label["A"]
     assert count(context, graph, plan) == (2 * 3, True, 0)
     masks = Masks({3: np.array([0b0001], np.uint32)}, {1: np.array([0b00001], np.uint32)})
     expected = all_embeddings(graph, plan, masks).total()

@@ -17,8 +17,9 @@ from bound_queries import (
     make_plan,
 )
 from branched_queries import a_graph, branched_queries, cycle, path, plan_of
-from counted_groups import expected_groups, groups
-from forced_ways import BRANCHES, LEAVES, NOTHING_AT_ONCE, PARTS, WEIGHED, force
+from counted_groups import expected_groups
+from counted_groups import groups as groups_of
+from forced_plans import DEGREES, PARTS, ROWS, TABLES, thresholds
 from graphs import make_graph
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
@@ -28,9 +29,9 @@ from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import QueryTimeoutError
 from gpugda.match.comparisons import BELOW, Comparison
 from gpugda.match.embeddings import Masks, StrategyReport
-from gpugda.match.extend import in_parts as extend_in_parts
-from gpugda.match.extend.counting import include_exclude as extend_terms
+from gpugda.match.extend import combine_parts
 from gpugda.match.extend.counting.identify import identifications, identify, without_tests_of
+from gpugda.match.extend.counting.include_exclude import merged_term
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.row_tests import Meetings
 from gpugda.match.variables import Variable
@@ -39,25 +40,35 @@ from gpugda.plan.plan import LabelOp, RowTest
 needs_device = pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 
 
-@pytest.fixture(scope="module")
-def always():
-    """Add up whether or not it pays, terms of terms, too."""
-    with pytest.MonkeyPatch.context() as patch:
-        force(patch, LEAVES, WEIGHED, BRANCHES, PARTS, NOTHING_AT_ONCE)
-        patch.setattr(extend_terms, "_MOST_PAIRS", 12)
-        yield
+SUMMED = DEGREES | ROWS | TABLES | PARTS | {"most_loosened": 12}
+"""Add up whether or not it pays, terms of terms, too."""
 
 
-def count(context, graph, plan, masks=NO_MASKS):
+def strategy_for(context, graph, **changes):
+    decides = thresholds(context, SUMMED, changes)
+    return ExtendStrategy(DeviceGraph(context, graph), thresholds=decides)
+
+
+def groups(context, *query, **more):
+    return groups_of(context, *query, thresholds=thresholds(context, SUMMED), **more)
+
+
+def count(context, graph, plan, masks=NO_MASKS, **changes):
     """The count, and how many terms were added up."""
     report = StrategyReport()
-    counted = ExtendStrategy(DeviceGraph(context, graph)).count(plan, masks, report)
+    counted = strategy_for(context, graph, **changes).count(plan, masks, report)
     return counted, sum("same" in each for each in report.steps)
 
 
 # ------------------------------------------------------------------ one pair of relationships
 def total(graph, bound, masks, plan):
     return all_embeddings(graph, replace(plan, bound=bound), masks).total()
+
+
+def masks_of(merged, masks):
+    """What predicates leave for a pattern in which two relationships are one."""
+    counts = [0] * len(merged.nodes)
+    return merged_term(merged, counts, (), 1, (0, 1)).masks(masks)
 
 
 def assert_identified_are_the_rest(graph, plan, masks):
@@ -71,10 +82,10 @@ def assert_identified_are_the_rest(graph, plan, masks):
         one, other = (bound.relationships[each] for each in pair)
         loose, same = without_tests_of(bound, [pair]), 0
         for nodes, sign in identifications(one, other, meetings.turns(one, other)):
-            merged = identify(loose, masks, graph, pair, nodes)
+            merged = identify(loose, graph, pair, nodes)
             if merged is not None:
                 terms += 1
-                same += sign * total(graph, merged.bound, merged.masks, plan)
+                same += sign * total(graph, merged.bound, masks_of(merged, masks), plan)
                 assert len(merged.nodes) == len(bound.nodes)
                 assert {*merged.nodes} == {*range(len(merged.bound.nodes))}
         assert total(graph, loose, masks, plan) == total(graph, bound, masks, plan) + same
@@ -116,7 +127,7 @@ def test_two_relationships_are_one(name):
 def test_relationships_without_a_type_in_common_are_never_one():
     graph = a_graph(1)
     bound = plan_of([Relationship(0, 1, (0,)), Relationship(2, 3, (1,))]).bound
-    assert identify(bound, NO_MASKS, graph, (0, 1), [(0, 2), (1, 3)]) is None
+    assert identify(bound, graph, (0, 1), [(0, 2), (1, 3)]) is None
     assert not Meetings(bound, graph).turns(*bound.relationships)
 
 
@@ -138,25 +149,25 @@ def test_others_between_the_same_nodes_are_one_where_only_one_fits(turns, types,
         graph = a_graph(seed, relationships=20, types="RS", parallel=False)
         plan = plan_of(links)
         bound = without_tests_of(plan.bound, [(0, 2), (1, 3)])
-        merged = identify(bound, masks, graph, (0, 2), [(1, 3)])
+        merged = identify(bound, graph, (0, 2), [(1, 3)])
         assert len(merged.bound.relationships) == relationships
         every = all_embeddings(graph, replace(plan, bound=bound), masks)
         same = sum(links[0] == links[2] for _, links in every.elements())
-        assert total(graph, merged.bound, merged.masks, plan) == same
+        assert total(graph, merged.bound, masks_of(merged, masks), plan) == same
 
 
 def test_others_between_the_same_nodes_that_must_differ_leave_nothing():
     links = [Relationship(0, 1, (0,)), Relationship(1, 2, (0,))]
     bound = plan_of([*links, Relationship(0, 3, (0,)), Relationship(3, 2, (0,))]).bound
     single, parallel = a_graph(2, types="R", parallel=False), a_graph(2, types="R")
-    assert identify(bound, NO_MASKS, single, (0, 2), [(1, 3)]) is None
-    assert identify(bound, NO_MASKS, parallel, (0, 2), [(1, 3)]) is not None
+    assert identify(bound, single, (0, 2), [(1, 3)]) is None
+    assert identify(bound, parallel, (0, 2), [(1, 3)]) is not None
 
 
 def test_a_test_that_fails_leaves_nothing():
     graph = a_graph(1)
     plan = plan_of([Relationship(0, 1), Relationship(2, 3)], [RowTest(True, 0, 2, False)])
-    assert identify(plan.bound, NO_MASKS, graph, (0, 1), [(0, 2), (1, 3)]) is None
+    assert identify(plan.bound, graph, (0, 1), [(0, 2), (1, 3)]) is None
     assert assert_identified_are_the_rest(graph, plan, NO_MASKS) == 0
 
 
@@ -169,7 +180,7 @@ def test_nodes_that_are_one_have_the_labels_and_masks_of_all(context):
     mask = graph_mask(0b1110)
     for masks in (NO_MASKS, Masks({0: mask, 2: graph_mask(0b0110)}, {1: graph_mask(0b10110011)})):
         assert assert_identified_are_the_rest(graph, plan, masks) == 1
-    merged = identify(plan.bound, NO_MASKS, graph, (0, 1), [(0, 2), (1, 3)])
+    merged = identify(plan.bound, graph, (0, 1), [(0, 2), (1, 3)])
     assert len(merged.bound.nodes) == 2
     assert merged.bound.nodes[1].labels == either
 
@@ -212,7 +223,7 @@ SUMS = {
 @needs_device
 @pytest.mark.device
 @pytest.mark.parametrize("name", SUMS)
-def test_sums(context, always, name):
+def test_sums(context, name):
     plan, all_counted = plan_of(SUMS[name]), 0
     for seed in range(3):
         for loops, parallel in ((True, True), (False, True), (False, False)):
@@ -228,7 +239,7 @@ def test_sums(context, always, name):
 @needs_device
 @pytest.mark.device
 @given(case=branched_queries(alike=True))
-def test_any_query_on_any_graph(context, always, case):
+def test_any_query_on_any_graph(context, case):
     graph, plan, masks, grouped = case
     counted, terms = count(context, graph, plan, masks)
     event("added up" if terms else "not added up")
@@ -244,7 +255,7 @@ def test_any_query_on_any_graph(context, always, case):
 @pytest.mark.device
 @pytest.mark.parametrize("nodes", [(0,), (1,), (2,), (0, 4), (1, 3), (0, 1, 2), (0, 1, 3, 4)])
 @pytest.mark.parametrize("name", ["two triangles at a node", "an undirected path of 4"])
-def test_sums_by_nodes(context, always, name, nodes):
+def test_sums_by_nodes(context, name, nodes):
     plan, all_counted = plan_of(SUMS[name]), 0
     for seed in range(2):
         graph, report = a_graph(seed, relationships=16, types="R"), StrategyReport()
@@ -264,12 +275,12 @@ def test_sums_by_nodes(context, always, name, nodes):
 
 @needs_device
 @pytest.mark.device
-def test_terms_with_too_many_embeddings_to_be_known_are_not_added_up(context, always, monkeypatch):
+def test_terms_with_too_many_embeddings_to_be_known_are_not_added_up(context, monkeypatch):
     plan, graph = plan_of(SUMS["two triangles at a node"]), a_graph(1, relationships=16, types="R")
     expected = all_embeddings(graph, plan).total()
-    monkeypatch.setattr(extend_in_parts, "MOST_WEIGHT", expected)
+    monkeypatch.setattr(combine_parts, "MOST_WEIGHT", expected)
     report = StrategyReport()
-    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    strategy = strategy_for(context, graph)
     assert strategy.count(plan, NO_MASKS, report) == expected > 0
     assert any("same" in each for each in report.steps)
     assert "same" not in report.steps[-1]
@@ -279,11 +290,11 @@ def test_terms_with_too_many_embeddings_to_be_known_are_not_added_up(context, al
 
 @needs_device
 @pytest.mark.device
-def test_groups_with_too_many_embeddings_to_subtract_are_joined(context, always, monkeypatch):
+def test_groups_with_too_many_embeddings_to_subtract_are_joined(context, monkeypatch):
     """What stands for all that is more cannot be subtracted from."""
     plan, graph = plan_of(SUMS["two triangles at a node"]), a_graph(1, relationships=16, types="R")
     expected = expected_groups(graph, plan, (0,))
-    monkeypatch.setattr(extend_in_parts, "MOST_WEIGHT", max(expected.values()))
+    monkeypatch.setattr(combine_parts, "MOST_WEIGHT", max(expected.values()))
     report = StrategyReport()
     assert groups(context, graph, plan, (0,), report=report) == expected
     assert any("same" in each for each in report.steps)
@@ -298,7 +309,7 @@ TWO_TRIANGLES = SUMS["two triangles at a node"]
 
 @needs_device
 @pytest.mark.device
-def test_what_is_compared_is_joined(context, always):
+def test_what_is_compared_is_joined(context):
     plan = plan_of(TWO_TRIANGLES)
     less = Comparison(Variable(True, 1), Variable(True, 3), BELOW, None, None, 0.5, "")
     graph = a_graph(1, relationships=14, types="R")
@@ -311,36 +322,30 @@ def test_what_is_compared_is_joined(context, always):
 @needs_device
 @pytest.mark.device
 @pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        (("search", "_WORTH_PARTS"), math.inf),
-        (("search", "_LEAST_GAIN_OF_PARTS"), 0),
-        (("include_exclude", "_MOST_PAIRS"), 2),
-    ],
+    "changes", [{"part_pairs": math.inf}, {"part_gain": 0}, {"most_loosened": 2}]
 )
-def test_only_what_pays_is_added_up(context, always, monkeypatch, place, value):
+def test_only_what_pays_is_added_up(context, changes):
     plan, graph = plan_of(TWO_TRIANGLES), a_graph(1, relationships=14, types="R")
     expected = all_embeddings(graph, plan).total()
     assert count(context, graph, plan)[1] > 1
-    monkeypatch.setattr(f"gpugda.match.extend.counting.{'.'.join(place)}", value)
-    assert count(context, graph, plan) == (expected, 0)
+    assert count(context, graph, plan, **changes) == (expected, 0)
 
 
 @needs_device
 @pytest.mark.device
-def test_sums_that_come_again(context, always):
+def test_sums_that_come_again(context):
     plan, graph = plan_of(TWO_TRIANGLES), a_graph(2, relationships=14, types="R")
-    strategy, expected = ExtendStrategy(DeviceGraph(context, graph)), all_embeddings(graph, plan)
+    strategy, expected = strategy_for(context, graph), all_embeddings(graph, plan)
     for _ in range(3):
         assert strategy.count(plan, NO_MASKS, StrategyReport()) == expected.total() > 0
 
 
 @needs_device
 @pytest.mark.device
-def test_a_sum_says_what_it_is_of(context, always):
+def test_a_sum_says_what_it_is_of(context):
     plan, graph = plan_of(TWO_TRIANGLES), a_graph(2, relationships=14, types="R")
     report = StrategyReport()
-    ExtendStrategy(DeviceGraph(context, graph)).count(plan, NO_MASKS, report)
+    strategy_for(context, graph).count(plan, NO_MASKS, report)
     said = [each for each in report.steps if "same" in each]
     assert said[0].startswith("counted where these may be the same: (n0)-[r0:R]->(n1), ")
     assert any(each.startswith("less where these are the same: ") for each in said)
@@ -350,9 +355,9 @@ def test_a_sum_says_what_it_is_of(context, always):
 
 @needs_device
 @pytest.mark.device
-def test_a_sum_ends_at_its_deadline(context, always):
+def test_a_sum_ends_at_its_deadline(context):
     plan, graph = plan_of(TWO_TRIANGLES), a_graph(2, relationships=14, types="R")
-    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    strategy = strategy_for(context, graph)
     with pytest.raises(QueryTimeoutError):
         strategy.count(plan, NO_MASKS, StrategyReport(), time.monotonic())
     assert strategy.count(plan, NO_MASKS, StrategyReport()) == all_embeddings(graph, plan).total()

@@ -1,0 +1,28 @@
+"""What the papers say of their own systems on their own machines, to stand beside our figures."""
+
+from __future__ import annotations
+
+__all__ = ["HARDWARE", "PUBLISHED"]
+
+HARDWARE = {
+    "gsi": "NVIDIA Titan Xp, 12 GB (GSI, tables V and VIII; 12 nodes, vertex-injective)",
+    "stwig": "NVIDIA Tesla C2075, 5 GB (STwig join, section 5; 5 to 10 nodes)",
+}
+
+_GSI_VARIANTS = ("basic", "+DS", "+PC", "+SO", "+LB", "+DR")
+_GSI_MILLISECONDS = {
+    "enron": (573, 274, 176, 28, 28, 28),
+    "gowalla": (353, 172, 88, 69, 69, 68),
+    "patent": (3_000, 1_400, 700, 524, 466, 465),
+    "road": (2_400, 675, 456, 456, 456, 456),
+    "watdiv": (43_000, 31_000, 25_000, 4_400, 1_300, 1_000),
+}
+
+PUBLISHED: dict[tuple[str, str], str] = {
+    (graph, "gsi" if variant == "+DR" else f"gsi {variant}"): f"{milliseconds:,} ms"
+    for graph, figures in _GSI_MILLISECONDS.items()
+    for variant, milliseconds in zip(_GSI_VARIANTS, figures, strict=True)
+}
+"""By graph and strategy, of the whole graph."""
+
+PUBLISHED["stwig", "stwig"] = "7.8 to 16.7 times its own CPU version"

@@ -1,0 +1,212 @@
+"""Graphs of the papers by shape and size, generated; and query graphs from random walks on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.build import build_data_graph
+from gpugda.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+
+    Indexes = NDArray[np.int64]
+
+__all__ = ["RECIPES", "Recipe", "make_recipe", "recipe_queries", "walk_queries"]
+
+_WALK_STEPS = 50
+"""Times as many steps as nodes a walk may take before it is given up."""
+_MOST_WALKS = 100
+"""Walks per query graph that is asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A graph of a paper.
+
+    Args:
+        nodes: Number of nodes.
+        relationships: Number of relationships.
+        labels: Number of labels; one per node, by a power law.
+        types: Number of relationship types, likewise.
+        quadrants: R-MAT's a, b and c; None for a mesh.
+        query_nodes: Nodes of a query graph.
+        by_walks: Are query graphs what random walks see? Else nodes with labels drawn at random,
+            and twice as many relationships between any two of them, as for the STwig join.
+    """
+
+    nodes: int
+    relationships: int
+    labels: int
+    types: int
+    quadrants: tuple[float, float, float] | None
+    query_nodes: int = 12
+    by_walks: bool = True
+
+
+_SCALE_FREE = (0.57, 0.19, 0.19)
+
+RECIPES = {
+    "enron": Recipe(69_000, 274_000, 10, 100, _SCALE_FREE),
+    "gowalla": Recipe(196_000, 1_900_000, 100, 100, _SCALE_FREE),
+    "patent": Recipe(6_000_000, 16_000_000, 453, 1_000, (0.45, 0.22, 0.22)),
+    "road": Recipe(14_000_000, 16_000_000, 1_000, 1_000, None),
+    "watdiv": Recipe(10_000_000, 109_000_000, 1_000, 86, _SCALE_FREE),
+    "stwig": Recipe(16_000, 256_000, 16, 1, (0.4, 0.2, 0.2), query_nodes=8, by_walks=False),
+}
+"""By the name of the paper's graph: all of GSI but DBpedia, and the smallest one of STwig."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Batches:
+    nodes: Iterable[NodeBatch]
+    relationships: Iterable[RelationshipBatch]
+    element_ids: None = None
+    properties_complete: bool = True
+
+
+def make_recipe(name: str, scale: float, seed: int) -> DataGraph:
+    """The graph of a recipe, with so many times its nodes and relationships.
+
+    Raises:
+        ConfigurationError: There is no such recipe, or the scale is out of range.
+    """
+    recipe = RECIPES.get(name)
+    if recipe is None:
+        raise ConfigurationError(f"--graph is {name!r}; with --strategies: {', '.join(RECIPES)}.")
+    if not 0 < scale <= 100:
+        raise ConfigurationError(f"--scale is {scale:g}; it must be above 0 and at most 100.")
+    rng = np.random.default_rng([seed, list(RECIPES).index(name)])
+    nodes = max(16, round(scale * recipe.nodes))
+    wanted = max(16, round(scale * recipe.relationships))
+    if recipe.quadrants is None:
+        starts, ends = _mesh(rng, nodes, wanted)
+    else:
+        starts, ends = _rmat(rng, nodes, wanted, recipe.quadrants)
+    labels = _power_law(rng, recipe.labels, nodes)
+    types = _power_law(rng, recipe.types, len(starts))
+    ids = pa.array(np.arange(nodes))
+    label_sets = tuple((f"L{number}",) for number in range(recipe.labels))
+    names = tuple(f"T{number}" for number in range(recipe.types))
+    return build_data_graph(
+        _Batches(
+            [NodeBatch(nodes, ids, labels, label_sets, {})],
+            [RelationshipBatch(len(starts), pa.array(starts), pa.array(ends), types, names)],
+        )
+    )
+
+
+def _rmat(
+    rng: np.random.Generator, nodes: int, count: int, quadrants: tuple[float, float, float]
+) -> tuple[Indexes, Indexes]:
+    """Ends by R-MAT, over a number of nodes that need not be a power of two; loops are left out."""
+    a, b, c = quadrants
+    starts, ends = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    for _ in range((nodes - 1).bit_length()):
+        quadrant = rng.random(count)
+        starts = 2 * starts + (quadrant >= a + b)
+        ends = 2 * ends + (((quadrant >= a) & (quadrant < a + b)) | (quadrant >= a + b + c))
+    # Nodes of low number are the hubs: numbers past the last are folded in anywhere.
+    starts, ends = starts * 0x9E3779B1 % nodes, ends * 0x9E3779B1 % nodes
+    kept = starts != ends
+    return starts[kept], ends[kept]
+
+
+def _mesh(rng: np.random.Generator, nodes: int, count: int) -> tuple[Indexes, Indexes]:
+    """Neighbours in a square grid, so many of them."""
+    side = max(2, int(nodes**0.5))
+    at = np.arange(nodes, dtype=np.int64)
+    right, below = at[at % side < side - 1], at[: max(nodes - side, 0)]
+    starts = np.concatenate([right, below])
+    ends = np.concatenate([right + 1, below + side])
+    kept = rng.permutation(len(starts))[:count]
+    kept = kept[ends[kept] < nodes]
+    return starts[kept], ends[kept]
+
+
+def _power_law(rng: np.random.Generator, kinds: int, count: int) -> NDArray[np.int32]:
+    """Kinds, each as often as its rank says."""
+    shares = 1 / np.arange(1, kinds + 1)
+    return rng.choice(kinds, size=count, p=shares / shares.sum()).astype(np.int32)
+
+
+def recipe_queries(name: str, graph: DataGraph, count: int, seed: int) -> list[str]:
+    """Patterns on the graph of a recipe, undirected as the papers' graphs are."""
+    recipe = RECIPES[name]
+    if recipe.by_walks:
+        return walk_queries(graph, recipe.query_nodes, count, seed)
+    return _drawn_queries(graph, recipe.query_nodes, count, seed)
+
+
+def _drawn_queries(graph: DataGraph, size: int, count: int, seed: int) -> list[str]:
+    rng = np.random.default_rng([seed, size])
+    pairs = [(one, other) for one in range(size) for other in range(one)]
+    found = []
+    for _ in range(count):
+        labels = rng.integers(len(graph.labels), size=size)
+        nodes = [f"(n{at}:{graph.labels.names[label]})" for at, label in enumerate(labels)]
+        drawn = [pairs[at] for at in rng.permutation(len(pairs))[: 2 * size]]
+        found.append(", ".join([*nodes, *(f"(n{one})--(n{other})" for one, other in drawn)]))
+    return found
+
+
+def walk_queries(graph: DataGraph, size: int, count: int, seed: int) -> list[str]:
+    """Patterns of so many nodes: what random walks on the graph saw, in either direction.
+
+    Fewer than ``count`` only where walks do not reach so many nodes.
+    """
+    rng = np.random.default_rng([seed, size])
+    found: list[str] = []
+    for _ in range(_MOST_WALKS * count):
+        if len(found) == count:
+            break
+        walked = _walk(graph, size, rng)
+        if walked is not None:
+            found.append(_pattern(graph, *walked))
+    return found
+
+
+def _walk(
+    graph: DataGraph, size: int, rng: np.random.Generator
+) -> tuple[list[int], list[int]] | None:
+    """Nodes in the order in which they were met, and relationships."""
+    node = int(rng.integers(graph.node_count))
+    nodes, relationships = {node: None}, dict[int, None]()
+    for _ in range(_WALK_STEPS * size):
+        if len(nodes) == size:
+            return list(nodes), list(relationships)
+        out = slice(*(int(each) for each in graph.outgoing.row_offsets[node : node + 2]))
+        back = slice(*(int(each) for each in graph.incoming.row_offsets[node : node + 2]))
+        degree = out.stop - out.start + back.stop - back.start
+        if not degree:
+            return None
+        at = int(rng.integers(degree))
+        if at < out.stop - out.start:
+            relationship, node = out.start + at, int(graph.outgoing.neighbours[out.start + at])
+        else:
+            at += back.start - (out.stop - out.start)
+            assert graph.incoming.relationship_indexes is not None
+            relationship = int(graph.incoming.relationship_indexes[at])
+            node = int(graph.incoming.neighbours[at])
+        nodes[node] = None
+        relationships[relationship] = None
+    return None
+
+
+def _pattern(graph: DataGraph, nodes: list[int], relationships: list[int]) -> str:
+    names = {node: f"n{number}" for number, node in enumerate(nodes)}
+    kinds, starts = graph.relationship_types(), graph.start_nodes()
+    parts = ["".join(f"({names[node]}:{':'.join(graph.node_labels(node))})") for node in nodes]
+    for each in relationships:
+        start, end = int(starts[each]), int(graph.outgoing.neighbours[each])
+        parts.append(f"({names[start]})-[:{graph.types.names[kinds[each]]}]-({names[end]})")
+    return ", ".join(parts)

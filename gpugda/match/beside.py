@@ -1,0 +1,102 @@
+"""A second graph on the device, derived from the first: both together keep to the memory limit."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from gpugda.device.graph.device_graph import DeviceGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from gpugda.data.data_graph import DataGraph
+
+__all__ = ["Beside"]
+
+_LEAST_SHARE = 4
+"""The first graph may take this part of the limit at most: with its like it takes half."""
+
+
+class _Placed(Protocol):
+    """A strategy on one graph."""
+
+    limit: int
+
+    @property
+    def graph(self) -> DeviceGraph:
+        """The graph."""
+
+    def kept_bytes(self) -> int:
+        """Bytes on the device that may be given up when memory is short, beside the graph."""
+
+    def give_up_kept(self) -> int:
+        """Frees them. Returns how many bytes that gave."""
+
+
+_Strategy = TypeVar("_Strategy", bound=_Placed)
+
+
+class Beside(Generic[_Strategy]):
+    """The place of the second graph, empty at first.
+
+    Args:
+        first: The strategy on the first graph.
+        like: Makes the same strategy for another graph.
+    """
+
+    def __init__(self, first: _Strategy, like: Callable[[DeviceGraph], _Strategy]) -> None:
+        self._first = first
+        self._like = like
+        self._second: _Strategy | None = None
+        self._has_room = True
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def used(self, graph: DataGraph) -> Iterator[_Strategy | None]:
+        """The strategy on a derived graph, which stays on the device meanwhile.
+
+        None where the graph is too large, and after memory was short once.
+        """
+        with ExitStack() as kept:
+            with self._lock:
+                second = self._placed(graph)
+                if second is not None:
+                    kept.enter_context(second.graph.use())
+            yield second
+
+    def _placed(self, graph: DataGraph) -> _Strategy | None:
+        first = self._first
+        if self._second is not None and self._second.graph.graph is not graph:
+            self.leave()
+        if self._second is None:
+            if not self._has_room or _LEAST_SHARE * first.graph.nbytes > first.limit:
+                return None
+            self._second = self._like(DeviceGraph(first.graph.context, graph))
+        taken = first.graph.nbytes + first.kept_bytes() - self.nbytes
+        self._second.limit = first.limit - taken
+        return self._second
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the second graph takes, and what is kept for its queries."""
+        second = self._second
+        return 0 if second is None else second.graph.nbytes + second.kept_bytes()
+
+    def give_up(self) -> int:
+        """Frees what nobody uses. Returns how many bytes that gave."""
+        second = self._second
+        if second is None:
+            return 0
+        kept = second.give_up_kept()
+        freed = second.graph.close_if_unused()
+        if freed:
+            self._second, self._has_room = None, False
+        return kept + freed
+
+    def leave(self) -> None:
+        """Takes the second graph from the device as soon as nobody uses it."""
+        second, self._second = self._second, None
+        if second is not None:
+            second.graph.close()

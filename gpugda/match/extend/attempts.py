@@ -1,0 +1,156 @@
+"""From what is done first to a count plan, or to what was joined already."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from gpugda.match.embeddings import Embeddings, StrategyReport
+from gpugda.match.extend.counting.count_plan import Attempt, Eliminate, Join, Search
+from gpugda.match.extend.counting.problem import CountProblem
+from gpugda.match.extend.counting.search import CountSearch, first_plan
+from gpugda.match.extend.memory import check_room
+from gpugda.match.extend.prepared import NOTHING, PreparedCore, groups_of_rows
+from gpugda.match.extend.report import describe_attempt
+from gpugda.match.need import Rows
+
+if TYPE_CHECKING:
+    from gpugda.device.thresholds import CountThresholds
+    from gpugda.match.extend.counting.count_plan import CountPlan, FirstPlan
+    from gpugda.match.extend.joined import Joined
+    from gpugda.match.extend.joins import Joins
+    from gpugda.match.extend.prepared import Goal
+    from gpugda.match.run import Run
+
+__all__ = ["Attempts"]
+
+Done: TypeAlias = "Joined | Embeddings"
+"""A join that has counted, or all groups."""
+
+
+class Attempts:
+    """Of one query in one run.
+
+    Args:
+        joins: Of the query.
+        goal: What is made of rows.
+        thresholds: When what pays.
+    """
+
+    def __init__(self, joins: Joins, goal: Goal, thresholds: CountThresholds) -> None:
+        self._joins = joins
+        self._goal = goal
+        self._thresholds = thresholds
+
+    def decide(self) -> tuple[CountPlan, Done | None]:
+        """The plan that counts the query, and what came of it if that is known already."""
+        thresholds = self._thresholds
+        plan, done = self._known_or_found(thresholds, first=True)
+        if isinstance(plan, Eliminate) and not self._joins.has_room(plan):
+            small = replace(
+                thresholds, separators=tuple(each for each in thresholds.separators if each < 2)
+            )
+            plan, done = self._known_or_found(small, first=False)
+        if isinstance(plan, Eliminate) and not self._joins.has_room(plan):
+            return Join(), None
+        return plan, done
+
+    def _known_or_found(
+        self, thresholds: CountThresholds, *, first: bool
+    ) -> tuple[CountPlan, Done | None]:
+        query, goal = self._joins.query, self._goal
+        key = (goal.nodes, goal.in_parts, thresholds.separators)
+        given = goal.first if first else Search()
+        if given is not None and not isinstance(given, (Attempt, Search)):
+            return given, None
+        if key in query.plans:
+            return query.plans[key], None
+        before = query.took
+        problem = self._problem()
+        plan = given or first_plan(problem, thresholds, before)
+        found, done = self._run(plan, problem, thresholds)
+        if not self._searches_again(before):
+            query.plans[key] = found
+        return found, done
+
+    def _problem(self) -> CountProblem:
+        query, run = self._joins.query, self._joins.run
+        graph, nodes = run.graph.graph, tuple(sorted(self._goal.nodes))
+        return CountProblem(query.bound, graph, query.masks, self._joins.candidates, nodes)
+
+    def _searches_again(self, before: float | None) -> bool:
+        """Was it joined now, which took so long that a plan may pay when it comes again?"""
+        took = self._joins.query.took
+        return before is None and took is not None and took > self._thresholds.worth_searching_again
+
+    def _run(
+        self, plan: FirstPlan, problem: CountProblem, thresholds: CountThresholds
+    ) -> tuple[CountPlan, Done | None]:
+        search: CountSearch | None = None
+        run, query = self._joins.run, self._joins.query
+        while isinstance(plan, (Attempt, Search)):
+            if search is None and (isinstance(plan, Search) or plan.least_pairs):
+                search = CountSearch(
+                    problem,
+                    thresholds,
+                    run.check_deadline,
+                    query.order,
+                    in_parts=self._goal.in_parts,
+                )
+            if isinstance(plan, Search):
+                assert search is not None
+                return search.plan(plan.seconds), None
+            if search is None or search.pairs >= plan.least_pairs:
+                done = self._tried(plan)
+                describe_attempt(run.report, plan, is_done=done is not None)
+                if done is not None:
+                    return plan.quick, done
+            plan = plan.otherwise
+        return plan, None
+
+    def _tried(self, attempt: Attempt) -> Done | None:
+        """What comes of joining everything within the budget; groups are not made at once."""
+        assert isinstance(attempt.quick, Join)
+        grouped, seconds = self._goal.grouped, attempt.seconds
+        if grouped is not None and (grouped.streamed or seconds is None):
+            return None
+        whole = self._joins.run.report
+        # A report of its own: nothing is said, and no progress shown, of what may be given up.
+        report = StrategyReport(whole.timings, candidates=whole.candidates)
+        run = replace(self._joins.run, report=report)
+        if seconds is None:
+            return self._counted(run, at_once=True)
+        if grouped is None:
+            return run.tried(seconds, partial(self._counted, at_once=False))
+        found = run.tried(seconds, self._groups)
+        if found is not None:
+            whole.steps.add_later(lambda: report.steps)
+        return found
+
+    def _counted(self, run: Run, *, at_once: bool) -> Joined | None:
+        joined = self._joins.within(run).joined(Join(), NOTHING, counting=True)
+        if not at_once:
+            check_room(run.workspace, joined.steps)
+        started = time.perf_counter()
+        with run.stage("join"):
+            joined.windows.count_all(at_once=at_once)
+        if joined.windows.counted is None:
+            return None
+        self._joins.query.took = time.perf_counter() - started
+        return joined
+
+    def _groups(self, run: Run) -> Embeddings:
+        joins, grouped = self._joins.within(run), self._goal.grouped
+        assert grouped is not None
+        wanted = Rows(frozenset(grouped.nodes), frozenset())
+        joined = joins.joined(Join(), wanted, counting=False)
+        check_room(run.workspace, joined.steps)
+        started = time.perf_counter()
+        rows = joins.grouped(grouped, joined)
+        query = joins.query
+        core = PreparedCore(query.bound, query.masks.comparisons, joined, rows)
+        (found,) = groups_of_rows(run, core, grouped)
+        query.took = time.perf_counter() - started
+        return found

@@ -1,0 +1,85 @@
+"""Counts, and counts by group, that are made of those of parts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpugda.match.extend.counting.count_plan import Product
+from gpugda.match.need import Groups
+from gpugda.match.tuple_counts import TupleCounts, difference, multiplied
+from gpugda.types import MOST_WEIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from gpugda.match.embeddings import Embeddings
+    from gpugda.match.extend.counting.count_plan import Part, Sum
+
+    Nodes = tuple[int, ...]
+
+__all__ = ["CountsInParts"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountsInParts:
+    """Adds up, and multiplies.
+
+    Args:
+        count: Counts a part's embeddings.
+        groups: Counts them by some of its query nodes.
+        check: Called often: it raises when it is time to give up.
+    """
+
+    count_part: Callable[[Part], int]
+    groups_of_part: Callable[[Part, Groups], Iterable[Embeddings]]
+    check: Callable[[], None]
+
+    def count(self, plan: Product | Sum) -> int | None:
+        """The number of embeddings.
+
+        None where this cannot be said: a term has 2**63 or more, of which its tables do not
+        know how many, though all terms together may have fewer.
+        """
+        if isinstance(plan, Product):
+            return math.prod(map(self.count_part, plan.factors))
+        total = 0
+        for term in plan.terms:
+            found = self.count_part(term)
+            if found >= int(MOST_WEIGHT):
+                return None
+            total += term.sign * found
+        return total
+
+    def groups(self, plan: Product | Sum, nodes: Nodes) -> Embeddings | None:
+        """Each tuple that some query nodes take once, with how often it comes.
+
+        None where this cannot be said, for a part has one too often.
+        """
+        if isinstance(plan, Product):
+            # All nodes are in the same factor.
+            times = math.prod(self.count_part(each) for each in plan.factors if not each.grouped)
+            (grouped,) = (each for each in plan.factors if each.grouped)
+            return multiplied(self._found(grouped, nodes), times)
+        sides = {sign: self._no_tuples(nodes) for sign in (1, -1)}
+        for term in plan.terms:
+            sides[term.sign].add(self._found(term, nodes))
+        more, less = (sides[sign].found() for sign in (1, -1))
+        return None if _has_too_many(more) or _has_too_many(less) else difference(nodes, more, less)
+
+    def _found(self, part: Part, nodes: Nodes) -> Embeddings:
+        """With the positions that the whole query's nodes have."""
+        wanted = Groups(tuple(sorted(set(part.grouped))), counted=True, streamed=False)
+        tuples = self._no_tuples(nodes)
+        for chunk in self.groups_of_part(part, wanted):
+            places = zip(nodes, part.grouped, strict=True)
+            tuples.add(replace(chunk, nodes={node: chunk.nodes[place] for node, place in places}))
+        return tuples.found()
+
+    def _no_tuples(self, nodes: Nodes) -> TupleCounts:
+        return TupleCounts(nodes, counted=True, check=self.check)
+
+
+def _has_too_many(found: Embeddings) -> bool:
+    return found.weights is not None and bool((found.weights >= MOST_WEIGHT).any())

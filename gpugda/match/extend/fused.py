@@ -1,0 +1,77 @@
+"""Joins of few rows, all of whose steps are done without waiting in between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.device.launch.join import Table
+from gpugda.device.launch.small_join import SmallJoin
+from gpugda.match.extend.memory import least_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.device.launch.small_join import SmallJoined
+    from gpugda.device.thresholds import JoinLimits
+    from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.step import ExtendStep
+    from gpugda.match.run import Run
+
+__all__ = ["join_at_once", "last_table"]
+
+_MOST_WORDS = 1 << 14
+"""Of a bitmap of candidates, which is gone through for each row that it multiplies."""
+_FEW_STEPS = 1
+"""What is lost where no more than these are complete is more than what their launches take."""
+_ARRAYS_AT_LEAST = 4
+"""Times what is needed must be free: it is not worth going near the limit."""
+
+
+def join_at_once(
+    run: Run,
+    steps: Sequence[ExtendStep],
+    words: StepWords,
+    most_rows: int,
+    limits: JoinLimits,
+    *,
+    only_counts: bool,
+) -> SmallJoined | None:
+    """The rows of the first steps, of all if they are few; None where it is not worth trying.
+
+    Args:
+        run: Of the query.
+        steps: What to do.
+        words: The same on the device.
+        most_rows: No step may make more.
+        limits: Nor more than these, or look at more.
+        only_counts: The rows of the last step are only counted.
+    """
+    joined, arrays = words.together
+    capacity = min(most_rows, limits.most_at_once)
+    if words.are_many or (len(joined) == 1 and not run.graph.context.is_cpu):
+        return None
+    if joined[0].most_rows > capacity or arrays.filter.words > _MOST_WORDS:
+        return None
+    needed = 2 * 4 * capacity * max(each.width for each in joined) + least_bytes(steps)
+    if needed * _ARRAYS_AT_LEAST > run.workspace.available:
+        return None
+    found = SmallJoin(run.graph.context).join(
+        run.workspace,
+        arrays,
+        joined,
+        only_counts=only_counts,
+        most_looks=limits.looks_at_once,
+        capacity=capacity,
+    )
+    if len(found.rows) <= _FEW_STEPS and len(found.rows) < len(steps):
+        # When it comes again, that much is not made twice. A smaller place says nothing.
+        words.are_many = capacity == limits.most_at_once
+    return found
+
+
+def last_table(steps: Sequence[ExtendStep], joined: SmallJoined) -> Table:
+    """The rows of the last complete step."""
+    done = len(joined.rows)
+    width = len(steps[done - 1].variables) if done else 0
+    rows = joined.rows[-1] if done else 1
+    return Table(joined.values, rows, width, joined.capacity) if width else Table(None, rows, 0)

@@ -1,0 +1,82 @@
+"""A join that is ready: steps, messages to their rows, and the tables that come first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpugda.device.launch.join import Table
+    from gpugda.device.launch.leaf_products import ProductArrays
+    from gpugda.match.extend.groups import GroupSums
+    from gpugda.match.extend.join import ExtendWindows
+    from gpugda.match.extend.messages import Messages
+    from gpugda.match.extend.step import ExtendStep
+
+__all__ = ["Joined", "TableSums"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joined:
+    """Joins a query, or a part of it.
+
+    Args:
+        steps: What is done.
+        windows: Does it.
+        messages: What its rows are multiplied with; None where each counts once.
+        tables_first: Made before the first row.
+    """
+
+    steps: tuple[ExtendStep, ...]
+    windows: ExtendWindows
+    messages: Messages | None = None
+    tables_first: Sequence[TableSums] = ()
+
+    @property
+    def arrays(self) -> ProductArrays | None:
+        """What rows are multiplied with."""
+        return None if self.messages is None else self.messages.arrays
+
+    def tables(self, enough: int | None = None) -> Iterator[Table | None]:
+        """As `ExtendWindows.tables`."""
+        yield from self._make_tables()
+        yield from self.windows.tables(enough)
+
+    def cores(self) -> Iterator[Table | None]:
+        """As `ExtendWindows.cores`."""
+        yield from self._make_tables()
+        yield from self.windows.cores()
+
+    def counts(self) -> Iterator[int]:
+        """Numbers of embeddings, to be added up."""
+        if self.messages is None:
+            yield from self.windows.counts()
+            return
+        for table in self.cores():
+            yield 0 if table is None else self.messages.count(table)
+
+    def _make_tables(self) -> Iterator[None]:
+        for each in self.tables_first:
+            for table in each.joined.cores():
+                if table is not None:
+                    each.sums.add(table)
+                yield
+            if self.messages is not None:
+                self.messages.add_table(each.sums)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableSums:
+    """A part that is eliminated: its rows, added up by the nodes of its separator.
+
+    Args:
+        separator: Query nodes.
+        joined: What makes the rows.
+        sums: By the separator.
+    """
+
+    separator: tuple[int, ...]
+    joined: Joined
+    sums: GroupSums

@@ -1,0 +1,168 @@
+"""Makes the joins of one query ready: of all of it, or of the cores of a count plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from gpugda.device.launch.extend import ExtensionKernels
+from gpugda.device.launch.extend_rows import RowKernels
+from gpugda.device.launch.leaf_products import ProductKernels
+from gpugda.device.launch.row_groups import GroupKernels
+from gpugda.match.extend.counting.count_plan import Eliminate
+from gpugda.match.extend.encode import upload_steps
+from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
+from gpugda.match.extend.join import ExtendWindows
+from gpugda.match.extend.joined import Joined, TableSums
+from gpugda.match.extend.memory import check_room, least_bytes
+from gpugda.match.extend.messages import Messages, has_room
+from gpugda.match.extend.ranks import CandidateRanks
+from gpugda.match.need import Groups, Rows
+
+if TYPE_CHECKING:
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.thresholds import JoinLimits
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.embeddings import Masks
+    from gpugda.match.extend.cache import KeptQuery
+    from gpugda.match.extend.compiled_steps import CompiledSteps
+    from gpugda.match.extend.counting.count_plan import Join, TableMessage
+    from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.step import ExtendStep
+    from gpugda.match.run import Run
+
+__all__ = ["JoinKernels", "Joins"]
+
+
+class JoinKernels:
+    """The launchers, made once per strategy."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self.extensions = ExtensionKernels(context)
+        self.rows = RowKernels(context)
+        self.products = ProductKernels(context)
+
+    @cached_property
+    def groups(self) -> GroupKernels:
+        """Made when somebody groups."""
+        return GroupKernels(self._context)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joins:
+    """Of one query, which has candidates, in one run.
+
+    Args:
+        run: Of the query.
+        kernels: Of the strategy.
+        compiled: Its steps.
+        limits: How much is done at once.
+        query: What is known of it.
+        candidates: Its own.
+        ranks: Of these.
+    """
+
+    run: Run
+    kernels: JoinKernels
+    compiled: CompiledSteps
+    limits: JoinLimits
+    query: KeptQuery
+    candidates: Candidates
+    ranks: CandidateRanks
+
+    def within(self, run: Run) -> Joins:
+        """The same in a run of its own, where it releases what it allocates."""
+        return replace(self, run=run, ranks=CandidateRanks(run, self.candidates))
+
+    def has_room(self, plan: Eliminate) -> bool:
+        """Is there memory for the messages?"""
+        return has_room(
+            self.run, plan, self.kernels.products, self.candidates, self.limits.share_for_messages
+        )
+
+    def joined(self, plan: Join | Eliminate, wanted: Rows, *, counting: bool) -> Joined:
+        """What joins the query, or the core of a plan that eliminates."""
+        if not isinstance(plan, Eliminate):
+            return Joined(*self._windows(None, self.query.masks, wanted, counting=counting))
+        masks = plan.masks(self.query.masks)
+        wanted = Rows(plan.columns | wanted.nodes, frozenset())
+        steps, windows = self._windows(plan, masks, wanted, counting=counting)
+        with self.run.stage("join"):
+            messages = Messages(
+                self.run,
+                self.kernels.products,
+                plan,
+                self.candidates,
+                masks,
+                steps[-1].variables,
+                self.ranks,
+            )
+        tables = [
+            self._table(each, messages.place_of_table(number))
+            for number, each in enumerate(plan.tables)
+        ]
+        return Joined(steps, windows, messages, tables)
+
+    def grouped(self, wanted: Groups | None, joined: Joined) -> GroupSums | RowWeights | None:
+        """What groups or weighs rows; None where they come as they are."""
+        if wanted is None:
+            return None
+        run, kernels, limits = self.run, self.kernels.groups, self.limits
+        least, variables = least_bytes(joined.steps), joined.steps[-1].variables
+        candidates, arrays = self.candidates, joined.arrays
+        if not wanted.streamed and sums_fit(run, wanted, candidates, least, limits):
+            return GroupSums(
+                run, kernels, wanted, candidates, variables, arrays, limits, self.ranks
+            )
+        if arrays is None:
+            return None
+        return RowWeights(run, kernels, wanted, candidates, variables, arrays, limits, least)
+
+    def _windows(
+        self, plan: Eliminate | None, masks: Masks, wanted: Rows, *, counting: bool
+    ) -> tuple[tuple[ExtendStep, ...], ExtendWindows]:
+        steps, words = self._steps(plan, masks, wanted, counting=counting)
+        kernels = self.kernels
+        return steps, ExtendWindows(
+            self.run, kernels.extensions, kernels.rows, steps, words, self.candidates, self.limits
+        )
+
+    def _steps(
+        self, plan: Eliminate | None, masks: Masks, wanted: Rows, *, counting: bool
+    ) -> tuple[tuple[ExtendStep, ...], StepWords]:
+        """From the query's last run, if that needed the same."""
+        query, run = self.query, self.run
+        not_bound = frozenset[int]()
+        if plan is not None:
+            not_bound = plan.left_out.union(*plan.rows)
+        key = (wanted, not_bound, counting)
+        if key not in query.steps:
+            steps = self.compiled.steps(
+                query, plan, masks, wanted, self.candidates, counting=counting
+            )
+            words = upload_steps(run, steps, self.candidates, masks.keys)
+            run.workspace.hand_over(*words.uploaded())
+            query.add_steps(key, steps, words)
+        return query.steps[key]
+
+    def _table(self, message: TableMessage, place: tuple[DeviceArray, int]) -> TableSums:
+        run, separator = self.run, message.separator
+        wanted = Rows(frozenset(separator), frozenset())
+        joined = self.joined(message.plan, wanted, counting=False)
+        check_room(run.workspace, joined.steps)
+        with run.stage("join"):
+            sums = GroupSums(
+                run,
+                self.kernels.groups,
+                Groups(separator, counted=True, streamed=False),
+                self.candidates,
+                joined.steps[-1].variables,
+                joined.arrays,
+                self.limits,
+                self.ranks,
+                place,
+            )
+        return TableSums(separator, joined, sums)

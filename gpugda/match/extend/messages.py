@@ -1,0 +1,262 @@
+"""Messages of a count plan on the device, and rows of its core multiplied with them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.leaf_products import (
+    SUM_WORDS,
+    BranchSums,
+    Factor,
+    Leaves,
+    ProductArrays,
+    product_words,
+)
+from gpugda.match.extend.counting.row_messages import most_fitting
+from gpugda.match.list_lengths import most_entries
+from gpugda.match.row_tests import type_ids
+from gpugda.match.variables import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.join import Table
+    from gpugda.device.launch.leaf_products import ProductKernels
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.embeddings import Masks
+    from gpugda.match.extend.counting.count_plan import (
+        DegreeMessage,
+        Eliminate,
+        LikeLeaves,
+        TableMessage,
+    )
+    from gpugda.match.extend.groups import GroupSums
+    from gpugda.match.extend.ranks import CandidateRanks
+    from gpugda.match.run import Run
+
+__all__ = ["Messages", "has_room"]
+
+_WORD = 1 << 64
+_BELOW = 1 << 31
+
+
+def has_room(
+    run: Run, plan: Eliminate, kernels: ProductKernels, candidates: Candidates, share: float
+) -> bool:
+    """Is there memory for a degree per node and group of leaves, and for tables?
+
+    ``share``: of the free memory, for these.
+    """
+    needed, longest = 0, 0
+    waiting = [plan]
+    while waiting:
+        each = waiting.pop()
+        degrees = 4 * run.graph.graph.node_count * len(each.groups())
+        tables = 4 * sum(_table_words(table, candidates) for table in each.tables)
+        needed += degrees + tables + 8 * kernels.group_count
+        longest = max(longest, degrees, tables)
+        waiting.extend(table.plan for table in each.tables)
+    return (
+        longest <= run.graph.context.info.max_allocation_bytes
+        and needed <= run.workspace.available * share
+    )
+
+
+def _table_words(table: TableMessage, candidates: Candidates) -> int:
+    return SUM_WORDS * math.prod(candidates.count(each) for each in table.separator)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _OnDevice:
+    arrays: ProductArrays
+    totals: DeviceArray
+
+
+class Messages:
+    """What rows of the core are multiplied with.
+
+    Args:
+        run: Of the query.
+        kernels: Of the strategy.
+        plan: What is eliminated.
+        candidates: Of the query nodes.
+        masks: What predicates leave.
+        variables: What the columns of the core's tables hold.
+        ranks: Of the candidates.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        kernels: ProductKernels,
+        plan: Eliminate,
+        candidates: Candidates,
+        masks: Masks,
+        variables: Sequence[Variable],
+        ranks: CandidateRanks,
+    ) -> None:
+        self._run = run
+        self._kernels = kernels
+        self.plan = plan
+        self._candidates = candidates
+        self._masks = masks
+        self._ranks = ranks
+        self._columns = {variable: number for number, variable in enumerate(variables)}
+        # Before the join, which takes what memory is left.
+        self._made = self._on_device()
+        self._most = self._most_of_core()
+
+    @property
+    def arrays(self) -> ProductArrays:
+        """What rows of the core are multiplied with."""
+        return self._made.arrays
+
+    def place_of_table(self, number: int) -> tuple[DeviceArray, int]:
+        """Where the sums of a table must be before the first row: an array, and a word there."""
+        return self._made.arrays.tables, self._first_words()[number]
+
+    def add_table(self, sums: GroupSums) -> None:
+        """Takes the sums of a table, which are complete now."""
+        self._most *= sums.most()
+
+    def count(self, table: Table) -> int:
+        """The number of embeddings whose cores are in a table, however large.
+
+        Sums of a table that are 2**63 or more count as if it were so many.
+        """
+        bound = table.row_count * self._most
+        total, modulus, number = self._sum(table, self._made, 0), _WORD, 0
+        while bound >= modulus:
+            # Chinese remainder theorem: the one number below the product that leaves both rests.
+            prime = _prime(number)
+            rest = self._sum(table, self._made, prime)
+            total += modulus * ((rest - total) * pow(modulus, -1, prime) % prime)
+            modulus *= prime
+            number += 1
+        return total
+
+    def _sum(self, table: Table, made: _OnDevice, modulus: int) -> int:
+        self._run.check_deadline()
+        self._kernels.multiply(made.arrays, table, modulus, made.totals)
+        sums = self._run.workspace.download(made.totals)
+        total = int(sums.sum(dtype=np.uint64))  # wraps as the device does
+        return total % modulus if modulus else total
+
+    # ------------------------------------------------------------------ what is multiplied
+    def _on_device(self) -> _OnDevice:
+        workspace, graph = self._run.workspace, self._run.graph.graph
+        factors, slot = [], 0
+        for message in self.plan.degrees:
+            factors.append(self._factor(message, slot))
+            slot += len(message.groups)
+        groups, nodes = [each for factor in factors for each in factor.groups], graph.node_count
+        degrees = workspace.allocate(max(1, slot * nodes), np.uint32, "degrees of anchors")
+        for group, leaves in zip(self.plan.groups(), groups, strict=True):
+            self._count_degrees(group, leaves, degrees)
+        weights = [(self._columns[Variable(True, each[0])], len(each)) for each in self.plan.rows]
+        tables = [
+            BranchSums(first, self._ranks.keys(each.separator, self._columns))
+            for first, each in zip(self._first_words(), self.plan.tables, strict=False)
+        ]
+        words = workspace.upload(product_words(factors, weights, tables), "what is multiplied")
+        ranks, sums = (self._ranks.array, self._tables()) if tables else (words, words)
+        arrays = ProductArrays(
+            self._candidates.arrays, self._candidates.matrix, words, degrees, ranks, sums
+        )
+        totals = workspace.allocate(self._kernels.group_count, np.uint64, "totals")
+        return _OnDevice(arrays, totals)
+
+    def _tables(self) -> DeviceArray:
+        workspace = self._run.workspace
+        tables = workspace.allocate(self._first_words()[-1], np.uint32, "tables")
+        workspace.fill(tables, 0)
+        return tables
+
+    def _first_words(self) -> list[int]:
+        """Of the sums of each table, one after the other; then of what would come next."""
+        sizes = (_table_words(each, self._candidates) for each in self.plan.tables)
+        return list(accumulate(sizes, initial=0))
+
+    def _most_of_core(self) -> int:
+        """No row's product is more, but for tables."""
+        graph = self._run.graph.graph
+        most = 1
+        for group in self.plan.groups():
+            most *= _largest(self.plan, group, graph) ** len(group.leaves)
+        for each in self.plan.rows:
+            most *= most_fitting(self.plan.core, graph, each[0]) ** len(each)
+        return most
+
+    def _factor(self, message: DegreeMessage, slot: int) -> Factor:
+        groups = tuple(
+            self._leaves(group, slot + number) for number, group in enumerate(message.groups)
+        )
+        return Factor(groups, self._ends(message.taken))
+
+    def _leaves(self, group: LikeLeaves, slot: int) -> Leaves:
+        candidates, leaf = self._candidates, group.leaves[0]
+        fits_all = not self.plan.core.nodes[leaf].labels and leaf not in self._masks.nodes
+        return Leaves(
+            self._columns[Variable(True, group.anchor)],
+            slot,
+            len(group.leaves),
+            group.outgoing,
+            group.incoming,
+            None if fits_all else candidates.rows[leaf],
+            candidates.adjacencies[candidates.rows[group.anchor], group.relationships[0]],
+            self._ends(group.taken),
+        )
+
+    def _ends(self, taken: Sequence[int]) -> tuple[tuple[int, int], ...]:
+        found = [self.plan.core.relationships[each] for each in taken]
+        return tuple(
+            (self._columns[Variable(True, each.source)], self._columns[Variable(True, each.target)])
+            for each in found
+        )
+
+    def _count_degrees(self, group: LikeLeaves, leaves: Leaves, degrees: DeviceArray) -> None:
+        candidates, anchor = self._candidates, group.anchor
+        nodes = candidates.listed(self._run, anchor)
+        self._run.check_deadline()
+        self._kernels.count_ways(
+            candidates.arrays,
+            candidates.matrix,
+            leaves,
+            nodes,
+            degrees,
+            by_length=self._by_length(group, leaves),
+        )
+
+    def _by_length(self, group: LikeLeaves, leaves: Leaves) -> bool:
+        graph, position = self._run.graph.graph, group.relationships[0]
+        loops = graph.statistics.loop_counts
+        types = type_ids(self.plan.core.relationships[position], graph)
+        # A loop is in both rows of its node, and counts once.
+        twice = group.outgoing and group.incoming and any(loops[each] for each in types)
+        masked = position in self._masks.relationships
+        return leaves.candidate_row is None and not masked and not twice
+
+
+def _largest(plan: Eliminate, group: LikeLeaves, graph: DataGraph) -> int:
+    """No node has more relationships that fit to a leaf of the group."""
+    types = plan.core.relationships[group.relationships[0]].types
+    return most_entries(graph, types, outgoing=group.outgoing, incoming=group.incoming)
+
+
+@cache
+def _prime(number: int) -> int:
+    """The primes below 2**31, falling: what kernels can multiply modulo."""
+    below = _prime(number - 1) if number else _BELOW + 1
+    return next(each for each in range(below - 2, 0, -2) if _is_prime(each))
+
+
+def _is_prime(number: int) -> bool:
+    return all(number % each for each in range(3, math.isqrt(number) + 1, 2))

@@ -1,0 +1,161 @@
+"""How a step of the strategy ``extend`` can be done, by what its links and tests ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpugda.match.comparisons import Comparison
+from gpugda.match.extend.drafts import Draft, ExtendKind
+from gpugda.match.row_tests import all_most_parallel, all_type_ids
+from gpugda.match.variables import Variable, node_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.match.embeddings import Masks
+    from gpugda.match.row_tests import VariableTest
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["WITH_NODE", "StepForm", "StepForms"]
+
+WITH_NODE = (ExtendKind.EXTEND, ExtendKind.COUNT)
+"""Their position is the query node that they look for."""
+
+
+class StepForm(NamedTuple):
+    """What is true of a step.
+
+    Attributes:
+        fits_all: Need the candidates not be asked, for the step itself sees all that they must
+            have?
+        searched_only: Can rows be intersected as plain sorted lists?
+        by_rows: Do its tests only say which nodes and relationships differ, or compare nodes?
+        counts_lengths: Does every entry give a row?
+    """
+
+    fits_all: bool
+    searched_only: bool
+    by_rows: bool
+    counts_lengths: bool
+
+
+class StepForms:
+    """Looks at the steps of a query.
+
+    Args:
+        bound: The query.
+        graph: Decides which relationships need no look.
+        masks: What predicates leave.
+        known: Query relationships that somebody looks at.
+        by_rows: Is it for a device where items go row by row?
+
+    Attributes:
+        type_counts: How many types each query relationship allows.
+        single: Whether at most one fits between two given nodes.
+    """
+
+    def __init__(
+        self,
+        bound: BoundQuery,
+        graph: DataGraph,
+        masks: Masks,
+        known: Container[int],
+        *,
+        by_rows: bool,
+    ) -> None:
+        relationships = bound.relationships
+        self.type_counts = [len(types) for types in all_type_ids(relationships, graph)]
+        self.single = [most == 1 for most in all_most_parallel(relationships, graph)]
+        self._bound = bound
+        self._masks = masks
+        self._by_rows = by_rows
+        self._plain = [
+            each.directed
+            and types == 1
+            and each.position not in masks.relationships
+            and each.position not in known
+            for each, types in zip(relationships, self.type_counts, strict=True)
+        ]
+        self._at: list[set[int]] = [set() for _ in bound.nodes]
+        for each in relationships:
+            self._at[each.source].add(each.position)
+            self._at[each.target].add(each.position)
+
+    def of(self, draft: Draft) -> StepForm:
+        """What is true of a step with these tests."""
+        if draft.kind not in WITH_NODE:
+            # Lengths of closing are counted by relationships that fit.
+            closes = draft.kind is ExtendKind.CLOSE and not draft.multiplies
+            return StepForm(False, False, False, closes and not draft.tests)
+        fits_all = self._fits_all(draft)
+        only_nodes, only_differ = _what_tests_say(draft)
+        return StepForm(
+            fits_all,
+            only_nodes and self._has_plain_lists(draft),
+            self._by_rows and only_differ,
+            fits_all and self._counts_lengths(draft),
+        )
+
+    def _fits_all(self, draft: Draft) -> bool:
+        node = draft.position
+        return (
+            not self._bound.nodes[node].labels
+            and node not in self._masks.nodes
+            and self._at[node].issubset(draft.links)
+        )
+
+    def _has_plain_lists(self, draft: Draft) -> bool:
+        if draft.multiplies:
+            return False
+        is_one = len(draft.links) == 1
+        return all(self._plain[each] and (is_one or self.single[each]) for each in draft.links)
+
+    def _counts_lengths(self, draft: Draft) -> bool:
+        if draft.kind is ExtendKind.COUNT or draft.tests or draft.multiplies:
+            return False
+        only, *others = draft.links
+        if others or only in self._masks.relationships:
+            return False
+        return self._bound.relationships[only].directed
+
+
+def _what_tests_say(draft: Draft) -> tuple[bool, bool]:
+    """Do they all speak of the added node? Or else of relationships that differ, too?"""
+    node, links = node_variable(draft.position), draft.links
+    only_nodes = True
+    for test in draft.tests:
+        if not _excludes_nodes(test, node):
+            only_nodes = False
+            if not _keeps_apart(test, links):
+                return False, False
+    return only_nodes, True
+
+
+def _excludes_nodes(test: VariableTest | Comparison, added: Variable) -> bool:
+    """Does it only say that the added node is not one of the row, or which keys it may have?"""
+    left, right = test.left, test.right
+    if isinstance(test, Comparison):
+        return (left == added or right == added) and left.is_node and right.is_node
+    if test.equal or not left.is_node:
+        return False
+    is_there = left == added or right == added
+    if is_there and left == right:
+        return False
+    if test.second is None:
+        return is_there
+    left, right = test.second
+    if left == added or right == added:
+        return left != right
+    return is_there
+
+
+def _keeps_apart(test: VariableTest | Comparison, links: Sequence[int]) -> bool:
+    """Does it only say that one of the relationships that are added differs from another one?"""
+    left, right = test.left, test.right
+    return (
+        not isinstance(test, Comparison)
+        and not test.equal
+        and not left.is_node
+        and (left.position in links or right.position in links)
+    )

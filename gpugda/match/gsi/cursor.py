@@ -1,0 +1,85 @@
+"""A join vertex by vertex that is ready to begin, and what it is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpugda.match.gsi.report import describe_steps
+from gpugda.match.gsi.store import with_mask
+from gpugda.match.matcher import Cursor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.device.launch.gsi_join import ListArrays
+    from gpugda.device.launch.join import Table
+    from gpugda.match.embeddings import Masks
+    from gpugda.match.gsi.steps import Link, VertexStep
+    from gpugda.match.gsi.store import GraphStore
+    from gpugda.match.gsi.windows import VertexWindows
+    from gpugda.match.run import Run
+    from gpugda.match.variables import Variable
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["VertexCursor", "lists_of", "type_frequency"]
+
+
+def type_frequency(bound: BoundQuery, graph: DeviceGraph) -> Callable[[BoundRelationship], float]:
+    """How many relationships of the data graph have the types of a query relationship."""
+    counts = graph.graph.statistics.type_counts
+    found = {
+        each.position: float(
+            sum(counts) if each.types is None else sum(counts[kind] for kind in each.types)
+        )
+        for each in bound.relationships
+    }
+    return lambda each: found[each.position]
+
+
+def lists_of(
+    run: Run, steps: Sequence[VertexStep], masks: Masks, store: GraphStore
+) -> dict[Link, ListArrays]:
+    """The lists of each link of these steps, with what predicates leave of its relationships."""
+    links = [link for step in steps for link in step.links]
+    lists = store.lists(run, list(dict.fromkeys(link.partition for link in links)))
+    uploaded = {
+        position: run.workspace.upload(masks.relationships[position], "predicate bitmaps")
+        for position in sorted({link.relationship for link in links} & set(masks.relationships))
+    }
+    return {
+        link: with_mask(lists[link.partition], uploaded.get(link.relationship)) for link in links
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VertexCursor(Cursor):
+    """Candidates, steps and lists are ready.
+
+    Args:
+        bound: The query.
+        steps: What is done.
+        windows: Does it.
+    """
+
+    bound: BoundQuery
+    steps: Sequence[VertexStep]
+    windows: VertexWindows
+
+    @property
+    def variables(self) -> Sequence[Variable]:
+        """See `Cursor.variables`."""
+        return self.windows.variables
+
+    def tables(self, enough: int | None = None) -> Iterator[Table | None]:
+        """See `Cursor.tables`."""
+        return self.windows.tables(enough)
+
+    def counts(self) -> Iterator[int]:
+        """See `Cursor.counts`."""
+        return self.windows.counts()
+
+    def describe(self, run: Run) -> None:
+        """See `Cursor.describe`."""
+        describe_steps(run.report, run.graph.graph, self.bound, self.steps, self.windows)

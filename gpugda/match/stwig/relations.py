@@ -1,0 +1,184 @@
+"""The matches of each STwig, and the candidates that are left after each one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.join import Table
+from gpugda.match.gsi.cursor import VertexCursor, lists_of, type_frequency
+from gpugda.match.gsi.order import by_frequency
+from gpugda.match.gsi.steps import compile_steps
+from gpugda.match.gsi.windows import VertexWindows
+from gpugda.match.stwig.join_plan import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gpugda.device.launch.gsi_join import GsiJoin
+    from gpugda.device.launch.stwig_join import StwigJoin
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.embeddings import Masks
+    from gpugda.match.gsi.options import GsiOptions
+    from gpugda.match.gsi.store import GraphStore
+    from gpugda.match.run import Run
+    from gpugda.match.stwig.join_plan import Share
+    from gpugda.match.variables import Variable
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["Matched", "Matching"]
+
+_SHARE_KEPT = 4
+"""Of the memory that is left a quarter may hold the rows of the probe relation."""
+
+
+@dataclass(slots=True, eq=False)
+class Matched:
+    """The rows of one STwig.
+
+    Args:
+        windows: Makes them.
+        row_count: How many there are.
+        tables: All of them, copied; None where they are made again when they are asked for.
+    """
+
+    windows: VertexWindows
+    row_count: int
+    tables: list[Table] | None
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """What the columns hold."""
+        return tuple(self.windows.variables)
+
+    @property
+    def relation(self) -> Relation:
+        """By its size."""
+        return Relation(self.variables, self.row_count)
+
+    def pieces(self) -> Iterator[Table | None]:
+        """The rows in tables, each valid until the next is asked for; None is a pause."""
+        if self.tables is None:
+            return self.windows.tables()
+        return iter(self.tables)
+
+
+@dataclass(slots=True, eq=False)
+class Matching:
+    """Matches STwigs one after the other, each within the bindings of those before.
+
+    Args:
+        run: Of the query.
+        bound: The query.
+        masks: What predicates leave.
+        candidates: Those that are left; they get fewer.
+        store: Lists of the data graph.
+        lists: Launcher of the join along lists.
+        hashes: Launcher that marks bindings.
+        options: How the join along lists works.
+    """
+
+    run: Run
+    bound: BoundQuery
+    masks: Masks
+    candidates: Candidates
+    store: GraphStore
+    lists: GsiJoin
+    hashes: StwigJoin
+    options: GsiOptions
+
+    def cursor(self, share: Share) -> VertexCursor:
+        """The rows of an STwig that is all of the query."""
+        windows = self._windows(share)
+        return VertexCursor(self.bound, windows.steps, windows)
+
+    def _windows(self, share: Share) -> VertexWindows:
+        frequency = type_frequency(self.bound, self.run.graph)
+        stwig = share.stwig
+        leaves = by_frequency(stwig.leaves, stwig.relationships, frequency)
+        order = [(stwig.root, True), *((leaf, False) for leaf in leaves)]
+        part = (stwig.relationships, share.tests)
+        graph = self.run.graph.graph
+        steps = compile_steps(self.bound, graph, order, share.columns, frequency, part)
+        lists = lists_of(self.run, steps, self.masks, self.store)
+        return VertexWindows(self.run, steps, self.candidates, lists, self.lists, self.options)
+
+    def match(self, share: Share, *, may_stream: bool) -> Matched:
+        """Matches an STwig, keeps its rows, and leaves those candidates that are in one.
+
+        Args:
+            share: What it has to do.
+            may_stream: May its rows be made again, where there are too many to be kept?
+
+        Raises:
+            MemoryLimitError: They must be kept, and do not fit.
+        """
+        windows = self._windows(share)
+        words = self.candidates.arrays.words
+        places = {
+            column: self.candidates.rows[each.position] * words
+            for column, each in enumerate(windows.variables)
+            if each.is_node
+        }
+        marked = self._marks(places.values())
+        most = self.run.workspace.available // _SHARE_KEPT if may_stream else None
+        matched = self._rows(windows, marked, places, most)
+        before = self.candidates.matrix
+        self._narrow(marked)
+        if not may_stream:
+            self.run.workspace.release(before)
+        return matched
+
+    def _rows(
+        self,
+        windows: VertexWindows,
+        marked: DeviceArray,
+        places: dict[int, int],
+        most: int | None,
+    ) -> Matched:
+        matched = Matched(windows, 0, [])
+        kept_bytes = 0
+        for table in windows.tables():
+            self.run.check_deadline()
+            if table is None:
+                continue
+            matched.row_count += table.row_count
+            for column, first in places.items():
+                self.hashes.mark(table, column, marked, first)
+            kept_bytes += 4 * table.width * table.row_count
+            if most is not None and kept_bytes > most and matched.tables is not None:
+                self.run.workspace.release(*(each.values for each in matched.tables))
+                matched.tables = None
+            if matched.tables is not None:
+                matched.tables.append(self._copy(table))
+        return matched
+
+    def _marks(self, cleared: Iterable[int]) -> DeviceArray:
+        """A copy of the matrix of candidates, with some rows empty; these are their first words."""
+        words = self.candidates.arrays.words
+        kept = np.full(self.candidates.matrix.count // words, 0xFFFFFFFF, dtype=np.uint32)
+        matrix = self.run.workspace.download(self.candidates.matrix).reshape(-1, words)
+        for first in cleared:
+            kept[first // words] = 0
+        return self.run.workspace.upload(matrix & kept[:, None], "candidates")
+
+    def _copy(self, table: Table) -> Table:
+        if table.values is None:
+            return table
+        size = table.values.count
+        values = self.run.workspace.allocate(size, np.uint32, "the matches of an STwig")
+        self.run.workspace.copy(table.values, values, 0)
+        return Table(values, table.row_count, table.width, table.capacity)
+
+    def _narrow(self, marked: DeviceArray) -> None:
+        """The marked candidates are those that are left; who has the old ones keeps them."""
+        arrays, rows = self.candidates.arrays, len(self.bound.nodes)
+        counts = self.run.workspace.allocate(rows, np.uint32, "numbers of candidates")
+        self.run.workspace.fill(counts, 0)
+        self.run.kernels.candidate_filter.count_candidates(arrays, rows, marked, counts)
+        found = [int(each) for each in self.run.workspace.download(counts)]
+        self.run.workspace.release(counts)
+        self.candidates = replace(self.candidates, matrix=marked, counts=found, lists={})

@@ -1,0 +1,96 @@
+"""The strategy ``stwig``: match two-level trees, then join them in one pipeline of hash tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from gpugda.device.launch.gsi_join import GsiJoin
+from gpugda.device.launch.stwig_join import StwigJoin
+from gpugda.match.gsi.filter import filter_by_signatures
+from gpugda.match.gsi.options import GsiOptions
+from gpugda.match.gsi.store import GraphStore
+from gpugda.match.matcher import Matcher
+from gpugda.match.need import Count, Rows
+from gpugda.match.report import describe_candidates
+from gpugda.match.row_tests import variable_tests
+from gpugda.match.stwig.decompose import decompose
+from gpugda.match.stwig.join_plan import plan_join, shares_of
+from gpugda.match.stwig.order import join_order
+from gpugda.match.stwig.pipeline import StwigCursor
+from gpugda.match.stwig.relations import Matching
+
+if TYPE_CHECKING:
+    from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.device.memory.buffers import Workspace
+    from gpugda.match.embeddings import Masks
+    from gpugda.match.matcher import Cursor
+    from gpugda.match.run import Run
+    from gpugda.match.stwig.relations import Matched
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["StwigStrategy"]
+
+
+class StwigStrategy(Matcher):
+    """STwigs, each matched within the bindings of those before, and a right-deep hash join.
+
+    Args:
+        device_graph: The data graph on its device.
+        memory_limit: As for every strategy.
+        refinement: Means nothing here: candidates have their labels and predicates alone.
+    """
+
+    name = "stwig"
+    method = "matches trees of two levels, then joins them in one pipeline of hash tables"
+
+    def __init__(
+        self,
+        device_graph: DeviceGraph,
+        *,
+        memory_limit: int | None = None,
+        refinement: Literal["off", "once", "fixpoint"] | str = "once",
+    ) -> None:
+        super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
+        self._options = GsiOptions(signatures=False)
+        self._lists = GsiJoin(self._context)
+        self._hashes = StwigJoin(self._context)
+        self._store = GraphStore(device_graph, self._options)
+
+    def _workspace(self) -> Workspace:
+        return self._store.counted(super()._workspace())
+
+    def start(
+        self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
+    ) -> Cursor | None:
+        """See `Matcher.start`."""
+        with run.stage("filter"):
+            candidates = filter_by_signatures(run, pattern, masks, self._store, None, self._options)
+        if candidates is None:
+            return None
+        describe_candidates(run.report, pattern, candidates)
+        rows = Rows(frozenset(), frozenset()) if isinstance(need, Count) else need
+        stwigs = decompose(pattern, candidates.count)
+        shares, tests = shares_of(stwigs, variable_tests(pattern, run.graph.graph), rows)
+        matching = Matching(
+            run,
+            pattern,
+            masks,
+            candidates,
+            self._store,
+            self._lists,
+            self._hashes,
+            self._options,
+        )
+        if len(stwigs) == 1:
+            with run.stage("lists"):
+                return matching.cursor(shares[0])
+        matched: list[Matched] = []
+        with run.stage("stwigs"):
+            for share in shares:
+                matched.append(matching.match(share, may_stream=not matched))
+                if not matched[-1].row_count:
+                    return None
+        order = join_order([each.relation for each in matched], matching.candidates.count)
+        ordered = [matched[at] for at in order]
+        plan = plan_join([each.relation for each in ordered], tests, rows)
+        return StwigCursor(run, pattern, [stwigs[at] for at in order], ordered, plan, self._hashes)

@@ -1,0 +1,84 @@
+"""How many partial embeddings are expected while a pattern is joined, in whatever order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.plan.cardinality import closing_rate, extension_rate
+
+if TYPE_CHECKING:
+    from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
+
+__all__ = ["PartialRows"]
+
+_MOST_ROWS = 1e290
+"""Far beyond what any machine holds: a product of more estimates would become infinity, which bytes
+and seconds cannot be made of."""
+
+
+class PartialRows:
+    """The query nodes and relationships that are bound, and the rows expected of them.
+
+    Attributes:
+        nodes: Positions of the query nodes that are bound.
+        rows: Expected partial embeddings.
+    """
+
+    def __init__(self, bound: BoundQuery) -> None:
+        self._bound = bound
+        self.nodes: set[int] = set()
+        self.rows = 1.0
+        self._relationships: set[int] = set()
+        self._joined: dict[int, set[int]] = {}
+        self._equalities = [test for test in bound.tests if test.equal]
+
+    def extension_rate(self, each: BoundRelationship, node: int) -> float:
+        """Rows out per row in when a relationship is followed from this node, which is bound."""
+        end = self._bound.nodes[node]
+        if node not in self._joined:  # a start: as many as there are relationships in all
+            return each.cardinality / end.cardinality if end.cardinality else 0.0
+        return extension_rate(each, end) * each.reached[node == each.target]
+
+    def closing_rate(self, each: BoundRelationship) -> float:
+        """Rows out per row in when both ends of a relationship are bound."""
+        source, target = each.source, each.target
+        rate = closing_rate(each, self._bound.nodes[source], self._bound.nodes[target])
+        if target in self._joined.get(source, ()):
+            return rate
+        meet = self._joined.get(source, set()) & self._joined.get(target, set())
+        return max(rate, each.closing[0 if meet else 1])
+
+    def bind_node(self, position: int) -> None:
+        """A query node is there."""
+        self.nodes.add(position)
+
+    def bind_relationship(self, each: BoundRelationship) -> list[int]:
+        """A query relationship is there, and with it its ends: those that were not."""
+        self._relationships.add(each.position)
+        self._joined.setdefault(each.source, set()).add(each.target)
+        self._joined.setdefault(each.target, set()).add(each.source)
+        new = [end for end in dict.fromkeys((each.source, each.target)) if end not in self.nodes]
+        self.nodes.update(new)
+        return new
+
+    def grow(self, rate: float) -> float:
+        """The rows after a step that makes so many of each; what is there now passes its tests."""
+        self.rows = min(self.rows * rate * self._equality_share(), _MOST_ROWS)
+        return self.rows
+
+    def _equality_share(self) -> float:
+        """What tests for equality leave whose both sides are bound now."""
+        share = 1.0
+        waiting = []
+        for test in self._equalities:
+            bound = self.nodes if test.on_nodes else self._relationships
+            if test.left in bound and test.right in bound:
+                share /= max(1.0, *self._cardinalities(test))
+            else:
+                waiting.append(test)
+        self._equalities = waiting
+        return share
+
+    def _cardinalities(self, test: RowTest) -> tuple[float, float]:
+        of = self._bound.nodes if test.on_nodes else self._bound.relationships
+        return of[test.left].cardinality, of[test.right].cardinality

@@ -1,0 +1,144 @@
+"""Query nodes that can be exchanged for one another without changing the query.
+
+Where every permutation of some query nodes belongs to a symmetry of the whole query, each set of
+nodes that they take is found once per permutation. One order of them is enough for a count.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from gpugda.plan.rules.merge_nodes import renamed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["interchangeable"]
+
+_MOST_NODES = 16
+_MOST_TRIES = 2000
+"""Of single assignments of one search: beyond, a query passes for one without symmetry."""
+
+
+def interchangeable(bound: BoundQuery) -> tuple[int, ...]:
+    """The largest set of query nodes whose permutations all belong to symmetries of the query.
+
+    Each two of them are joined by an undirected relationship that lies on a cycle of the query
+    (what has no cycle is counted without finding its embeddings). Two alone are exchanged with all
+    others in their places, which halves the work; to turn a square around would not. Empty where
+    there are none.
+    """
+    if len(bound.nodes) > _MOST_NODES:
+        return ()
+    symmetries = _Symmetries(bound)
+    pairs = {pair for pair in symmetries.undirected_pairs() if symmetries.swaps(pair)}
+    best: tuple[int, ...] = ()
+    for pair in sorted(pairs):
+        if not best or not set(pair) <= set(best):
+            best = max(best, symmetries.widened(pair, pairs), key=len)
+    if len(best) == 2 and not symmetries.swaps((best[0], best[1]), tuple(range(len(bound.nodes)))):
+        return ()
+    return best
+
+
+class _Symmetries:
+    """Automorphisms of one query."""
+
+    def __init__(self, bound: BoundQuery) -> None:
+        self._count = len(bound.nodes)
+        between: dict[tuple[int, int], Counter[object]] = {}
+        for each in bound.relationships:
+            source, target = each.source, each.target
+            kind = (each.types, each.clause, each.directed)
+            ends = [(source, target)] if each.directed else [(source, target), (target, source)]
+            for end in dict.fromkeys(ends):
+                between.setdefault(end, Counter())[kind] += 1
+        self._between = {ends: frozenset(kinds.items()) for ends, kinds in between.items()}
+        self._undirected = {
+            (min(each.source, each.target), max(each.source, each.target))
+            for each in bound.relationships
+            if not each.directed and each.source != each.target
+        }
+        self._colours = [self._colour(bound, position) for position in range(self._count)]
+
+    def _colour(self, bound: BoundQuery, position: int) -> object:
+        """What a symmetry cannot change of a node."""
+        node = bound.nodes[position]
+        predicates = frozenset(renamed(each, {node.name: ""}) for each in node.predicates)
+        around = Counter(kinds for (end, _), kinds in self._between.items() if end == position)
+        loops = self._between.get((position, position))
+        return node.labels, predicates, frozenset(around.items()), loops
+
+    def undirected_pairs(self) -> Iterator[tuple[int, int]]:
+        """Nodes that an undirected relationship of the query joins, and a path beside it."""
+        for pair in self._undirected:
+            if self._lies_on_cycle(*pair):
+                yield pair
+
+    def _lies_on_cycle(self, start: int, end: int) -> bool:
+        reached, left = {start}, [start]
+        while left:
+            node = left.pop()
+            around = {other for pair in self._between if node in pair for other in pair} - reached
+            around -= {end} if node == start else set()
+            reached |= around
+            left.extend(around)
+        return end in reached
+
+    def widened(self, pair: tuple[int, int], pairs: set[tuple[int, int]]) -> tuple[int, ...]:
+        """A set as large as can be made of a pair by adding nodes."""
+        found: tuple[int, ...] = pair
+        for node in range(self._count):
+            if node not in found and self._may_join(node, found, pairs):
+                found = (*found, node)
+        return tuple(sorted(found))
+
+    def _may_join(self, node: int, found: tuple[int, ...], pairs: set[tuple[int, int]]) -> bool:
+        if any((min(node, each), max(node, each)) not in pairs for each in found):
+            return False
+        # Exchanges of two, all others staying, give every permutation.
+        together = (*found, node)
+        return all(self.swaps(two, together) for two in combinations(together, 2))
+
+    def swaps(self, pair: tuple[int, int], fixed: tuple[int, ...] = ()) -> bool:
+        """Is there a symmetry that exchanges two nodes and leaves the others of a set?"""
+        one, other = pair
+        begun = {**{each: each for each in fixed}, one: other, other: one}
+        if any(not self._fits(begun, node, image) for node, image in begun.items()):
+            return False
+        return self._completed(begun, [_MOST_TRIES])
+
+    def _completed(self, images: dict[int, int], tries: list[int]) -> bool:
+        if len(images) == self._count:
+            return True
+        node = self._next(images)
+        for image in set(range(self._count)) - set(images.values()):
+            tries[0] -= 1
+            if tries[0] < 0:
+                return False
+            if self._fits(images, node, image) and self._completed({**images, node: image}, tries):
+                return True
+        return False
+
+    def _next(self, images: Mapping[int, int]) -> int:
+        """A node that is joined to one with an image, where there is one."""
+        left = [node for node in range(self._count) if node not in images]
+        for node in left:
+            if any(
+                (node, each) in self._between or (each, node) in self._between for each in images
+            ):
+                return node
+        return left[0]
+
+    def _fits(self, images: Mapping[int, int], node: int, image: int) -> bool:
+        if self._colours[node] != self._colours[image]:
+            return False
+        return all(
+            self._between.get((node, each)) == self._between.get((image, to))
+            and self._between.get((each, node)) == self._between.get((to, image))
+            for each, to in images.items()
+        )

@@ -1,0 +1,144 @@
+/* The join of STwigs (Lin et al., 2016): a right-deep tree of hash joins, depth first and pipelined.
+
+       mark_bindings     one item per row: sets the bit of a column's node
+       insert_records    one item per row: copies it as a record to the pool, and links it at the head of its chain
+       join_records      each item takes records of the probe relation and follows chains of all tables, one below the other
+
+   A record takes its columns and one word more in the pool: the next record with the same hash. The hash is the sum of the
+   columns that the records are looked up by, cut to as many bits as make a table no longer than its records.
+
+   Words of the join, written by gpugda/match/stwig/join_plan.py:
+
+   words[0], words[1]    number of columns of the probe relation, and of the output; then
+   slots                 where each column of a probe record goes among the item's values; then those that are put out
+   levels                one after the other, each:
+       [0 … 4]           first word in the pool (low, high), first head (low, high), mask of a hash
+       [5 … 8]           words of a record, numbers of keys, of added values, of tests
+       keys, added       (column, slot) each
+       tests             left, right, must be equal, and a second pair or NONE twice (see vertex_join.h); slots
+
+   An item's state survives a launch: how deep it is, and at each level the record to look at next. So a launch can end when the
+   output is full or after `most_steps`, and the next one goes on. What item i holds lies at place i of each row of `state`.
+*/
+#include "work_split.h"
+#include "vertex_join.h"
+
+#define LEVEL_HEAD 9
+
+kernel void mark_bindings(
+    global const uint *table, ulong stride, ulong row_count, uint column, volatile global uint *matrix, ulong first_word
+) {
+    FOR_EACH(row, row_count) {
+        uint node = table[column * stride + row];
+        volatile global uint *word = matrix + first_word + (node >> 5);
+        uint bit = 1u << (node & 31);
+        if (!(*word & bit)) atomic_or(word, bit);
+    }
+}
+
+kernel void insert_records(
+    global const uint *table, ulong stride, ulong row_count, uint width, global const uint *words, uint at,
+    global uint *pool, volatile global uint *heads, ulong first_record
+) {
+    global const uint *level = words + at;
+    ulong in_pool = upsample(level[1], level[0]), in_heads = upsample(level[3], level[2]);
+    FOR_EACH(row, row_count) {
+        ulong record = first_record + row, place = in_pool + record * level[5];
+        for (uint column = 0; column < width; ++column) pool[place + column] = table[column * stride + row];
+        uint hash = 0;
+        for (uint key = 0; key < level[6]; ++key) hash += table[level[LEVEL_HEAD + 2 * key] * stride + row];
+        pool[place + width] = atomic_xchg(&heads[in_heads + (hash & level[4])], (uint)record);
+    }
+}
+
+#define VALUE(slot) values[(ulong)(slot) * items + item]
+
+static inline uint chain_of(
+    global const uint *level, global const uint *heads, global const uint *values, ulong items, ulong item
+) {
+    uint hash = 0;
+    for (uint key = 0; key < level[6]; ++key) hash += VALUE(level[LEVEL_HEAD + 2 * key + 1]);
+    return heads[upsample(level[3], level[2]) + (hash & level[4])];
+}
+
+/* Does a record have the keys, and pass the tests once its other columns are among the values? */
+static inline bool takes_record(
+    global const uint *level, global const uint *record, global uint *values, ulong items, ulong item
+) {
+    global const uint *pair = level + LEVEL_HEAD;
+    for (uint key = 0; key < level[6]; ++key, pair += 2) {
+        if (record[pair[0]] != VALUE(pair[1])) return false;
+    }
+    for (uint added = 0; added < level[7]; ++added, pair += 2) VALUE(pair[1]) = record[pair[0]];
+    for (uint test = 0; test < level[8]; ++test, pair += VERTEX_TEST_WORDS) {
+        bool equal = VALUE(pair[0]) == VALUE(pair[1]);
+        if (equal && pair[3] != NONE) equal = VALUE(pair[3]) == VALUE(pair[4]);
+        if (equal != (bool)pair[2]) return false;
+    }
+    return true;
+}
+
+static inline uint level_words(global const uint *level) {
+    return LEVEL_HEAD + 2 * (level[6] + level[7]) + VERTEX_TEST_WORDS * level[8];
+}
+
+/* `progress`: the next probe record, rows put out, items that have more to do. */
+kernel void join_records(
+    global const uint *probe, ulong stride, uint probe_count, global const uint *words, uint level_count,
+    global const uint *pool, global const uint *heads, global uint *state, global uint *values, ulong items,
+    volatile global uint *progress, global uint *output, uint capacity, global ulong *counts, uint most_steps
+) {
+    ulong item = get_global_id(0);
+    if (item >= items || most_steps == 0) return;
+    uint depth = state[item], step = 0;
+    ulong count = 0;
+    bool has_more = true;
+    global const uint *first_level = words + 2 + words[0] + words[1], *level = first_level;
+    for (uint above = 1; above < depth; ++above) level += level_words(level);
+    for (; step < most_steps; ++step) {
+        if (depth == 0) {
+            uint record = atomic_inc(&progress[0]);
+            if (record >= probe_count) {
+                has_more = false;
+                break;
+            }
+            for (uint column = 0; column < words[0]; ++column) VALUE(words[2 + column]) = probe[column * stride + record];
+            depth = 1;
+            level = first_level;
+            state[items + item] = chain_of(level, heads, values, items, item);
+            continue;
+        }
+        uint number = state[depth * items + item];
+        if (number == NONE) {
+            --depth;
+            level = first_level;
+            for (uint above = 1; above < depth; ++above) level += level_words(level);
+            continue;
+        }
+        global const uint *record = pool + upsample(level[1], level[0]) + (ulong)number * level[5];
+        uint next = record[level[5] - 1];
+        state[depth * items + item] = next;
+        if (!takes_record(level, record, values, items, item)) continue;
+        if (depth < level_count) {
+            ++depth;
+            level += level_words(level);
+            state[depth * items + item] = chain_of(level, heads, values, items, item);
+            continue;
+        }
+        if (counts) {
+            ++count;
+            continue;
+        }
+        uint place = atomic_inc(&progress[1]);
+        if (place >= capacity) { /* full: this record comes again with the next launch */
+            state[depth * items + item] = number;
+            break;
+        }
+        for (uint column = 0; column < words[1]; ++column) {
+            output[(ulong)column * capacity + place] = VALUE(words[2 + words[0] + column]);
+        }
+    }
+    state[item] = depth;
+    if (counts) counts[item] += count;
+    if (has_more) atomic_inc(&progress[2]);
+}

@@ -1,0 +1,130 @@
+"""What `explain` says of every case, held to what runs: operators, strategy, rows, order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from case_files import Case, all_cases, source_of
+
+import gpugda
+from gpugda import errors
+from gpugda.execute.gpu import run_on_device
+from gpugda.execute.needs import need_of
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.need import Rows
+from gpugda.match.registry import STRATEGIES
+from gpugda.match.report import node_text, relationship_text
+from gpugda.plan.plan import StepKind
+from gpugda.query.prepare import prepare
+from gpugda.query.statement import Statement
+
+CASES = [case for case in all_cases() if not case.error]
+
+
+@pytest.fixture(scope="module")
+def accelerators() -> Iterator[dict[int, Any]]:
+    """One per graph, made when its first case runs."""
+    made: dict[int, Any] = {}
+    yield made
+    for accelerator in made.values():
+        accelerator.close()
+
+
+def opened(case: Case, accelerators: dict[int, Any]) -> Any:
+    if id(case.graph) not in accelerators:
+        accelerators[id(case.graph)] = gpugda.connect(source_of(case.graph))
+    return accelerators[id(case.graph)]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.topic}: {case.name}")
+def test_the_tree_explained_is_the_tree_that_runs(
+    case: Case, strategy: str, accelerators: dict[int, Any]
+) -> None:
+    accelerator = opened(case, accelerators)
+    try:
+        explained = accelerator.explain(case.query, strategy=strategy)
+    except errors.UnsupportedQueryError:
+        with pytest.raises(errors.UnsupportedQueryError):
+            accelerator.profile(case.query, case.parameters, strategy=strategy)
+        return
+    if explained.plan.declined:
+        with pytest.raises(errors.UnsupportedQueryError, match="cannot answer this"):
+            accelerator.profile(case.query, case.parameters, strategy=strategy)
+        return
+    ran = accelerator.profile(case.query, case.parameters, strategy=strategy)
+    assert _tree(explained.operators) == _tree(ran)
+    text = str(explained)
+    if explained.plan.pipeline is None:
+        assert ran.device_bytes is not None
+    else:
+        assert all(what in text for what, _ in _tree(ran))
+    assert explained.plan.strategy == strategy
+    assert ran.rows is not None
+    assert ran.seconds is not None
+
+
+def _tree(node: Any) -> list[tuple[str, float | None]]:
+    return [("  " * depth + each.what, each.expected) for depth, each in node.lines()]
+
+
+# ------------------------------------------------------------------ the order of a join
+_KINDS = {
+    "extend": ("nodes", "extend by"),  # of what else a step binds, explain says "along"
+    "gpsm": ("nodes", "relationships", "combine", "close"),
+}
+_STEP = re.compile(r"(nodes|extend by|relationships|combine|close) (.*?)(?: with \d+ tests?.*)?: ")
+
+
+def test_joins_go_in_the_order_that_explain_prints(accelerators: dict[int, Any]) -> None:
+    """Where counting candidates says nothing new, for that is what may change the order."""
+    compared = dict.fromkeys(_KINDS, 0)
+    for case in CASES:
+        query = prepare(case.query)
+        if isinstance(query, Statement):
+            continue
+        for strategy in compared:
+            accelerator = opened(case, accelerators)
+            loaded, session = accelerator._answers.loaded, accelerator._session
+            plan, report = loaded.plan(query, strategy), StrategyReport()
+            if not isinstance(need_of(query, plan.bound), Rows) or plan.bound.residuals:
+                continue
+            with session.strategy(strategy, loaded.graph) as matcher:
+                run_on_device(plan, loaded.graph, matcher, case.parameters, report)
+            if _as_estimated(plan, report):
+                compared[strategy] += len(plan.bound.relationships) > 0
+                kinds = _KINDS[strategy]
+                assert _ran(report, kinds) == _planned(plan, loaded.graph), case.query
+    assert compared["extend"] > 10
+    assert compared["gpsm"] > 4
+
+
+def _as_estimated(plan: Any, report: StrategyReport) -> bool:
+    nodes = {each.position: each.cardinality for each in plan.bound.nodes}
+    if report.candidates != nodes:
+        return False
+    counts = {each.position: each.cardinality for each in plan.bound.relationships}
+    return not report.candidate_relationships or report.candidate_relationships == counts
+
+
+def _ran(report: StrategyReport, kinds: tuple[str, ...]) -> list[str]:
+    """Kinds of the steps that bind a node or a relationship, and which."""
+    found = [_STEP.match(line) for line in report.steps]
+    return [
+        f"{step[1]} {step[2].split(' along ')[0]}" for step in found if step and step[1] in kinds
+    ]
+
+
+def _planned(plan: Any, graph: Any) -> list[str]:
+    lines = []
+    for step in plan.steps:
+        if step.kind in (StepKind.NODES, StepKind.EXTEND):
+            what = node_text(plan.bound, step.position)
+        else:
+            each = plan.bound.relationships[step.position]
+            what = relationship_text(graph.types, plan.bound, each)
+        lines.append(f"{step.kind.value} {what}")
+    return lines

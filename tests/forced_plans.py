@@ -1,0 +1,62 @@
+"""Thresholds under which a small graph, too, is counted in a given form: else it is only joined."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpugda.device.context import DeviceContext
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.thresholds import Thresholds
+from gpugda.match.extend.strategy import ExtendStrategy
+
+NOT_AT_ONCE: dict[str, Any] = {"tries_at_once": False}
+NOTHING_TRIED: dict[str, Any] = NOT_AT_ONCE | {"most_first_seconds": 0.0}
+SEARCHED: dict[str, Any] = NOTHING_TRIED | {"search_rows": 0, "search_pairs": 0, "row_pairs": 0}
+DEGREES: dict[str, Any] = NOTHING_TRIED | {"cyclic_growth": 0}
+ROWS: dict[str, Any] = SEARCHED | {"row_doubt": math.inf}
+TABLES: dict[str, Any] = SEARCHED | {"table_pairs": 0, "table_gain": math.inf}
+PAIRED_TABLES: dict[str, Any] = TABLES | {"pair_pairs": 0, "pair_gain": math.inf}
+PARTS: dict[str, Any] = SEARCHED | {"part_pairs": 0, "part_gain": math.inf}
+
+TINY_WINDOWS = (
+    "first_window",
+    "first_count_window",
+    "first_weighed",
+    "largest_window",
+    "largest_last_window",
+)
+
+
+def windows_of(rows: int) -> dict[str, int]:
+    """Limits under which nothing is made for more rows at once."""
+    return dict.fromkeys(TINY_WINDOWS, rows) | {"few_rows": 0}
+
+
+def thresholds(
+    context: DeviceContext,
+    *forms: Mapping[str, Any],
+    join: Mapping[str, Any] | None = None,
+    candidates: Mapping[str, Any] | None = None,
+) -> Thresholds:
+    """The device's, with those of some forms, and other limits of joins and of filters."""
+    found = context.profile.thresholds
+    changes = {name: value for form in forms for name, value in form.items()}
+    return Thresholds(
+        replace(found.count, **changes),
+        replace(found.join, **(join or {})),
+        replace(found.filter, **(candidates or {})),
+    )
+
+
+def variant(*forms: Mapping[str, Any], **limits: Mapping[str, Any]) -> type[ExtendStrategy]:
+    """The strategy with other `thresholds`, to be registered in its place."""
+
+    class Variant(ExtendStrategy):
+        def __init__(self, device_graph: DeviceGraph, **options: Any) -> None:
+            decides = thresholds(device_graph.context, *forms, **limits)
+            super().__init__(device_graph, **{"thresholds": decides} | options)
+
+    return Variant

@@ -1,0 +1,82 @@
+"""All strategies on generated graphs: the graphs, the queries, and the command."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from gpugda.bench.published import PUBLISHED
+from gpugda.bench.recipes import RECIPES, make_recipe, recipe_queries
+from gpugda.bench.strategies import StrategiesOptions, run_strategies
+from gpugda.cli.app import app
+from gpugda.errors import ConfigurationError
+from gpugda.match.registry import STRATEGIES
+from gpugda.ports import SilentProgress
+
+TINY = {
+    "enron": 0.003,
+    "gowalla": 0.001,
+    "patent": 1e-4,
+    "road": 1e-4,
+    "watdiv": 1e-5,
+    "stwig": 0.02,
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_graph_has_the_shape_of_its_recipe(name):
+    recipe, scale = RECIPES[name], TINY[name]
+    graph = make_recipe(name, scale, 1)
+    assert graph.node_count == max(16, round(scale * recipe.nodes))
+    assert graph.relationship_count == pytest.approx(scale * recipe.relationships, rel=0.2)
+    assert len(graph.types) <= recipe.types
+    assert (np.diff(graph.label_offsets) == 1).all()
+    again = make_recipe(name, scale, 1)
+    assert np.array_equal(graph.outgoing.neighbours, again.outgoing.neighbours)
+
+
+@pytest.mark.parametrize("name", ["enron", "stwig"])
+def test_queries_have_so_many_nodes_and_depend_on_the_seed(name):
+    graph = make_recipe(name, TINY[name], 1)
+    patterns = recipe_queries(name, graph, 5, 1)
+    assert len(set(patterns)) == 5
+    assert all(each.count(":L") == RECIPES[name].query_nodes for each in patterns)
+    assert patterns == recipe_queries(name, graph, 5, 1)
+    assert patterns != recipe_queries(name, graph, 5, 2)
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ConfigurationError, match="enron, gowalla"):
+        make_recipe("dbpedia", 1, 1)
+    with pytest.raises(ConfigurationError, match="--scale"):
+        make_recipe("enron", 0, 1)
+
+
+@pytest.mark.device
+def test_every_strategy_finds_the_walk_that_a_query_comes_from(tmp_path):
+    options = StrategiesOptions(
+        scale=0.002, count=2, repetitions=1, timeout=60, folder=str(tmp_path)
+    )
+    outcome = run_strategies(options, SilentProgress())
+    assert outcome.wrong == []
+    found = json.loads((tmp_path / "strategies.json").read_text(encoding="utf-8"))
+    names = {run["strategy"] for run in found["runs"]}
+    assert names == {
+        *STRATEGIES,
+        *(f"gsi {each}" for each in ("basic", "+DS", "+PC", "+SO", "+LB")),
+    }
+    assert len(found["runs"]) == 2 * 2 * len(names)
+    assert all(run["embeddings"] >= 1 for run in found["runs"])
+    assert PUBLISHED["enron", "gsi"] in (tmp_path / "strategies.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.device
+def test_the_command(tmp_path):
+    arguments = ["bench", "--strategies", "--graph", "stwig", "--scale", "0.005", "--per-size", "1"]
+    arguments += ["--repetitions", "1", "--forms", "count", "--out", str(tmp_path)]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "| count | stwig | 1 of 1 |" in result.stdout
+    refused = CliRunner().invoke(app, ["bench", "--strategies", "--graph", "drwho"])
+    assert refused.exit_code != 0

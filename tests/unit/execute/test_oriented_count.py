@@ -1,0 +1,203 @@
+"""Counts in the oriented graph against the reference on the graph itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bound_queries import NO_MASKS
+from graphs import make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import multigraphs
+
+import gpugda
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.execute.oriented_count import count_oriented, note_unoriented
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.gpsm.strategy import GpsmStrategy
+from gpugda.match.need import Count
+from gpugda.match.registry import plan_pattern
+from gpugda.plan.bind import bind
+from gpugda.query.parser import parse
+from gpugda.query.prepare import prepare
+from gpugda.reference.run import run_reference
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+TRIANGLE = "MATCH (a)--(b)--(c)--(a) RETURN count(*)"
+SHAPES = [
+    [(0, 1), (1, 2), (2, 0)],
+    [(0, 1), (1, 2), (2, 3), (3, 0)],
+    [(0, 1), (2, 3), (1, 2), (3, 0)],
+    [(0, 1), (1, 2), (2, 0), (1, 3), (2, 3)],
+    [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)],
+    [(0, 1), (1, 2), (2, 0), (0, 3)],
+    [(0, 1), (0, 1), (1, 2), (2, 0)],
+    [(0, 1), (1, 2), (2, 0), (3, 4), (4, 0), (0, 3)],
+]
+
+
+@st.composite
+def patterns(draw):
+    """Undirected patterns, mostly with symmetries."""
+    label = draw(st.sampled_from(["", "", ":A", "{y: 1}"]))
+    other = draw(st.sampled_from([label, label, ":B"]))
+    kind = draw(st.sampled_from(["", "", "[:R]", "[:R|S]"]))
+    ends = draw(st.sampled_from(SHAPES))
+    several = draw(st.booleans())
+    marks = [label, *[other] * 4]
+    parts = [
+        f"({'abcde'[one]}{marks[one]})-{kind}-({'abcde'[two]}{marks[two]})" for one, two in ends
+    ]
+    cut = draw(st.integers(1, len(parts) - 1))
+    if several:
+        return f"MATCH {', '.join(parts[:cut])} MATCH {', '.join(parts[cut:])} RETURN count(*)"
+    return f"MATCH {', '.join(parts)} RETURN count(*)"
+
+
+def plan_of(text, graph):
+    return plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+
+
+def counted(strategy, text, graph, parameters=None):
+    plan = plan_of(text, graph)
+    note_unoriented(plan, graph, 60.0)
+    report = StrategyReport()
+    found = count_oriented(plan, graph, strategy, parameters or {}, report, None)
+    assert found in (None, 0) or any(" counted" in step for step in report.steps)
+    return found
+
+
+@given(specs=multigraphs(), text=patterns(), kind=st.sampled_from([ExtendStrategy, GpsmStrategy]))
+def test_counts_are_those_of_the_reference(context, specs, text, kind):
+    graph = make_graph(*specs)
+    device_graph = DeviceGraph(context, graph)
+    strategy = kind(device_graph)
+    found = counted(strategy, text, graph)
+    if found is not None:
+        assert [(found,)] == run_reference(parse(text), graph, {}).rows
+    strategy.leave_beside()
+    device_graph.close()
+
+
+@st.composite
+def loopless_multigraphs(draw):
+    count = draw(st.integers(2, 6))
+    node = st.integers(0, count - 1)
+    kinds = draw(st.sampled_from(["R", "RS"]))
+    one = st.tuples(node, st.sampled_from(kinds), node, st.just({}))
+    found = draw(st.lists(one.filter(lambda each: each[0] != each[2]), max_size=14))
+    return [("", {})] * count, found
+
+
+@given(
+    specs=loopless_multigraphs(),
+    step=st.sampled_from(["--", "-[:R]-", "-[:S]-"]),
+    other=st.sampled_from(["", "", "", ":A"]),
+    clauses=st.sampled_from(["{0}, (c){1}(d){1}(a)", "{0} MATCH (c){1}(d){1}(a)"]),
+)
+def test_squares_with_parallel_relationships(context, specs, step, other, clauses):
+    graph = make_graph(*specs)
+    path = f"(a{other}){step}(b){step}(c)"
+    text = f"MATCH {clauses.format(path, step)} RETURN count(*)"
+    device_graph = DeviceGraph(context, graph)
+    strategy = ExtendStrategy(device_graph)
+    found = counted(strategy, text, graph)
+    if found is not None:
+        assert [(found,)] == run_reference(parse(text), graph, {}).rows
+    strategy.leave_beside()
+    device_graph.close()
+
+
+def circle(count):
+    rng = np.random.default_rng(0)
+    ends = [(i, "R", (i + step) % count, {}) for i in range(count) for step in (1, 2, 7)]
+    ends = [(b, kind, a, {}) if rng.random() < 0.5 else (a, kind, b, {}) for a, kind, b, _ in ends]
+    return make_graph([("", {})] * count, ends)
+
+
+def test_squares_of_a_large_graph_take_several_launches(context):
+    graph = circle(3000)
+    square = "MATCH (a)--(b)--(c)--(d)--(a) RETURN count(*)"
+    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    plain = strategy.count(plan_of(square, graph), NO_MASKS, StrategyReport())
+    expected = plain if context.profile.intersection == "lists" else None
+    assert plain > 0
+    assert counted(strategy, square, graph) == expected
+
+
+def test_a_parameter_that_is_missing_is_named(context):
+    graph = circle(20)
+    text = "MATCH (a {x: $x})--(b {x: $x})--(c {x: $x})--(a) RETURN count(*)"
+    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    with pytest.raises(gpugda.ParameterMissingError):
+        counted(strategy, text, graph)
+    assert counted(strategy, text, graph, {"x": 1}) == 0
+
+
+def test_the_form_is_built_once_queries_have_taken_as_long(context):
+    graph = circle(2000)
+    strategy, plan = ExtendStrategy(DeviceGraph(context, graph)), plan_of(TRIANGLE, graph)
+
+    def run():
+        return count_oriented(plan, graph, strategy, {}, StrategyReport(), None)
+
+    assert run() is None
+    note_unoriented(plan, graph, 1e-9)
+    assert run() is None
+    note_unoriented(plan, graph, 1.0)
+    assert run() == 2000 * 6
+
+
+def test_what_is_not_oriented_is_not_noted(context):
+    graph = circle(50)
+    directed = plan_of("MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)", graph)
+    note_unoriented(directed, graph, 60.0)
+    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    plan = plan_of(TRIANGLE, graph)
+    assert count_oriented(plan, graph, strategy, {}, StrategyReport(), None) is None
+
+
+def test_where_memory_is_short_there_is_no_second_graph(context):
+    graph = circle(3000)
+    device_graph = DeviceGraph(context, graph)
+    roomy = ExtendStrategy(device_graph)
+    plain = roomy.count(plan_of(TRIANGLE, graph), NO_MASKS, StrategyReport())
+    assert plain == 3000 * 6
+    tight = ExtendStrategy(device_graph, memory_limit=3 * device_graph.nbytes)
+    assert counted(tight, TRIANGLE, graph) is None
+
+
+def test_the_second_graph_leaves_when_memory_is_short(context):
+    graph = circle(3000)
+    device_graph = DeviceGraph(context, graph)
+    strategy = ExtendStrategy(device_graph)
+    assert counted(strategy, TRIANGLE, graph) == 3000 * 6
+    with strategy.on(graph) as other:
+        assert other is not None
+    assert counted(strategy, TRIANGLE, graph) == 3000 * 6
+    with strategy.running(StrategyReport(), None) as run:
+        before = run.workspace.budget.remaining
+        run.workspace.give_way()
+        assert run.workspace.budget.remaining > before
+    assert counted(strategy, TRIANGLE, graph) is None
+
+
+def test_an_accelerator_counts_so_from_the_second_query_on():
+    graph = gpugda.graph(
+        relationships={
+            "source": np.arange(600) % 200,
+            "target": (np.arange(600) + np.repeat([1, 2, 7], 200)) % 200,
+            "type": ["R"] * 600,
+        }
+    )
+    with gpugda.connect(graph) as accelerator:
+        answers = [accelerator.run(TRIANGLE, engine="gpu") for _ in range(3)]
+        rows = [each.values() for each in answers]
+        expected = accelerator.run(TRIANGLE, engine="reference").values()
+        assert rows == [expected] * 3
+        assert "one is counted" in str(answers[-1].consume())

@@ -1,0 +1,473 @@
+"""Branches of a query graph, counted by their roots, against trying every assignment."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from bound_queries import NO_MASKS, Relationship, all_embeddings
+from branched_queries import a_graph, branched_queries, cycle, path, plan_of
+from counted_groups import expected_groups
+from counted_groups import groups as groups_of
+from forced_plans import PAIRED_TABLES, thresholds, windows_of
+from graphs import make_graph
+from hypothesis import given
+
+from gpugda.device.context import DeviceContext, list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.thresholds import CountThresholds
+from gpugda.match.comparisons import ABOVE, BELOW, Comparison
+from gpugda.match.embeddings import Masks, StrategyReport
+from gpugda.match.extend.counting.degree_messages import find_degrees
+from gpugda.match.extend.counting.table_messages import split_off
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.row_tests import is_single
+from gpugda.match.variables import Variable
+from gpugda.plan.plan import RowTest
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+PART = "a part of the query, counted by "
+
+
+ONLY_PAIRS = {"separators": (2,)}
+
+
+def groups(context, *query, report=None, **changes):
+    return groups_of(
+        context, *query, report=report, thresholds=thresholds(context, PAIRED_TABLES, changes)
+    )
+
+
+def count(context, graph, plan, masks=NO_MASKS, limit=None, join=None, **changes):
+    """The count, and the separators of the parts that are eliminated, whether or not it pays."""
+    report = StrategyReport()
+    decides = thresholds(context, PAIRED_TABLES, changes, join=join)
+    strategy = ExtendStrategy(DeviceGraph(context, graph), memory_limit=limit, thresholds=decides)
+    counted = strategy.count(plan, masks, report)
+    return counted, [each.removeprefix(PART) for each in report.steps if PART in each]
+
+
+BOW = cycle(0, 1, 2, kind=0) + cycle(2, 3, 4, kind=1)
+CHAIN = [*cycle(0, 1, kind=0), Relationship(1, 2, (1,)), *cycle(2, 3, kind=2)]
+CASES = {
+    "bow tie": (BOW, ["(n2)"]),
+    "triangle and an undirected triangle": (
+        cycle(0, 1, 2, kind=0) + cycle(2, 3, 4, kind=1, directed=False),
+        ["(n2)"],
+    ),
+    "two types of three relationships each": (
+        cycle(0, 1, 2, kind=0) + cycle(0, 3, 4, kind=0),
+        [],  # both could take the same
+    ),
+    "another clause": (
+        cycle(0, 1, 2, kind=0) + cycle(0, 3, 4, kind=0, clause=1),
+        ["(n0)"],
+    ),
+    "chain": (CHAIN, ["(n1)", "(n2)"]),
+    "three at one node": (
+        cycle(0, 1, kind=0) + cycle(0, 2, kind=1) + cycle(0, 3, kind=2),
+        ["(n0)", "(n0)"],
+    ),
+    "leaves on a branch and on its root": (
+        [
+            *cycle(0, 1, kind=0),
+            Relationship(0, 2, (0,), clause=1),
+            *cycle(0, 3, kind=1),
+            Relationship(3, 4, (2,)),
+        ],
+        None,
+    ),
+    "a loop at the root": ([*cycle(0, 1, kind=0), *cycle(1, 2, kind=1), *cycle(1, kind=2)], []),
+}
+
+
+@pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
+@pytest.mark.parametrize("name", CASES)
+def test_branches(context, name, loops):
+    relationships, roots = CASES[name]
+    plan, found, total = plan_of(relationships), [], 0
+    for seed in range(3):
+        graph = a_graph(seed, loops=loops)
+        expected = all_embeddings(graph, plan).total()
+        counted, by = count(context, graph, plan)
+        assert counted == expected
+        found += by
+        total += expected
+    assert total or "loop" in name
+    if roots is not None:
+        assert set(found) == set(roots)
+        assert len(found) in (3 * len(roots), 2 * len(roots))  # one may have no candidates
+
+
+THETA = path(0, 2, 1, kind=0) + path(0, 3, 1, kind=1) + path(0, 4, 1, kind=2)
+EDGE = [Relationship(0, 1, (0,))]
+TWO_ROOTS = "(n0), (n1)"
+# Of each how many branches there are.
+PAIRS = {
+    "three paths between two nodes": (THETA, 2),
+    "a longer one": (
+        path(0, 2, 3, 1, kind=0) + path(0, 4, 1, kind=1) + path(0, 5, 1, kind=2, directed=False),
+        2,
+    ),
+    "two paths that could take the same": (
+        path(0, 2, 1, kind=0) + path(0, 3, 1, kind=0) + path(0, 4, 1, kind=1),
+        1,
+    ),
+    "other clauses": (
+        path(0, 2, 1, kind=0) + path(0, 3, 1, kind=0, clause=1) + path(0, 4, 1, kind=0, clause=2),
+        2,
+    ),
+    "a common relationship": (EDGE + path(0, 2, 1, kind=1) + path(0, 3, 1, kind=2), 1),
+    "one that both could take": (
+        EDGE + path(0, 2, 1, kind=0) + path(0, 3, 1, kind=0, clause=1),
+        1,
+    ),
+    "one that both could take the other way": (
+        EDGE + path(1, 2, 0, kind=0, directed=False) + path(0, 3, 1, kind=2),
+        1,
+    ),
+    "two common relationships": (
+        [*EDGE, Relationship(0, 1, (1,), False), *path(0, 2, 1, kind=1), *path(0, 3, 1, kind=2)],
+        1,
+    ),
+    "a common relationship the same once more": (
+        [*EDGE, Relationship(0, 1, (0,), clause=1), *path(0, 2, 1, kind=1), *path(0, 3, 1, kind=2)],
+        1,
+    ),
+    "leaves that know of both roots": (
+        [
+            *EDGE,
+            *path(0, 2, 1, kind=1),
+            *path(0, 3, 1, kind=2),
+            Relationship(0, 4, (0,)),
+            Relationship(1, 5, (2,), clause=1),
+        ],
+        1,
+    ),
+    "leaves on branches": ([*THETA, Relationship(2, 5, (0,)), Relationship(3, 6, (1,))], 2),
+    "a loop at a root": ([*cycle(0, kind=2, clause=1), *THETA], 0),
+    "a loop on a branch": ([*cycle(2, kind=2, clause=1), *THETA], 2),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("parallel", [True, False], ids=["parallel", "single"])
+@pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])
+def test_branches_of_two_roots(context, name, loops, parallel):
+    relationships, branches = PAIRS[name]
+    plan, total = plan_of(relationships), 0
+    common = [each for each in plan.bound.relationships if {each.source, each.target} == {0, 1}]
+    for seed in range(3):
+        size = 36 if parallel else 90
+        graph = a_graph(seed, loops=loops, relationships=size, parallel=parallel)
+        expected = all_embeddings(graph, plan).total()
+        counted, by = count(context, graph, plan, **ONLY_PAIRS)
+        assert counted == expected
+        total += expected
+        fits = branches if all(is_single(each, graph) for each in common) else 0
+        assert by == [TWO_ROOTS] * fits or not expected
+    assert total or "loop" in name
+
+
+NESTED = {
+    "two roots in two": path(0, 2, 3, 4, 1, kind=0)
+    + path(2, 5, 4, kind=1)
+    + path(0, 6, 1, kind=2, directed=False),
+    "one root in two": path(0, 2, 3, 1, kind=0) + cycle(2, 4, kind=1) + path(0, 5, 1, kind=2),
+    "two roots in one": path(1, 2, 3, kind=0)
+    + path(1, 4, 3, kind=1)
+    + path(1, 5, 3, kind=2, directed=False)
+    + cycle(0, 1, kind=1, clause=1),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_branches_of_branches(context, name):
+    plan, total = plan_of(NESTED[name]), 0
+    for seed in range(2, 5):
+        graph = a_graph(seed, nodes=3, relationships=22)
+        expected = all_embeddings(graph, plan).total()
+        counted, by = count(context, graph, plan)
+        assert counted == expected
+        assert len(by) > 1 or not expected
+        total += expected
+    assert total
+
+
+@pytest.mark.parametrize("nodes", [(0,), (1,), (2,), (0, 1), (1, 4), (2, 3), (2, 3, 4)])
+def test_groups_are_no_branches_of_two_roots(context, nodes):
+    plan, report = plan_of(THETA), StrategyReport()
+    for seed in range(3):
+        graph = a_graph(seed)
+        found = groups(context, graph, plan, nodes, report=report, **ONLY_PAIRS)
+        assert found == expected_groups(graph, plan, nodes)
+    branches = min(2, 3 - len({*nodes} - {0, 1}))
+    assert report.steps.count(PART + TWO_ROOTS) == 3 * branches
+
+
+PAIR_TESTS = {
+    "of the roots": (RowTest(True, 0, 1, False), 2),
+    "the roots are the same": (RowTest(True, 0, 1, True), 2),
+    "of a root and a branch": (RowTest(True, 0, 3, False), 2),
+    "across two branches": (RowTest(True, 2, 3, False), 1),
+    "the same across two branches": (RowTest(True, 2, 3, True), 1),
+    "relationships of a branch": (RowTest(False, 0, 1, True), 2),
+    "relationships across": (RowTest(False, 0, 2, True), 1),
+}
+
+
+@pytest.mark.parametrize("name", PAIR_TESTS)
+def test_what_is_tested_beside_two_roots(context, name):
+    test, branches = PAIR_TESTS[name]
+    plan = plan_of(THETA, [test])
+    for seed in range(3):
+        graph = a_graph(seed)
+        counted, by = count(context, graph, plan, **ONLY_PAIRS)
+        assert counted == all_embeddings(graph, plan).total()
+        assert by == [TWO_ROOTS] * branches
+
+
+@pytest.mark.parametrize(("left", "right"), [(0, 1), (0, 3), (2, 3), (1, 4)])
+@pytest.mark.parametrize("outcomes", [BELOW, ABOVE | BELOW])
+def test_what_is_compared_beside_two_roots(context, left, right, outcomes):
+    plan, variables = plan_of(THETA), (Variable(True, left), Variable(True, right))
+    masks = Masks({}, {}, (Comparison(*variables, outcomes, None, None, 0.5, ""),))
+    for seed in range(2):
+        graph = a_graph(seed)
+        expected = total_that_passes(graph, plan, outcomes, left, right)
+        counted, by = count(context, graph, plan, masks, **ONLY_PAIRS)
+        assert counted == expected
+        assert by == [TWO_ROOTS] * (1 if (left, right) == (2, 3) else 2)
+
+
+@pytest.mark.parametrize("nodes", [(0,), (2,), (3,), (0, 4), (1, 2)])
+def test_groups_stay_in_the_rest(context, nodes):
+    plan = plan_of(BOW)
+    for seed in range(3):
+        graph = a_graph(seed)
+        assert groups(context, graph, plan, nodes) == expected_groups(graph, plan, nodes)
+
+
+TESTS = {
+    "within a branch": ([RowTest(True, 3, 4, False)], True),
+    "of its root": ([RowTest(True, 2, 4, False)], True),
+    "across": ([RowTest(True, 1, 3, False)], False),
+    "the same across": ([RowTest(True, 1, 3, True)], False),
+}
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_what_is_tested(context, name):
+    tests, splits = TESTS[name]
+    plan = plan_of(BOW, tests)
+    for seed in range(3):
+        graph = a_graph(seed)
+        counted, by = count(context, graph, plan)
+        assert counted == all_embeddings(graph, plan).total()
+        assert ("(n2)" in by) == splits
+
+
+@pytest.mark.parametrize(("left", "right", "splits"), [(3, 4, True), (2, 3, True), (0, 4, False)])
+def test_what_is_compared(context, left, right, splits):
+    plan, variables = plan_of(BOW), (Variable(True, left), Variable(True, right))
+    for outcomes in (BELOW, ABOVE, BELOW | ABOVE):
+        masks = Masks({}, {}, (Comparison(*variables, outcomes, None, None, 0.5, ""),))
+        for seed in range(2):
+            graph = a_graph(seed)
+            expected = total_that_passes(graph, plan, outcomes, left, right)
+            counted, by = count(context, graph, plan, masks)
+            assert counted == expected
+            assert ("(n2)" in by) == splits
+
+
+def total_that_passes(graph, plan, outcomes, left, right):
+    """Embeddings in which two nodes are in one of these orders."""
+    return sum(
+        times
+        for (nodes, _), times in all_embeddings(graph, plan).items()
+        if passes(outcomes, nodes[left], nodes[right])
+    )
+
+
+def passes(outcomes, left, right):
+    return bool(outcomes & (BELOW if left < right else ABOVE if left > right else 0))
+
+
+@pytest.mark.parametrize("window", [1, 3])
+def test_rows_in_many_windows(context, window):
+    tiny = windows_of(window) | {"first_summed": 2}
+    for relationships in (BOW, CHAIN, THETA):
+        plan, graph = plan_of(relationships), a_graph(1)
+        assert count(context, graph, plan, join=tiny)[0] == all_embeddings(graph, plan).total()
+
+
+def test_without_memory_for_messages_all_is_joined(context):
+    plan, graph = plan_of(BOW), a_graph(1)
+    found = count(context, graph, plan, join={"share_for_messages": 0})
+    assert found == (all_embeddings(graph, plan).total(), [])
+
+
+def test_without_memory_for_pairs_branches_of_one_root_are_split_off(context):
+    """Of 3,000 candidates each, which take 108 MB, and 36 kB."""
+    ends = np.random.default_rng(2).integers(0, 4, (30, 2)).tolist()
+    rows = [(a, "RST"[place % 3], b, {}) for place, (a, b) in enumerate(ends)]
+    rows += [(each, kind, each, {}) for each in range(4, 3000) for kind in "RST"]
+    graph = make_graph([("", {})] * 3000, rows)
+    plan = plan_of([*path(0, 2, 1, kind=0), *path(0, 3, 1, kind=1), *cycle(1, 4, kind=2)])
+    whole, by = count(context, graph, plan)
+    assert "(n0), (n1)" in by
+    assert count(context, graph, plan, limit=100 << 20) == (whole, ["(n1)"])
+    small = make_graph([("", {})] * 4, rows[:30])
+    # A node with a loop of each type alone has not the two relationships that differ.
+    assert whole == all_embeddings(small, plan).total() > 0
+
+
+@pytest.mark.parametrize("changes", [{"pair_pairs": math.inf}, {"pair_gain": 0}])
+def test_tables_are_not_made_where_joining_is_cheap(context, changes):
+    plan, graph = plan_of(THETA), a_graph(1)
+    assert TWO_ROOTS in count(context, graph, plan)[1]
+    found = count(context, graph, plan, **changes)
+    assert found == (all_embeddings(graph, plan).total(), [])
+
+
+@pytest.mark.parametrize("relationships", [CHAIN, THETA], ids=["one root", "two roots"])
+def test_a_query_that_comes_again(context, relationships):
+    plan, graph = plan_of(relationships), a_graph(2)
+    decides = thresholds(context, PAIRED_TABLES)
+    strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides)
+    expected = all_embeddings(graph, plan)
+    for _ in range(3):
+        assert strategy.count(plan, NO_MASKS, StrategyReport()) == expected.total() > 0
+
+
+@pytest.mark.parametrize("like_cpu", [True, False])
+@pytest.mark.parametrize("per_star", [300, 70_000])
+def test_ways_beyond_32_bits(like_cpu, per_star):
+    """Stars of three leaves at the far end of a branch; of 70,000 it is more than a word holds."""
+    rows = [(0, "R", 1, {}), (1, "R", 0, {}), (1, "S", 2, {})]
+    rows += [(2, "T", 3 + each, {}) for each in range(per_star)]
+    graph = make_graph([("", {})] * (3 + per_star), rows)
+    # (0) and (1) in a cycle; over (2) hang stars.
+    star = [Relationship(2, 3 + each, (2,)) for each in range(3)]
+    plan = plan_of([*cycle(0, 1, kind=0), Relationship(1, 2, (1,)), *star])
+    context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
+    expected = math.perm(per_star, 3)
+    report = StrategyReport()
+    assert groups(context, graph, plan, (0,), report=report) == {(0,): expected}
+    assert any(PART in each for each in report.steps)
+    assert count(context, graph, plan)[0] == expected
+
+
+@pytest.mark.parametrize("like_cpu", [True, False])
+def test_as_many_ways_as_can_be_said(like_cpu):
+    """Of what is more than 2**63 it is only known that it is so."""
+    leaves = 40_000
+    rows = [(0, "R", 1, {}), (1, "R", 0, {}), (1, "S", 2, {})]
+    rows += [(2, "T", 3 + each, {}) for each in range(leaves)]
+    graph = make_graph([("", {})] * (3 + leaves), rows)
+    star = [Relationship(2, 3 + each, (2,)) for each in range(5)]
+    plan = plan_of([*cycle(0, 1, kind=0), Relationship(1, 2, (1,)), *star])
+    context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
+    assert math.perm(leaves, 5) > 1 << 63
+    report = StrategyReport()
+    assert groups(context, graph, plan, (0,), report=report) == {(0,): 1 << 63}
+    assert any(PART in each for each in report.steps)
+
+
+@pytest.mark.parametrize("like_cpu", [True, False])
+@pytest.mark.parametrize("stars", [3, 5])
+def test_as_many_ways_of_two_roots_as_can_be_said(like_cpu, stars):
+    """Stars of three leaves at the middle of a path, and of five, which have more than 2**63."""
+    leaves = 70_000
+    rows = [row for kind in "RST" for row in ((0, kind, 2, {}), (2, kind, 1, {}))]
+    rows += [(2, "U", 3 + each, {}) for each in range(leaves)]
+    graph = make_graph([("", {})] * (3 + leaves), rows)
+    star = [Relationship(2, 5 + each, (3,)) for each in range(stars)]
+    plan = plan_of([*THETA, *star])
+    context = DeviceContext(list_devices()[0], like_cpu=like_cpu)
+    report, expected = StrategyReport(), math.perm(leaves, stars)
+    assert (expected > 1 << 63) == (stars == 5)
+    found = groups(context, graph, plan, (3,), report=report, **ONLY_PAIRS)
+    assert found == {(2,): min(expected, 1 << 63)}
+    assert report.steps.count(PART + TWO_ROOTS) == 2
+    if stars == 3:
+        assert count(context, graph, plan, **ONLY_PAIRS) == (expected, [TWO_ROOTS] * 2)
+
+
+WHAT_PAYS = CountThresholds(
+    table_pairs=100, pair_pairs=200, table_gain=0.5, table_cost=10, search_rows=0, search_pairs=0
+)
+
+
+def split(relationships, cost, candidates=16, *, is_single=True, grouped=()):
+    plan, graph = plan_of(relationships), a_graph(1)
+    found = find_degrees(plan.bound, graph, NO_MASKS, searching=True)
+    return tree(
+        split_off(found, (), grouped, cost, lambda _: candidates, lambda _: is_single, WHAT_PAYS)
+    )
+
+
+def tree(plan):
+    return {each.separator: tree(each.plan) for each in plan.tables}
+
+
+def test_only_what_pays_is_split_off():
+    assert split(BOW, lambda nodes: 100 * 10 ** len(nodes)) == {(2,): {}}
+    assert split(BOW, lambda nodes: len(nodes)) == {}  # soon done
+    assert split(BOW, lambda nodes: 1000 * len(nodes)) == {}  # 6,010 instead of 5,000
+
+
+def test_only_tables_that_pay_are_made():
+    """Of two longer paths between two nodes; each part has five nodes, all have eight."""
+    two = path(0, 2, 3, 4, 1, kind=0) + path(0, 5, 6, 7, 1, kind=1)
+
+    def cost(nodes):
+        return 10 ** len(nodes)
+
+    assert split(two, cost) == {(0, 1): {}}
+    assert split(two, lambda nodes: 20 * len(nodes)) == {}  # below what makes one look at pairs
+    assert split(two, lambda nodes: 1000 * len(nodes)) == {}
+    assert split(two, cost, 10**5) == {}  # more cells than there is place for
+    assert split(two, cost, 6000)  # 36 million pairs in place of 10^8
+    assert split(two, cost, 8000) == {}
+    assert split(two, cost, 6000, grouped=(3, 6)) == {}
+    joined = [*two, Relationship(0, 1, (2,))]
+    assert split(joined, cost) == {(0, 1): {}}
+    # Both parts would count each of the relationships between the roots.
+    assert (0, 1) not in split(joined, cost, is_single=False)
+
+
+def test_branches_of_branches_are_found():
+    """Where both hang at two nodes, and where one hangs at one."""
+    ring = path(0, 2, 3, 4, 5, 6, 1, kind=0) + path(0, 7, 8, 9, 10, 11, 1, kind=1)
+
+    def cost(nodes):
+        return 20 ** len(nodes)
+
+    bridged = [*ring, *path(3, 12, 5, kind=2), *path(8, 13, 14, 10, kind=2, clause=1)]
+    assert depth(split(bridged, cost, 4)) > 1
+    assert (3,) in keys(split([*ring, *cycle(3, 12, 13, kind=2)], cost, 4))
+
+
+def depth(found):
+    return 1 + max(map(depth, found.values()), default=-1)
+
+
+def keys(found):
+    return {*found}.union(*map(keys, found.values()))
+
+
+# ------------------------------------------------------------------ anything
+@given(case=branched_queries())
+def test_any_query_on_any_graph(context, case):
+    graph, plan, masks, grouped = case
+    expected = all_embeddings(graph, plan, masks)
+    assert count(context, graph, plan, masks)[0] == expected.total()
+    assert groups(context, graph, plan, grouped, masks) == expected_groups(
+        graph, plan, grouped, masks
+    )

@@ -1,0 +1,280 @@
+"""How long everything is joined before a plan is looked for, and how long that may take."""
+
+import math
+import time
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+from bound_queries import NO_MASKS, all_embeddings
+from branched_queries import a_graph, branched_queries, path, plan_of
+from counted_groups import expected_groups, groups
+from forced_plans import NOT_AT_ONCE, thresholds, windows_of
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.memory.buffers import MemoryBudget, Workspace
+from gpugda.device.thresholds import CPU
+from gpugda.errors import MemoryLimitError, QueryTimeoutError
+from gpugda.match.candidates.candidates import ExpectedCandidates
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.counting.count_plan import Attempt, Join, Search
+from gpugda.match.extend.counting.problem import CountProblem
+from gpugda.match.extend.counting.search import CountSearch, first_plan
+from gpugda.match.extend.groups import GroupSums
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.need import Groups
+from gpugda.match.run import Run
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+PATHS = plan_of(path(0, 1, 2, 3, kind=0) + path(0, 4, kind=0))
+
+
+PATIENT = {
+    # Searches are not worth it before a minute, and always when the query comes again.
+    "search_rows": 0,
+    "search_pairs": 0,
+    "first_seconds": 60.0,
+    "most_first_seconds": 60.0,
+    "worth_searching_again": 0.0,
+    "search_share": math.inf,
+}
+NO_PATIENCE = PATIENT | {"first_seconds": 1e-9, "most_first_seconds": 1e-9}
+
+
+class Asked:
+    """Counts a query again and again; how often was a plan looked for before?"""
+
+    def __init__(self, context, monkeypatch, *forms, join=None):
+        self.searches = 0
+        self.graph = a_graph(1, relationships=16, types="R")
+        decides = thresholds(context, PATIENT, *forms, join=join)
+        self.strategy = ExtendStrategy(DeviceGraph(context, self.graph), thresholds=decides)
+        self._plan = CountSearch.plan
+        monkeypatch.setattr(CountSearch, "plan", lambda *given: self._search(*given))
+
+    def _search(self, *given):
+        self.searches += 1
+        return self._plan(*given)
+
+    def groups(self, *, counted):
+        wanted, report = Groups((0,), counted=counted, streamed=False), StrategyReport()
+        chunks = list(self.strategy.groups(PATHS, NO_MASKS, wanted, report))
+        assert any(each.startswith("extend by") for each in report.steps)
+        assert any(each.startswith("rows ") for each in report.steps)
+        assert all((chunk.weights is not None) == counted for chunk in chunks)
+        found = Counter()
+        for chunk in chunks:
+            weights = chunk.weights.tolist() if counted else [1] * chunk.row_count
+            for node, weight in zip(chunk.nodes[0].tolist(), weights, strict=True):
+                found[(node,)] += weight
+        expected = expected_groups(self.graph, PATHS, (0,))
+        assert found == (expected if counted else Counter(set(expected)))
+        return found
+
+    def count(self, deadline=None):
+        report = StrategyReport()
+        counted = self.strategy.count(PATHS, NO_MASKS, report, deadline)
+        assert counted == all_embeddings(self.graph, PATHS).total() > 0
+        return report
+
+
+GIVEN_UP = "joining everything was given up after"
+
+
+def test_what_is_counted_at_once_is_never_searched_for(context, monkeypatch):
+    asked = Asked(context, monkeypatch, {"worth_searching_again": 60.0})
+    for _ in range(3):
+        asked.count()
+    assert asked.searches == 0
+
+
+def test_what_takes_longer_is_searched_for_when_it_comes_again(context, monkeypatch):
+    asked = Asked(context, monkeypatch, NOT_AT_ONCE, join={"looks_at_once": 1})
+    first = asked.count()
+    assert asked.searches == 0
+    assert "joining everything was done within 6e+04 ms" in first.steps
+    second = asked.count()
+    assert asked.searches > 0
+    assert first.steps != second.steps
+    before = asked.searches
+    assert asked.count().steps == second.steps
+    assert asked.searches == before
+
+
+def test_a_search_that_would_never_pay_is_given_up(context, monkeypatch):
+    asked = Asked(context, monkeypatch, {"search_share": 0.0})
+    steps = [asked.count().steps for _ in range(3)]
+    assert steps[0] == steps[1] == steps[2]
+    assert asked.searches == 1
+
+
+def test_what_takes_longer_than_a_search_is_searched_for_at_once(context, monkeypatch):
+    asked = Asked(context, monkeypatch, NO_PATIENCE, NOT_AT_ONCE)
+    report = asked.count()
+    assert asked.searches > 0
+    assert any(each.startswith(GIVEN_UP) for each in report.steps)
+
+
+def problem_of(relationships):
+    bound = plan_of(relationships).bound
+    counts = ExpectedCandidates([1000] * len(bound.nodes))
+    return CountProblem(bound, a_graph(1, types="R"), NO_MASKS, counts)
+
+
+def test_small_queries_are_tried_for_less_time_than_large_ones():
+    sizes = [problem_of(path(*range(size + 1), kind=0)) for size in (2, 5, 10, 20)]
+    attempts = [first_plan(each, CPU.count).otherwise for each in sizes]
+    times = [each.seconds for each in attempts]
+    assert 0 < times[0] < times[1] < times[2] == times[3] == CPU.count.most_first_seconds
+
+
+def test_what_is_done_first_is_a_value():
+    count, three = CPU.count, problem_of(path(0, 1, 2, 3, kind=0))
+    later = Attempt(12e-6 * 27, Join(), Search(), least_pairs=count.search_pairs)
+    assert first_plan(three, count) == Attempt(None, Join(), later)
+    assert first_plan(three, replace(count, tries_at_once=False)) == later
+    assert first_plan(three, count, took=0.5) == Search(2.0)
+    few = replace(three, candidates=ExpectedCandidates([2] * 4))
+    assert first_plan(few, count) == Search()
+    assert "Attempt(seconds=None, quick=Join(), otherwise=Attempt(" in repr(
+        first_plan(three, count)
+    )
+
+
+def test_an_attempt_ends_with_the_query(context, monkeypatch):
+    asked = Asked(context, monkeypatch, NOT_AT_ONCE)
+    with pytest.raises(QueryTimeoutError):
+        asked.count(deadline=time.monotonic() - 1)
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["counted", "distinct"])
+def test_groups_are_made_before_a_search_too(context, monkeypatch, counted):
+    asked = Asked(context, monkeypatch)
+    expected = asked.groups(counted=counted)
+    assert asked.searches == 0
+    assert asked.groups(counted=counted) == expected
+    assert asked.searches > 0
+    other = Asked(context, monkeypatch, NO_PATIENCE)
+    assert other.groups(counted=counted) == expected
+    assert other.searches > 0
+
+
+@pytest.mark.parametrize("counted", [True, False], ids=["counted", "distinct"])
+@pytest.mark.parametrize(("nodes", "tables"), [((0,), 0), ((4,), 2), ((0, 2), 1)])
+def test_what_was_given_up_leaves_nothing_to_those_that_come_after(
+    context, monkeypatch, counted, nodes, tables
+):
+    """Whatever was allocated before is overwritten by then."""
+    add, added = GroupSums.add, []
+
+    def give_up(sums, table):
+        if len(added) == tables:
+            added.append(None)
+            raise QueryTimeoutError("its budget is spent")
+        added.append(table)
+        add(sums, table)
+
+    monkeypatch.setattr(GroupSums, "add", give_up)
+    upload = Workspace.upload
+
+    def overwrite(workspace, values, what="an array"):
+        for array in workspace._idle:
+            workspace.fill(replace(array, dtype=np.dtype("u1"), count=array.nbytes), 0xEE)
+        return upload(workspace, values, what)
+
+    monkeypatch.setattr(Workspace, "upload", overwrite)
+    # More nodes than a word of a bitmap has bits: else nobody reads where words begin.
+    graph = a_graph(1, nodes=40, relationships=70, types="R")
+    decides = thresholds(context, PATIENT, NOT_AT_ONCE, join=windows_of(30))
+    found = groups(context, graph, PATHS, nodes, counted=counted, thresholds=decides)
+    expected = expected_groups(graph, PATHS, nodes)
+    assert found == (expected if counted else Counter(set(expected)))
+    assert None in added
+
+
+@given(case=branched_queries(alike=True), seed=st.integers(0, 1 << 16), few=st.booleans())
+def test_giving_up_wherever_it_is_asked_changes_no_answer(context, case, seed, few):
+    graph, plan, masks, grouped = case
+    random, given_up = Random(seed), []
+
+    def check(deadline):
+        # The query itself has none here.
+        if deadline is not None and random.random() < 0.3:
+            given_up.append(True)
+            raise QueryTimeoutError("its budget is spent")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpugda.match.run.check_deadline", check)
+        decides = thresholds(context, PATIENT)
+        if not few:
+            decides = thresholds(context, PATIENT, NOT_AT_ONCE, join={"few_rows": 0})
+        expected = expected_groups(graph, plan, grouped, masks)
+        strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides)
+        for _ in range(2):
+            assert strategy.count(plan, masks, StrategyReport()) == expected.total()
+        query = (context, graph, plan, grouped, masks)
+        assert groups(*query, thresholds=decides) == expected
+        assert groups(*query, counted=False, thresholds=decides) == Counter(set(expected))
+    event("given up" if given_up else "never given up")
+
+
+def test_groups_that_are_streamed_are_not_waited_for(context, monkeypatch):
+    asked = Asked(context, monkeypatch)
+    wanted = Groups((0,), counted=False, streamed=True)
+    chunks = asked.strategy.groups(PATHS, NO_MASKS, wanted, StrategyReport())
+    found = {node for chunk in chunks for node in chunk.nodes[0].tolist()}
+    assert found == {node for (node,) in expected_groups(asked.graph, PATHS, (0,))}
+    assert asked.searches > 0
+
+
+# ------------------------------------------------------------------ what is tried
+@pytest.fixture
+def run(context):
+    graph = DeviceGraph(context, a_graph(1, relationships=16, types="R"))
+    with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+        yield Run(None, graph, workspace, StrategyReport(), None)
+
+
+def too_long(run):
+    run.workspace.allocate(1000, "u4")
+    time.sleep(0.01)
+    run.check_deadline()
+
+
+def too_large(run):
+    run.workspace.allocate(1000, "u4")
+    run.workspace.allocate(1 << 20, "u4")
+
+
+@pytest.mark.parametrize("work", [too_long, too_large])
+def test_what_is_given_up_leaves_its_memory(run, work):
+    kept = run.workspace.allocate(1000, "u4")
+    free = run.workspace.available
+    assert run.tried(0.001 if work is too_long else 60.0, work) is None
+    assert run.workspace.available == free
+    assert run.workspace.allocate(1000, "u4").buffer is not kept.buffer
+
+
+def test_what_is_done_in_time_keeps_its_memory(run):
+    free = run.workspace.available
+    assert run.tried(60.0, lambda shorter: shorter.workspace.allocate(1000, "u4")) is not None
+    assert run.workspace.available == free - 4000
+
+
+def test_other_errors_are_not_caught(run):
+    def fail(_):
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        run.tried(60.0, fail)
+    with pytest.raises(MemoryLimitError):
+        too_large(run)

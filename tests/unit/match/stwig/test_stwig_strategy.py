@@ -1,0 +1,185 @@
+"""STwigs and their join against trying every assignment."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from bound_cases import cases
+from bound_queries import (
+    NO_MASKS,
+    Node,
+    Relationship,
+    all_embeddings,
+    everything,
+    found_by,
+    make_plan,
+    projected,
+    smallest_limit,
+)
+from graphs import design_graph, make_graph
+from hypothesis import given
+
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.errors import MemoryLimitError, QueryTimeoutError
+from gpugda.match.embeddings import Masks, StrategyReport
+from gpugda.match.stwig.decompose import decompose
+from gpugda.match.stwig.strategy import StwigStrategy
+from gpugda.plan.plan import LabelOp, RowTest
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+
+def strategy_for(context, graph, **settings):
+    return StwigStrategy(DeviceGraph(context, graph), **settings)
+
+
+def count(strategy, plan, masks=NO_MASKS):
+    return strategy.count(plan, masks, StrategyReport())
+
+
+def check(context, graph, plan, masks=NO_MASKS, **settings):
+    """Rows and count are those of trying everything; returns how many."""
+    strategy = strategy_for(context, graph, **settings)
+    expected = all_embeddings(graph, plan, masks)
+    assert found_by(strategy, plan, masks) == expected
+    assert count(strategy, plan, masks) == expected.total()
+    return expected.total()
+
+
+def dense_graph(nodes):
+    return make_graph(
+        [("", {})] * nodes, [(a, "R", b, {}) for a in range(nodes) for b in range(nodes)]
+    )
+
+
+RING = [Relationship(0, 1), Relationship(1, 2), Relationship(2, 3), Relationship(3, 0)]
+
+
+@given(case=cases())
+def test_any_query_on_any_graph(context, case):
+    graph, plan, masks, wanted = case
+    strategy = strategy_for(context, graph)
+    expected = all_embeddings(graph, plan, masks)
+    assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+    assert count(strategy, plan, masks) == expected.total()
+
+
+@given(case=cases())
+def test_any_query_in_pieces_and_many_launches(context, case):
+    graph, plan, masks, wanted = case
+    expected = projected(all_embeddings(graph, plan, masks), wanted)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("gpugda.match.stwig.pipeline._LARGEST_OUTPUT", 2)
+        patched.setattr("gpugda.match.stwig.pipeline._STEPS", {False: 3, True: 3})
+        patched.setattr("gpugda.match.stwig.relations._SHARE_KEPT", 1 << 62)
+        patched.setattr("gpugda.match.gsi.windows._FIRST_WINDOW", 2)
+        patched.setattr("gpugda.match.gsi.windows._LARGEST_LAST_WINDOW", 2)
+        strategy = strategy_for(context, graph)
+        assert found_by(strategy, plan, masks, wanted) == expected
+        assert count(strategy, plan, masks) == expected.total()
+
+
+@given(case=cases())
+def test_any_query_with_hardly_any_memory(context, case):
+    graph, plan, masks, wanted = case
+    expected = projected(all_embeddings(graph, plan, masks), wanted)
+    roomy = strategy_for(context, graph)
+
+    def run(limit):
+        count(StwigStrategy(roomy._graph, memory_limit=limit), plan, masks)
+
+    tight = StwigStrategy(roomy._graph, memory_limit=smallest_limit(run) + 256)
+    try:
+        rows = found_by(tight, plan, masks, wanted)
+    except MemoryLimitError:
+        return
+    assert rows == expected
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_two_over_k_parallel_relationships(context, k):
+    graph = make_graph([("", {}), ("", {})], [(0, "R", 1, {})] * k)
+    plan = make_plan([Node(), Node()], [Relationship(0, 1, (0,)), Relationship(0, 1, (0,))])
+    assert check(context, graph, plan) == k * (k - 1)
+
+
+def test_empty_graphs_and_queries_without_relationships(context):
+    for graph in (make_graph([]), make_graph([("A", {})] * 33)):
+        assert check(context, graph, make_plan([Node(), Node()], [Relationship(0, 1)])) == 0
+        assert check(context, graph, make_plan([Node()])) == graph.node_count
+        assert check(context, graph, make_plan([Node(), Node()])) == graph.node_count**2
+    assert found_by(strategy_for(context, design_graph()), make_plan([])) == {((), ()): 1}
+
+
+def test_a_ring_over_a_dense_graph(context):
+    graph = dense_graph(5)
+    assert check(context, graph, make_plan([Node()] * 4, RING)) > 100
+    tests = [RowTest(True, 0, 2, False), RowTest(True, 1, 3, False)]
+    assert check(context, graph, make_plan([Node()] * 4, RING, tests)) > 100
+
+
+def test_bindings_of_earlier_stwigs_leave_fewer_roots(context):
+    # Of 30 nodes with a relationship S only the one that an R reaches is a root that matters.
+    relationships = [(0, "R", 1, {})] + [(at, "S", 40, {}) for at in range(1, 31)]
+    graph = make_graph([("A", {})] + [("B", {})] * 40, relationships)
+    labels = [Node(((LabelOp.LABEL, 0),)), Node(((LabelOp.LABEL, 1),)), Node()]
+    plan = make_plan(labels, [Relationship(0, 1, (0,)), Relationship(1, 2, (1,))])
+    report = StrategyReport()
+    strategy = strategy_for(context, graph)
+    assert strategy.count(plan, NO_MASKS, report) == 1
+    matches = [step.rsplit(": ", 1)[1] for step in report.steps]
+    assert matches == ["1 matches", "1 matches", "1 rows in 1 launches"]
+
+
+def test_decomposition_has_each_relationship_once_and_linked_roots():
+    nodes = [Node()] * 7
+    relationships = [*RING, Relationship(3, 4), Relationship(4, 4), Relationship(5, 5)]
+    bound = make_plan(nodes, relationships).bound
+    stwigs = decompose(bound, lambda node: node + 1)
+    found = sorted(each.position for stwig in stwigs for each in stwig.relationships)
+    assert found == list(range(len(relationships)))
+    reached = set(stwigs[0].nodes)
+    for stwig in stwigs[1:]:
+        assert stwig.root in reached or stwig.root in {5, 6}
+        reached |= set(stwig.nodes)
+    assert reached == set(range(7))
+
+
+def test_rows_come_as_they_are_asked_for(context, monkeypatch):
+    monkeypatch.setattr("gpugda.match.stwig.pipeline._LARGEST_OUTPUT", 10)
+    plan = make_plan([Node()] * 4, RING)
+    strategy = strategy_for(context, dense_graph(5))
+    report = StrategyReport()
+    chunks = strategy.embeddings(plan, NO_MASKS, everything(plan), report)
+    assert next(chunks).row_count <= 10
+    chunks.close()
+    assert "join: 10 rows in 1 launches" in report.steps
+
+
+def test_memory_limit_and_deadline(context, budgets):
+    graph, plan = dense_graph(20), make_plan([Node()] * 4, RING)
+    with pytest.raises(MemoryLimitError, match="raise memory_limit or ask for less"):
+        count(strategy_for(context, graph, memory_limit=20_000), plan)
+    limit = 1 << 20
+    expected = count(strategy_for(context, graph), plan)
+    assert count(strategy_for(context, graph, memory_limit=limit), plan) == expected
+    assert budgets[-1].peak <= limit
+    late = time.monotonic() - 1
+    with pytest.raises(QueryTimeoutError):
+        strategy_for(context, graph).count(plan, NO_MASKS, StrategyReport(), deadline=late)
+
+
+def test_predicates_on_relationships(context):
+    graph = make_graph(
+        [("", {})] * 3, [(0, "R", 1, {}), (1, "R", 2, {}), (0, "R", 2, {}), (0, "R", 2, {})]
+    )
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2), Relationship(0, 2)])
+    assert check(context, graph, plan) == 2
+    only_one = Masks({}, {2: np.array([0b0010], dtype=np.uint32)})
+    assert check(context, graph, plan, only_one) == 1

@@ -1,0 +1,104 @@
+import pytest
+from graphs import make_graph
+
+from gpugda.plan.bind import bind
+from gpugda.plan.rules.orient import orient
+from gpugda.plan.rules.symmetry import interchangeable
+from gpugda.query.prepare import prepare
+
+TRIANGLE = "(a)--(b)--(c)--(a)"
+
+
+def graph(loops=()):
+    relationships = [(0, "R", 1, {}), (1, "S", 2, {}), (2, "R", 0, {})]
+    relationships += [(0, kind, 0, {}) for kind in loops]
+    return make_graph([("A", {"x": 1}), ("A:B", {}), ("B", {})], relationships)
+
+
+def bound(pattern, where="", loops=()):
+    return bind(prepare(f"MATCH {pattern} {where} RETURN count(*)"), graph(loops))
+
+
+def names(found, positions):
+    return "".join(found.nodes[position].name for position in positions)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    {
+        TRIANGLE: "abc",
+        "(a)--(b)--(c)--(a), (a)--(d), (b)--(d), (c)--(d)": "abcd",
+        "(a)--(b)--(c)--(d)--(a)": "",
+        "(b)--(c), (a)--(b), (a)--(c), (d)--(b), (d)--(c)": "bc",
+        "(a)--(b)--(c)--(a), (a)--(x), (b)--(y), (c)--(z)": "abc",
+        "(a)--(b)--(c)--(a), (a)--(x), (b)--(y)": "",
+        "(a)--(b)--(c)--(a), (c)--(x)": "ab",
+        "(a:A)--(b:A)--(c:B)--(a)": "ab",
+        "(a:A)--(b:B)--(c)--(a)": "",
+        "(a)-[:R]-(b)-[:S]-(c)-[:S]-(a)": "ab",
+        "(a)-[:R]-(b)-[:R]-(c)-[:S]-(a)": "ac",
+        "(a)-->(b)-->(c)-->(a)": "",
+        "(a)--(b)-->(c)<--(a)": "ab",
+        "(a)--(b)--(c)": "",
+        "(a)--(b)": "",
+        "(a)--(b), (a)--(b)": "",
+        "(a)--(b)--(c)--(a), (a)--(a)": "bc",
+        "(a {x: 1})--(b {x: 1})--(c)--(a)": "ab",
+        "(a {x: 1})--(b {x: 2})--(c)--(a)": "",
+        "(a)--(b)--(c)--(a), (d)--(e)--(f)--(d)": "abc",
+    }.items(),
+)
+def test_nodes_that_can_be_exchanged(pattern, expected):
+    found = bound(pattern)
+    assert names(found, interchangeable(found)) == expected
+
+
+def test_a_large_query_passes_for_one_without_symmetry():
+    around = [f"(v{i})--(v{(i + 1) % 17})" for i in range(17)]
+    assert interchangeable(bound(", ".join(around))) == ()
+
+
+def test_a_search_ends_in_time_where_there_are_many_symmetries():
+    leaves = ", ".join(f"(a)--(l{i}), (b)--(m{i}), (c)--(n{i})" for i in range(4))
+    found = bound(f"(a)--(b)--(c)--(a), {leaves}")
+    assert names(found, interchangeable(found)) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "multiplicity"),
+    {
+        TRIANGLE: 6,
+        "(b)--(c), (a)--(b), (a)--(c), (d)--(b), (d)--(c)": 2,
+        "(a)--(b)--(c)--(a), (d)--(e)--(f)--(d)": 36,
+        "(a)--(b)--(c)--(a), (a)--(d)--(e)--(a)": 4,
+    }.items(),
+)
+def test_one_order_of_each_set_is_counted(pattern, multiplicity):
+    found = orient(bound(pattern), (0, 0))
+    assert found.multiplicity == multiplicity
+    turned = [each for each in found.query.graph.relationships if each.directed]
+    assert turned
+    assert all(each.source < each.target for each in turned)
+    assert {frozenset((each.source, each.target)) for each in turned} <= {
+        frozenset((one, other)) for nodes in found.sets for one in nodes for other in nodes
+    }
+
+
+@pytest.mark.parametrize(
+    ("pattern", "where"),
+    [
+        ("(a)--(b)--(c)--(a), (a)-->(d)", ""),
+        ("(a)-[{x: 1}]-(b)--(c)--(a)", ""),
+        (TRIANGLE, "WHERE a.x < b.x"),
+        (TRIANGLE, "WHERE a <> c"),
+        (TRIANGLE, "WHERE a.x = b.x"),
+        ("(a:Nowhere)--(b:Nowhere)--(a)", ""),
+    ],
+)
+def test_what_an_order_of_nodes_would_change_stays_as_it_is(pattern, where):
+    assert orient(bound(pattern, where), (0, 0)) is None
+
+
+def test_nodes_that_a_loop_can_join_need_not_be_distinct():
+    assert orient(bound(TRIANGLE, loops=["R"]), (1, 0)) is None
+    assert orient(bound("(a)-[:S]-(b)-[:S]-(c)-[:S]-(a)", loops=["R"]), (1, 0)).multiplicity == 6

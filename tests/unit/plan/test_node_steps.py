@@ -1,0 +1,86 @@
+"""Steps query node by query node: the same rows as relationship by relationship."""
+
+from __future__ import annotations
+
+import pytest
+from graphs import make_graph
+
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.need import Count
+from gpugda.match.registry import plan_pattern
+from gpugda.plan.bind import bind
+from gpugda.plan.estimate import estimate
+from gpugda.plan.matching_order import matching_order
+from gpugda.plan.plan import StepKind
+from gpugda.plan.route.cost import device_seconds, native_seconds
+from gpugda.plan.route.rates import CPU_DEVICE, LOCAL_SERVER
+from gpugda.plan.route.route import RouteInput
+from gpugda.query.prepare import prepare
+
+GRAPH = make_graph(
+    [("A" if i % 3 else "A:B", {"x": i % 5}) for i in range(30)],
+    [(i, "RS"[j % 2], (i * 7 + j) % 30, {}) for i in range(30) for j in range(4)],
+)
+TREES = [
+    "(a)",
+    "(a:B)-->(b)",
+    "(a:B {x: 1})-[:R]->(b)",
+    "(a)-[:R]->(b)<-[:S]-(c:B), (b)-->(d {x: 2})",
+    "(a:B), (b)-->(c)",
+    "(a)-->(a)",
+]
+
+
+def bound(text):
+    return bind(prepare(f"MATCH {text} RETURN count(*)"), GRAPH)
+
+
+def plans(text):
+    return [
+        plan_pattern(bound(text), GRAPH.statistics, name, Count()) for name in ("extend", "gpsm")
+    ]
+
+
+@pytest.mark.parametrize("text", [*TREES, "(a)-->(b)-->(c)-->(a), (c)-->(d)--(c)", "(a), (b), (c)"])
+def test_each_node_is_added_once_along_all_that_is_there(text):
+    pattern = bound(text)
+    steps = ExtendStrategy.plan_steps(pattern)
+    assert sorted(step.position for step in steps) == list(range(len(pattern.nodes)))
+    along = [each for step in steps for each in step.along]
+    assert sorted(along) == list(range(len(pattern.relationships)))
+    before = set()
+    for step in steps:
+        ends = {pattern.relationships[each].other_end(step.position) for each in step.along}
+        assert ends <= before | {step.position}
+        assert (step.kind is StepKind.EXTEND) == bool(ends - {step.position})
+        before.add(step.position)
+
+
+@pytest.mark.parametrize("text", TREES)
+def test_strategies_expect_the_same_rows_of_a_tree(text):
+    nodes, relationships = (estimate(plan) for plan in plans(text))
+    assert nodes.rows == pytest.approx(relationships.rows)
+    assert relationships.rows == pytest.approx(matching_order(bound(text))[-1].cardinality)
+
+
+@pytest.mark.parametrize("text", ["(a)-->(b)", "(a:B {x: 1})-[:R]->(b)", "(a), (b)", "(a)"])
+def test_the_router_expects_the_same_seconds_of_what_is_one_step_to_both(text):
+    given = [RouteInput(p, GRAPH.statistics, CPU_DEVICE, LOCAL_SERVER) for p in plans(text)]
+    assert device_seconds(given[0]) == pytest.approx(device_seconds(given[1]))
+    assert native_seconds(given[0]) == pytest.approx(native_seconds(given[1]))
+
+
+def test_a_closed_pattern_uses_what_is_known_of_cycles():
+    nodes, relationships = plans("(a)-[:R]->(b)-[:R]->(c)-[:R]->(a)")
+    assert estimate(nodes).rows == pytest.approx(estimate(relationships).rows)
+
+
+def test_the_steps_are_those_that_explain_prints():
+    text = "(a:B {x: 1})-[:R]->(b)<-[:S]-(c)"
+    steps = ExtendStrategy.plan_steps(bound(text))
+    assert [(step.kind, step.position) for step in steps] == [
+        (StepKind.NODES, 0),
+        (StepKind.EXTEND, 1),
+        (StepKind.EXTEND, 2),
+    ]
+    assert "per row" in steps[1].reason
