@@ -1,7 +1,4 @@
-"""Which columns each step of the strategy ``extend`` reads, tests, keeps and adds.
-
-More than 300 lines: columns are numbered, tested and dropped by the same walk over the steps.
-"""
+"""Which columns each step of the strategy ``extend`` reads, tests, keeps and adds."""
 
 from __future__ import annotations
 

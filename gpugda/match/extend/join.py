@@ -1,7 +1,4 @@
-"""Extending partial embeddings step by step, depth first and in windows that fit the memory.
-
-More than 300 lines: the recursion over steps and all that its windows share.
-"""
+"""Extending partial embeddings step by step, depth first and in windows that fit the memory."""
 
 from __future__ import annotations
 
