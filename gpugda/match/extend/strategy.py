@@ -13,12 +13,11 @@ from gpugda.match.beside import Beside
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.extend.attempts import Attempts
 from gpugda.match.extend.cache import KeptQueries, KeptQuery
-from gpugda.match.extend.candidate_estimates import leaves_nothing, pays_exploring, with_counts
 from gpugda.match.extend.combine_parts import CountsInParts
 from gpugda.match.extend.compiled_steps import CompiledSteps
 from gpugda.match.extend.counting.count_plan import Join, Product, Sum
 from gpugda.match.extend.counting.search import plan_of_part
-from gpugda.match.extend.filter import filter_for_extension
+from gpugda.match.extend.filter import find_candidates
 from gpugda.match.extend.joins import JoinKernels, Joins
 from gpugda.match.extend.memory import check_room, said_how_much
 from gpugda.match.extend.order import planned_order
@@ -291,23 +290,11 @@ class ExtendStrategy(Matcher):
         query = self._kept.find(bound, masks)
         if query is None:
             query = KeptQuery(bound, masks)
-            if not leaves_nothing(masks):
-                query.candidates = self._candidates(run, query, counting=counting)
+            small, limits = self._small_filter, self._thresholds.filter
+            query.candidates = find_candidates(
+                run, query, small, self._rounds, limits, counting=counting
+            )
             run.workspace.hand_over(*query.arrays())
             free = self.limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
         return query
-
-    def _candidates(self, run: Run, query: KeptQuery, *, counting: bool) -> Candidates | None:
-        graph, masks = self._graph.graph, query.masks
-        counted = with_counts(query.bound, masks, graph)
-
-        limits = self._thresholds.filter
-
-        def leaves() -> frozenset[int]:
-            return query.leaves(graph) if counting else frozenset()
-
-        explore = pays_exploring(counted, graph, leaves, limits)
-        return filter_for_extension(
-            run, self._small_filter, counted, masks, self._rounds, limits, explore=explore
-        )
