@@ -52,6 +52,7 @@ _ONLY_FOR = {
     "extend_marks.cl": "marks",
     "squares.cl": "marks",
     "triangles.cl": "marks",
+    "upward_squares.cl": "lists",
 }
 _ON_DEMAND = ("gsi_", "stwig_")
 """Files that only strategies need which are asked for by name begin so: nobody else waits."""

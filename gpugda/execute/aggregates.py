@@ -15,6 +15,8 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.grouping import group_rows
 from gpugda.execute.means import running_means
+from gpugda.execute.sorting import float_order
+from gpugda.execute.stable_order import stable_order
 from gpugda.expressions.functions import find_aggregate
 from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.made_columns import column_of
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Rows", "aggregate"]
 
 _LARGEST = 2**63 - 1
+_EXACT = 2**53
+"""Below it, integers are exact as floats, which are summed sooner."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +52,7 @@ class Rows:
 
     def sorted(self) -> tuple[Column, NDArray[np.int64]]:
         """The values group by group, in the order of rows, and where each group begins."""
-        order = np.argsort(self.group_of, kind="stable")
+        order = stable_order(self.group_of)
         counts = np.bincount(self.group_of, minlength=self.groups)
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
         return self.values.take(order), offsets
@@ -119,9 +123,12 @@ def _collect(rows: Rows) -> Operand:
 
 def _sum_of_integers(rows: Rows) -> Operand | None:
     values = rows.values.values
-    largest = int(np.abs(values.astype(np.float64)).max()) if len(values) else 0
+    largest = max(abs(int(values.min())), abs(int(values.max()))) if len(values) else 0
     if largest * max(len(values), 1) > _LARGEST // 2:
         return None  # one may leave the 64 bits
+    if largest * len(values) < _EXACT:
+        exact = np.bincount(rows.group_of, weights=values, minlength=rows.groups)
+        return Column(ColumnKind.INTEGER, exact.astype(np.int64))
     sums = np.zeros(rows.groups, dtype=np.int64)
     np.add.at(sums, rows.group_of, values)
     return Column(ColumnKind.INTEGER, sums)
@@ -153,18 +160,43 @@ def _most(rows: Rows) -> Operand | None:
 
 
 def _extreme(rows: Rows, *, last: bool) -> Operand | None:
-    values = rows.values.values
-    if rows.values.kind is ColumnKind.FLOAT and (np.isnan(values).any() or (values == 0).any()):
-        return None  # NaN, and the two zeros, have places of their own in the order
-    order = np.lexsort((values, rows.group_of))
-    counts = np.bincount(rows.group_of, minlength=rows.groups)
-    ends = np.cumsum(counts)
-    places = np.clip(ends - 1 if last else ends - counts, 0, max(len(order) - 1, 0))
-    if not len(order):
+    if not len(rows.group_of):
         return Constant(None)
+    column = rows.values
+    codes = column.values.astype(np.int64, copy=False)
+    if column.kind is ColumnKind.FLOAT:
+        if np.isnan(column.values).any() or (column.values == 0).any():
+            return _extreme_row(rows, last=last)  # NaN and the two zeros are told by their rows
+        codes = float_order(column.values)
+    edge = np.iinfo(np.int64)
+    best = np.full(rows.groups, edge.min if last else edge.max)
+    (np.maximum if last else np.minimum).at(best, rows.group_of, codes)
+    there = np.bincount(rows.group_of, minlength=rows.groups) > 0
+    best[~there] = codes[0]
+    values = _floats_of(best) if column.kind is ColumnKind.FLOAT else best
+    return Column(
+        column.kind,
+        values.astype(column.values.dtype, copy=False),
+        None if there.all() else there,
+        column.dictionary,
+    )
+
+
+def _floats_of(codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The numbers that `float_order` made codes of."""
+    bits = np.where(codes < 0, codes ^ np.int64(_LARGEST), codes)
+    floats: NDArray[np.float64] = bits.view(np.float64)
+    return floats
+
+
+def _extreme_row(rows: Rows, *, last: bool) -> Operand | None:
+    """Of equal values the first row's, as value by value."""
+    codes = float_order(rows.values.values + 0.0)
+    order = np.lexsort([~codes if last else codes, rows.group_of])
+    counts = np.bincount(rows.group_of, minlength=rows.groups)
+    places = np.clip(np.cumsum(counts) - counts, 0, len(order) - 1)
     found = rows.values.take(order[places])
-    valid = None if (counts > 0).all() else counts > 0
-    return Column(found.kind, found.values, valid, found.dictionary)
+    return Column(found.kind, found.values, None if (counts > 0).all() else counts > 0)
 
 
 # ------------------------------------------------------------------ value by value

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.execute.compact import compacted
 from gpugda.execute.shortest import entries_of, windows_of
 
 if TYPE_CHECKING:
@@ -45,6 +46,28 @@ def reached(
         undirected: Whether a step may also come back by its relationship.
         with_start: Whether a start is reached by no relationship; else by a closed trail.
     """
+    compact = compacted(steps)
+    if compact is None:
+        yield from _reached(steps, starts, maximum, check, undirected, with_start)
+        return
+    numbers = compact.numbers[starts]
+    some = np.flatnonzero(numbers >= 0)
+    if with_start:
+        alone = np.flatnonzero(numbers < 0)
+        yield alone, starts[alone]
+    begun = numbers[some].astype(np.uint32)
+    for rows, found in _reached(compact.steps, begun, maximum, check, undirected, with_start):
+        yield some[rows], compact.nodes[found].astype(np.uint32)
+
+
+def _reached(
+    steps: Adjacency,
+    starts: NDArray[np.uint32],
+    maximum: int | None,
+    check: Callable[[], None],
+    undirected: bool,
+    with_start: bool,
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
     node_count = max(len(steps.offsets) - 1, 1)
     size = max(1, min(_MOST_KEYS // node_count, len(starts)))
     depths = np.full(size * node_count, -1, dtype=np.int32)

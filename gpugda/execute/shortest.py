@@ -1,8 +1,9 @@
 """Shortest paths between pairs of nodes: breadth first from both ends at once, on the host.
 
-All pairs of a chunk go level by level together. A depth per pair and node lies in two arrays that
-serve all chunks; only what a chunk touched is cleared after it. Paths are read back from the nodes
-where the two searches met, so that parallel relationships give a path each.
+Pairs that share their ends are searched together, see `shared_searches`. Of the others, all pairs
+of a chunk go level by level together. A depth per pair and node lies in two arrays that serve all
+chunks; only what a chunk touched is cleared after it. Paths are read back from the nodes where the
+two searches met, so that parallel relationships give a path each.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.runs import places_in_runs
+from gpugda.execute.compact import compacted
+from gpugda.execute.shared_searches import pays, shared_paths
 from gpugda.execute.trails import Adjacency, Level
 
 if TYPE_CHECKING:
@@ -47,6 +50,38 @@ def shortest_paths(
         check: Called often: raises when it is time to give up.
         every: Whether all shortest paths of a pair are given, else one.
     """
+    compact = compacted(steps)
+    if compact is None:
+        yield from _joining(steps, backwards, starts, ends, maximum, check, every)
+        return
+    one, other = compact.numbers[starts], compact.numbers[ends]
+    some = np.flatnonzero((one >= 0) & (other >= 0))
+    for level in _joining(
+        compact.steps,
+        compact.renumbered(backwards),
+        one[some].astype(np.uint32),
+        other[some].astype(np.uint32),
+        maximum,
+        check,
+        every,
+    ):
+        rows = some[level.rows]
+        yield Level(rows, ends[rows], level.relationships)
+
+
+def _joining(
+    steps: Adjacency,
+    backwards: Adjacency,
+    starts: NDArray[np.uint32],
+    ends: NDArray[np.uint32],
+    maximum: int | None,
+    check: Callable[[], None],
+    every: bool,
+) -> Iterator[Level]:
+    sources = min(len(np.unique(starts)), len(np.unique(ends)))
+    if pays(steps, len(starts), sources):
+        yield from shared_paths(steps, backwards, starts, ends, maximum, check, every=every)
+        return
     node_count = len(steps.offsets) - 1
     size = max(1, min(_MOST_DEPTHS // max(node_count, 1), len(starts)))
     depths = tuple(np.full(size * node_count, -1, dtype=np.int32) for _ in range(2))

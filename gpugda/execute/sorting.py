@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.execute.stable_order import stable_order_of_keys
 from gpugda.expressions.operands import Constant, Operand, used_codes
 from gpugda.values import order_key
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["sorted_rows"]
+__all__ = ["float_order", "sorted_rows"]
 
 _AFTER_ALL_FLOATS = np.int64(2**63 - 1)
 
@@ -45,7 +46,7 @@ def sorted_rows(
     if limit is not None and 4 * limit < row_count:
         rows = _candidates(keys[0], limit)
         keys = [key[rows] for key in keys]
-    order = np.lexsort(keys[::-1])[:limit]
+    order = stable_order_of_keys(keys)[:limit]
     return rows[order]
 
 
@@ -69,7 +70,7 @@ def _arrays(operand: Operand) -> list[NDArray[Any]]:
 
 def _order_codes(column: Column) -> NDArray[Any]:
     if column.kind is ColumnKind.FLOAT:
-        return _float_order(column.values)
+        return float_order(column.values)
     if column.kind is ColumnKind.OBJECT:
         return _object_order(column)
     if column.kind is ColumnKind.BOOLEAN:
@@ -78,7 +79,8 @@ def _order_codes(column: Column) -> NDArray[Any]:
     return column.values.astype(np.int64, copy=False)
 
 
-def _float_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def float_order(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Integers that sort like the numbers: -0.0 before 0.0, NaN last."""
     bits = values.view(np.int64) if values.flags.c_contiguous else values.copy().view(np.int64)
     # Negative floats have the sign bit set and grow downwards; -0.0 comes just before 0.0.
     ordered = np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)

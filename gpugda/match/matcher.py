@@ -180,7 +180,7 @@ class Matcher(ABC):
             yield Embeddings(1, {}, {})
         if not self._may_have_rows(plan.bound):
             return
-        with self._run(report, deadline) as run:
+        with self.running(report, deadline) as run:
             with run.locked():
                 cursor = self.start(run, plan.bound, masks, need)
             if cursor is not None:
@@ -213,7 +213,7 @@ class Matcher(ABC):
     def _count(
         self, pattern: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
     ) -> int:
-        with self._run(report, deadline) as run:
+        with self.running(report, deadline) as run:
             with run.locked():
                 cursor = self.start(run, pattern, masks, Count())
             return 0 if cursor is None else add_up(run, cursor)
@@ -228,7 +228,8 @@ class Matcher(ABC):
         )
 
     @contextmanager
-    def _run(self, report: StrategyReport, deadline: float | None) -> Iterator[Run]:
+    def running(self, report: StrategyReport, deadline: float | None) -> Iterator[Run]:
+        """What one query works with; its arrays are freed at the end."""
         with self._graph.use(), self._workspace() as workspace:
             before = workspace.taken - self._graph.nbytes
             try:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import CandidateCounts
     from gpugda.match.comparisons import Comparison
     from gpugda.match.embeddings import StrategyReport
-    from gpugda.match.extend.compile import ExtendStep
     from gpugda.match.extend.counting.count_plan import Attempt, Eliminate, Part
     from gpugda.match.extend.groups import RowWeights
     from gpugda.match.extend.joined import Joined
+    from gpugda.match.extend.step import ExtendStep
     from gpugda.plan.plan import BoundQuery
 
 __all__ = ["describe_attempt", "describe_groups", "describe_joined", "describe_part"]
@@ -61,8 +61,8 @@ def describe_joined(
         order = [each.position for each in steps if each.kind in _WITH_ROWS]
         expected = iter(_expected(found(), bound, order, candidates, comparisons))
         for step, rows, chunks, by_pairs in done:
-            way = ", pair by pair" if by_pairs and step.kind is ExtendKind.EXTEND else ""
-            line = f"{_what(step, types, bound)}{way}: {rows:,} row{'' if rows == 1 else 's'}"
+            form = ", pair by pair" if by_pairs and step.kind is ExtendKind.EXTEND else ""
+            line = f"{_what(step, types, bound)}{form}: {rows:,} row{'' if rows == 1 else 's'}"
             line += f" in {chunks:,} chunks" if chunks > 1 else ""
             yield line + (next(expected, "") if step.kind in _WITH_ROWS else "")
 
@@ -142,6 +142,6 @@ def _what(step: ExtendStep, types: NameTable, bound: BoundQuery) -> str:
     )
     if step.kind is ExtendKind.CLOSE:
         return f"close {along}{tests}"
-    if step.kind is ExtendKind.WEIGH:
+    if step.kind is ExtendKind.COUNT:
         return f"count {node_text(bound, step.position)} along {along}{tests}"
     return f"extend by {node_text(bound, step.position)} along {along}{tests}"

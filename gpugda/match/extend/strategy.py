@@ -13,19 +13,17 @@ from gpugda.match.beside import Beside
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.extend.attempts import Attempts
 from gpugda.match.extend.cache import KeptQueries, KeptQuery
-from gpugda.match.extend.candidate_estimates import leaves_nothing, pays_exploring, with_counts
 from gpugda.match.extend.combine_parts import CountsInParts
 from gpugda.match.extend.compiled_steps import CompiledSteps
 from gpugda.match.extend.counting.count_plan import Join, Product, Sum
 from gpugda.match.extend.counting.search import plan_of_part
-from gpugda.match.extend.filter import filter_for_extension
+from gpugda.match.extend.filter import find_candidates
 from gpugda.match.extend.joins import JoinKernels, Joins
 from gpugda.match.extend.memory import check_room, said_how_much
 from gpugda.match.extend.order import planned_order
 from gpugda.match.extend.prepared import NOTHING, Goal, PreparedCore, groups_of_rows
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.report import describe_part
-from gpugda.match.extend.thresholds import CPU, GPU
 from gpugda.match.matcher import Matcher, add_up
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
@@ -35,11 +33,11 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.device.thresholds import Thresholds
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.counting.count_plan import CountPlan, FirstPlan, Part
     from gpugda.match.extend.joined import Joined
-    from gpugda.match.extend.thresholds import Thresholds
     from gpugda.match.need import Groups
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery, Plan, PlanStep
@@ -78,12 +76,11 @@ class ExtendStrategy(Matcher):
         super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
         again = partial(type(self), refinement=refinement, thresholds=thresholds)
         self._beside = Beside(self, again)
-        is_cpu = self._context.is_cpu
-        self._thresholds = thresholds or (CPU if is_cpu else GPU)
+        self._thresholds = thresholds or self._context.profile.thresholds
         self._join_kernels = JoinKernels(self._context)
-        self._small_filter = SmallFilter(self._context) if is_cpu else None
+        self._small_filter = SmallFilter(self._context) if self._context.is_cpu else None
         self._kept = KeptQueries(self._thresholds.join.most_queries)
-        by_rows = self._context.tuning.intersection == "marks"
+        by_rows = self._context.profile.intersection == "marks"
         self._compiled = CompiledSteps(device_graph.graph, by_rows=by_rows)
 
     def kept_bytes(self) -> int:
@@ -175,7 +172,7 @@ class ExtendStrategy(Matcher):
         goal: Goal,
         need: Groups,
     ) -> Generator[Embeddings]:
-        with self._run(report, deadline) as run:
+        with self.running(report, deadline) as run:
             with run.locked():
                 ready = self._ready(run, bound, masks, need.rows, goal)
             if isinstance(ready, PreparedCore):
@@ -217,7 +214,7 @@ class ExtendStrategy(Matcher):
         deadline: float | None,
         goal: Goal,
     ) -> int:
-        with self._run(report, deadline) as run:
+        with self.running(report, deadline) as run:
             with run.locked():
                 ready = self._ready(run, bound, masks, NOTHING, goal)
             if not isinstance(ready, (Product, Sum)):
@@ -293,23 +290,11 @@ class ExtendStrategy(Matcher):
         query = self._kept.find(bound, masks)
         if query is None:
             query = KeptQuery(bound, masks)
-            if not leaves_nothing(masks):
-                query.candidates = self._candidates(run, query, counting=counting)
+            small, limits = self._small_filter, self._thresholds.filter
+            query.candidates = find_candidates(
+                run, query, small, self._rounds, limits, counting=counting
+            )
             run.workspace.hand_over(*query.arrays())
             free = self.limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
         return query
-
-    def _candidates(self, run: Run, query: KeptQuery, *, counting: bool) -> Candidates | None:
-        graph, masks = self._graph.graph, query.masks
-        counted = with_counts(query.bound, masks, graph)
-
-        limits = self._thresholds.filter
-
-        def leaves() -> frozenset[int]:
-            return query.leaves(graph) if counting else frozenset()
-
-        explore = pays_exploring(counted, graph, leaves, limits)
-        return filter_for_extension(
-            run, self._small_filter, counted, masks, self._rounds, limits, explore=explore
-        )

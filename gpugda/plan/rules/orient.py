@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
     from gpugda.query.query_graph import Query
 
-__all__ = ["OrientedQuery", "orient"]
+__all__ = ["OrientedQuery", "may_orient", "orient"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def orient(bound: BoundQuery, loop_counts: tuple[int, ...]) -> OrientedQuery | N
         bound: A query that is counted, and nothing else.
         loop_counts: Of the graph, per type id.
     """
-    if not _is_undirected(bound):
+    if not may_orient(bound):
         return None
     sets: list[tuple[int, ...]] = []
     left = bound
@@ -76,7 +76,8 @@ def _turned(source: int, target: int) -> dict[str, Any]:
     return {"source": min(source, target), "target": max(source, target), "directed": True}
 
 
-def _is_undirected(bound: BoundQuery) -> bool:
+def may_orient(bound: BoundQuery) -> bool:
+    """Does no condition of a query see the direction of a relationship, or which one it is?"""
     return (
         bound.no_rows is None
         and not bound.residuals

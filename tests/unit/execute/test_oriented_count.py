@@ -32,6 +32,7 @@ TRIANGLE = "MATCH (a)--(b)--(c)--(a) RETURN count(*)"
 SHAPES = [
     [(0, 1), (1, 2), (2, 0)],
     [(0, 1), (1, 2), (2, 3), (3, 0)],
+    [(0, 1), (2, 3), (1, 2), (3, 0)],
     [(0, 1), (1, 2), (2, 0), (1, 3), (2, 3)],
     [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)],
     [(0, 1), (1, 2), (2, 0), (0, 3)],
@@ -67,7 +68,7 @@ def counted(strategy, text, graph, parameters=None):
     note_unoriented(plan, graph, 60.0)
     report = StrategyReport()
     found = count_oriented(plan, graph, strategy, parameters or {}, report, None)
-    assert (found is None) == (not any("one is counted" in step for step in report.steps))
+    assert found in (None, 0) or any(" counted" in step for step in report.steps)
     return found
 
 
@@ -83,11 +84,50 @@ def test_counts_are_those_of_the_reference(context, specs, text, kind):
     device_graph.close()
 
 
+@st.composite
+def loopless_multigraphs(draw):
+    count = draw(st.integers(2, 6))
+    node = st.integers(0, count - 1)
+    kinds = draw(st.sampled_from(["R", "RS"]))
+    one = st.tuples(node, st.sampled_from(kinds), node, st.just({}))
+    found = draw(st.lists(one.filter(lambda each: each[0] != each[2]), max_size=14))
+    return [("", {})] * count, found
+
+
+@given(
+    specs=loopless_multigraphs(),
+    step=st.sampled_from(["--", "-[:R]-", "-[:S]-"]),
+    other=st.sampled_from(["", "", "", ":A"]),
+    clauses=st.sampled_from(["{0}, (c){1}(d){1}(a)", "{0} MATCH (c){1}(d){1}(a)"]),
+)
+def test_squares_with_parallel_relationships(context, specs, step, other, clauses):
+    graph = make_graph(*specs)
+    path = f"(a{other}){step}(b){step}(c)"
+    text = f"MATCH {clauses.format(path, step)} RETURN count(*)"
+    device_graph = DeviceGraph(context, graph)
+    strategy = ExtendStrategy(device_graph)
+    found = counted(strategy, text, graph)
+    if found is not None:
+        assert [(found,)] == run_reference(parse(text), graph, {}).rows
+    strategy.leave_beside()
+    device_graph.close()
+
+
 def circle(count):
     rng = np.random.default_rng(0)
     ends = [(i, "R", (i + step) % count, {}) for i in range(count) for step in (1, 2, 7)]
     ends = [(b, kind, a, {}) if rng.random() < 0.5 else (a, kind, b, {}) for a, kind, b, _ in ends]
     return make_graph([("", {})] * count, ends)
+
+
+def test_squares_of_a_large_graph_take_several_launches(context):
+    graph = circle(3000)
+    square = "MATCH (a)--(b)--(c)--(d)--(a) RETURN count(*)"
+    strategy = ExtendStrategy(DeviceGraph(context, graph))
+    plain = strategy.count(plan_of(square, graph), NO_MASKS, StrategyReport())
+    expected = plain if context.profile.intersection == "lists" else None
+    assert plain > 0
+    assert counted(strategy, square, graph) == expected
 
 
 def test_a_parameter_that_is_missing_is_named(context):
@@ -140,7 +180,7 @@ def test_the_second_graph_leaves_when_memory_is_short(context):
     with strategy.on(graph) as other:
         assert other is not None
     assert counted(strategy, TRIANGLE, graph) == 3000 * 6
-    with strategy._run(StrategyReport(), None) as run:
+    with strategy.running(StrategyReport(), None) as run:
         before = run.workspace.budget.remaining
         run.workspace.give_way()
         assert run.workspace.budget.remaining > before

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gpugda
-from gpugda.execute import reach, shortest
+from gpugda.execute import compact, reach, shortest
 from gpugda.execute.reach import reached
 from gpugda.execute.trails import adjacency_of
 from gpugda.query.ast import Direction
@@ -26,18 +26,26 @@ BOUNDS = st.none() | st.integers(0, 5)
 
 @settings(max_examples=150)
 @given(
-    EDGES, st.sampled_from(list(Direction)), BOUNDS, st.booleans(), st.sampled_from([1, 1 << 20])
+    EDGES,
+    st.sampled_from(list(Direction)),
+    BOUNDS,
+    st.booleans(),
+    st.sampled_from([1, 1 << 20]),
+    st.sampled_from([0, 4]),
 )
-@example([(0, 1), (1, 2), (2, 3), (3, 1)], Direction.BOTH, None, False, 1)
-@example([(0, 1), (0, 1)], Direction.BOTH, 2, False, 1)
-@example([(0, 1), (1, 1)], Direction.BOTH, None, False, 1)
-def test_reached(edges: Any, direction: Direction, maximum: Any, zero: bool, size: int) -> None:
+@example([(0, 1), (1, 2), (2, 3), (3, 1)], Direction.BOTH, None, False, 1, 4)
+@example([(0, 1), (0, 1)], Direction.BOTH, 2, False, 1, 4)
+@example([(0, 1), (1, 1)], Direction.BOTH, None, False, 1, 0)
+def test_reached(
+    edges: Any, direction: Direction, maximum: Any, zero: bool, size: int, many: int
+) -> None:
     graph = make_graph([("", {})] * NODES, [(a, "R", b, {}) for a, b in edges])
     nodes, neighbours = graph.outgoing.entry_nodes(), graph.outgoing.neighbours
     known = list(zip(nodes.tolist(), neighbours.tolist(), strict=True))
     starts = np.arange(NODES, dtype=np.uint32)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reach, "_MOST_KEYS", size)
+        patch.setattr(compact, "_WORTH_IT", many)
         patch.setattr(shortest, "_MOST_ENTRIES", size)
         made = reached(
             adjacency_of(graph, direction, None),

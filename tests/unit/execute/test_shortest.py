@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from graphs import make_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpugda.execute import longer_paths, shortest
+from gpugda.execute import compact, longer_paths, shared_searches, shortest
 from gpugda.execute.longer_paths import distances_to, paths_by_length
 from gpugda.execute.shortest import shortest_paths
 from gpugda.execute.steps import turned
@@ -45,13 +46,27 @@ def _steps(graph: Any, direction: Direction) -> tuple[Any, Any]:
 
 
 @settings(max_examples=150)
-@given(EDGES, DIRECTIONS, st.none() | st.integers(0, 4), st.sampled_from([1, 12, 1 << 20]))
-def test_all_shortest_paths(edges: Any, direction: Direction, maximum: Any, size: int) -> None:
+@given(
+    EDGES,
+    DIRECTIONS,
+    st.none() | st.integers(0, 4),
+    st.sampled_from([1, 12, 1 << 20]),
+    st.booleans(),
+    st.sampled_from([0, 4]),
+)
+def test_all_shortest_paths(
+    edges: Any, direction: Direction, maximum: Any, size: int, shared: bool, many: int
+) -> None:
     graph, known = _graph(edges)
     starts, ends = _pairs()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shortest, "_MOST_DEPTHS", size)
         patch.setattr(shortest, "_MOST_ENTRIES", size)
+        patch.setattr(shortest, "pays", lambda *_: shared)
+        patch.setattr(shared_searches, "_SOURCES", 1 + size % 7)
+        patch.setattr(shared_searches, "_WORD", 1 + size % 3)
+        patch.setattr(shared_searches, "_MOST_WORDS", size)
+        patch.setattr(compact, "_WORTH_IT", many)
         steps = _steps(graph, direction)
         found = Counter(
             (row, tuple(walked))
@@ -71,6 +86,14 @@ def test_all_shortest_paths(edges: Any, direction: Direction, maximum: Any, size
     assert found == wanted
     assert Counter(row for row, _ in one) == Counter({row for row, _ in wanted})
     assert not one - wanted
+
+
+def test_many_pairs_of_few_nodes_are_searched_together() -> None:
+    """A search serves all pairs of its node; a pair alone is searched from both ends."""
+    steps = adjacency_of(_graph([(0, 1), (1, 2)])[0], Direction.BOTH, None)
+    assert shared_searches.pays(steps, pairs=1000, sources=2)
+    wide = replace(steps, neighbours=np.zeros(1_000_000, np.uint32))
+    assert not shared_searches.pays(wide, pairs=1, sources=1)
 
 
 @settings(max_examples=100)

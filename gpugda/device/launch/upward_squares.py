@@ -1,0 +1,80 @@
+"""Counting undirected squares in the oriented graph; launcher of ``upward_squares.cl``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gpugda.device.launch.query_words import NONE
+from gpugda.device.program import GRAPH, get_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.cycle_tasks import CycleTasks
+    from gpugda.device.memory.buffers import DeviceArray
+
+__all__ = ["UpwardSquareKernels"]
+
+_FILE = "upward_squares.cl"
+_GROUPS_PER_UNIT = 4
+_TASKS_PER_GROUP = 64
+_MOST_TASK_NODES = 8
+
+
+class UpwardSquareKernels:
+    """Counts pairs of ways from the highest node of a square to the one opposite."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._degrees = get_kernel(context, _FILE, "count_relationships", f"{GRAPH}Ib")
+        self._count = get_kernel(context, _FILE, "count_upward_squares", f"{GRAPH}IIbIQbbb")
+
+    @property
+    def most_groups(self) -> int:
+        """Work groups that keep the device busy."""
+        return self._context.info.compute_units * _GROUPS_PER_UNIT
+
+    def task_nodes(self, nodes: int, groups: int) -> int:
+        """Nodes of a task: few, for hubs lie close together in many graphs."""
+        return max(1, min(_MOST_TASK_NODES, nodes // (_TASKS_PER_GROUP * groups)))
+
+    def count_relationships(self, graph: Sequence[Any], nodes: int, degrees: DeviceArray) -> None:
+        """Writes how many relationships each node has.
+
+        Args:
+            graph: Arguments for ``GRAPH_PARAMETERS``.
+            nodes: Nodes of the data graph.
+            degrees: ``uint32[nodes]``.
+        """
+        self._degrees(nodes, *graph, nodes, degrees)
+
+    def count(
+        self,
+        graph: Sequence[Any],
+        type_id: int | None,
+        degrees: DeviceArray,
+        groups: int,
+        tasks: CycleTasks,
+    ) -> None:
+        """Takes tasks; adds what they count to ``totals``.
+
+        Args:
+            graph: Arguments for ``GRAPH_PARAMETERS``.
+            type_id: The type of all relationships; None for any.
+            degrees: As counted above.
+            groups: Work groups; there are as many times the nodes of words in ``scratch``.
+            tasks: What is done, and the scratch.
+        """
+        self._count.launch_groups(
+            groups,
+            *graph,
+            NONE if type_id is None else type_id,
+            tasks.nodes,
+            degrees,
+            self.task_nodes(tasks.nodes, groups),
+            tasks.most_work,
+            tasks.scratch,
+            tasks.counters,
+            tasks.totals,
+        )

@@ -1,0 +1,202 @@
+"""Shortest paths of many pairs that share their first nodes: one search serves all of a node's.
+
+Breadth first from 64 nodes a word: bit i of a node's word says that search i has reached it, so
+that one pass over the relationships is a level of all searches. Paths are read back from their last
+nodes through the levels, so that parallel relationships give a path each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gpugda.data.runs import places_in_runs
+from gpugda.execute.trails import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from gpugda.execute.trails import Adjacency
+
+__all__ = ["pays", "shared_paths"]
+
+_WORD: Final = 64
+_SOURCES: Final = 512
+"""Searches that go together."""
+_MOST_WORDS: Final = 1 << 17
+"""Words that are looked at together, and entries that paths grow by."""
+_MOST_KEPT: Final = 1 << 24
+"""Words that a level may have."""
+_LEVELS: Final = 8
+_PER_WORD, _PER_PAIR, _PER_ENTRY = 3e-9, 3e-6, 30e-9
+"""Seconds, measured: a word of a level; a pair searched by itself, and an entry it looks at."""
+
+
+def pays(steps: Adjacency, pairs: int, sources: int) -> bool:
+    """Whether searches from the sources are less work than one from both ends of each pair."""
+    node_count, entries = len(steps.offsets) - 1, len(steps.neighbours)
+    words = -(-sources // _WORD)
+    if min(words, _SOURCES // _WORD) * node_count > _MOST_KEPT:
+        return False
+    together = _LEVELS * words * (entries + node_count) * _PER_WORD
+    apart: float = pairs * (_PER_PAIR + 3 * entries**0.5 * _PER_ENTRY)
+    return together < apart
+
+
+def shared_paths(
+    steps: Adjacency,
+    backwards: Adjacency,
+    starts: NDArray[np.uint32],
+    ends: NDArray[np.uint32],
+    maximum: int | None,
+    check: Callable[[], None],
+    *,
+    every: bool,
+) -> Iterator[Level]:
+    """As `shortest_paths`; the fewer of the first and the last nodes are searched from."""
+    few_ends = len(np.unique(ends)) < len(np.unique(starts))
+    one, other = (ends, starts) if few_ends else (starts, ends)
+    pulled = steps if few_ends else backwards
+    sources, source_of = np.unique(one, return_inverse=True)
+    for first in range(0, len(sources), _SOURCES):
+        rows = np.flatnonzero((source_of >= first) & (source_of < first + _SOURCES))
+        search = _Search(pulled, sources[first : first + _SOURCES], check, every)
+        asked = _Asked(rows, source_of[rows] - first, other[rows].astype(np.int64))
+        for pairs, walked in search.run(asked, maximum):
+            # They were read from their last nodes, of the search, to its source.
+            yield Level(pairs, ends[pairs], walked if few_ends else walked[:, ::-1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """Pairs of one search: their rows, the number of the source, the node to be reached."""
+
+    rows: NDArray[np.int64]
+    sources: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+
+    def taken(self, places: NDArray[np.int64]) -> _Asked:
+        return _Asked(self.rows[places], self.sources[places], self.nodes[places])
+
+
+class _Search:
+    """From some sources at once.
+
+    Args:
+        pulled: For each node the relationships by which a search may come to it.
+        sources: Different nodes.
+        check: Called often: raises when it is time to give up.
+        every: Whether all shortest paths of a pair are given, else one.
+    """
+
+    def __init__(
+        self,
+        pulled: Adjacency,
+        sources: NDArray[np.uint32],
+        check: Callable[[], None],
+        every: bool,
+    ) -> None:
+        self.pulled = pulled
+        self.check = check
+        self.every = every
+        self.degrees = np.diff(pulled.offsets)
+        self.entered = np.flatnonzero(self.degrees)
+        numbers = np.arange(len(sources))
+        words = -(-len(sources) // _WORD)
+        begin = np.zeros((len(self.degrees), words), dtype=np.uint64)
+        begin[sources, numbers // _WORD] = _bits(numbers)
+        self.levels = [begin]
+
+    def run(
+        self, asked: _Asked, maximum: int | None
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
+        """Rows of pairs and their paths from the node that was reached, the shortest first."""
+        seen = self.levels[0].copy()
+        while len(asked.rows) and (maximum is None or len(self.levels) <= maximum):
+            fresh = self._next() & ~seen
+            if not fresh.any():
+                return
+            seen |= fresh
+            self.levels.append(fresh)
+            met = _has(fresh, asked.nodes, asked.sources)
+            yield from self._paths(asked.taken(np.flatnonzero(met)))
+            asked = asked.taken(np.flatnonzero(~met))
+
+    def _next(self) -> NDArray[np.uint64]:
+        """What the newest level leads to, also what was reached before."""
+        newest = self.levels[-1]
+        found = np.zeros_like(newest)
+        for some in _windows(self.degrees[self.entered], _MOST_WORDS // newest.shape[1]):
+            self.check()
+            nodes = self.entered[some]
+            counts = self.degrees[nodes]
+            first = int(self.pulled.offsets[nodes[0]])
+            last = int(self.pulled.offsets[nodes[-1] + 1])
+            reached = newest[self.pulled.neighbours[first:last]]
+            found[nodes] = np.bitwise_or.reduceat(reached, np.cumsum(counts) - counts, axis=0)
+        return found
+
+    def _paths(self, asked: _Asked) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
+        """The paths of pairs whose distance is the newest level."""
+        none = np.zeros((len(asked.rows), 0), dtype=np.uint32)
+        stack = [iter(((asked, none),))]
+        while stack:
+            self.check()
+            piece = next(stack[-1], None)
+            if piece is None:
+                stack.pop()
+                continue
+            here, walked = piece
+            if walked.shape[1] == len(self.levels) - 1:
+                yield here.rows, walked
+                continue
+            stack.append(self._longer(here, walked))
+
+    def _longer(
+        self, asked: _Asked, walked: NDArray[np.uint32]
+    ) -> Iterator[tuple[_Asked, NDArray[np.uint32]]]:
+        """The pieces with one relationship more, nearer to the source, in windows."""
+        before = self.levels[len(self.levels) - 2 - walked.shape[1]]
+        width, flat = before.shape[1], before.reshape(-1)
+        counts, firsts = self.degrees[asked.nodes], self.pulled.offsets[asked.nodes]
+        bits, words = _bits(asked.sources), asked.sources // _WORD
+        for some in _windows(counts, _MOST_WORDS):
+            places = np.repeat(np.arange(some.start, some.stop), counts[some])
+            entries = firsts[places] + places_in_runs(counts[some])
+            nodes = self.pulled.neighbours[entries].astype(np.int64)
+            here = flat[nodes * width + words[places]]
+            here &= bits[places]
+            kept = np.flatnonzero(here)
+            if not self.every and len(kept):
+                kept = kept[np.unique(places[kept], return_index=True)[1]]
+            places = places[kept]
+            taken = self.pulled.relationships[entries[kept]]
+            longer = np.concatenate([walked[places], taken[:, None]], axis=1)
+            if len(places):
+                yield _Asked(asked.rows[places], asked.sources[places], nodes[kept]), longer
+
+
+def _bits(numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
+    return np.uint64(1) << (numbers % _WORD).astype(np.uint64)
+
+
+def _has(
+    level: NDArray[np.uint64], nodes: NDArray[np.int64], sources: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Whether a level of the searches from some sources has some nodes, pair by pair."""
+    found: NDArray[np.bool_] = (level[nodes, sources // _WORD] & _bits(sources)) != 0
+    return found
+
+
+def _windows(counts: NDArray[np.int64], most: int) -> Iterator[slice]:
+    """Slices of rows whose counts together are not too many; at least one row."""
+    ends = np.cumsum(counts)
+    start = done = 0
+    while start < len(counts):
+        stop = max(int(np.searchsorted(ends, done + most, side="right")), start + 1)
+        yield slice(start, stop)
+        start, done = stop, int(ends[stop - 1])

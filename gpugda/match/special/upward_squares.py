@@ -1,0 +1,156 @@
+"""Undirected squares of any nodes that are only counted, in the oriented graph: no row is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.cycle_tasks import CycleTasks
+from gpugda.device.launch.upward_squares import UpwardSquareKernels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.match.run import Run
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["UpwardSquare", "count_squares", "counts_upwards", "find_square"]
+
+_WORK_PER_LAUNCH = 1 << 22
+_SHARE_FOR_SCRATCH = 0.25
+_MOST_MARK = 1 << 32
+_MOST_COUNT = 1 << 61
+_ORDERS = 4
+"""Of the eight orders of a square's nodes, for each time that the kernel counts it: twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class UpwardSquare:
+    """An undirected square of any nodes.
+
+    Args:
+        type_id: The type of its four relationships; None for any.
+    """
+
+    type_id: int | None
+
+
+def find_square(bound: BoundQuery, graph: DataGraph) -> UpwardSquare | None:
+    """The square that a query is, None where it is none, or one that loops can match.
+
+    Args:
+        bound: Whose conditions are all in its nodes and relationships.
+        graph: The data graph, or its oriented form.
+    """
+    if bound.constants or not _is_ring(bound):
+        return None
+    kinds = {(each.types, each.clause, each.directed) for each in bound.relationships}
+    if len(kinds) > 1 or any(node.labels or node.predicates for node in bound.nodes):
+        return None
+    ((types, _, directed),) = kinds
+    if directed or (types is not None and len(types) != 1):
+        return None
+    if types is None and len(graph.types) == 1:
+        types = (0,)
+    counts = graph.statistics.loop_counts
+    if any(counts if types is None else (counts[types[0]],)):
+        return None
+    return UpwardSquare(None if types is None else types[0])
+
+
+def counts_upwards(graph: DeviceGraph) -> bool:
+    """Has the device no other way to count squares without making rows?
+
+    A CPU has one that needs no second graph: it marks the nodes of the graph as it is, one by one.
+    """
+    return graph.context.profile.intersection == "lists"
+
+
+def _is_ring(bound: BoundQuery) -> bool:
+    ends = {frozenset((each.source, each.target)) for each in bound.relationships}
+    if len(bound.nodes) != 4 or len(bound.relationships) != 4 or len(ends) != 4:
+        return False
+    return all(sum(node in pair for pair in ends) == 2 for node in range(4))
+
+
+def _fits(graph: DataGraph, square: UpwardSquare) -> bool:
+    """Do marks fit 32 bits, and sums 63? Parallel relationships must lie side by side."""
+    statistics = graph.statistics
+    if square.type_id is None and statistics.has_parallel:
+        return False
+    longest = sum(statistics.degrees(None, outgoing=each).largest for each in (True, False))
+    parallel = max(graph.parallel_counts(), default=1)
+    most = 2 * graph.relationship_count * longest**2 * parallel**2
+    return longest * parallel < _MOST_MARK and most < _MOST_COUNT
+
+
+def count_squares(run: Run, square: UpwardSquare) -> int | None:
+    """The number of embeddings in the oriented graph of the run.
+
+    None where sums might not fit, or there is no place for the marks of a work group.
+    """
+    graph = run.graph.graph
+    if not _fits(graph, square):
+        return None
+    with run.locked(), run.stage("join"):
+        pairs = _opposite_pairs(run, square)
+    return None if pairs is None else _ORDERS * pairs + _folded(graph, square)
+
+
+def _opposite_pairs(run: Run, square: UpwardSquare) -> int | None:
+    kernels, workspace = UpwardSquareKernels(run.graph.context), run.workspace
+    nodes = run.graph.graph.node_count
+    arguments = run.graph.csr_arguments(workspace.budget)
+    room = int(workspace.available * _SHARE_FOR_SCRATCH) // (4 * nodes)
+    groups = min(room, kernels.most_groups)
+    if groups == 0:
+        return None
+    degrees = workspace.allocate(nodes, np.uint32, "degrees")
+    scratch = workspace.allocate(groups * nodes, np.uint32, "marks of nodes")
+    counters = workspace.allocate(1, np.uint32, "counters")
+    totals = workspace.allocate(groups, np.uint64, "sums")
+    for each in (scratch, counters, totals):
+        workspace.fill(each, 0)
+    kernels.count_relationships(arguments, nodes, degrees)
+    tasks = CycleTasks(counters, scratch, nodes, _WORK_PER_LAUNCH, totals)
+    task_count = -(-nodes // kernels.task_nodes(nodes, groups))
+    while int(workspace.download(counters)[0]) < task_count:
+        run.check_deadline()
+        kernels.count(arguments, square.type_id, degrees, groups, tasks)
+    found = int(workspace.download(totals).sum(dtype=np.uint64))
+    workspace.release(degrees, scratch, counters, totals)
+    return found
+
+
+def _folded(graph: DataGraph, square: UpwardSquare) -> int:
+    """Embeddings that put opposite nodes of the square on one node.
+
+    Then two relationships of the square lie between the same two nodes, and must be parallel.
+    """
+    if square.type_id is None or graph.parallel_counts()[square.type_id] == 1:
+        return 0
+    of_type = graph.relationship_types() == square.type_id
+    starts, ends = graph.start_nodes()[of_type], graph.outgoing.neighbours[of_type]
+    first = np.ones(len(starts), dtype=np.bool_)
+    first[1:] = (starts[1:] != starts[:-1]) | (ends[1:] != ends[:-1])
+    places = np.flatnonzero(first)
+    between = np.diff(places, append=len(starts))
+    places, between = places[between > 1], between[between > 1]
+    pairs = between * (between - 1)
+    nodes, of_pair = np.unique([starts[places], ends[places]], return_inverse=True)
+    at = np.zeros(len(nodes), dtype=np.int64)
+    np.add.at(at, of_pair.reshape(-1), np.tile(pairs, 2))
+    both_opposite = pairs * (between - 2) * (between - 3)
+    # Each of the two nodes may be the one that the square is folded at.
+    return 2 * (_squared(at) - 2 * _squared(pairs) + int(both_opposite.sum()))
+
+
+def _squared(numbers: NDArray[np.int64]) -> int:
+    """The sum of their squares."""
+    if int(numbers.max(initial=0)) ** 2 * len(numbers) < 1 << 63:
+        return int((numbers * numbers).sum())
+    return sum(number * number for number in numbers.tolist())
