@@ -1,4 +1,7 @@
-"""The strategy ``extend``: filter candidates, then add query node after query node."""
+"""The strategy ``extend``: filter candidates, then add query node after query node.
+
+More than 300 lines: the way of a query through the strategy, from top to bottom.
+"""
 
 from __future__ import annotations
 

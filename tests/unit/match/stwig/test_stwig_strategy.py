@@ -183,3 +183,9 @@ def test_predicates_on_relationships(context):
     assert check(context, graph, plan) == 2
     only_one = Masks({}, {2: np.array([0b0010], dtype=np.uint32)})
     assert check(context, graph, plan, only_one) == 1
+
+
+def test_more_matches_than_a_table_can_name_are_refused(context, monkeypatch):
+    monkeypatch.setattr("gpugda.match.stwig.relations._MOST_RECORDS", 7)
+    with pytest.raises(MemoryLimitError, match="more than 7 matches"):
+        count(strategy_for(context, dense_graph(6)), make_plan([Node()] * 4, RING))
