@@ -1,4 +1,7 @@
-"""The join of GSI on the device; launcher of ``gsi_join.cl``."""
+"""The join of GSI on the device; launcher of ``gsi_join.cl``.
+
+More than 300 lines: the launches of one join, each with its arguments.
+"""
 
 from __future__ import annotations
 
