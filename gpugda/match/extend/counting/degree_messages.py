@@ -83,7 +83,7 @@ def fewest_eliminated(grouped: Collection[int]) -> int:
 
 
 def _all_leaves(bound: BoundQuery, masks: Masks, grouped: Collection[int]) -> dict[int, int]:
-    """The anchor of each leaf by its relationship, what is tested in another way left out."""
+    """The anchor of each leaf by its relationship, without what is tested otherwise."""
     degrees = [0] * len(bound.nodes)
     for each in bound.relationships:
         degrees[each.source] += 1
