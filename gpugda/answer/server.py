@@ -22,7 +22,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.declined import Declined
-from gpugda.answer.demanded import DemandedAnswers, admission_for, checked
+from gpugda.answer.demanded import DemandedAnswers, admission_for, checked, missing_for
 from gpugda.answer.explaining import explained_by_database
 from gpugda.answer.faults import foreseen, log_fault
 from gpugda.answer.following import following_status
@@ -39,10 +39,8 @@ from gpugda.errors import (
     SourceError,
     StaleSnapshotError,
 )
-from gpugda.live.properties import missing_properties
 from gpugda.plan.estimate import estimate
 from gpugda.plan.explain import Explanation, cannot_run
-from gpugda.query.property_needs import property_needs
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
@@ -340,7 +338,7 @@ class ServerAnswers:
         self, request: Request, loaded: LoadedGraph, verdict: Verdict
     ) -> LoadedGraph | Declined:
         """The snapshot, or a later one, with what the query reads."""
-        missing = missing_properties(loaded.graph, property_needs(request.prepared()))
+        missing = missing_for(loaded, request.prepared())
         if not missing:
             return loaded
         if missing.seconds + verdict.device_seconds > verdict.native_seconds:
