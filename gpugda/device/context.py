@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.device.compiling import Compiling
 from gpugda.device.devices import DeviceInfo, choose_device, list_devices
 from gpugda.device.failures import device_failure
-from gpugda.device.profile import CPU, GPU, DeviceProfile
+from gpugda.device.profile import CPU, GPU
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -65,11 +65,6 @@ class DeviceContext:
         All else that hangs on the kind of device is a number of its ``profile``.
         """
         return self.profile.intersection == "marks"
-
-    @property
-    def tuning(self) -> DeviceProfile:
-        """The profile."""
-        return self.profile
 
     @property
     def is_pocl(self) -> bool:

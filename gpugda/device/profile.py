@@ -1,12 +1,17 @@
 """What depends on the kind of device, all in one place: how it is built for, and how it is fed.
 
-Which kernels run on a kind of device is the other half: their launchers ask `DeviceContext.is_cpu`.
+Which kernels run on a kind of device is the other half: their launchers ask the context for it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+from gpugda.device import thresholds
+
+if TYPE_CHECKING:
+    from gpugda.device.thresholds import Thresholds
 
 __all__ = ["CPU", "GPU", "DeviceProfile"]
 
@@ -37,6 +42,7 @@ class DeviceProfile:
         aside_bytes: Longer tables are copied on the device and fetched while the next one is made:
             less comes faster without. None where that memory is the host's own.
         hub_share: Share of the free memory for bitmaps of long lists.
+        thresholds: From when on something pays in a join, and how much of it is done at once.
         staging_bytes: Of each of two page-locked buffers: it takes 3 ms once for 4 MiB, and others
             cannot have that memory.
     """
@@ -54,6 +60,7 @@ class DeviceProfile:
     most_pairs: int
     launch_seconds: float
     aside_bytes: int | None
+    thresholds: Thresholds
     groups_per_unit: int = 16
     list_groups_per_unit: int = 128
     task_items_per_unit: int = 2
@@ -75,6 +82,7 @@ CPU = DeviceProfile(
     most_pairs=1 << 22,
     launch_seconds=0.2,
     aside_bytes=None,
+    thresholds=thresholds.CPU,
 )
 
 GPU = DeviceProfile(
@@ -91,4 +99,5 @@ GPU = DeviceProfile(
     most_pairs=1 << 30,
     launch_seconds=0.04,
     aside_bytes=1 << 22,
+    thresholds=thresholds.GPU,
 )

@@ -15,6 +15,13 @@ import gpugda.errors
 ROOT = Path(__file__).resolve().parents[2]
 KERNELS = sorted((ROOT / "opencl").glob("*.cl"))
 LIBRARY = sorted([*(ROOT / "gpugda").rglob("*.py"), *(ROOT / "adapters").glob("*.py")])
+CHOOSING_KERNELS = (
+    "device/launch",
+    "match/extend/encode.py",  # only kernels of a GPU look into bitmaps of long lists
+    "match/extend/small.py",  # one step is not worth the kernel of a small join on a GPU
+    "match/extend/strategy.py",  # the small filter has no kernel for a GPU
+)
+"""Where the kind of device is asked; all else that depends on it is in its profile."""
 SILENT = [path for path in LIBRARY if "cli" not in path.parts]  # the command line is there to print
 
 
@@ -113,3 +120,13 @@ def test_the_library_never_prints(path):
 @pytest.mark.parametrize("path", LIBRARY, ids=lambda path: str(path.relative_to(ROOT)))
 def test_modules_stay_small(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
+
+
+def test_the_kind_of_device_is_asked_where_kernels_are_chosen():
+    asking = {
+        str(path.relative_to(ROOT / "gpugda"))
+        for path in LIBRARY
+        if re.search(r"\.is_cpu\b", path.read_text(encoding="utf-8"))
+    }
+    assert asking
+    assert not [name for name in asking if not name.startswith(CHOOSING_KERNELS)]

@@ -17,11 +17,11 @@ from gpugda.match.extend.report import describe_attempt
 from gpugda.match.need import Rows
 
 if TYPE_CHECKING:
+    from gpugda.device.thresholds import CountThresholds
     from gpugda.match.extend.counting.count_plan import CountPlan, FirstPlan
     from gpugda.match.extend.joined import Joined
     from gpugda.match.extend.joins import Joins
     from gpugda.match.extend.prepared import Goal
-    from gpugda.match.extend.thresholds import CountThresholds
     from gpugda.match.run import Run
 
 __all__ = ["Attempts"]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.thresholds import FilterLimits
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.thresholds import FilterLimits
     from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship
 
 __all__ = ["leaves_nothing", "pays_exploring", "with_counts"]

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from gpugda.device.launch.candidate_filter import FilterArrays
     from gpugda.device.launch.small_filter import SmallFilter
     from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.thresholds import FilterLimits
     from gpugda.match.candidates.encode import Encoding
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.thresholds import FilterLimits
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from gpugda.device.launch.join import Table
     from gpugda.device.launch.row_groups import GroupKernels
     from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.ranks import CandidateRanks
-    from gpugda.match.extend.thresholds import JoinLimits
     from gpugda.match.need import Groups
     from gpugda.match.run import Run
 
@@ -109,8 +109,8 @@ class GroupSums(_Rows):
     ) -> None:
         super().__init__(run, kernels, wanted, candidates, variables, product)
         self._arrays = replace(self._arrays, ranks=ranks.array)
-        tuning = run.graph.context.tuning
-        self._launches = LaunchSize(limits.first_summed, tuning.most_pairs, tuning.launch_seconds)
+        profile = run.graph.context.profile
+        self._launches = LaunchSize(limits.first_summed, profile.most_pairs, profile.launch_seconds)
         self._counts = [candidates.count(each) for each in wanted.nodes]
         keys = group_words(ranks.keys(wanted.nodes, self._places))
         self._keys = run.workspace.upload(keys, "what is grouped by")

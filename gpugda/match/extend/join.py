@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend_rows import RowKernels
     from gpugda.device.launch.small_join import SmallJoined
     from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.compile import ExtendStep
     from gpugda.match.extend.encode import StepWords
-    from gpugda.match.extend.thresholds import JoinLimits
     from gpugda.match.run import Run
 
 __all__ = ["ExtendWindows"]
@@ -77,7 +77,7 @@ class ExtendWindows:
         self._counters = run.workspace.allocate(2, np.uint32, "counters")
         self._leaves = LeafCounts(run, row_kernels, steps, candidates, self._arrays)
         self._marked = None
-        if context.tuning.intersection == "marks":
+        if context.profile.intersection == "marks":
             self._marked = MarkedRows(run, steps, self._arrays, self._counters, limits.item_work)
         self._totals = run.workspace.allocate(kernels.group_count, np.uint64, "totals")
         self._pairs = PairSteps(
@@ -196,7 +196,7 @@ class ExtendWindows:
 
     def _pace(self, number: int, started: float) -> None:
         """Makes windows smaller where what a step, or the caller, does with one takes too long."""
-        longest = self._run.graph.context.tuning.launch_seconds
+        longest = self._run.graph.context.profile.launch_seconds
         if number and time.perf_counter() - started > longest:
             # Windows of the step before double each time: this halves them.
             self._grown[number - 1] = max(
@@ -322,7 +322,7 @@ class ExtendWindows:
                 self._limits.first_weighed,
                 max(self._limits.fewest_first, self._limits.first_looks // looks),
             )
-            seconds = context.tuning.launch_seconds
+            seconds = context.profile.launch_seconds
             self._launches[number] = LaunchSize(first, self._limits.largest_window, seconds)
         low, high = rows
         while low < high:

@@ -23,6 +23,7 @@ from gpugda.match.need import Groups, Rows
 if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from gpugda.match.extend.compiled_steps import CompiledSteps
     from gpugda.match.extend.counting.count_plan import Join, TableMessage
     from gpugda.match.extend.encode import StepWords
-    from gpugda.match.extend.thresholds import JoinLimits
     from gpugda.match.run import Run
 
 __all__ = ["JoinKernels", "Joins"]

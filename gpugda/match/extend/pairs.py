@@ -58,7 +58,7 @@ class PairSteps:
         self._measures = measures
         self._kernels = kernels
         context = run.graph.context
-        self._lists = ListKernels(context) if context.tuning.intersection == "lists" else None
+        self._lists = ListKernels(context) if context.profile.intersection == "lists" else None
         self._steps = steps
         self._arrays, self._launches = words.arrays, words.launches
         self._counters = counters
@@ -183,9 +183,9 @@ class PairSteps:
     def _most_pairs(self, number: int) -> int:
         """Of a launch: so many, at most, are worked on without asking first how many there are."""
         if number not in self._launches:
-            tuning = self._run.graph.context.tuning
+            profile = self._run.graph.context.profile
             self._launches[number] = LaunchSize(
-                tuning.first_pairs, tuning.most_pairs, tuning.launch_seconds
+                profile.first_pairs, profile.most_pairs, profile.launch_seconds
             )
         within = self._run.workspace.available * _PAIRS_PER_BYTE
         return min(self._launches[number].size, max(_FEWEST_PAIRS, within))

@@ -25,7 +25,6 @@ from gpugda.match.extend.order import planned_order
 from gpugda.match.extend.prepared import NOTHING, Goal, PreparedCore, groups_of_rows
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.report import describe_part
-from gpugda.match.extend.thresholds import CPU, GPU
 from gpugda.match.matcher import Matcher, add_up
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
@@ -35,11 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.device.thresholds import Thresholds
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.counting.count_plan import CountPlan, FirstPlan, Part
     from gpugda.match.extend.joined import Joined
-    from gpugda.match.extend.thresholds import Thresholds
     from gpugda.match.need import Groups
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery, Plan, PlanStep
@@ -78,12 +77,11 @@ class ExtendStrategy(Matcher):
         super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
         again = partial(type(self), refinement=refinement, thresholds=thresholds)
         self._beside = Beside(self, again)
-        is_cpu = self._context.is_cpu
-        self._thresholds = thresholds or (CPU if is_cpu else GPU)
+        self._thresholds = thresholds or self._context.profile.thresholds
         self._join_kernels = JoinKernels(self._context)
-        self._small_filter = SmallFilter(self._context) if is_cpu else None
+        self._small_filter = SmallFilter(self._context) if self._context.is_cpu else None
         self._kept = KeptQueries(self._thresholds.join.most_queries)
-        by_rows = self._context.tuning.intersection == "marks"
+        by_rows = self._context.profile.intersection == "marks"
         self._compiled = CompiledSteps(device_graph.graph, by_rows=by_rows)
 
     def kept_bytes(self) -> int:

@@ -18,10 +18,10 @@ from gpugda.match.special.cycles import find_cycle
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from gpugda.device.thresholds import CountThresholds
     from gpugda.match.extend.counting.count_plan import Eliminate
     from gpugda.match.extend.counting.degree_messages import Eliminable
     from gpugda.match.extend.counting.problem import CountProblem
-    from gpugda.match.extend.thresholds import CountThresholds
     from gpugda.plan.plan import BoundRelationship
 
 __all__ = ["Elimination"]

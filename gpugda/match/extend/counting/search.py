@@ -29,9 +29,9 @@ from gpugda.match.row_tests import Meetings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from gpugda.device.thresholds import CountThresholds
     from gpugda.match.extend.counting.count_plan import CountPlan, FirstPlan
     from gpugda.match.extend.counting.problem import CountProblem
-    from gpugda.match.extend.thresholds import CountThresholds
 
 __all__ = ["CountSearch", "first_plan", "plan_of_part"]
 

@@ -21,10 +21,10 @@ from gpugda.match.extend.counting.separators import Separators, bits_of, each_bi
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Set
 
+    from gpugda.device.thresholds import CountThresholds
     from gpugda.match.comparisons import Comparison
     from gpugda.match.extend.counting.degree_messages import Eliminable
     from gpugda.match.extend.counting.separators import Offer
-    from gpugda.match.extend.thresholds import CountThresholds
     from gpugda.plan.plan import BoundRelationship
 
     Nodes = int

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
+from gpugda.device.thresholds import CPU
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.match.candidates.candidates import ExpectedCandidates
 from gpugda.match.embeddings import StrategyReport
@@ -26,7 +27,6 @@ from gpugda.match.extend.counting.problem import CountProblem
 from gpugda.match.extend.counting.search import CountSearch, first_plan
 from gpugda.match.extend.groups import GroupSums
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.extend.thresholds import CPU
 from gpugda.match.need import Groups
 from gpugda.match.run import Run
 

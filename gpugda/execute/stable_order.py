@@ -1,0 +1,70 @@
+"""The order of rows by one integer key; rows with equal keys stay in their order.
+
+NumPy sorts 64-bit numbers several times as fast as it finds their order, so that the numbers of the
+rows are packed behind the keys and both sorted as one number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["stable_order", "stable_order_of_keys"]
+
+_BITS: Final = 64
+_SHORT: Final = 1 << 16
+_FEW: Final = 1 << 10
+
+
+def stable_order(key: NDArray[Any]) -> NDArray[np.int64]:
+    """Row numbers sorted by a key of signed integers."""
+    count = len(key)
+    if count <= _FEW:
+        return np.argsort(key, kind="stable")
+    low = int(key.min())
+    spread = int(key.max()) - low
+    if spread < _SHORT:
+        # Of such short numbers NumPy finds the order by their digits.
+        return np.argsort((key - key.dtype.type(low)).astype(np.uint16), kind="stable")
+    # Differences of the largest numbers wrap round to what they are without a sign.
+    rising = key.astype(np.uint64) - np.int64(low).astype(np.uint64)
+    return _packed(rising, spread.bit_length())
+
+
+def stable_order_of_keys(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Row numbers sorted by several keys, the most significant first."""
+    if len(keys) == 1:
+        return stable_order(keys[0])
+    return np.lexsort(list(keys)[::-1])
+
+
+def _packed(rising: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
+    count = len(rising)
+    row_bits = (count - 1).bit_length()
+    dropped = np.uint64(max(0, bits + row_bits - _BITS))
+    behind = np.uint64(row_bits)
+    packed = (rising >> dropped) << behind
+    packed |= np.arange(count, dtype=np.uint64)
+    packed.sort()
+    order = (packed & ((np.uint64(1) << behind) - np.uint64(1))).astype(np.int64)
+    if dropped:
+        packed >>= behind
+        _mended(order, packed, rising)
+    return order
+
+
+def _mended(order: NDArray[np.int64], tops: NDArray[np.uint64], rising: NDArray[np.uint64]) -> None:
+    """Puts rows right that agree in the bits that were sorted by, and differ in others."""
+    sorted_keys = rising[order]
+    if not (sorted_keys[1:] < sorted_keys[:-1]).any():
+        return
+    same = tops[1:] == tops[:-1]
+    places = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
+    rows = order[places]
+    order[places] = rows[np.lexsort([rows, rising[rows], tops[places]])]
