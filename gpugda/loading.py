@@ -47,6 +47,7 @@ class LoadedGraph:
         loaded_at: When.
         version: The state of the database that it is, None for sources that do not change.
         projection: The part of the database that it is: nothing outside of it may be asked.
+        transactions: How many were applied to it since it was read.
         plans: By query text and strategy.
     """
 
@@ -56,6 +57,7 @@ class LoadedGraph:
     loaded_at: datetime
     version: DatabaseVersion | None = None
     projection: Projection = field(default_factory=Projection)
+    transactions: int = 0
     plans: LruCache[tuple[str, str], Plan] = field(default_factory=lambda: LruCache(PLANS_KEPT))
 
     def plan(self, query: Query | Statement, strategy: str) -> Plan:
@@ -69,6 +71,31 @@ class LoadedGraph:
             return plan_pattern(bound, self.graph.statistics, strategy, need)
 
         return self.plans.get((query.text, strategy), make)
+
+    def followed_by(
+        self, graph: DataGraph, version: DatabaseVersion, transactions: int
+    ) -> LoadedGraph:
+        """The same database in a later state, to which so many transactions led."""
+        return LoadedGraph(
+            graph,
+            self.source_name,
+            self.seconds,
+            datetime.now(UTC),
+            version,
+            self.projection,
+            self.transactions + transactions,
+            self.plans if graph is self.graph else LruCache(PLANS_KEPT),
+        )
+
+    @property
+    def followed(self) -> str:
+        """How it came to its state, if by changes."""
+        if self.version is None:
+            return ""
+        return (
+            f"changes were applied up to transaction {self.version.transaction} "
+            f"({self.transactions} transactions since it was read)"
+        )
 
     @property
     def described(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpugda.device.context import DeviceContext
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.thresholds import CPU, GPU, Thresholds
+from gpugda.device.thresholds import Thresholds
 from gpugda.match.extend.strategy import ExtendStrategy
 
 NOT_AT_ONCE: dict[str, Any] = {"tries_at_once": False}
@@ -42,7 +42,7 @@ def thresholds(
     candidates: Mapping[str, Any] | None = None,
 ) -> Thresholds:
     """The device's, with those of some forms, and other limits of joins and of filters."""
-    found = CPU if context.is_cpu else GPU
+    found = context.profile.thresholds
     changes = {name: value for form in forms for name, value in form.items()}
     return Thresholds(
         replace(found.count, **changes),

@@ -86,10 +86,11 @@ class SnapshotAnswers:
                 () if graph.relationship_properties.complete else None,
                 0.0,
             )
-            if not missing or load_properties(
-                self._keeper, self._server, loaded, missing, self._progress
-            ):
+            if not missing:
                 return loaded
+            found = load_properties(self._keeper, self._server, loaded, missing, self._progress)
+            if found is not None:
+                return found
             self._keeper.refresh()
         raise StaleSnapshotError("The database changed each time its properties were read.")
 
@@ -109,7 +110,7 @@ class SnapshotAnswers:
         """
         if expected > _SHORT_SECONDS or not self._session.is_ready(loaded.graph):
             return None
-        if not self._keeper.must_ask:
+        if not self._keeper.must_ask or self._keeper.is_busy_database:
             return None
         if missing_properties(loaded.graph, property_needs(request.prepared())):
             return None
@@ -158,9 +159,9 @@ class SnapshotAnswers:
         if self._keeper.in_background(lambda: self.load(loaded, missing)):
             self._completed = (loaded.version, missing)
 
-    def load(self, loaded: LoadedGraph, missing: MissingProperties) -> bool:
-        """Reads properties, and keeps them; False where the database changed."""
-        if not load_properties(self._keeper, self._server, loaded, missing, self._progress):
-            return False
-        self._keeper.keep(loaded)
-        return True
+    def load(self, loaded: LoadedGraph, missing: MissingProperties) -> LoadedGraph | None:
+        """The snapshot, or a later one, with these properties; None where the database changed."""
+        found = load_properties(self._keeper, self._server, loaded, missing, self._progress)
+        if found is not None and not found.transactions:
+            self._keeper.keep(found)
+        return found

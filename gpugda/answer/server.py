@@ -5,11 +5,13 @@ The way of a query, with engine ``auto``:
 1. Can the device answer it? What it does not understand, and what it may not see, goes to Neo4j.
 2. Should it? The planner compares both, from statistics and earlier times; nothing is sent.
 3. Are the kernels compiled? Else that is done in the background, once for a machine.
-4. Is the snapshot fresh enough? One probe at most; if not, it is refreshed where that is cheaper
-   than the native answer, else in the background.
+4. Is the snapshot fresh enough? One probe at most; if not, what changed is applied to it, or it
+   is refreshed, where that is cheaper than the native answer, else in the background.
 5. Are the properties there that the query reads? Else they are read, or it goes native meanwhile.
 6. The device answers; whole nodes and relationships get their properties; what was read since the
    probe counts only if a second probe finds the database unchanged.
+
+More than 300 lines: the way of a query, decision after decision.
 """
 
 from __future__ import annotations
@@ -20,15 +22,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.declined import Declined
+from gpugda.answer.demanded import DemandedAnswers, admission_for, checked, missing_for
 from gpugda.answer.explaining import explained_by_database
 from gpugda.answer.faults import foreseen, log_fault
+from gpugda.answer.following import following_status
 from gpugda.answer.native import answer_natively
-from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
-from gpugda.answer.projection import refuse_outside
+from gpugda.answer.on_snapshot import SnapshotAnswers
 from gpugda.data.columns import ColumnKind
 from gpugda.deadline import working_until
 from gpugda.errors import (
-    ConfigurationError,
     DeviceError,
     GpugdaError,
     InternalError,
@@ -37,12 +39,8 @@ from gpugda.errors import (
     SourceError,
     StaleSnapshotError,
 )
-from gpugda.live.properties import missing_properties
 from gpugda.plan.estimate import estimate
 from gpugda.plan.explain import Explanation, cannot_run
-from gpugda.query.property_needs import property_needs
-from gpugda.query.scopes import check_query
-from gpugda.query.statement import Statement
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
@@ -56,8 +54,7 @@ if TYPE_CHECKING:
     from gpugda.loading import LoadedGraph
     from gpugda.match.session import DeviceSession
     from gpugda.plan.route.route import Verdict
-    from gpugda.ports import DatabaseServer, Progress, ServerFacts
-    from gpugda.query.query_graph import Query
+    from gpugda.ports import DatabaseServer, DatabaseVersion, Progress, ServerFacts
     from gpugda.result.result import Result
 
 __all__ = ["ServerAnswers"]
@@ -68,6 +65,8 @@ _LEARNING_SECONDS = 2.0
 """What finding out the database's time for a text may cost it, each time."""
 
 _LEARNING_RUNS = 3
+
+_CHANGED = "the database changed while the query ran"
 
 _VALUE_SECONDS = {True: 1.5e-6, False: 0.1e-6}
 """Making a whole entity, or another value, that the user reads; Neo4j's answers come with it."""
@@ -102,6 +101,7 @@ class ServerAnswers:
         self._session = session
         self._router = router
         self._snapshot = SnapshotAnswers(server, keeper, session, progress)
+        self._demanded = DemandedAnswers(server, keeper, router, self._snapshot)
         self._unusable = False
 
     @property
@@ -117,7 +117,7 @@ class ServerAnswers:
             return self._native(request, "engine='native' was asked for")
         if engine in ("gpu", "reference"):
             with foreseen(), working_until(request.deadline):
-                return self._demanded(request, engine)
+                return self._demanded.run(request, engine)
         found = self._offer(request)
         if isinstance(found, Declined):
             return self._native(request, found.reason)
@@ -140,10 +140,18 @@ class ServerAnswers:
     def _covers(self, bookmarks: Iterable[str]) -> bool:
         versions = [self._server.version_in(bookmark) for bookmark in bookmarks]
         known = [version for version in versions if version is not None]
-        covered = [self._keeper.covers(version) for version in known]
+        covered = [self._covered(version) for version in known]
         if not all(covered) and self._keeper.freshness.policy != "manual":
             self._keeper.refresh_soon()
         return len(known) == len(versions) and all(covered)
+
+    def _covered(self, version: DatabaseVersion) -> bool:
+        keeper = self._keeper
+        if keeper.covers(version):
+            return True
+        if not keeper.follows or keeper.freshness.policy == "manual":
+            return False
+        return keeper.catch_up(version) is not None and keeper.covers(version)
 
     def observe_native(self, text: str, seconds: float | None) -> None:
         """The database answered a text that it was asked by somebody else."""
@@ -206,6 +214,13 @@ class ServerAnswers:
         return self._offer_on(request, loaded)
 
     def _offer_on(self, request: Request, loaded: LoadedGraph) -> Result | Declined:
+        declined = self._offer_once(request, loaded)
+        # Entities that were read belong to a later state by now: once more, from that one.
+        if isinstance(declined, Declined) and declined.reason == _CHANGED and self._keeper.follows:
+            return self._offer_once(request, self._keeper.loaded or loaded)
+        return declined
+
+    def _offer_once(self, request: Request, loaded: LoadedGraph) -> Result | Declined:
         with request.stage("plan"):
             plan = loaded.plan(request.prepared(), request.strategy)
             if plan.declined:
@@ -221,14 +236,15 @@ class ServerAnswers:
         fresh = self._fresh(request, verdict, ahead)
         if isinstance(fresh, Declined):
             return fresh
-        late = self._load_properties_or_decline(request, fresh, verdict)
-        if late is not None:
-            return late
+        fresh = self._with_properties(request, fresh, verdict)
+        if isinstance(fresh, Declined):
+            return fresh
         deadline = _patience(request, verdict)
         found = self._snapshot.answer(request, fresh, "gpu", deadline, ahead)
         if found is None:
-            self._keeper.refresh_soon()
-            return Declined("the database changed while the query ran")
+            if not self._keeper.follows:
+                self._keeper.refresh_soon()
+            return Declined(_CHANGED)
         self._router.record_device(request, fresh, _usual_seconds(request, found))
         if self._router.is_curious(request, plan, fresh, self._keeper):
             self._keeper.in_background(lambda: self._learn(request))
@@ -275,32 +291,24 @@ class ServerAnswers:
         if not facts.sees_everything:
             return Declined(facts.restriction, can_run=False)
         try:
-            query = self._checked(request)
+            query = checked(request, self._server)
         except QueryError as error:
             return Declined(f"not answered by the device: {first_line(error)}", can_run=False)
         if query.mode is not None:
             return Declined(f"{query.mode} shows Neo4j's own plan", can_run=False)
         return None
 
-    def _checked(self, request: Request) -> Query | Statement:
-        """The analysed query, if the snapshot can answer it.
-
-        Raises:
-            QueryError: It is no Cypher, or nothing that can be answered here.
-        """
-        query = request.prepared()
-        if isinstance(query, Statement):
-            check_query(query.tree, self._server.facts.default_cypher)
-        refuse_outside(query, self._server.projection)
-        return query
-
     def _fresh(
         self, request: Request, verdict: Verdict, ahead: RanAhead | None
     ) -> LoadedGraph | Declined:
-        admission = self._admission(request, ahead)
+        admission = admission_for(request, self._keeper, ahead)
         request.notes["freshness"] = admission.reason
         if admission.loaded is not None:
             return admission.loaded
+        if self._keeper.follows and admission.newest is not None:
+            followed = self._followed(request, admission, verdict)
+            if followed is not None:
+                return followed
         cost = self._keeper.refresh_seconds
         worth_it = cost is not None and verdict.native_seconds > _REFRESH_GAIN * cost
         if worth_it and self._keeper.may_refresh:
@@ -314,87 +322,42 @@ class ServerAnswers:
         self._keeper.refresh_soon()
         return Declined(f"{admission.reason}; it is read anew in the background")
 
-    def _admission(self, request: Request, ahead: RanAhead | None) -> Admission:
-        if ahead is not None:
-            return ahead.admission
-        with request.stage("probe"):
-            return self._keeper.admit()
+    def _followed(
+        self, request: Request, admission: Admission, verdict: Verdict
+    ) -> LoadedGraph | Declined | None:
+        """The snapshot of the newest state by applying what changed; None if that is not known."""
+        newest = admission.newest
+        assert newest is not None
+        keeper = self._keeper
+        if keeper.follower.seconds + verdict.device_seconds > verdict.native_seconds:
+            keeper.catch_up_soon(newest, admission.asked_at)
+            return Declined(f"{admission.reason}; changes are applied in the background")
+        with request.stage("changes"):
+            found = keeper.catch_up(newest, admission.asked_at)
+        if found is not None:
+            request.notes["freshness"] = f"{keeper.freshness}: {found.followed}"
+            return found
+        if keeper.follows:
+            return Declined(f"{admission.reason}, which others are still committing to")
+        return None
 
-    def _load_properties_or_decline(
+    def _with_properties(
         self, request: Request, loaded: LoadedGraph, verdict: Verdict
-    ) -> Declined | None:
-        missing = missing_properties(loaded.graph, property_needs(request.prepared()))
+    ) -> LoadedGraph | Declined:
+        """The snapshot, or a later one, with what the query reads."""
+        missing = missing_for(loaded, request.prepared())
         if not missing:
-            return None
+            return loaded
         if missing.seconds + verdict.device_seconds > verdict.native_seconds:
             started = self._keeper.in_background(lambda: self._snapshot.load(loaded, missing))
             doing = "are read in the background" if started else "are not read yet"
             return Declined(f"properties of the snapshot {doing}: {missing}")
         with request.stage("properties"):
-            if self._snapshot.load(loaded, missing):
-                return None
+            found = self._snapshot.load(loaded, missing)
+        if found is not None:
+            return found
         self._keeper.refresh_soon()
         return Declined("the database changed while properties were read")
-
-    # ------------------------------------------------------------------ asked for by name
-    def _demanded(self, request: Request, engine: str) -> Result:
-        facts = self._server.facts
-        if not facts.sees_everything:
-            raise ConfigurationError(
-                f"engine={engine!r} is not possible: {facts.restriction}; use engine='native'."
-            )
-        query = self._checked(request)
-        if query.mode is not None:
-            raise ConfigurationError(
-                f"{query.mode} is Neo4j's own: use engine='native', or explain() for ours."
-            )
-        for _ in range(ATTEMPTS):
-            ahead = self._demanded_ahead(request, engine)
-            loaded = self._demanded_snapshot(request, ahead)
-            missing = missing_properties(loaded.graph, property_needs(query))
-            with request.stage("properties"):
-                there = not missing or self._snapshot.load(loaded, missing)
-            found = None
-            if there:
-                found = self._snapshot.answer(request, loaded, engine, request.deadline, ahead)
-            if found is not None:
-                return found.result(request, reason=f"engine={engine!r} was asked for")
-            self._refuse_if_manual()
-        raise StaleSnapshotError(
-            f"The database changed during each of {ATTEMPTS} attempts to answer from one state of "
-            "it; use engine='auto', which leaves the query to Neo4j then."
-        )
-
-    def _demanded_ahead(self, request: Request, engine: str) -> RanAhead | None:
-        loaded = self._keeper.loaded
-        if engine != "gpu" or loaded is None:
-            return None
-        with request.stage("plan"):
-            plan = loaded.plan(request.prepared(), request.strategy)
-            expected = self._router.decide(request, plan, loaded, self._keeper).device_seconds
-        return self._snapshot.run_ahead(request, loaded, expected, request.deadline)
-
-    def _demanded_snapshot(self, request: Request, ahead: RanAhead | None) -> LoadedGraph:
-        admission = self._admission(request, ahead)
-        if admission.loaded is not None:
-            request.notes["freshness"] = admission.reason
-            return admission.loaded
-        if not self._server.facts.has_bookmarks and self._keeper.freshness.policy == "strict":
-            raise StaleSnapshotError(
-                f"{admission.reason}: connect with freshness='manual' or 'max_age=…', or use "
-                "engine='native'."
-            )
-        with request.stage("refresh"):
-            loaded = self._keeper.refresh()
-        request.notes["freshness"] = f"{self._keeper.freshness}: read anew for this query"
-        return loaded
-
-    def _refuse_if_manual(self) -> None:
-        if self._keeper.freshness.policy == "manual":
-            raise StaleSnapshotError(
-                "The query reads properties that the snapshot does not have, and the database has "
-                "changed since: call refresh(), or use engine='native'."
-            )
 
     def _native(self, request: Request, reason: str) -> Result:
         result, seconds, version = answer_natively(request, self._server, reason)
@@ -437,6 +400,7 @@ class ServerAnswers:
             "plugin": facts.plugin or facts.plugin_advice,
             "freshness": str(keeper.freshness),
             "stale": keeper.is_stale,
+            **following_status(keeper, facts),
             "refreshing": keeper.busy,
             "refresh_seconds": keeper.refresh_seconds,
             "refresh_error": str(keeper.last_error or ""),

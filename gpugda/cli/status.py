@@ -24,7 +24,7 @@ def write_status(accelerator: Accelerator) -> None:
     """Writes it for an accelerator that is open."""
     for name, value in accelerator.status().items():
         title = name.removesuffix("_seconds").replace("_bytes", "_memory").replace("_", " ")
-        sys.stdout.write(f"{title:<16}{_readable(name, value)}\n")
+        sys.stdout.write(f"{title:<22}{_readable(name, value)}\n")
 
 
 def format_bytes(count: float) -> str:

@@ -2,6 +2,8 @@
 
 `lower` goes from the top down: each operator is told which columns those above it read, so that no
 others are made, and whether they take weights.
+
+More than 300 lines: a method for each logical operator.
 """
 
 from __future__ import annotations
@@ -19,6 +21,8 @@ from gpugda.execute.operators.distinct import Distinct
 from gpugda.execute.operators.expand import Expand
 from gpugda.execute.operators.expand_group import ExpandGroup
 from gpugda.execute.operators.filter import Filter
+from gpugda.execute.operators.kept_apart import KeptApart
+from gpugda.execute.operators.lookup import Lookup
 from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.output import Output
 from gpugda.execute.operators.project import Project
@@ -132,6 +136,17 @@ class _Lowering:
 
     def _empty(self, tree: logical.Empty, _: frozenset[str], *, weighted: bool) -> Operator:
         return simple.Empty(self.lower(tree.input, frozenset(), weighted=True))
+
+    def _lookup(self, tree: logical.Lookup, needed: frozenset[str], *, weighted: bool) -> Operator:
+        below = (needed - {tree.node}) | all_names((tree.value,))
+        child = self.lower(tree.input, below, weighted=weighted)
+        return Lookup(child, tree.node, tree.key, tree.value)
+
+    def _kept_apart(
+        self, tree: logical.KeptApart, needed: frozenset[str], *, weighted: bool
+    ) -> Operator:
+        below = needed | {name for pair in tree.pairs for name in pair}
+        return KeptApart(self.lower(tree.input, below, weighted=weighted), tree.pairs)
 
     def _path(self, tree: logical.BindPath, needed: frozenset[str], *, weighted: bool) -> Operator:
         if tree.name not in needed:
@@ -345,6 +360,8 @@ def _added_by(tree: logical.Logical) -> tuple[str, ...]:
             return (tree.end, tree.relationships, *step)
         case logical.BindPath() | logical.Unwind():
             return (tree.name,)
+        case logical.Lookup():
+            return (tree.node,)
         case logical.Project():
             return tuple(item.name for item in tree.columns)
         case logical.Optional() | logical.Apply():
@@ -381,6 +398,10 @@ def _arguments_read(tree: logical.Logical) -> frozenset[str]:
                 found |= frozenset() if node.step is None else node.step.outside
             case logical.BindPath():
                 found |= {node.start, *node.steps}
+            case logical.Lookup():
+                found |= all_names((node.value,))
+            case logical.KeptApart():
+                found |= {name for pair in node.pairs for name in pair}
             case logical.Filter():
                 found |= all_names(node.predicates)
     return frozenset(found) & available
@@ -411,6 +432,8 @@ _MADE_BY: Final[dict[type, Callable[..., Operator]]] = {
     logical.Apply: _Lowering._apply,
     logical.Filter: _Lowering._filter,
     logical.BindPath: _Lowering._path,
+    logical.Lookup: _Lowering._lookup,
+    logical.KeptApart: _Lowering._kept_apart,
     logical.Unwind: _Lowering._unwind,
     logical.Union: _Lowering._union,
     logical.Empty: _Lowering._empty,

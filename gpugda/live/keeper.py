@@ -1,4 +1,7 @@
-"""The snapshot of a live database: how fresh it is, and how it becomes fresh again."""
+"""The snapshot of a live database: how fresh it is, and how it becomes fresh again.
+
+More than 300 lines: what changes a snapshot's state stands under one lock.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from gpugda.errors import StaleSnapshotError
 from gpugda.live.background import BackgroundWork, StoppableProgress
-from gpugda.live.reading import read_snapshot
+from gpugda.live.follower import Follower, ReadLater
+from gpugda.live.reading import Reading, read_snapshot
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
@@ -32,6 +36,12 @@ steady writes at most a third of the time is spent on refreshing."""
 
 _LONGEST_REST = 300.0
 
+_CATCHING_UP = 3
+"""How often changes are asked for again where some transactions are still being committed."""
+
+_KEEP_SECONDS = 300.0
+"""A snapshot to which changes are applied is kept on disk so often, at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Admission:
@@ -40,10 +50,14 @@ class Admission:
     Args:
         loaded: The snapshot if it may, else None.
         reason: One sentence, for the summary.
+        newest: Where it may not, as the database is in a later state: that state.
+        asked_at: Time (monotonic) at which that was asked for.
     """
 
     loaded: LoadedGraph | None
     reason: str
+    newest: DatabaseVersion | None = None
+    asked_at: float = 0.0
 
 
 class SnapshotKeeper:
@@ -67,12 +81,16 @@ class SnapshotKeeper:
         self._progress = StoppableProgress(progress)
         self._background = BackgroundWork("gpugda-refresh")
         self._refreshing = threading.Lock()
+        self._taking = threading.Lock()
+        self._kept_at = time.monotonic()
+        self._was_newer = False
         self._loaded: LoadedGraph | None = None
         self._newest_at = 0.0  # when the snapshot was last known to be the newest state
         self._known_newer = False
         self._rest_until = 0.0
         self._failures = 0
         self.refresh_seconds: float | None = None
+        self.follower = Follower(server)
 
     # ------------------------------------------------------------------ asking
     @property
@@ -84,6 +102,11 @@ class SnapshotKeeper:
     def is_stale(self) -> bool:
         """Whether the database is known to have changed since the snapshot."""
         return self._known_newer
+
+    @property
+    def is_busy_database(self) -> bool:
+        """Whether the newest state was a later one when it was last asked for."""
+        return self._was_newer
 
     @property
     def busy(self) -> bool:
@@ -134,8 +157,9 @@ class SnapshotKeeper:
         if loaded.version is None:
             return True  # nothing can be proven; the policy was judged on admission
         asked_at = time.monotonic()
-        self.observe(self._server.probe(), asked_at)
-        return loaded is self._loaded and not self._known_newer
+        version = self._server.probe()
+        self.observe(version, asked_at)
+        return version == loaded.version
 
     def covers(self, version: DatabaseVersion) -> bool:
         """Whether the snapshot is of that state or of a later one; takes note of it."""
@@ -162,8 +186,15 @@ class SnapshotKeeper:
             if at is not None:
                 self._newest_at = max(self._newest_at, at)
                 self._known_newer = False
-        elif at is not None or not same_database or version.transaction > ours.transaction:
+        elif self._tells_newer(version, ours, asked=at is not None):
             self._known_newer = True
+
+    def _tells_newer(self, version: DatabaseVersion, ours: DatabaseVersion, *, asked: bool) -> bool:
+        if version.database_id != ours.database_id or version.transaction > ours.transaction:
+            return True
+        # Who follows may have come further than an answer that was late. Else an earlier state that
+        # was just asked for is that of a database which was restored.
+        return asked and not self.follows
 
     # ------------------------------------------------------------------ refreshing
     def refresh(self, attempts: int = 3) -> LoadedGraph:
@@ -176,19 +207,13 @@ class SnapshotKeeper:
         with self._refreshing:
             started = time.monotonic()
             for attempt in range(attempts):
-                found = read_snapshot(
-                    self._server,
-                    self._shelf,
-                    self._progress,
-                    self._loaded,
-                    gentle=self._background.is_current,
-                )
+                found = self._followed() or self._read()
                 if found is not None:
                     is_new = found.loaded is not self._loaded
-                    self._take(found.loaded, found.newest_at, time.monotonic() - started)
-                    if is_new and not found.from_shelf:
+                    self._take(found, time.monotonic() - started)
+                    if is_new and not (found.from_shelf or found.was_followed):
                         self.keep(found.loaded)
-                    return found.loaded
+                    return self._loaded or found.loaded
                 logger.info("the database changed while it was read (attempt %d)", attempt + 1)
             self._failed(time.monotonic() - started)
             raise StaleSnapshotError(
@@ -196,6 +221,89 @@ class SnapshotKeeper:
                 "it. Try again when fewer writes come, or let the query go to Neo4j "
                 "(engine='auto')."
             )
+
+    def _followed(self) -> Reading | None:
+        """The newest state by applying what changed; None where that is not possible."""
+        if not self.follower.follows:
+            # Before anything is read: what comes after that is known.
+            self.follower.begin(self._loaded)
+        for _ in range(_CATCHING_UP):
+            if not self.follower.follows or not (self._loaded or self.follower.has_base):
+                return None
+            asked_at = time.monotonic()
+            newest = self._server.probe()
+            if newest is None:
+                return None
+            found = self.follower.catch_up(self._loaded, newest)
+            if found is not None:
+                return Reading(found, asked_at, was_followed=True)
+        return None
+
+    def _read(self) -> Reading | None:
+        """The newest state, read from the shelf or the server."""
+        if not self.follower.follows:
+            self.follower.begin(self._loaded)
+        found = read_snapshot(
+            self._server,
+            self._shelf,
+            self._progress,
+            self._loaded,
+            gentle=self._background.is_current,
+        )
+        if found is not None:
+            self.follower.took(found.loaded)
+        return found
+
+    # ------------------------------------------------------------------ catching up
+    @property
+    def follows(self) -> bool:
+        """Whether later states are had by applying what changed."""
+        return self.follower.follows and self._loaded is not None
+
+    def catch_up(
+        self,
+        newest: DatabaseVersion,
+        asked_at: float | None = None,
+        extra: ReadLater | None = None,
+    ) -> LoadedGraph | None:
+        """The snapshot of that state or a later one, by applying what changed; None if it fails.
+
+        Args:
+            newest: A state that the database has been in.
+            asked_at: Time (monotonic) at which it was asked for as the newest one.
+            extra: Columns that were read since, of which it then has those that could be proven.
+
+        Raises:
+            SourceError: The server cannot be asked.
+        """
+        found = self.follower.catch_up(self._loaded, newest, extra)
+        if found is not None:
+            self._follow_to(found, asked_at)
+        return found
+
+    def catch_up_soon(self, newest: DatabaseVersion, asked_at: float) -> bool:
+        """The same in the background; whether it was started."""
+        return self._background.start(lambda: self.catch_up(newest, asked_at))
+
+    def _follow_to(self, found: LoadedGraph, asked_at: float | None) -> None:
+        with self._taking:
+            ours = self._loaded
+            is_later = ours is None or _covers(found.version, ours.version)
+            if is_later:
+                self._loaded = found
+                if asked_at is not None:
+                    self._newest_at = max(self._newest_at, asked_at)
+                    self._known_newer = False
+                    self._failures = 0
+        if is_later:
+            self._keep_sometimes(found)
+
+    def _keep_sometimes(self, found: LoadedGraph) -> None:
+        """What took long to read is kept on disk now and then, as of its state."""
+        now = time.monotonic()
+        if found.transactions and now - self._kept_at > _KEEP_SECONDS:
+            self._kept_at = now
+            self._background.start(lambda: self._shelf.keep(found))
 
     @property
     def may_refresh(self) -> bool:
@@ -227,6 +335,7 @@ class SnapshotKeeper:
         """Ends what runs in the background."""
         self._progress.stop()
         self._background.close()
+        self.follower.close()
 
     # ------------------------------------------------------------------ inside
     def _admit_unasked(self, loaded: LoadedGraph) -> Admission | None:
@@ -238,7 +347,7 @@ class SnapshotKeeper:
         age = time.monotonic() - self._newest_at
         if self.freshness.policy == "max_age" and age <= self.freshness.seconds:
             return Admission(loaded, f"{self.freshness}: known to be the newest {age:.2g} s ago")
-        if self._known_newer:
+        if self._known_newer and not self.follows:
             return Admission(None, "the database changed since the snapshot")
         return None
 
@@ -262,10 +371,16 @@ class SnapshotKeeper:
         self.observe(version, asked_at)
         if version is None:
             return Admission(None, "the server did not tell its newest transaction")
-        if version == loaded.version and loaded is self._loaded:
-            text = f"{self.freshness}: transaction {version.transaction} is the newest"
+        text = f"{self.freshness}: transaction {version.transaction} is the newest"
+        self._was_newer = version != loaded.version
+        if not self._was_newer:
             return Admission(loaded, text)
-        return Admission(None, self._why_stale(loaded, version))
+        # Whoever asked after this query did may have followed the database to a later state.
+        with self._taking:
+            ours, newest_at = self._loaded, self._newest_at
+        if ours is not None and newest_at >= asked_at and _covers(ours.version, version):
+            return Admission(ours, f"{text}, or an earlier one than the snapshot's")
+        return Admission(None, self._why_stale(loaded, version), version, asked_at)
 
     def _why_stale(self, loaded: LoadedGraph, version: DatabaseVersion) -> str:
         ours = loaded.version
@@ -283,10 +398,14 @@ class SnapshotKeeper:
             return f"there is no snapshot: {first_line(error)}"
         return "the snapshot is still being read" if self.busy else "there is no snapshot yet"
 
-    def _take(self, loaded: LoadedGraph, newest_at: float, seconds: float) -> None:
-        self._loaded = loaded
-        self._newest_at, self._known_newer = newest_at, False
-        self.refresh_seconds = seconds
+    def _take(self, reading: Reading, seconds: float) -> None:
+        if reading.was_followed:
+            self._follow_to(reading.loaded, reading.newest_at)
+        else:
+            with self._taking:
+                self._loaded = reading.loaded
+                self._newest_at, self._known_newer = reading.newest_at, False
+            self.refresh_seconds = seconds
         self._failures = 0
         self._rest_until = time.monotonic() + min(_REST * seconds, _LONGEST_REST)
 
@@ -300,3 +419,10 @@ def _while(attempts: int) -> str:
     return (
         "while it was read" if attempts == 1 else f"during each of {attempts} attempts to read it"
     )
+
+
+def _covers(ours: DatabaseVersion | None, other: DatabaseVersion | None) -> bool:
+    """Whether the one is the other's state or a later one of the same database."""
+    if ours is None or other is None:
+        return ours is other
+    return ours.database_id == other.database_id and ours.transaction >= other.transaction

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.errors import StaleSnapshotError
+from gpugda.live.follower import ReadLater
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gpugda.data.column import Column
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.property_store import PropertyStore
     from gpugda.live.keeper import SnapshotKeeper
     from gpugda.loading import LoadedGraph
-    from gpugda.ports import DatabaseServer, Progress
+    from gpugda.ports import DatabaseServer, DatabaseVersion, Progress
     from gpugda.query.property_needs import PropertyNeeds
 
 __all__ = ["MissingProperties", "load_properties", "missing_properties"]
@@ -38,6 +43,17 @@ class MissingProperties:
     def __bool__(self) -> bool:
         return self.of_nodes != () or self.of_relationships != ()
 
+    def still_missing(self, graph: DataGraph) -> bool:
+        """Whether one of them is not there in a graph."""
+        pairs = (
+            (self.of_nodes, graph.node_properties),
+            (self.of_relationships, graph.relationship_properties),
+        )
+        return any(
+            not store.complete if keys is None else bool(_missing(store, frozenset(keys)))
+            for keys, store in pairs
+        )
+
     def __str__(self) -> str:
         keys = [*(self.of_nodes or ()), *(self.of_relationships or ())]
         return ", ".join(keys) or "all properties"
@@ -62,16 +78,75 @@ def load_properties(
     loaded: LoadedGraph,
     missing: MissingProperties,
     progress: Progress | None = None,
-) -> bool:
-    """Reads properties into the snapshot; False if the database changed, then nothing is kept.
+) -> LoadedGraph | None:
+    """The snapshot with these properties; None if the database changed, then nothing is kept.
+
+    Of a database that is followed it may be a later snapshot.
 
     Raises:
         SourceError: They cannot be read.
     """
-    graph = loaded.graph
-    ids = graph.external_ids
-    if ids is None:
-        return True  # an embedded graph has all its properties
+    if loaded.graph.external_ids is None:
+        return loaded  # an embedded graph has all its properties
+    start = _following(keeper, server, loaded, missing)
+    if start is None:
+        return None
+    found = _read(server, start, missing, progress)
+    asked_at = time.monotonic()
+    version = server.probe() if start.version is not None else None
+    keeper.observe(version, asked_at)
+    if found is None:
+        return None
+    if version != start.version and version is not None:
+        # What was read is of the one state, or the other, or between: what changed says all of it.
+        return _at_last(keeper, ReadLater(start, found), version, missing, asked_at)
+    if version is None and start.version is not None:
+        return None
+    for columns, keys, of_nodes in found:
+        start.graph.add_properties(columns, keys, of_nodes=of_nodes)
+    return start
+
+
+def _following(
+    keeper: SnapshotKeeper, server: DatabaseServer, loaded: LoadedGraph, missing: MissingProperties
+) -> LoadedGraph | None:
+    """The newest snapshot since which the values of these properties are told, too."""
+    if not keeper.follows or keeper.freshness.policy == "manual":
+        return loaded
+    keeper.follower.want(
+        frozenset(missing.of_nodes or ()), frozenset(missing.of_relationships or ())
+    )
+    asked_at = time.monotonic()
+    newest = server.probe()
+    if newest is None or newest == loaded.version:
+        return loaded
+    return keeper.catch_up(newest, asked_at)
+
+
+def _at_last(
+    keeper: SnapshotKeeper,
+    read: ReadLater,
+    version: DatabaseVersion,
+    missing: MissingProperties,
+    asked_at: float,
+) -> LoadedGraph | None:
+    if not keeper.follows or keeper.freshness.policy == "manual":
+        return None
+    found = keeper.catch_up(version, asked_at, read)
+    if found is None or missing.still_missing(found.graph):
+        return None
+    return found
+
+
+def _read(
+    server: DatabaseServer,
+    loaded: LoadedGraph,
+    missing: MissingProperties,
+    progress: Progress | None,
+) -> list[tuple[Mapping[str, Column], tuple[str, ...] | None, bool]] | None:
+    """Columns, the keys asked for, and whether of nodes; None where something was deleted."""
+    ids = loaded.graph.external_ids
+    assert ids is not None
     found = []
     for keys, numbers, of_nodes in (
         (missing.of_nodes, ids.nodes, True),
@@ -84,14 +159,9 @@ def load_properties(
                 keys, numbers, loaded.version, of_nodes=of_nodes, progress=progress
             )
         except StaleSnapshotError:  # something was deleted meanwhile
-            keeper.confirm(loaded)
-            return False
+            return None
         found.append((columns, keys, of_nodes))
-    if not keeper.confirm(loaded):
-        return False
-    for columns, keys, of_nodes in found:
-        graph.add_properties(columns, keys, of_nodes=of_nodes)
-    return True
+    return found
 
 
 def _all_missing(graph: DataGraph) -> MissingProperties:

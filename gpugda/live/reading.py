@@ -47,6 +47,7 @@ class Reading:
     loaded: LoadedGraph
     newest_at: float
     from_shelf: bool = False
+    was_followed: bool = False
 
 
 def read_snapshot(

@@ -2,6 +2,8 @@
 
 Frozen values, equal by value, printable by `tree_text`. Rows have named columns; names of what has
 no variable begin with a null character.
+
+More than 300 lines: a class for each logical operator, mostly their descriptions.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ __all__ = [
     "Expand",
     "ExpandMode",
     "Filter",
+    "KeptApart",
     "Logical",
+    "Lookup",
     "Match",
     "NamedExpression",
     "Optional",
@@ -224,6 +228,36 @@ class BindPath:
 
 
 @value(frozen=True, slots=True)
+class Lookup:
+    """Each row with each node whose property may equal a value of the row.
+
+    Args:
+        input: Rows.
+        node: Column that is added.
+        key: Of the property.
+        value: Over the rows.
+    """
+
+    input: Logical
+    node: str
+    key: str
+    value: Expression
+
+
+@value(frozen=True, slots=True)
+class KeptApart:
+    """The rows in which no relationship is in two of the columns of a pair.
+
+    Args:
+        input: Rows.
+        pairs: Columns of relationships, or of lists of them.
+    """
+
+    input: Logical
+    pairs: tuple[tuple[str, str], ...]
+
+
+@value(frozen=True, slots=True)
 class Filter:
     """The rows for which all predicates hold."""
 
@@ -359,6 +393,8 @@ Logical: TypeAlias = (
     | Match
     | Expand
     | BindPath
+    | Lookup
+    | KeptApart
     | Filter
     | Project
     | Aggregate

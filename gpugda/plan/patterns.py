@@ -3,6 +3,8 @@
 The parts of fixed length become query graphs; relationships of varying length become expansions
 between them. Relationships of one clause are distinct: within a query graph the join sees to that,
 between expansions and everything else filters do.
+
+More than 300 lines: a pattern's way to operators, form by form.
 """
 
 from __future__ import annotations
@@ -11,17 +13,21 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from gpugda.plan.keyed_nodes import keyed_node
 from gpugda.plan.logical import (
     BindPath,
     ElementTest,
     Expand,
     ExpandMode,
     Filter,
+    KeptApart,
     Logical,
+    Lookup,
     Match,
     Unwind,
 )
 from gpugda.plan.path_tests import element_test
+from gpugda.plan.rules.split_predicates import compared_variables
 from gpugda.query import ast
 from gpugda.query.query_graph import (
     QueryGraph,
@@ -52,9 +58,11 @@ class PatternPlanner(PatternReader):
                 known.add(edge.left)
         components = self._components()
         left = [*self._predicates, *self._not_null()]
+        rows, left = self._looked_up(rows, left, components, known)
         waiting = list(self._varying)
         while components or waiting:
-            reached = [part for part in components if part & known]
+            # What hangs on different nodes that are known is joined to the rows one by one.
+            reached = self._one_by_one([part for part in components if part & known])
             if not reached and not self._can_expand(waiting, known):
                 reached = [self._first(components)] if waiting and components else components[:]
             if self._wants_ends_first(waiting):
@@ -82,6 +90,37 @@ class PatternPlanner(PatternReader):
         for path in self._paths:
             rows = BindPath(rows, path.name, path.start, tuple(path.steps))
         return Filter(rows, tuple(left)) if left else rows
+
+    def _one_by_one(self, reached: list[frozenset[str]]) -> list[frozenset[str]]:
+        """The first of the parts, and those of which a node is one of its own."""
+        names = frozenset().union(*reached[:1])
+        pairs = [each for each in map(compared_variables, self._predicates) if each and each[2]]
+        for _ in reached:
+            names = names.union(
+                *(
+                    part
+                    for part in reached
+                    for one, two, _ in pairs
+                    if {one, two} & part and {one, two} & names
+                )
+            )
+        return [part for part in reached if part <= names]
+
+    def _looked_up(
+        self,
+        rows: Logical,
+        left: list[ast.Expression],
+        components: Sequence[frozenset[str]],
+        known: set[str],
+    ) -> tuple[Logical, list[ast.Expression]]:
+        """Nodes whose property the rows tell are looked up, where their part is not known yet."""
+        while True:
+            found = keyed_node(left, components, known, frozenset(self._outer) | known)
+            if found is None:
+                return rows, left
+            rows = Filter(Lookup(rows, found.node, found.key, found.value), (found.condition,))
+            known.add(found.node)
+            left = [each for each in left if each is not found.condition]
 
     def _not_null(self) -> Iterator[ast.Expression]:
         """A node that is known and nothing more is asked of still has to be one."""
@@ -276,24 +315,21 @@ class PatternPlanner(PatternReader):
 
     def _kept_apart(self, rows: Logical) -> Logical:
         """Expansions share no relationship with what else their clause matches."""
-        span = Span(0, 0)
-        tests: list[ast.Expression] = []
+        pairs: list[tuple[str, str]] = []
         trails = [each for each in self._varying if each.mode is ExpandMode.TRAILS]
         for each in trails:
-            for other in self._fixed:
-                if other.clause == each.clause and _may_share(each.pattern, other.pattern):
-                    single, many = ast.Variable(span, other.name), ast.Variable(span, each.name)
-                    inside = ast.Binary(span, ast.BinaryOperator.IN, single, many)
-                    tests.append(ast.Unary(span, ast.UnaryOperator.NOT, inside))
+            pairs.extend(
+                (other.name, each.name)
+                for other in self._fixed
+                if other.clause == each.clause and _may_share(each.pattern, other.pattern)
+            )
         for one, two in combinations(trails, 2):
             if one.clause == two.clause and _may_share(one.pattern, two.pattern):
-                tests.append(_disjoint(one.name, two.name))
+                pairs.append((one.name, two.name))
         for left, right in combinations(self._fixed, 2):
             if self._are_joined_apart(left, right):
-                operands = ast.Variable(span, left.name), ast.Variable(span, right.name)
-                differs = (ast.ComparisonOperator.NOT_EQUAL,)
-                tests.append(ast.Comparison(span, operands, differs))
-        return Filter(rows, tuple(tests)) if tests else rows
+                pairs.append((left.name, right.name))
+        return KeptApart(rows, tuple(pairs)) if pairs else rows
 
 
 def _query_relationship(
@@ -350,12 +386,3 @@ def _plain_types(types: ast.LabelExpression | None) -> set[str] | None:
         known = [each for each in names if each is not None]
         return set().union(*known) if len(known) == len(names) else None
     return None
-
-
-def _disjoint(one: str, two: str) -> ast.Expression:
-    span = Span(0, 0)
-    element = ast.Variable(span, one + "\0x")
-    inside = ast.Binary(span, ast.BinaryOperator.IN, element, ast.Variable(span, two))
-    return ast.ListPredicate(
-        span, ast.ListQuantifier.NONE, element, ast.Variable(span, one), inside
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpugda.data.increments.changes import ChangesError
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.data.increments.changes import PropertyChanges
     from gpugda.data.increments.splice import Splice
 
-__all__ = ["changed_store", "value_counts"]
+__all__ = ["apart", "changed_store", "value_counts"]
 
 
 def changed_store(
@@ -72,3 +74,26 @@ def value_counts(
     pending = PendingCounts(found)
     pending.add({}, state.read)
     return pending
+
+
+def apart(graph: DataGraph) -> DataGraph:
+    """The same graph with stores of its own: what is read into them later the other has not."""
+    stores = []
+    for store in (graph.node_properties, graph.relationship_properties):
+        state = store.state()
+        copied = PropertyStore(state.columns, complete=state.read is None)
+        copied.add({}, state.read)
+        stores.append(copied)
+    of_nodes, of_relationships = stores
+    statistics = graph.statistics
+    counts = statistics.distinct_counts, statistics.relationship_distinct_counts
+    return replace(
+        graph,
+        node_properties=of_nodes,
+        relationship_properties=of_relationships,
+        statistics=replace(
+            statistics,
+            distinct_counts=value_counts(counts[0], of_nodes),
+            relationship_distinct_counts=value_counts(counts[1], of_relationships),
+        ),
+    )

@@ -1,4 +1,4 @@
-"""Steps that go row by row, with marks for what neighbouring rows have in common."""
+"""Steps that go row by row, with a sparse accumulator that neighbouring rows share."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import StepArrays
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.match.extend.compile import ExtendStep
+    from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
 
-__all__ = ["MarkedRows"]
+__all__ = ["SparseAccumulator"]
 
 _SHARE_FOR_SCRATCH = 0.25
 _SEARCH_WORK = 16
 _ZERO = np.zeros(1, dtype=np.uint32)
 
 
-class MarkedRows:
+class SparseAccumulator:
     """Counts and appends row by row on a CPU.
 
     Args:
@@ -59,7 +59,7 @@ class MarkedRows:
         self._scratch: dict[int, tuple[DeviceArray, int]] = {}
 
     def intersects(self, number: int) -> bool:
-        """Is it a step that can go row by row, and is there place for its marks?"""
+        """Is it a step that can go row by row, and is there place for its accumulator?"""
         step = self._steps[number]
         if not step.by_rows or len(step.tests) > MOST_EXCLUDED:
             return False
@@ -87,7 +87,7 @@ class MarkedRows:
     ) -> int:
         """Appends the new rows of some rows; there must be place for the shortest lists.
 
-        Where the step weighs, these rows themselves: there must be place for all.
+        Where the step only counts, these rows themselves: there must be place for all.
 
         Returns how many rows there are now.
         """
@@ -108,7 +108,7 @@ class MarkedRows:
         row_count = rows[1] - rows[0]
         count = -(-row_count // self._kernels.task_rows(row_count, row_work))
         while True:
-            weighs = self._steps[number].kind is ExtendKind.WEIGH
+            weighs = self._steps[number].kind is ExtendKind.COUNT
             self._kernels.intersect(self._arrays[number], table, tasks, extended, weighs=weighs)
             appended, taken = self._run.workspace.download(self._counters).tolist()
             if taken >= count:
@@ -123,7 +123,7 @@ class MarkedRows:
         if number not in self._scratch:
             words = self._words(number)
             size = max(1, words * self._levels(number))
-            scratch = self._run.workspace.allocate(size, np.uint32, "marks of neighbours")
+            scratch = self._run.workspace.allocate(size, np.uint32, "sparse accumulator")
             self._run.workspace.fill(scratch, 0)
             self._scratch[number] = (scratch, words)
         return self._scratch[number]
@@ -133,7 +133,7 @@ class MarkedRows:
         return max(1, len(self._steps[number].links) - 1) * self._kernels.item_count
 
     def _words(self, number: int) -> int:
-        """Of a level: a byte per node, and the list of what is marked; or what is known of each."""
+        """Of a level: a byte per node, and the list of what is set; or what is known of each."""
         if len(self._steps[number].links) == 1:
             return self._graph.node_count if self._keeps_counts(number) else 0
         first = longest(self._steps[number].device_links[0], self._graph)
@@ -142,7 +142,7 @@ class MarkedRows:
     def _keeps_counts(self, number: int) -> bool:
         """Of a step with one link, are counts more than lengths of lists, and is there place?"""
         step = self._steps[number]
-        is_counted = number == len(self._steps) - 1 or step.kind is ExtendKind.WEIGH
+        is_counted = number == len(self._steps) - 1 or step.kind is ExtendKind.COUNT
         is_masked = any(link.mask_slot is not None for link in step.device_links)
         if not is_counted or not (is_masked or step.candidate_row is not None):
             return False

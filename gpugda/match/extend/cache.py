@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.compile import ExtendStep
     from gpugda.match.extend.counting.count_plan import CountPlan
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.step import ExtendStep
     from gpugda.match.need import Rows
     from gpugda.plan.plan import BoundQuery
 

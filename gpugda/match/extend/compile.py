@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gpugda.deadline import check_time
-from gpugda.device.launch.extend import Extension, KeyTest, Link, LinkFlags, Test
+from gpugda.device.launch.extend import Extension, KeyTest, Test
 from gpugda.garbage import collection_paused
 from gpugda.match.comparisons import Comparison, key_places
-from gpugda.match.extend.alternatives import WITH_NODE, StepWays
 from gpugda.match.extend.drafts import Draft, ExtendKind, make_drafts
-from gpugda.match.row_tests import type_ids, variable_tests
-from gpugda.match.special.cycles import Cycle, find_cycle
+from gpugda.match.extend.links import Links
+from gpugda.match.extend.step import ExtendStep
+from gpugda.match.extend.step_forms import WITH_NODE, StepForms
+from gpugda.match.row_tests import variable_tests
+from gpugda.match.special.cycles import find_cycle
 from gpugda.match.variables import Variable, node_variable, relationship_variable
 
 if TYPE_CHECKING:
@@ -19,65 +21,12 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.alternatives import Ways
+    from gpugda.match.extend.step_forms import StepForm
     from gpugda.match.need import Rows
     from gpugda.match.row_tests import VariableTest
-    from gpugda.plan.plan import BoundQuery, BoundRelationship
+    from gpugda.plan.plan import BoundQuery
 
-__all__ = ["ExtendStep", "compile_extensions"]
-
-
-class ExtendStep(NamedTuple):
-    """One step in terms of columns.
-
-    Args:
-        kind: What it does.
-        position: Query node (NODES, EXTEND, WEIGH, PRUNE) or query relationship (CLOSE).
-        links: Query relationships that are followed.
-        bound_ends: Query node at the bound end of each.
-        variables: What the columns of the new table hold.
-        kept: Old columns that the new table begins with.
-        tests: In terms of columns.
-        node_column: Where the added node goes, or its number of ways.
-        extension: For the kernels.
-        counts_lengths: Does every entry give a row?
-        searched_only: Are all links found by one search, no relationship needed?
-        most_rows: So many rows come of one pair at most.
-        by_rows: Can it go row by row on a CPU?
-        compared: The conditions among the tests, for people.
-        cycle: Of the last step, the cycle that all steps together count.
-    """
-
-    kind: ExtendKind
-    position: int
-    links: tuple[int, ...]
-    bound_ends: tuple[int, ...]
-    variables: tuple[Variable, ...]
-    kept: tuple[int, ...]
-    tests: tuple[Test | KeyTest, ...]
-    node_column: int | None
-    extension: Extension
-    counts_lengths: bool = False
-    searched_only: bool = False
-    most_rows: int = 1
-    by_rows: bool = False
-    compared: tuple[str, ...] = ()
-    cycle: Cycle | None = None
-
-    @property
-    def compares(self) -> bool:
-        """Are values compared by keys?"""
-        return any(isinstance(test, KeyTest) for test in self.tests)
-
-    @property
-    def candidate_row(self) -> int | None:
-        """Row of the added node in the matrix of candidates; None where all fit."""
-        return self.extension.candidate_row
-
-    @property
-    def device_links(self) -> tuple[Link, ...]:
-        """The links as kernels see them."""
-        return self.extension.links
+__all__ = ["compile_extensions"]
 
 
 @collection_paused()
@@ -90,7 +39,7 @@ def compile_extensions(
     rows: Mapping[int, int],
     *,
     counting: bool,
-    weighed: Collection[int] = (),
+    counted: Collection[int] = (),
     explored: bool = False,
     by_rows: bool = False,
 ) -> tuple[ExtendStep, ...]:
@@ -104,12 +53,12 @@ def compile_extensions(
         wanted: What the last table must hold.
         rows: Row of each query node in the matrix of candidates.
         counting: Only the number of rows is asked for.
-        weighed: Query nodes that are not in the order, whose ways are counted.
+        counted: Query nodes that are not in the order, counted per row.
         explored: Has each candidate what its query relationships ask for?
         by_rows: Is it for a CPU, whose items go row by row where steps allow it?
     """
     compiler = _Compiler(bound, graph, masks, wanted, rows, by_rows=by_rows)
-    return compiler.steps(order, counting=counting, weighed=weighed, explored=explored)
+    return compiler.steps(order, counting=counting, counted=counted, explored=explored)
 
 
 class _Compiler:
@@ -138,11 +87,11 @@ class _Compiler:
         self._known = {each.position for each in tested if not each.is_node}
         self._key_places = key_places(masks.keys) if masks.keys else []
         self._slots = {position: slot for slot, position in enumerate(masks.relationships)}
-        self._ways = StepWays(bound, graph, masks, self._known, by_rows=by_rows)
-        self._has_one_type = len(graph.types) <= 1
+        self._forms = StepForms(bound, graph, masks, self._known, by_rows=by_rows)
+        self._links = Links(bound, graph, self._slots, self._known, self._forms)
 
     def steps(
-        self, order: Sequence[int], *, counting: bool, weighed: Collection[int], explored: bool
+        self, order: Sequence[int], *, counting: bool, counted: Collection[int], explored: bool
     ) -> tuple[ExtendStep, ...]:
         drafts = make_drafts(
             self._bound,
@@ -152,15 +101,15 @@ class _Compiler:
             self._known,
             self._masks.comparisons,
             counting=counting,
-            weighed=weighed,
+            counted=counted,
             loops_seen=self._loops_seen() if explored else frozenset(),
         )
         if self._by_rows:
             place = {node: number for number, node in enumerate(order)}
             for draft in drafts:
                 self._sort_links(draft, place)
-        ways = [self._ways_of(draft) for draft in drafts]
-        ends = [self._ends(draft, its) for draft, its in zip(drafts, ways, strict=True)]
+        forms = [self._form_of(draft) for draft in drafts]
+        ends = [self._ends(draft, form) for draft, form in zip(drafts, forms, strict=True)]
         last_reads = self._last_reads(drafts, ends)
         steps: list[ExtendStep] = []
         columns: tuple[Variable, ...] = ()
@@ -168,20 +117,20 @@ class _Compiler:
             check_time()
             kept = [each for each in columns if last_reads[each] > number]
             new = [each for each in draft.added() if last_reads.get(each, 0) > number]
-            steps.append(self._compile(draft, ways[number], ends[number], columns, kept, new))
+            steps.append(self._compile(draft, forms[number], ends[number], columns, kept, new))
             columns = steps[-1].variables
         if counting and self._by_rows:
             cycle = find_cycle(self._bound, self._graph, self._masks, self._rows, order[0])
             steps[-1] = steps[-1]._replace(cycle=cycle)
         return tuple(steps)
 
-    def _ways_of(self, draft: Draft) -> Ways:
+    def _form_of(self, draft: Draft) -> StepForm:
         """How it can be done; pair by pair, without tests that follow from others."""
-        ways = self._ways.of(draft)
-        if ways.searched_only or ways.by_rows or not any(map(_is_redundant, draft.tests)):
-            return ways
+        form = self._forms.of(draft)
+        if form.searched_only or form.by_rows or not any(map(_is_redundant, draft.tests)):
+            return form
         draft.tests = [each for each in draft.tests if not _is_redundant(each)]
-        return self._ways.of(draft)
+        return self._forms.of(draft)
 
     def _loops_seen(self) -> frozenset[int]:
         """Loops that say no more than that the node is a candidate."""
@@ -189,7 +138,7 @@ class _Compiler:
             each.position
             for each in self._bound.relationships
             if each.source == each.target
-            and self._ways.single[each.position]
+            and self._forms.single[each.position]
             and each.position not in self._slots
             and each.position not in self._known
         )
@@ -217,9 +166,9 @@ class _Compiler:
             links = sorted(draft.links, key=lambda each: place[self._bound_end(draft, each)])
             draft.links = tuple(links)
 
-    def _ends(self, draft: Draft, ways: Ways) -> list[Variable]:
+    def _ends(self, draft: Draft, form: StepForm) -> list[Variable]:
         """Both ends of each old relationship that a test of a step row by row compares."""
-        if not ways.by_rows:
+        if not form.by_rows:
             return []
         old = [
             self._bound.relationships[each.position]
@@ -234,7 +183,7 @@ class _Compiler:
     def _compile(
         self,
         draft: Draft,
-        ways: Ways,
+        form: StepForm,
         ends: Sequence[Variable],
         old: tuple[Variable, ...],
         kept: Sequence[Variable],
@@ -249,13 +198,13 @@ class _Compiler:
         if draft.links:
             links = tuple(
                 [
-                    self._link(draft, ways, each, start, place, added)
+                    self._links.link(draft, form, each, start, place, added)
                     for each, start in zip(draft.links, bound_ends, strict=True)
                 ]
             )
             is_close = draft.kind is ExtendKind.CLOSE
             extension = Extension(
-                candidate_row=None if is_close or ways.fits_all else self._rows[draft.position],
+                candidate_row=None if is_close or form.fits_all else self._rows[draft.position],
                 node_column=node_column,
                 bound_column=place[self._target(draft.position)] if is_close else None,
                 kept=kept_columns,
@@ -279,10 +228,10 @@ class _Compiler:
             tests,
             node_column,
             extension,
-            ways.counts_lengths,
-            ways.searched_only,
+            form.counts_lengths,
+            form.searched_only,
             draft.most_rows,
-            ways.by_rows,
+            form.by_rows,
             tuple([e.text for e in draft.tests if isinstance(e, Comparison) and e.text]),
         )
 
@@ -330,49 +279,6 @@ class _Compiler:
         if draft.kind in WITH_NODE and each.source == draft.position:
             return each.target
         return each.source
-
-    def _link(
-        self,
-        draft: Draft,
-        ways: Ways,
-        position: int,
-        start: int,
-        place: Mapping[Variable, int],
-        added: Mapping[Variable, int],
-    ) -> Link:
-        each = self._bound.relationships[position]
-        is_loop = each.source == each.target
-        starts = each.source == start
-        flags = 0
-        if position in self._slots or position in self._known:
-            flags |= LinkFlags.NEEDS_RELATIONSHIP
-        if position not in draft.bound:
-            flags |= LinkFlags.DISTINCT
-        if position in draft.multiplies or (
-            (len(draft.links) > 1 or ways.by_rows)
-            and position in draft.bound
-            and not self._ways.single[position]
-        ):
-            flags |= LinkFlags.SEVERAL
-        if self._has_one_type:
-            flags |= LinkFlags.SORTED_ROWS
-        if self._ways.type_counts[position] == 1:
-            flags |= LinkFlags.PLAIN
-        if not each.directed and self._has_loops(each):
-            flags |= LinkFlags.LOOPS
-        return Link(
-            column=place[node_variable(start)],
-            # A loop of the data graph is in both rows of its node: the outgoing one is enough.
-            outgoing=is_loop or starts or not each.directed,
-            incoming=not is_loop and (not starts or not each.directed),
-            types=each.types,
-            mask_slot=self._slots.get(position),
-            relationship_column=added.get(relationship_variable(position)),
-            flags=flags,
-        )
-
-    def _has_loops(self, each: BoundRelationship) -> bool:
-        return any(self._graph.statistics.loop_counts[kind] for kind in type_ids(each, self._graph))
 
 
 def _is_redundant(test: VariableTest | Comparison) -> bool:

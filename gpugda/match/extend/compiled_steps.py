@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery
-    from gpugda.match.extend.compile import ExtendStep
     from gpugda.match.extend.counting.count_plan import Eliminate
+    from gpugda.match.extend.step import ExtendStep
     from gpugda.match.need import Rows
 
     Forms = dict[object, tuple[ExtendStep, ...]]
@@ -56,8 +56,8 @@ class CompiledSteps:
             counting: Only the number of rows is asked for.
         """
         bound = query.bound
-        weighed = () if plan is None else tuple(each[0] for each in plan.rows)
-        left_out = frozenset(weighed if plan is None else plan.left_out.union(weighed))
+        counted = () if plan is None else tuple(each[0] for each in plan.rows)
+        left_out = frozenset(counted if plan is None else plan.left_out.union(counted))
         order = query.order(left_out)
         core = bound if plan is None else plan.core
         # Which row of the matrix is whose depends on how many nodes the predicates leave.
@@ -66,7 +66,7 @@ class CompiledSteps:
         tested = None if plan is None else (core.tests, masks.comparisons)
         explored = candidates.explored
         forms = self._forms(query)
-        key = (tuple(order), rows, weighed, tested, wanted, counting, explored)
+        key = (tuple(order), rows, counted, tested, wanted, counting, explored)
         if key not in forms:
             forms[key] = compile_extensions(
                 core,
@@ -76,7 +76,7 @@ class CompiledSteps:
                 wanted,
                 candidates.rows,
                 counting=counting and plan is None,
-                weighed=weighed,
+                counted=counted,
                 explored=explored,
                 by_rows=self._by_rows,
             )

@@ -35,8 +35,8 @@ class ExtendKind(StrEnum):
     """Add a query node along all query relationships to nodes that are there."""
     CLOSE = "close"
     """Add a query relationship between nodes that are there."""
-    WEIGH = "weigh"
-    """Count the ways of a query node instead of adding it; rows that have none go."""
+    COUNT = "count"
+    """Count what fits to a query node instead of adding it; rows to which nothing fits go."""
     PRUNE = "prune"
     """Only test rows."""
 
@@ -83,7 +83,7 @@ def make_drafts(
     comparisons: Sequence[Comparison] = (),
     *,
     counting: bool,
-    weighed: Collection[int] = (),
+    counted: Collection[int] = (),
     loops_seen: Set[int] = frozenset(),
 ) -> list[Draft]:
     """The steps.
@@ -96,11 +96,11 @@ def make_drafts(
         known: Query relationships that somebody looks at.
         comparisons: What rows must pass, too.
         counting: Only the number of rows is asked for.
-        weighed: Query nodes, not in the order, whose ways are counted as soon as all is there that
+        counted: Query nodes, not in the order, that are counted as soon as all is there that
             they depend on.
         loops_seen: Loops of which each candidate has exactly one, that nobody looks at.
     """
-    waiting = _Weighed(bound, tests, weighed)
+    waiting = _CountedNodes(bound, tests, counted)
     drafts = _Drafts(bound, graph, loops_seen).of(order, waiting)
     if counting:
         drafts = _folded(drafts, known)
@@ -120,19 +120,19 @@ class _Drafts:
             elif each.position not in loops_seen:
                 self._loops[each.source].append(each.position)
 
-    def of(self, order: Sequence[int], weighed: _Weighed) -> list[Draft]:
+    def of(self, order: Sequence[int], counted: _CountedNodes) -> list[Draft]:
         drafts: list[Draft] = []
         reached: dict[int, int] = {}
         for number, node in enumerate(order):
             check_time()
             drafts.extend(self._node_drafts(node, reached))
             reached[node] = number
-            drafts.extend(self._weighing(each, reached) for each in weighed.ready(reached))
+            drafts.extend(self._counting(each, reached) for each in counted.ready(reached))
         return drafts
 
-    def _weighing(self, node: int, reached: Mapping[int, int]) -> Draft:
+    def _counting(self, node: int, reached: Mapping[int, int]) -> Draft:
         links = tuple(self._links(node, reached))
-        return Draft(ExtendKind.WEIGH, node, links, frozenset(links))
+        return Draft(ExtendKind.COUNT, node, links, frozenset(links))
 
     def _node_drafts(self, node: int, reached: Mapping[int, int]) -> list[Draft]:
         links = self._links(node, reached)
@@ -172,14 +172,14 @@ class _Drafts:
         return [each for _, _, each in sorted(links)]
 
 
-class _Weighed:
-    """Query nodes to be weighed, and the nodes that must be there before."""
+class _CountedNodes:
+    """Query nodes that are counted per row, and the nodes that must be there before."""
 
     def __init__(
-        self, bound: BoundQuery, tests: Sequence[VariableTest], weighed: Collection[int]
+        self, bound: BoundQuery, tests: Sequence[VariableTest], counted: Collection[int]
     ) -> None:
         self._needs: dict[int, set[int]] = {}
-        for node in weighed:
+        for node in counted:
             around = [each for each in bound.relationships if node in (each.source, each.target)]
             mine = {Variable(True, node), *(Variable(False, each.position) for each in around)}
             needs = {end for each in around for end in (each.source, each.target)}
@@ -190,7 +190,7 @@ class _Weighed:
             self._needs[node] = needs - {node}
 
     def ready(self, reached: Mapping[int, int]) -> list[int]:
-        """Those that can be weighed now, and could not before."""
+        """Those that can be counted now, and could not before."""
         found = [node for node, needs in self._needs.items() if needs <= reached.keys()]
         for node in found:
             del self._needs[node]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.hub_bitmaps import HubBitmaps
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.extend.compile import ExtendStep
+    from gpugda.match.extend.step import ExtendStep
     from gpugda.match.launch_size import LaunchSize
     from gpugda.match.run import Run
 
@@ -32,7 +32,7 @@ _KINDS = {
     ExtendKind.NODES: SmallJoin.MULTIPLIES,
     ExtendKind.EXTEND: SmallJoin.EXTENDS,
     ExtendKind.CLOSE: SmallJoin.EXTENDS,
-    ExtendKind.WEIGH: SmallJoin.WEIGHS,
+    ExtendKind.COUNT: SmallJoin.WEIGHS,
     ExtendKind.PRUNE: SmallJoin.PRUNES,
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 from gpugda.device.launch.candidate_filter import Batch
 from gpugda.match.candidates.candidates import Candidates
 from gpugda.match.candidates.filter import encode_filter, explore_candidates
+from gpugda.match.extend.candidate_estimates import leaves_nothing, pays_exploring, with_counts
 
 if TYPE_CHECKING:
     from gpugda.device.launch.candidate_filter import FilterArrays
@@ -18,16 +19,42 @@ if TYPE_CHECKING:
     from gpugda.device.thresholds import FilterLimits
     from gpugda.match.candidates.encode import Encoding
     from gpugda.match.embeddings import Masks
+    from gpugda.match.extend.cache import KeptQuery
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["filter_for_extension"]
+__all__ = ["filter_for_extension", "find_candidates"]
 
 _LONGEST_ALONE = 1 << 10
 """Entries of a node that one work item of a GPU goes through."""
 _MOST_ROUNDS = 4
 _ARRAYS_AT_LEAST = 4
 """Times what one work item needs must be free: it is not worth going near the limit."""
+
+
+def find_candidates(
+    run: Run,
+    query: KeptQuery,
+    small: SmallFilter | None,
+    rounds: int | None,
+    limits: FilterLimits,
+    *,
+    counting: bool,
+) -> Candidates | None:
+    """As `filter_for_extension`; neighbours are looked at where that pays.
+
+    ``counting``: Rows are only counted, so that leaves are not joined.
+    """
+    graph, masks = run.graph.graph, query.masks
+    if leaves_nothing(masks):
+        return None
+    counted = with_counts(query.bound, masks, graph)
+
+    def leaves() -> frozenset[int]:
+        return query.leaves(graph) if counting else frozenset()
+
+    explore = pays_exploring(counted, graph, leaves, limits)
+    return filter_for_extension(run, small, counted, masks, rounds, limits, explore=explore)
 
 
 def filter_for_extension(
@@ -68,7 +95,7 @@ def filter_for_extension(
             return _candidates(
                 arrays, encoding, outcome.matrix, outcome.counts, lists, explored=explores
             )
-        # Neighbours are more than was thought, so that looking at them does not pay.
+        # Neighbours are more than was expected, so that looking at them does not pay.
         explores = False
     if small is None and explores and _has_few_bits(run, arrays, encoding, rounds, limits):
         matrix, counts = _explored_bits(run, arrays, encoding, rounds or 0)

@@ -80,7 +80,7 @@ class _Rows:
 
 
 class GroupSums(_Rows):
-    """Sums, or marks, of all groups that candidates could make.
+    """Sums, or one bit, of all groups that candidates could make.
 
     Args:
         run: Of the query.

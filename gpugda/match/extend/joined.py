@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
     from gpugda.device.launch.join import Table
     from gpugda.device.launch.leaf_products import ProductArrays
-    from gpugda.match.extend.compile import ExtendStep
     from gpugda.match.extend.groups import GroupSums
     from gpugda.match.extend.join import ExtendWindows
     from gpugda.match.extend.messages import Messages
+    from gpugda.match.extend.step import ExtendStep
 
 __all__ = ["Joined", "TableSums"]
 

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery
-    from gpugda.match.extend.compile import ExtendStep
     from gpugda.match.extend.compiled_steps import CompiledSteps
     from gpugda.match.extend.counting.count_plan import Join, TableMessage
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
 
 __all__ = ["JoinKernels", "Joins"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.memory.buffers import Workspace
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.compile import ExtendStep
+    from gpugda.match.extend.step import ExtendStep
     from gpugda.plan.plan import BoundQuery
 
 __all__ = ["check_room", "least_bytes", "rows_within", "said_how_much"]

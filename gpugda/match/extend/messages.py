@@ -59,7 +59,7 @@ def has_room(
     waiting = [plan]
     while waiting:
         each = waiting.pop()
-        degrees = 4 * run.graph.graph.node_count * len(each.groups())
+        degrees = 4 * run.graph.graph.node_count * len(each.groups)
         tables = 4 * sum(_table_words(table, candidates) for table in each.tables)
         needed += degrees + tables + 8 * kernels.group_count
         longest = max(longest, degrees, tables)
@@ -158,9 +158,9 @@ class Messages:
             factors.append(self._factor(message, slot))
             slot += len(message.groups)
         groups, nodes = [each for factor in factors for each in factor.groups], graph.node_count
-        ways = workspace.allocate(max(1, slot * nodes), np.uint32, "degrees of anchors")
-        for group, leaves in zip(self.plan.groups(), groups, strict=True):
-            self._count_ways(group, leaves, ways)
+        degrees = workspace.allocate(max(1, slot * nodes), np.uint32, "degrees of anchors")
+        for group, leaves in zip(self.plan.groups, groups, strict=True):
+            self._count_degrees(group, leaves, degrees)
         weights = [(self._columns[Variable(True, each[0])], len(each)) for each in self.plan.rows]
         tables = [
             BranchSums(first, self._ranks.keys(each.separator, self._columns))
@@ -169,7 +169,7 @@ class Messages:
         words = workspace.upload(product_words(factors, weights, tables), "what is multiplied")
         ranks, sums = (self._ranks.array, self._tables()) if tables else (words, words)
         arrays = ProductArrays(
-            self._candidates.arrays, self._candidates.matrix, words, ways, ranks, sums
+            self._candidates.arrays, self._candidates.matrix, words, degrees, ranks, sums
         )
         totals = workspace.allocate(self._kernels.group_count, np.uint64, "totals")
         return _OnDevice(arrays, totals)
@@ -189,7 +189,7 @@ class Messages:
         """No row's product is more, but for tables."""
         graph = self._run.graph.graph
         most = 1
-        for group in self.plan.groups():
+        for group in self.plan.groups:
             most *= _largest(self.plan, group, graph) ** len(group.leaves)
         for each in self.plan.rows:
             most *= most_fitting(self.plan.core, graph, each[0]) ** len(each)
@@ -222,7 +222,7 @@ class Messages:
             for each in found
         )
 
-    def _count_ways(self, group: LikeLeaves, leaves: Leaves, ways: DeviceArray) -> None:
+    def _count_degrees(self, group: LikeLeaves, leaves: Leaves, degrees: DeviceArray) -> None:
         candidates, anchor = self._candidates, group.anchor
         nodes = candidates.listed(self._run, anchor)
         self._run.check_deadline()
@@ -231,7 +231,7 @@ class Messages:
             candidates.matrix,
             leaves,
             nodes,
-            ways,
+            degrees,
             by_length=self._by_length(group, leaves),
         )
 

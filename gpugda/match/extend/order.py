@@ -72,11 +72,11 @@ class _GrowthOfMet:
         return skew * each.cardinality / max(self._bound.nodes[end].cardinality, 1.0)
 
     def _skew(self, types: tuple[int, ...] | None, outgoing: bool | None) -> float:
-        """Of the lists that are followed; ``outgoing``: None for both ways."""
+        """Of the lists that are followed; ``outgoing``: None for both directions."""
         return max(
-            self._graph.skew(kind, outgoing=way)
+            self._graph.skew(kind, outgoing=direction)
             for kind in types or (None,)
-            for way in ((True, False) if outgoing is None else (outgoing,))
+            for direction in ((True, False) if outgoing is None else (outgoing,))
         )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugda.device.launch.extend import Pairs
 from gpugda.device.launch.extend_lists import ListKernels
+from gpugda.device.launch.weigh import WeighKernels
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.launch_size import LaunchSize
 from gpugda.match.list_lengths import shortest
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import ExtensionKernels
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.match.extend.compile import ExtendStep
+    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
 
 __all__ = ["PairSteps", "prefix_sums"]
@@ -40,7 +42,7 @@ class PairSteps:
         words: The same on the device.
         counters: ``uint32[2]``, the first one counts rows that were appended.
         totals: ``uint64[kernels.group_count]``.
-        measures: Are pairs counted even where there cannot be many?
+        limits: How much is done at once.
     """
 
     def __init__(
@@ -51,11 +53,10 @@ class PairSteps:
         words: StepWords,
         counters: DeviceArray,
         totals: DeviceArray,
-        *,
-        measures: bool,
+        limits: JoinLimits,
     ) -> None:
         self._run = run
-        self._measures = measures
+        self._limits = limits
         self._kernels = kernels
         context = run.graph.context
         self._lists = ListKernels(context) if context.profile.intersection == "lists" else None
@@ -116,7 +117,7 @@ class PairSteps:
     def _most_of(self, number: int, table: Table) -> int | None:
         """No more pairs than these, where they need not be counted."""
         step = self._steps[number]
-        if self._measures or self._list_kernels(number) is None or step.counts_lengths:
+        if self._limits.measures_pairs or self._list_kernels(number) is None or step.counts_lengths:
             return None
         graph = self._run.graph.graph
         most = table.row_count * shortest(step.device_links, graph)
@@ -175,6 +176,32 @@ class PairSteps:
         if totals is not self._totals:
             workspace.release(totals)
         return total
+
+    def append_counted(
+        self, number: int, table: Table, rows: tuple[int, int], extended: Table
+    ) -> int:
+        """Appends those of some rows to which something fits; how many these are."""
+        context = self._run.graph.context
+        if number not in self._launches:
+            self._launches[number] = self._first_counted(number)
+        kernels, launches, (low, high) = WeighKernels(context), self._launches[number], rows
+        while low < high:
+            size = min(high - low, launches.size)
+            self._run.check_deadline()
+            started = time.perf_counter()
+            part = (low, low + size)
+            kernels.weigh(self._arrays[number], table, part, extended, self._counters)
+            low += size
+            if low < high:
+                context.finish()
+                launches.took(size, time.perf_counter() - started)
+        return int(self._run.workspace.download(self._counters, 0, 1)[0])
+
+    def _first_counted(self, number: int) -> LaunchSize:
+        limits, seconds = self._limits, self._run.graph.context.profile.launch_seconds
+        looks = max(1, shortest(self._steps[number].device_links, self._run.graph.graph))
+        first = min(limits.first_weighed, max(limits.fewest_first, limits.first_looks // looks))
+        return LaunchSize(first, limits.largest_window, seconds)
 
     def _list_kernels(self, number: int) -> ListKernels | None:
         """For steps of a GPU that keep what they know of rows in local memory."""

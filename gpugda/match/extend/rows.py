@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.extend.compile import ExtendStep
+    from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
 
 __all__ = ["LeafCounts"]

@@ -52,12 +52,10 @@ def _once(tree: logical.Logical, read: frozenset[str]) -> logical.Logical:
             read |= all_names(item.expression for item in tree.columns)
         case logical.Filter():
             read |= all_names(tree.predicates)
-        case logical.Unwind():
-            read |= all_names((tree.elements,))
+        case logical.Unwind() | logical.Lookup() | logical.KeptApart() | logical.Match():
+            read |= _read_here(tree)
         case logical.BindPath():
             read |= {tree.start, *tree.steps} if tree.name in read else frozenset()
-        case logical.Match():
-            read |= frozenset(tree.bound)
         case logical.Expand():
             return _reach(tree, read)
         case logical.Optional():
@@ -66,6 +64,19 @@ def _once(tree: logical.Logical, read: frozenset[str]) -> logical.Logical:
         case _:
             return reach_once(tree)
     return replace(tree, input=_once(tree.input, read))
+
+
+def _read_here(
+    tree: logical.Unwind | logical.Lookup | logical.KeptApart | logical.Match,
+) -> frozenset[str]:
+    match tree:
+        case logical.Unwind():
+            return all_names((tree.elements,))
+        case logical.Lookup():
+            return all_names((tree.value,))
+        case logical.KeptApart():
+            return frozenset(name for pair in tree.pairs for name in pair)
+    return frozenset(tree.bound)
 
 
 def _is_steady(tree: logical.Logical) -> bool:
@@ -77,6 +88,8 @@ def _is_steady(tree: logical.Logical) -> bool:
             read = tree.predicates
         case logical.Unwind():
             read = (tree.elements,)
+        case logical.Lookup():
+            read = (tree.value,)
         case logical.Match():
             read = tree.graph.predicates
         case _:
@@ -110,6 +123,10 @@ def _read_in(tree: logical.Logical) -> frozenset[str]:
             found |= all_names(tree.predicates)
         case logical.BindPath():
             found |= {tree.start, *tree.steps}
+        case logical.Lookup():
+            found |= all_names((tree.value,))
+        case logical.KeptApart():
+            found |= {name for pair in tree.pairs for name in pair}
         case logical.Expand():
             found |= _read_by(tree)
         case logical.Match():

@@ -83,7 +83,7 @@ def fewest_eliminated(grouped: Collection[int]) -> int:
 
 
 def _all_leaves(bound: BoundQuery, masks: Masks, grouped: Collection[int]) -> dict[int, int]:
-    """The anchor of each leaf by its relationship, what is tested in another way left out."""
+    """The anchor of each leaf by its relationship, without what is tested otherwise."""
     degrees = [0] * len(bound.nodes)
     for each in bound.relationships:
         degrees[each.source] += 1
@@ -172,7 +172,7 @@ class _Leaves:
         plan = Eliminate(replace(self._bound, tests=tests), messages)
         countable: list[LikeNodes] = []
         if searching:
-            taken = {each for group in plan.groups() for each in group.taken}
+            taken = {each for group in plan.groups for each in group.taken}
             countable = find_countable(
                 self._bound, self._graph, self._masks, self._clash, leaves, taken
             )

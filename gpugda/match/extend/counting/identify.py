@@ -29,7 +29,7 @@ __all__ = ["Identified", "Merged", "identifications", "identify", "without_tests
 
 
 class Identified(NamedTuple):
-    """Query nodes that are the same, as groups; where several ways overlap, some are subtracted.
+    """Query nodes that are the same, as groups; where several cases overlap, some are subtracted.
 
     Attributes:
         groups: Of positions, each with two at least, rising.
@@ -63,22 +63,22 @@ def without_tests_of(bound: BoundQuery, pairs: Collection[Pair]) -> BoundQuery:
 def identifications(
     one: BoundRelationship, other: BoundRelationship, turns: Sequence[tuple[Pair, Pair]]
 ) -> list[Identified]:
-    """In which ways the ends of two relationships are the same where these are.
+    """In which cases the ends of two relationships are the same where these are.
 
     Args:
         one: A query relationship.
         other: Another one.
-        turns: The ways round that are possible, from `Meetings.turns`.
+        turns: The directions that are possible, from `Meetings.turns`.
     """
     found = [_groups(pairs) for pairs in turns]
     if len(found) < 2:
         return [Identified(groups, 1) for groups in found]
     whole = _groups([(one.source, each) for each in (one.target, other.source, other.target)])
-    # One way round may be a case of the other one: with an end in common, all ends are one node.
+    # One direction may be a case of the other one: with an end in common, all ends are one node.
     if whole in found:
         found.remove(whole)
         return [Identified(groups, 1) for groups in found] or [Identified(whole, 1)]
-    # A loop is found both ways round.
+    # A loop is found in both directions.
     return [*(Identified(groups, 1) for groups in found), Identified(whole, -1)]
 
 
@@ -126,10 +126,10 @@ def identify(
         if each.position == one:
             same = bound.relationships[other]
             predicates = tuple(dict.fromkeys((*each.predicates, *same.predicates)))
-            # Of an undirected one and a directed one, this tells which way round it lies.
-            way = same if each.directed < same.directed else each
+            # Of an undirected one and a directed one, this tells its direction.
+            kept = same if each.directed < same.directed else each
             each = replace(
-                way,
+                kept,
                 position=each.position,
                 name=each.name,
                 types=types,

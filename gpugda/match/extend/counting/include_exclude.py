@@ -7,7 +7,7 @@ relationship is subtracted, with the tests of the pairs that come after it. Quer
 is one have fewer nodes, so trees and cycles whose rows nobody could make become sums of small
 counts. (Counts of subgraphs as sums over homomorphisms: R. Curticapean, H. Dell, D. Marx,
 Homomorphisms are a good basis for counting small subgraphs, 2017; here only the tests are left out
-that are in the way.)
+that hinder.)
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def test_a_device_that_is_full_is_not_told_to_raise_the_limit(context, monkeypat
     def full(*_, **__):
         raise MemoryLimitError("allocating on a device: memory is full")
 
-    monkeypatch.setattr(extend, "filter_for_extension", full)
+    monkeypatch.setattr(extend, "find_candidates", full)
     strategy = ExtendStrategy(DeviceGraph(context, complete(3)))
     with pytest.raises(MemoryLimitError, match=r"is full$"):
         found_by(strategy, make_plan([Node()] * 2, [Relationship(0, 1)]), NO_MASKS)

@@ -385,7 +385,6 @@ OTHER_JOINS = {
     "tiny launches": (
         {"few_rows": 0, "item_work": 1},
         {
-            "join.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
             "pairs.LaunchSize": lambda *_: LaunchSize(3, 3, 1.0),
         },
     ),

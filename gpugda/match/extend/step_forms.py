@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from gpugda.match.row_tests import VariableTest
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["WITH_NODE", "StepWays", "Ways"]
+__all__ = ["WITH_NODE", "StepForm", "StepForms"]
 
-WITH_NODE = (ExtendKind.EXTEND, ExtendKind.WEIGH)
+WITH_NODE = (ExtendKind.EXTEND, ExtendKind.COUNT)
 """Their position is the query node that they look for."""
 
 
-class Ways(NamedTuple):
+class StepForm(NamedTuple):
     """What is true of a step.
 
     Attributes:
@@ -40,7 +40,7 @@ class Ways(NamedTuple):
     counts_lengths: bool
 
 
-class StepWays:
+class StepForms:
     """Looks at the steps of a query.
 
     Args:
@@ -82,15 +82,15 @@ class StepWays:
             self._at[each.source].add(each.position)
             self._at[each.target].add(each.position)
 
-    def of(self, draft: Draft) -> Ways:
+    def of(self, draft: Draft) -> StepForm:
         """What is true of a step with these tests."""
         if draft.kind not in WITH_NODE:
             # Lengths of closing are counted by relationships that fit.
             closes = draft.kind is ExtendKind.CLOSE and not draft.multiplies
-            return Ways(False, False, False, closes and not draft.tests)
+            return StepForm(False, False, False, closes and not draft.tests)
         fits_all = self._fits_all(draft)
         only_nodes, only_differ = _what_tests_say(draft)
-        return Ways(
+        return StepForm(
             fits_all,
             only_nodes and self._has_plain_lists(draft),
             self._by_rows and only_differ,
@@ -112,7 +112,7 @@ class StepWays:
         return all(self._plain[each] and (is_one or self.single[each]) for each in draft.links)
 
     def _counts_lengths(self, draft: Draft) -> bool:
-        if draft.kind is ExtendKind.WEIGH or draft.tests or draft.multiplies:
+        if draft.kind is ExtendKind.COUNT or draft.tests or draft.multiplies:
             return False
         only, *others = draft.links
         if others or only in self._masks.relationships:

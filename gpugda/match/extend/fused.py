@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from gpugda.device.launch.small_join import SmallJoined
     from gpugda.device.thresholds import JoinLimits
-    from gpugda.match.extend.compile import ExtendStep
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
 
 __all__ = ["join_at_once", "last_table"]

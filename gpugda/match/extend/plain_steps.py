@@ -1,0 +1,80 @@
+"""Steps that follow no relationship: they multiply rows with candidates, or test them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.join import Product
+from gpugda.match.extend.pairs import prefix_sums
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gpugda.device.launch.extend import ExtensionKernels
+    from gpugda.device.launch.join import Table
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.step import ExtendStep
+    from gpugda.match.run import Run
+
+    Write = Callable[[tuple[int, int], Table], None]
+    """Writes a window of the new rows to a table."""
+
+__all__ = ["PlainSteps"]
+
+
+class PlainSteps:
+    """Says how many rows they make, and writes these.
+
+    Args:
+        run: Of the query.
+        kernels: That test.
+        steps: What to do.
+        words: The same on the device.
+        candidates: Of the query nodes.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        kernels: ExtensionKernels,
+        steps: Sequence[ExtendStep],
+        words: StepWords,
+        candidates: Candidates,
+    ) -> None:
+        self._run = run
+        self._kernels = kernels
+        self._steps = steps
+        self._words = words
+        self._candidates = candidates
+
+    def product(self, number: int, table: Table, unused: DeviceArray) -> tuple[int, Write]:
+        """Each row with each candidate; ``unused``: any array, in place of relationships."""
+        step = self._steps[number]
+        nodes, first, size = self._candidates.listed(self._run, step.position)
+        product = Product(size, nodes, first, None, unused, unused, unused)
+        words, columns = self._words.plain[number], (step.node_column, None, None)
+
+        def write(window: tuple[int, int], extended: Table) -> None:
+            kernels = self._run.kernels.join
+            kernels.write_product(table, product, words, window, extended, columns)
+
+        return table.row_count * size, write
+
+    def valid(self, number: int, table: Table) -> tuple[DeviceArray, int]:
+        """Which rows pass the step's tests, as prefix sums; how many."""
+        counts = self._run.workspace.allocate(table.row_count, np.uint32, "counts of rows")
+        self._kernels.test(self._words.arrays[number], table, counts)
+        return prefix_sums(self._run, counts)
+
+    def pruned(self, number: int, table: Table, sums: DeviceArray) -> Write:
+        """The rows that pass."""
+        words = self._words.plain[number]
+
+        def write(window: tuple[int, int], extended: Table) -> None:
+            self._run.kernels.join.write_valid(table, words, sums, window, extended)
+
+        return write

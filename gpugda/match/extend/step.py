@@ -1,0 +1,68 @@
+"""A step of a join in terms of columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpugda.device.launch.extend import KeyTest
+
+if TYPE_CHECKING:
+    from gpugda.device.launch.extend import Extension, Link, Test
+    from gpugda.match.extend.drafts import ExtendKind
+    from gpugda.match.special.cycles import Cycle
+    from gpugda.match.variables import Variable
+
+__all__ = ["ExtendStep"]
+
+
+class ExtendStep(NamedTuple):
+    """One step in terms of columns.
+
+    Args:
+        kind: What it does.
+        position: Query node (NODES, EXTEND, WEIGH, PRUNE) or query relationship (CLOSE).
+        links: Query relationships that are followed.
+        bound_ends: Query node at the bound end of each.
+        variables: What the columns of the new table hold.
+        kept: Old columns that the new table begins with.
+        tests: In terms of columns.
+        node_column: Where the added node goes, or how many fit.
+        extension: For the kernels.
+        counts_lengths: Does every entry give a row?
+        searched_only: Are all links found by one search, no relationship needed?
+        most_rows: So many rows come of one pair at most.
+        by_rows: Can it go row by row on a CPU?
+        compared: The conditions among the tests, for people.
+        cycle: Of the last step, the cycle that all steps together count.
+    """
+
+    kind: ExtendKind
+    position: int
+    links: tuple[int, ...]
+    bound_ends: tuple[int, ...]
+    variables: tuple[Variable, ...]
+    kept: tuple[int, ...]
+    tests: tuple[Test | KeyTest, ...]
+    node_column: int | None
+    extension: Extension
+    counts_lengths: bool = False
+    searched_only: bool = False
+    most_rows: int = 1
+    by_rows: bool = False
+    compared: tuple[str, ...] = ()
+    cycle: Cycle | None = None
+
+    @property
+    def compares(self) -> bool:
+        """Are values compared by keys?"""
+        return any(isinstance(test, KeyTest) for test in self.tests)
+
+    @property
+    def candidate_row(self) -> int | None:
+        """Row of the added node in the matrix of candidates; None where all fit."""
+        return self.extension.candidate_row
+
+    @property
+    def device_links(self) -> tuple[Link, ...]:
+        """The links as kernels see them."""
+        return self.extension.links

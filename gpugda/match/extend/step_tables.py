@@ -1,0 +1,227 @@
+"""One step of a join: the rows that it makes of a table, in tables that fit the memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.join import Table
+from gpugda.match.extend.accumulate import SparseAccumulator
+from gpugda.match.extend.drafts import ExtendKind
+from gpugda.match.extend.pairs import PairSteps
+from gpugda.match.extend.plain_steps import PlainSteps
+from gpugda.match.extend.rows import LeafCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from gpugda.device.launch.extend import ExtensionKernels, Pairs
+    from gpugda.device.launch.extend_rows import RowKernels
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.thresholds import JoinLimits
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.step import ExtendStep
+    from gpugda.match.extend.windows import WindowSizes
+    from gpugda.match.run import Run
+
+__all__ = ["StepTables"]
+
+
+class StepTables:
+    """Runs single steps, row by row or pair by pair.
+
+    Args:
+        run: Of the query.
+        kernels: For pairs.
+        row_kernels: For leaves.
+        steps: What to do.
+        words: The same on the device.
+        candidates: Of the query nodes.
+        sizes: Of the tables.
+        limits: How much is done at once.
+
+    Attributes:
+        totals: Sums of the work groups, for who counts.
+        by_pairs: Which looked at pairs one by one, though the device is one that prefers rows?
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        kernels: ExtensionKernels,
+        row_kernels: RowKernels,
+        steps: Sequence[ExtendStep],
+        words: StepWords,
+        candidates: Candidates,
+        sizes: WindowSizes,
+        limits: JoinLimits,
+    ) -> None:
+        self._run = run
+        self._steps = steps
+        self._candidates = candidates
+        self._sizes = sizes
+        self._limits = limits
+        self._counters = run.workspace.allocate(2, np.uint32, "counters")
+        self._leaves = LeafCounts(run, row_kernels, steps, candidates, words.arrays)
+        self._accumulator = None
+        if run.graph.context.profile.intersection == "marks":
+            self._accumulator = SparseAccumulator(
+                run, steps, words.arrays, self._counters, limits.item_work
+            )
+        self.totals: DeviceArray = run.workspace.allocate(kernels.group_count, np.uint64, "totals")
+        self._pairs = PairSteps(run, kernels, steps, words, self._counters, self.totals, limits)
+        self._plain = PlainSteps(run, kernels, steps, words, candidates)
+        self.by_pairs = [False] * len(steps)
+
+    def tables(self, number: int, table: Table) -> Iterator[Table]:
+        """The rows that a step makes, in tables one at a time."""
+        kind = self._steps[number].kind
+        self._run.check_deadline()
+        if kind is ExtendKind.NODES:
+            return self._products(number, table)
+        if kind is ExtendKind.PRUNE:
+            return self._pruned(number, table)
+        if kind is ExtendKind.COUNT:
+            return self._counted_rows(number, table)
+        return self._extensions(number, table)
+
+    def _products(self, number: int, table: Table) -> Iterator[Table]:
+        # The counters, for nobody looks at relationships.
+        total, write = self._plain.product(number, table, self._counters)
+        yield from self._written(number, total, write)
+
+    def _pruned(self, number: int, table: Table) -> Iterator[Table]:
+        sums, total = self._plain.valid(number, table)
+        yield from self._written(number, total, self._plain.pruned(number, table, sums))
+        self._run.workspace.release(sums)
+
+    def _written(
+        self, number: int, total: int, write: Callable[[tuple[int, int], Table], None]
+    ) -> Iterator[Table]:
+        for low, high in self._sizes.slices(number, total):
+            extended = self._table(number, high - low)
+            if extended.values is not None:
+                write((low, high), extended)
+            yield extended
+            self._run.workspace.release(extended.values)
+
+    def _table(self, number: int, capacity: int) -> Table:
+        width = len(self._steps[number].variables)
+        if width == 0:
+            return Table(None, capacity, 0)
+        values = self._run.workspace.allocate(capacity * width, np.uint32, "partial embeddings")
+        return Table(values, capacity, width)
+
+    def _counted_rows(self, number: int, table: Table) -> Iterator[Table]:
+        for low, high in self._sizes.slices(number, table.row_count):
+            extended = self._table(number, high - low)
+            self._run.workspace.fill(self._counters, 0)
+            accumulator, rows = self._by_rows(number), (low, high)
+            if accumulator is not None:
+                filled = accumulator.append(number, table, rows, extended, self.totals)
+            else:
+                filled = self._pairs.append_counted(number, table, rows, extended)
+            if filled:
+                yield Table(extended.values, filled, extended.width, high - low)
+            self._run.workspace.release(extended.values)
+
+    # ------------------------------------------------------------------ extensions
+    def _extensions(self, number: int, table: Table) -> Iterator[Table]:
+        self._sizes.enter(number, 0, 1, 1)
+        accumulator = self._by_rows(number)
+        if accumulator is not None and self._few(number, table, accumulator):
+            yield from self._appended_few(number, table, accumulator)
+            return
+        pairs = self._pairs.measured(number, table, self._sizes.most(number))
+        if not self._steps[number].variables:
+            yield Table(None, self._pairs.count(number, table, pairs), 0)
+        else:
+            yield from self._appended_tables(number, table, pairs)
+        self._pairs.release(pairs)
+
+    def _by_rows(self, number: int) -> SparseAccumulator | None:
+        """What goes row by row, where the step does."""
+        if self._accumulator is None:
+            return None
+        if not self._accumulator.intersects(number):
+            self.by_pairs[number] = True
+            return None
+        return self._accumulator
+
+    def _few(self, number: int, table: Table, accumulator: SparseAccumulator) -> bool:
+        """Are there so few new rows that they need not be measured before?"""
+        if not self._steps[number].variables:
+            return False
+        return accumulator.most_rows(number, table) <= min(
+            self._limits.few_rows, self._sizes.most(number)
+        )
+
+    def _appended_few(
+        self, number: int, table: Table, accumulator: SparseAccumulator
+    ) -> Iterator[Table]:
+        capacity = max(1, accumulator.most_rows(number, table))
+        extended = self._table(number, capacity)
+        self._run.workspace.fill(self._counters, 0)
+        rows = (0, table.row_count)
+        filled = accumulator.append(number, table, rows, extended, self.totals)
+        if filled:
+            yield Table(extended.values, filled, extended.width, capacity)
+        self._run.workspace.release(extended.values)
+
+    def _appended_tables(self, number: int, table: Table, pairs: Pairs) -> Iterator[Table]:
+        """Appends to one table until the pairs left might be more rows than it has place for."""
+        low = 0
+        while low < pairs.total:
+            most = self._steps[number].most_rows
+            window = max(min(self._sizes.next(number), (pairs.total - low) * most), most)
+            extended = self._table(number, window)
+            first, filled = low, 0
+            self._run.workspace.fill(self._counters, 0)
+            while low < pairs.total and filled + max(most, window // 2) <= window:
+                high = min(low + (window - filled) // most, pairs.total)
+                self._run.check_deadline()
+                low, filled = self._append(number, table, pairs, (low, high), extended)
+            if filled:
+                self._sizes.enter(number, first, low, pairs.total)
+                yield Table(extended.values, filled, extended.width, window)
+            self._run.workspace.release(extended.values)
+
+    def _append(
+        self, number: int, table: Table, pairs: Pairs, window: tuple[int, int], extended: Table
+    ) -> tuple[int, int]:
+        """Appends the rows of pairs from the first one on.
+
+        Returns up to which, and how many rows there are now.
+        """
+        low, _ = window
+        accumulator = self._by_rows(number)
+        if accumulator is not None:
+            first, last = self._pairs.whole_rows(pairs, window)
+            end = int(self._run.workspace.download(pairs.sums, last, 1)[0])
+            if last > first and end > low:
+                rows = (first, last)
+                return end, accumulator.append(number, table, rows, extended, self.totals)
+        return self._pairs.append(number, table, pairs, window, extended)
+
+    def count(self, number: int, table: Table) -> int:
+        """How many rows the last step would make."""
+        step = self._steps[number]
+        self._run.check_deadline()
+        if step.kind is ExtendKind.NODES:
+            return table.row_count * self._candidates.count(step.position)
+        if step.kind is ExtendKind.PRUNE:
+            sums, total = self._plain.valid(number, table)
+            self._run.workspace.release(sums)
+            return total
+        if not step.counts_lengths:
+            if self._leaves.counts_leaves(number, table):
+                return self._leaves.count_leaves(number, table, self.totals)
+            accumulator = self._by_rows(number)
+            if accumulator is not None:
+                return accumulator.count(number, table, self.totals)
+        pairs = self._pairs.measured(number, table)
+        total = self._pairs.count(number, table, pairs)
+        self._pairs.release(pairs)
+        return total

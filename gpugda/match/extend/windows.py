@@ -1,0 +1,97 @@
+"""How many rows each step of a join may make at once."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from gpugda.match.extend.memory import rows_within
+from gpugda.match.launch_size import first_window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpugda.device.thresholds import JoinLimits
+    from gpugda.match.extend.step import ExtendStep
+    from gpugda.match.run import Run
+
+__all__ = ["WindowSizes"]
+
+
+class WindowSizes:
+    """They grow from window to window, within what memory there is.
+
+    Args:
+        run: Of the query.
+        steps: Of the join.
+        limits: Of windows.
+    """
+
+    def __init__(self, run: Run, steps: Sequence[ExtendStep], limits: JoinLimits) -> None:
+        self._run = run
+        self._steps = steps
+        self._limits = limits
+        self._progress = run.report.progress
+        self._grown = [limits.first_window] * len(steps)
+
+    def expect_few(self, enough: int) -> None:
+        """A caller leaves after about so many rows."""
+        self._grown = [first_window(enough, self._limits.first_window)] * len(self._steps)
+
+    def expect_all(self) -> None:
+        """Nobody leaves early."""
+        first = min(self._limits.first_count_window, self._limits.largest_window)
+        self._grown = [first] * len(self._steps)
+
+    def most(self, number: int) -> int:
+        """A step's share of the memory in rows, no more than its window has grown to."""
+        is_last = number == len(self._steps) - 1
+        width = len(self._steps[number].variables)
+        share = self._run.workspace.available // (len(self._steps) - number)
+        longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
+        return max(1, min(self._grown[number], longest, rows_within(share, width, is_last=is_last)))
+
+    def most_at_once(self) -> int:
+        """Rows of any step that are made without measuring how many there could be."""
+        return min(self._limits.few_rows, *map(self.most, range(len(self._steps))))
+
+    def next(self, number: int) -> int:
+        """As `most`; the next window may have twice as many."""
+        window, limits = self.most(number), self._limits
+        is_last = number == len(self._steps) - 1
+        largest = limits.largest_last_window if is_last else limits.largest_window
+        self._grown[number] = min(self._after(self._grown[number]), largest)
+        return window
+
+    def slices(self, number: int, total: int) -> Iterator[tuple[int, int]]:
+        """Windows of so many rows."""
+        low = 0
+        while low < total:
+            self._run.check_deadline()
+            high = min(low + self.next(number), total)
+            self.enter(number, low, high, total)
+            yield low, high
+            low = high
+
+    def pace(self, number: int, started: float) -> None:
+        """Makes windows smaller where what a step, or the caller, does with one takes too long."""
+        longest = self._run.graph.context.profile.launch_seconds
+        if number and time.perf_counter() - started > longest:
+            # Windows of the step before double each time: this halves them.
+            smaller = self._grown[number - 1] // 4
+            self._grown[number - 1] = max(self._limits.smallest_window, smaller)
+
+    def enter(self, number: int, first: int, last: int, total: int) -> None:
+        """Tells the progress which part of its work a step begins with."""
+        if self._progress is not None:
+            self._progress.enter(number, first, last, total)
+
+    def leave(self, number: int) -> None:
+        """Tells the progress that the part is done."""
+        if self._progress is not None:
+            self._progress.leave(number)
+
+    def _after(self, rows: int) -> int:
+        """What comes after a window of so many rows: a caller may leave after a few small ones."""
+        first = self._limits.first_window
+        return min(8 * rows, first) if rows < first else 2 * rows

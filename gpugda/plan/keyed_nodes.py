@@ -1,0 +1,63 @@
+"""Nodes whose property equals a value of the rows, so that they can be looked up by it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.query import ast
+from gpugda.query.shapes import variable_names
+from gpugda.types import value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+from gpugda.plan.pattern_reader import needs_each_row
+
+__all__ = ["KeyedNode", "keyed_node"]
+
+
+@value(frozen=True, slots=True)
+class KeyedNode:
+    """A condition ``node.key = value``."""
+
+    node: str
+    key: str
+    value: ast.Expression
+    condition: ast.Expression
+
+
+def keyed_node(
+    conditions: Sequence[ast.Expression],
+    components: Sequence[frozenset[str]],
+    known: Collection[str],
+    readable: frozenset[str],
+) -> KeyedNode | None:
+    """A node of a component without known nodes, with a property that equals what rows hold.
+
+    Args:
+        conditions: Of the clause.
+        components: Its nodes that relationships connect.
+        known: Nodes and relationships that the rows have.
+        readable: Columns of the rows.
+    """
+    unknown = frozenset[str]().union(*(part for part in components if not part & set(known)))
+    for condition in conditions:
+        for subject, other in _sides(condition):
+            if not isinstance(subject, ast.Property) or not isinstance(
+                subject.subject, ast.Variable
+            ):
+                continue
+            name, read = subject.subject.name, variable_names(other)
+            if name in unknown and read and read <= readable and not needs_each_row(other):
+                return KeyedNode(name, subject.key, other, condition)
+    return None
+
+
+def _sides(condition: ast.Expression) -> Iterator[tuple[ast.Expression, ast.Expression]]:
+    """Both operands of an equality, either one first."""
+    if not isinstance(condition, ast.Comparison) or len(condition.operators) > 1:
+        return
+    if condition.operators[0] is ast.ComparisonOperator.EQUAL:
+        left, right = condition.operands
+        yield left, right
+        yield right, left

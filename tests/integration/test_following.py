@@ -1,0 +1,271 @@
+"""Accelerated answers beside writers, on a server with gpugda's plugin: fresh, whole, and from the device."""
+
+import random
+import threading
+import time
+from contextlib import closing
+
+import neo4j_servers
+import numpy as np
+import pytest
+from neo4j_servers import UnavailableError
+
+import gpugda
+from gpugda.data.columns import to_values
+
+PEOPLE = 200
+SETUP = [
+    f"UNWIND range(0, {PEOPLE - 1}) AS i CREATE (:P {{i: i, x: i % 7}})",
+    "MATCH (a:P), (b:P) WHERE a <> b AND (a.i * 31 + b.i * 17) % 12 = 0 CREATE (a)-[:R {w: a.i}]->(b)",
+    "CREATE (:Left {x: 0}), (:Right {x: 0})",
+]
+PAIR = "MATCH (l:Left), (r:Right) RETURN l.x AS l, r.x AS r"
+MADE = "MATCH (m:Made) RETURN count(m) AS made"
+TRIANGLES = "MATCH (a:P)-[:R]->(b:P)-[:R]->(c:P)-[:R]->(a) RETURN count(*) AS n"
+WRITE = (
+    "MATCH (l:Left), (r:Right) SET l.x = l.x + 1, r.x = r.x + 1 CREATE (:Made {x: $n})-[:BY]->(l)"
+)
+
+
+@pytest.fixture(scope="module")
+def plugged(new_server):
+    try:
+        jar = neo4j_servers.plugin_jar()
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    settings = {"server.gpugda.changes.max_size": "1m"}
+    return new_server("following", settings=settings, plugins=[jar])
+
+
+@pytest.fixture
+def graph(plugged):
+    plugged.start()
+    plugged.load(SETUP)
+    return plugged
+
+
+@pytest.fixture
+def accelerator(graph):
+    with closing(gpugda.connect(graph.uri, auth=graph.auth, cache=False)) as opened:
+        opened.warm()
+        assert opened.status()["following"].startswith("gpugda's plugin")
+        yield opened
+
+
+def everything(accelerator):
+    """The snapshot by ids, with the properties that it has read."""
+    graph = accelerator._answers.loaded.graph
+    ids = graph.external_ids
+    nodes = {
+        number: (tuple(sorted(graph.node_labels(node))), {})
+        for node, number in enumerate(ids.nodes.tolist())
+    }
+    starts, ends = ids.nodes[graph.start_nodes()], ids.nodes[graph.outgoing.neighbours]
+    types = [graph.types.name(each) for each in graph.relationship_types().tolist()]
+    rows = zip(ids.relationships.tolist(), starts.tolist(), types, ends.tolist(), strict=True)
+    relationships = {number: ((start, kind, end), {}) for number, start, kind, end in rows}
+    for table, store, numbers in (
+        (nodes, graph.node_properties, ids.nodes),
+        (relationships, graph.relationship_properties, ids.relationships),
+    ):
+        for key, column in store.columns.items():
+            for number, value in zip(numbers.tolist(), to_values(column), strict=True):
+                if value is not None:
+                    table[number][1][key] = value
+    return nodes, relationships
+
+
+def in_database(server, keys=("x", "i", "w", "t")):
+    nodes = {
+        row[0]: (tuple(sorted(row[1])), {k: v for k, v in row[2].items() if k in keys})
+        for row in server.run("MATCH (n) RETURN id(n), labels(n), properties(n)")
+    }
+    relationships = {
+        row[0]: ((row[1], row[2], row[3]), {k: v for k, v in row[4].items() if k in keys})
+        for row in server.run(
+            "MATCH (a)-[r]->(b) RETURN id(r), id(a), type(r), id(b), properties(r)"
+        )
+    }
+    return nodes, relationships
+
+
+def read_all(accelerator):
+    """Queries that read the columns which are compared."""
+    accelerator.run("MATCH (n) RETURN max(n.x), max(n.i), max(n.t)", engine="gpu").values()
+    accelerator.run("MATCH ()-[r]->() RETURN max(r.w), max(r.t)", engine="gpu").values()
+
+
+def exports(accelerator):
+    return accelerator.status()["load_seconds"]
+
+
+def test_each_write_is_in_the_next_answer(graph, accelerator):
+    read_all(accelerator)
+    before = exports(accelerator)
+    for number in range(1, 11):
+        graph.run(WRITE, n=number)
+        result = accelerator.run(PAIR, engine="gpu")
+        assert result.values() == [[number, number]]
+        assert result.summary.engine == "gpu"
+        assert accelerator.run(MADE, engine="gpu").single()[0] == number
+    assert exports(accelerator) == before
+    status = accelerator.status()
+    assert status["transactions_applied"] == 10
+    assert everything(accelerator) == in_database(graph)
+
+
+def test_what_is_rolled_back_is_never_seen(graph, accelerator):
+    with graph.driver.session() as session:
+        with session.begin_transaction() as transaction:
+            transaction.run(WRITE, n=1).consume()
+            assert accelerator.run(PAIR, engine="gpu").values() == [[0, 0]]
+            transaction.rollback()
+        session.run("CREATE (:Other)").consume()
+    assert accelerator.run(PAIR, engine="gpu").values() == [[0, 0]]
+    assert accelerator.run("MATCH (o:Other) RETURN count(*)", engine="gpu").single()[0] == 1
+
+
+def test_a_new_property_is_read_when_asked_for(graph, accelerator):
+    read_all(accelerator)
+    graph.run("MATCH (p:P {i: 3}) SET p.fresh = 'new'")
+    found = accelerator.run("MATCH (p:P) WHERE p.fresh = 'new' RETURN p.i", engine="gpu").values()
+    assert found == [[3]]
+    graph.run("MATCH (p:P {i: 4}) SET p.fresh = 'new'")
+    found = accelerator.run(
+        "MATCH (p:P) WHERE p.fresh = 'new' RETURN p.i ORDER BY p.i", engine="gpu"
+    )
+    assert found.values() == [[3], [4]]
+
+
+class Beside:
+    """A writer who changes two nodes together, and what readers found wrong meanwhile."""
+
+    def __init__(self, graph, accelerator, engine):
+        self.graph, self.accelerator, self.engine = graph, accelerator, engine
+        self.stop, self.wrong = threading.Event(), []
+        self.committed = self.by_device = 0
+
+    def write(self):
+        with self.graph.driver.session() as session:
+            while not self.stop.wait(0.02):
+                session.run(WRITE, n=self.committed).consume()
+                self.committed += 1
+
+    def read(self):
+        seen = 0
+        while not self.stop.is_set():
+            least = max(seen, self.committed)
+            result = self.accelerator.run(PAIR, engine=self.engine)
+            if result.summary.engine == "gpu":
+                ((left, right),) = result.values()
+                seen = left
+                self.judge(left, right, least)
+
+    def judge(self, left, right, least):
+        self.by_device += 1
+        if left != right or left < least:
+            self.wrong.append((left, right, least))
+        made = self.accelerator.run(MADE, engine="gpu").single()[0]
+        if made < left:
+            self.wrong.append(("made", made, left))
+
+    def run(self, seconds):
+        threads = [threading.Thread(target=each) for each in (self.write, self.read, self.read)]
+        for each in threads:
+            each.start()
+        time.sleep(seconds)
+        self.stop.set()
+        for each in threads:
+            each.join(120)
+            assert not each.is_alive()
+
+
+@pytest.mark.parametrize("engine", ["gpu", "auto"])
+def test_answers_beside_writers_are_whole_and_never_old(graph, accelerator, engine):
+    read_all(accelerator)
+    before = exports(accelerator)
+    beside = Beside(graph, accelerator, engine)
+    beside.run(6)
+    assert not beside.wrong, beside.wrong[:5]
+    assert beside.committed > 3
+    if engine == "gpu":
+        assert beside.by_device > 3
+        assert exports(accelerator) == before
+    assert accelerator.run(PAIR, engine="gpu").values() == [[beside.committed] * 2]
+    assert everything(accelerator) == in_database(graph)
+
+
+STATEMENTS = [
+    "CREATE (n:A {x: $i})-[:R {w: $i}]->(:B {t: 'text'})",
+    "MATCH (n) WITH n ORDER BY rand() LIMIT 1 DETACH DELETE n",
+    "MATCH ()-[r]->() WITH r ORDER BY rand() LIMIT 2 DELETE r",
+    "MATCH (a), (b) WITH a, b ORDER BY rand() LIMIT 2 CREATE (a)-[:S {w: 1.5}]->(b)",
+    "MATCH (n) WITH n ORDER BY rand() LIMIT 2 SET n:C, n.x = $i REMOVE n:A",
+    "MATCH (n) WITH n ORDER BY rand() LIMIT 2 SET n:A REMOVE n:C, n.x",
+    "MATCH ()-[r]->() WITH r ORDER BY rand() LIMIT 1 SET r.w = [1, $i], r.other = 1",
+    "MATCH (n) WITH n ORDER BY rand() LIMIT 1 SET n = {x: date('2020-01-01'), t: 'is ' + $i}",
+    "CREATE (n {x: 1}) DELETE n",
+    "CREATE ()-[:Loop]->()",
+    "MATCH (n) WITH n ORDER BY rand() LIMIT 1 CREATE (n)-[:Loop {t: $i}]->(n)",
+    "MATCH (a)-[r]->(b) WITH a, r, b LIMIT 1 DELETE r CREATE (b)-[:R]->(a)",
+]
+
+
+def test_random_transactions_lead_to_what_is_there(plugged):
+    plugged.start()
+    plugged.load("UNWIND range(1, 30) AS i CREATE (:A {x: i, t: 'n'})-[:R {w: i}]->(:B)")
+    draw = random.Random(3)
+    with closing(gpugda.connect(plugged.uri, auth=plugged.auth, cache=False)) as accelerator:
+        read_all(accelerator)
+        before = exports(accelerator)
+        for turn in range(60):
+            with plugged.driver.session() as session, session.begin_transaction() as transaction:
+                for _ in range(draw.randint(1, 4)):
+                    transaction.run(draw.choice(STATEMENTS), i=turn).consume()
+                if draw.random() < 0.75:
+                    transaction.commit()
+            if draw.random() < 0.4:
+                accelerator.refresh()
+                read_all(accelerator)
+                assert everything(accelerator) == in_database(plugged)
+                loops = "MATCH (a)-[r]->(a) RETURN count(r) AS n, count(DISTINCT a) AS m"
+                found = accelerator.run(loops, engine="gpu").values()
+                assert found == [list(row.values()) for row in plugged.run(loops)]
+        assert exports(accelerator) == before
+        graph = accelerator._answers.loaded.graph
+        graph.outgoing.check()
+        graph.incoming.check()
+
+
+def test_more_changes_than_fit_lead_to_a_fresh_export(graph, accelerator):
+    read_all(accelerator)
+    graph.run("UNWIND range(1, 60000) AS i CREATE (:Many {x: i})")
+    assert accelerator.run("MATCH (m:Many) RETURN count(m)", engine="gpu").single()[0] == 60_000
+    status = accelerator.status()
+    assert status["transactions_applied"] == 0
+    graph.run(WRITE, n=1)
+    assert accelerator.run(PAIR, engine="gpu").values() == [[1, 1]]
+    assert accelerator.status()["transactions_applied"] == 1
+
+
+def test_a_restart_leads_to_a_fresh_export(graph, accelerator):
+    read_all(accelerator)
+    graph.run(WRITE, n=1)
+    assert accelerator.run(PAIR, engine="gpu").values() == [[1, 1]]
+    graph.stop()
+    graph.start()
+    graph.run(WRITE, n=2)
+    assert accelerator.run(PAIR, engine="gpu").values() == [[2, 2]]
+    assert accelerator.status()["transactions_applied"] == 0
+    graph.run(WRITE, n=3)
+    assert accelerator.run(PAIR, engine="gpu").values() == [[3, 3]]
+    assert accelerator.status()["transactions_applied"] == 1
+    assert np.all(np.diff(accelerator._answers.loaded.graph.external_ids.nodes) > 0)
+
+
+def test_two_accelerators_of_a_process_read_it_once(graph, accelerator):
+    with closing(gpugda.connect(graph.uri, auth=graph.auth, cache=False)) as other:
+        assert other._answers.loaded is accelerator._answers.loaded
+        graph.run(WRITE, n=1)
+        assert accelerator.run(PAIR, engine="gpu").values() == [[1, 1]]
+        assert other.run(PAIR, engine="gpu").values() == [[1, 1]]

@@ -1,0 +1,151 @@
+"""Queries beside writes, of a database that tells what changed."""
+
+from types import SimpleNamespace
+
+import pytest
+from fake_server import FakeServer, facts, silent
+
+from gpugda.answer.request import Request
+from gpugda.answer.server import ServerAnswers
+from gpugda.config import parse_freshness
+from gpugda.live.keeper import SnapshotKeeper
+from gpugda.live.reading import EmptyShelf
+from gpugda.match.registry import DEFAULT_STRATEGY
+from gpugda.match.session import DeviceSession
+from gpugda.ports import Projection
+
+pytestmark = pytest.mark.device
+
+NODES = {
+    3: (("Person",), {"name": "Ann"}),
+    8: (("Person",), {"name": "Bo"}),
+    9: (("City",), {"name": "Rome"}),
+}
+RELATIONSHIPS = {21: (3, 8, "KNOWS", {"since": 1999}), 22: (3, 9, "LIKES", {})}
+KNOWS = "MATCH (a:Person)-[r:KNOWS]->(b) RETURN a.name AS a, r.since AS since ORDER BY since"
+
+
+class FakeRouter:
+    """Expects what the test says, and prefers the device."""
+
+    def __init__(self, device=0.001, native=10.0):
+        self.verdict = SimpleNamespace(
+            engine="gpu",
+            reason="the test says so",
+            device_seconds=device,
+            native_seconds=native,
+            give_up_after=None,
+        )
+
+    def decide(self, request, plan, loaded, keeper):
+        return self.verdict
+
+    def is_curious(self, request, plan, loaded, keeper):
+        return False
+
+    def record_device(self, request, loaded, seconds):
+        pass
+
+    def record_native(self, request, seconds):
+        pass
+
+
+@pytest.fixture
+def open_answers():
+    opened = []
+
+    def make(router=None, freshness="strict", server=None, tells=True):
+        server = server or FakeServer(NODES, RELATIONSHIPS)
+        if tells:
+            server.tell_changes()
+        keeper = SnapshotKeeper(server, parse_freshness(freshness), EmptyShelf(), silent())
+        device = DeviceSession(None, None, "once")
+        answers = ServerAnswers(server, keeper, device, router or FakeRouter(), silent())
+        opened.append((answers, device))
+        keeper.refresh()
+        device.warm()
+        return SimpleNamespace(server=server, keeper=keeper, answers=answers)
+
+    yield make
+    for answers, device in opened:
+        answers.close()
+        device.close()
+
+
+def ask(opened, text=KNOWS, engine="auto"):
+    return opened.answers.run(Request(text, {}, DEFAULT_STRATEGY), engine)
+
+
+def befriend(server, number):
+    server.commit(
+        nodes={100 + number: (("Person",), {"name": f"New {number}"})},
+        relationships={1000 + number: (100 + number, 3, "KNOWS", {"since": 3000 + number})},
+    )
+
+
+@pytest.mark.parametrize("engine", ["auto", "gpu"])
+def test_each_answer_is_of_the_newest_transaction_and_from_the_device(open_answers, engine):
+    opened = open_answers()
+    for number in range(6):
+        befriend(opened.server, number)
+        result = ask(opened, engine=engine)
+        assert result.values()[-1] == [f"New {number}", 3000 + number]
+        assert result.summary.engine == "gpu"
+        assert f"transaction {opened.server.transaction}" in result.summary.freshness
+    assert opened.server.count("read") == 1
+    assert opened.server.count("native") == 0
+    opened.server.commit(without=[1000, 1005])
+    assert len(ask(opened, engine=engine).values()) == 5
+    status = opened.answers.status()
+    assert status["following"] == "a fake"
+    assert status["transactions_applied"] == 7
+    assert status["changes_seconds"] > 0
+    assert status["advice"] == ""
+
+
+def test_whole_nodes_beside_writes(open_answers):
+    opened = open_answers()
+    text = "MATCH (a:Person) RETURN a ORDER BY a.name"
+    for number in range(3):
+        befriend(opened.server, number)
+        found = [row[0]["name"] for row in ask(opened, text).values()]
+        assert found == ["Ann", "Bo", *(f"New {n}" for n in range(number + 1))]
+    commits = iter([lambda: befriend(opened.server, 7)])
+    opened.server.during_properties = lambda: next(commits, lambda: None)()
+    befriend(opened.server, 5)
+    result = ask(opened, text)
+    assert result.summary.engine == "gpu"
+    names = [row[0]["name"] for row in result.values()]
+    people = [row for row in opened.server.state.nodes.values() if "Person" in row[0]]
+    assert names == sorted(row[1]["name"] for row in people)
+
+
+def test_where_neo4j_is_faster_changes_are_applied_in_the_background(open_answers):
+    opened = open_answers(FakeRouter(device=0.001, native=0.002))
+    ask(opened)
+    befriend(opened.server, 1)
+    result = ask(opened)
+    assert result.summary.engine == "native"
+    assert "in the background" in result.summary.reason
+    assert opened.keeper.wait(30)
+    assert opened.keeper.loaded.version == opened.server.version_of()
+    assert ask(opened).summary.engine == "gpu"
+    assert opened.server.count("read") == 1
+
+
+def test_a_bookmark_is_caught_up_with(open_answers):
+    opened = open_answers()
+    befriend(opened.server, 1)
+    assert opened.answers.covers([f"bookmark {opened.server.transaction}"])
+    assert opened.server.count("read") == 1
+    assert not opened.answers.covers(["bookmark 999"])
+
+
+def test_what_would_make_it_better(open_answers):
+    server = FakeServer(NODES, RELATIONSHIPS, facts=facts(product="Neo4j"))
+    status = open_answers(server=server, tells=False).answers.status()
+    assert "does not tell what changed" in status["following"]
+    assert "gpugda plugin install" in status["advice"]
+    part = FakeServer(NODES, RELATIONSHIPS, projection=Projection(types=("KNOWS",)))
+    status = open_answers(server=part).answers.status()
+    assert "some labels or types" in status["following"]
