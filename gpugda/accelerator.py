@@ -1,4 +1,7 @@
-"""The accelerator: one source, its data graph, and one device, behind the public methods."""
+"""The accelerator: one source, its data graph, and one device, behind the public methods.
+
+More than 300 lines: public methods with their descriptions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The front door: `connect`, `run`, `explain`, and the ways to make a graph of your own."""
+"""The front door: `connect`, `run`, `explain`, and the ways to make a graph of your own.
+
+More than 300 lines: public functions with their descriptions.
+"""
 
 from __future__ import annotations
 

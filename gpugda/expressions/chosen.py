@@ -66,14 +66,16 @@ def selected_numbers(chosen: Sequence[tuple[Any, Operand]], row_count: int) -> C
         else:
             pieces.append((rows, np.array(operand.value, dtype=dtype).view(np.int64)))
             masks.append(rows)
-    values = _sums(pieces, row_count).view(dtype)
+    # Of each row one piece: then the last stands where no other does, else 0.
+    covered = sum(np.count_nonzero(rows) for rows, _ in pieces) == row_count
+    values = (_blended if covered else _sums)(pieces, row_count).view(dtype)
     if sum(map(np.count_nonzero, masks)) == row_count:
         return Column(_OF_DTYPES[dtype], values)
     return Column(_OF_DTYPES[dtype], values, np.logical_or.reduce(masks))
 
 
 _OF_DTYPES = {np.int64: ColumnKind.INTEGER, np.float64: ColumnKind.FLOAT}
-_BLOCK = 1 << 14
+_BLOCK = 1 << 13
 """Rows whose numbers stay in the processor's cache."""
 
 
@@ -94,6 +96,27 @@ def _sums(
             np.multiply(rows[part], raw[part] if raw.ndim else raw, out=out)
             if number:
                 block |= out
+    return values
+
+
+def _blended(
+    pieces: Sequence[tuple[NDArray[np.bool_], NDArray[np.int64]]], row_count: int
+) -> NDArray[np.int64]:
+    """The bits of the number of each row, where each row is in one mask."""
+    values = np.empty(row_count, dtype=np.int64)
+    differing, chosen = np.empty((2, _BLOCK), dtype=np.int64)
+    *first, (_, last) = pieces
+    for start in range(0, row_count, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        block = values[part]
+        block[:] = last[part] if last.ndim else last
+        bits, ones = differing[: len(block)], chosen[: len(block)]
+        for rows, raw in first:
+            np.copyto(ones, rows[part].view(np.int8))
+            np.negative(ones, out=ones)
+            np.bitwise_xor(block, raw[part] if raw.ndim else raw, out=bits)
+            bits &= ones
+            block ^= bits
     return values
 
 

@@ -72,11 +72,18 @@ def _flags(flags: Any) -> Flags:
 
 
 def _floats_less(a: Numbers, b: Numbers) -> Flags:
-    less = a < b
-    if (isinstance(a, float) and a != 0) or (isinstance(b, float) and b != 0):
-        return _flags(less)
+    less, between = a < b, _between_zeros(a, b)
+    return _flags(less if between is None else less | between)
+
+
+def _between_zeros(a: Numbers, b: Numbers) -> Any:
+    """Where the one is -0.0 and the other 0.0; None where that is nowhere."""
+    if isinstance(a, float) and not (a == 0 and np.signbit(a)):
+        return None
+    if isinstance(b, float) and (b != 0 or np.signbit(b)):
+        return None
     zeros = np.equal(a, 0) & np.equal(b, 0)
-    return _flags(less | (zeros & np.signbit(a) & ~np.signbit(b)))
+    return zeros & np.signbit(a) & ~np.signbit(b) if np.any(zeros) else None
 
 
 # ------------------------------------------------------------------ integers against one float

@@ -2,6 +2,8 @@
 
 A visitor for each kind of node gives what the value can be. Queries and patterns inside expressions
 are left to `scopes`, which hands in how they are checked.
+
+More than 300 lines: a method for each kind of expression.
 """
 
 from __future__ import annotations

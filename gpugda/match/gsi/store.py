@@ -115,7 +115,8 @@ class GraphStore:
             workspace.upload(each, "lists of relationships") for each in host[:3]
         )
         types = None if made.types is None else workspace.upload(made.types, "types of entries")
-        return ListArrays(groups, made.group_count, neighbours, relationships, types)
+        arrays = ListArrays(groups, made.group_count, neighbours, relationships, types)
+        return replace(arrays, longest=made.longest)
 
     def _count(self, run: Run, size: int, wanted: Collection[Partition]) -> None:
         """Counts new lists; others that this query does not need make room."""

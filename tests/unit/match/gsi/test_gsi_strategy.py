@@ -232,3 +232,16 @@ def test_predicates_on_relationships_that_close_a_cycle(context):
     assert check(context, graph, plan) == 2
     only_one = Masks({}, {2: np.array([0b0010], dtype=np.uint32)})
     assert check(context, graph, plan, only_one) == 1
+
+
+def test_planned_steps_are_those_that_run(context):
+    graph = make_graph(
+        [("A", {})] * 30 + [("B", {})] * 2, [(at, "R", 30 + at % 2, {}) for at in range(30)]
+    )
+    nodes = [Node(((LabelOp.LABEL, 0),), 30.0), Node(((LabelOp.LABEL, 1),), 2.0)]
+    plan = make_plan(nodes, [Relationship(0, 1, (0,))])
+    report = StrategyReport()
+    assert strategy_for(context, graph).count(plan, NO_MASKS, report) == 30
+    planned = GsiStrategy.plan_steps(plan.bound)
+    assert [step.position for step in planned] == [1, 0]
+    assert [step.split()[1] for step in report.steps] == ["(n1):", "(n0)-[r0:R]->(n1):"]
