@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from gpugda.answer.request import Request
     from gpugda.answer.routing import Router
     from gpugda.live.keeper import Admission, SnapshotKeeper
+    from gpugda.live.properties import MissingProperties
     from gpugda.loading import LoadedGraph
     from gpugda.ports import DatabaseServer
     from gpugda.query.query_graph import Query
     from gpugda.result.result import Result
 
-__all__ = ["DemandedAnswers", "admission_for", "checked"]
+__all__ = ["DemandedAnswers", "admission_for", "checked", "missing_for"]
 
 
 class DemandedAnswers:
@@ -68,7 +69,7 @@ class DemandedAnswers:
         for _ in range(ATTEMPTS):
             ahead = self._ahead(request, engine)
             loaded = self._fresh(request, ahead)
-            missing = missing_properties(loaded.graph, property_needs(query))
+            missing = missing_for(loaded, query)
             with request.stage("properties"):
                 there = self._snapshot.load(loaded, missing) if missing else loaded
             found = None
@@ -128,6 +129,11 @@ def checked(request: Request, server: DatabaseServer) -> Query | Statement:
         check_query(query.tree, server.facts.default_cypher)
     refuse_outside(query, server.projection)
     return query
+
+
+def missing_for(loaded: LoadedGraph, query: Query | Statement) -> MissingProperties:
+    """What a query reads that the snapshot lacks."""
+    return missing_properties(loaded.graph, property_needs(query))
 
 
 def admission_for(request: Request, keeper: SnapshotKeeper, ahead: RanAhead | None) -> Admission:

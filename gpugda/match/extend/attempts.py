@@ -48,14 +48,13 @@ class Attempts:
         """The plan that counts the query, and what came of it if that is known already."""
         thresholds = self._thresholds
         plan, done = self._known_or_found(thresholds, first=True)
-        if isinstance(plan, Eliminate) and not self._joins.has_room(plan):
-            small = replace(
-                thresholds, separators=tuple(each for each in thresholds.separators if each < 2)
-            )
-            plan, done = self._known_or_found(small, first=False)
-        if isinstance(plan, Eliminate) and not self._joins.has_room(plan):
-            return Join(), None
-        return plan, done
+        if not isinstance(plan, Eliminate) or self._joins.has_room(plan):
+            return plan, done
+        small = tuple(each for each in thresholds.separators if each < 2)
+        plan, _ = self._known_or_found(replace(thresholds, separators=small), first=False)
+        if not isinstance(plan, Eliminate) or self._joins.has_room(plan):
+            return plan, None
+        return Join(), None
 
     def _known_or_found(
         self, thresholds: CountThresholds, *, first: bool

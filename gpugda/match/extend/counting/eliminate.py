@@ -183,7 +183,7 @@ class Elimination:
             not found.has_cycle
             or math.prod(
                 self._growth(position, group.anchor)
-                for group in found.plan.groups()
+                for group in found.plan.groups
                 for position in group.relationships
             )
             >= self._thresholds.cyclic_growth
