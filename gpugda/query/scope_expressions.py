@@ -181,7 +181,8 @@ def _unary(node: ast.Unary, scope: Scope, inner: Inner) -> Static:
     if node.operator in (ast.UnaryOperator.IS_NULL, ast.UnaryOperator.IS_NOT_NULL):
         return BOOLEAN
     scope.expect(found, _NUMBER, node.operand.span)
-    return found
+    numbers = _NUMBER.types or frozenset()
+    return Static(numbers if found.types is None else numbers & found.types)
 
 
 def _binary(node: ast.Binary, scope: Scope, inner: Inner) -> Static:
