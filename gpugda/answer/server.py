@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from gpugda.match.session import DeviceSession
     from gpugda.plan.route.route import Verdict
     from gpugda.ports import DatabaseServer, DatabaseVersion, Progress, ServerFacts
+    from gpugda.query.reads import Reads
     from gpugda.result.result import Result
 
 __all__ = ["ServerAnswers"]
@@ -140,18 +141,10 @@ class ServerAnswers:
     def _covers(self, bookmarks: Iterable[str]) -> bool:
         versions = [self._server.version_in(bookmark) for bookmark in bookmarks]
         known = [version for version in versions if version is not None]
-        covered = [self._covered(version) for version in known]
+        covered = [self._keeper.covers(version) for version in known]
         if not all(covered) and self._keeper.freshness.policy != "manual":
             self._keeper.refresh_soon()
         return len(known) == len(versions) and all(covered)
-
-    def _covered(self, version: DatabaseVersion) -> bool:
-        keeper = self._keeper
-        if keeper.covers(version):
-            return True
-        if not keeper.follows or keeper.freshness.policy == "manual":
-            return False
-        return keeper.catch_up(version) is not None and keeper.covers(version)
 
     def observe_native(self, text: str, seconds: float | None) -> None:
         """The database answered a text that it was asked by somebody else."""
@@ -384,6 +377,24 @@ class ServerAnswers:
     def refresh(self) -> None:
         """Reads the database again if it changed."""
         self._keeper.refresh()
+
+    def state_since(
+        self, reads: Reads, since: DatabaseVersion | None
+    ) -> tuple[DatabaseVersion | None, bool]:
+        """The newest state, and whether what is read may have changed since another one.
+
+        Raises:
+            SourceError: The server cannot be reached.
+        """
+        keeper = self._keeper
+        asked_at = time.monotonic()
+        newest = self._server.probe()
+        if newest is None or since is None or newest == since:
+            return newest, newest is None or newest != since
+        found = keeper.catch_up(newest, asked_at) if keeper.follows else None
+        if found is None or found.version is None:
+            return newest, True
+        return found.version, keeper.follower.may_concern(reads, since, found.version)
 
     def complete(self) -> LoadedGraph:
         """The snapshot with all its properties, see `SnapshotAnswers.complete`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -245,3 +246,25 @@ def test_planned_steps_are_those_that_run(context):
     planned = GsiStrategy.plan_steps(plan.bound)
     assert [step.position for step in planned] == [1, 0]
     assert [step.split()[1] for step in report.steps] == ["(n1):", "(n0)-[r0:R]->(n1):"]
+
+
+@pytest.mark.parametrize("options", [GsiOptions(), ablation_steps()["basic"]])
+def test_threads_share_a_strategy_that_drops_lists(context, options):
+    graph = hub_graph(300)
+    device_graph = DeviceGraph(context, graph)
+    plans = [
+        make_plan([Node()] * 2, [Relationship(0, 1, types, directed)])
+        for types in ((0,), (1,), None)
+        for directed in (True, False)
+    ]
+    expected = [count(GsiStrategy(device_graph), plan) for plan in plans]
+
+    def run(limit):
+        for plan in plans:
+            count(GsiStrategy(device_graph, memory_limit=limit, options=options), plan)
+
+    limit = 2 * smallest_limit(run, step=4096)
+    strategy = GsiStrategy(device_graph, memory_limit=limit, options=options)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda plan: count(strategy, plan), plans * 5))
+    assert found == expected * 5
