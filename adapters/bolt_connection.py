@@ -1,4 +1,7 @@
-"""A connection to one database of a Bolt server: sessions, probes, and errors made clear."""
+"""A connection to one database of a Bolt server: sessions, probes, and errors made clear.
+
+More than 300 lines: one class implements the port, method by method.
+"""
 
 from __future__ import annotations
 

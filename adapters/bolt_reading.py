@@ -1,4 +1,7 @@
-"""Asks a server for many pages: over several sessions at once, answers in order, never for ever."""
+"""Asks a server for many pages: over several sessions at once, answers in order, never for ever.
+
+More than 300 lines: the threads of one reading and what they share are understood together.
+"""
 
 from __future__ import annotations
 

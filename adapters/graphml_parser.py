@@ -2,6 +2,8 @@
 
 No document type is followed: a file that declares an entity is refused, and nothing outside the
 file is read.
+
+More than 300 lines: a method for each event of one format.
 """
 
 from __future__ import annotations

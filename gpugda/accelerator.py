@@ -1,8 +1,12 @@
-"""The accelerator: one source, its data graph, and one device, behind the public methods."""
+"""The accelerator: one source, its data graph, and one device, behind the public methods.
+
+More than 300 lines: public methods with their descriptions.
+"""
 
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,12 +19,20 @@ from gpugda.answer.graph_status import graph_status
 from gpugda.answer.keywords import check_keywords
 from gpugda.answer.profiling import profile_of
 from gpugda.answer.request import Request
+from gpugda.answer.watching import RowChanges, Watch
 from gpugda.config import check_timeout, device_wanted, parse_bytes, parse_freshness
 from gpugda.deadline import deadline_after
 from gpugda.errors import ConfigurationError, DeviceError, InternalError
 from gpugda.match.registry import find_matcher
 from gpugda.match.session import DeviceSession
-from gpugda.ports import DatabaseServer, GraphSource, Progress, SilentProgress
+from gpugda.ports import (
+    DatabaseServer,
+    DatabaseVersion,
+    GraphSource,
+    Progress,
+    SilentProgress,
+)
+from gpugda.query.reads import Reads, reads_of
 from gpugda.snapshot.store import save_snapshot
 
 if TYPE_CHECKING:
@@ -54,6 +66,9 @@ class _Answers(Protocol):
     def refresh(self) -> None: ...
     def complete(self) -> LoadedGraph: ...
     def status(self) -> dict[str, Any]: ...
+    def state_since(
+        self, reads: Reads, since: DatabaseVersion | None
+    ) -> tuple[DatabaseVersion | None, bool]: ...
     def calibrate(self, *, again: bool = False) -> dict[str, dict[str, float]]: ...
     def close(self) -> None: ...
 
@@ -94,6 +109,7 @@ class Accelerator:
         self._closed = False
         self._session = DeviceSession(device_wanted(device), parse_bytes(memory_limit), refinement)
         self._progress = watched = progress or SilentProgress()
+        self._watches: weakref.WeakSet[Watch] = weakref.WeakSet()
         self._answers: _Answers
         if isinstance(source, DatabaseServer):
             from gpugda.answer.opening import open_server
@@ -282,6 +298,51 @@ class Accelerator:
         """
         return self.explain(query).estimate
 
+    def watch(
+        self,
+        query: str | QueryGraph,
+        callback: Callable[[RowChanges], object] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        every: float = 1.0,
+        engine: str = "auto",
+    ) -> Watch:
+        """Runs a query again whenever something that it reads has changed in the database.
+
+        With gpugda's plugin, or change data capture, it is known which labels, types and keys
+        changed; else any commit may have changed the answer.
+
+        Example:
+            with accelerator.watch("MATCH (a:Alert) RETURN a.text") as watch:
+                for changes in watch:
+                    print(changes.added, changes.removed)
+
+        Args:
+            query: A reading query.
+            callback: Called in a thread for each change of the answer, first with all its rows; if
+                it raises, the watch ends. None: iterate over the watch, also with ``async for``.
+            parameters: Of the query.
+            every: Seconds between two runs, at least; as often the server is asked for its state.
+            engine: As in `run`.
+
+        Raises:
+            QueryError: It is no query.
+            ConfigurationError: The source is no live database, or an argument makes no sense.
+        """
+        self._check_usable()
+        if not every > 0:
+            raise ConfigurationError(f"every is a number of seconds above 0, not {every!r}.")
+        reads = reads_of(self._request(query, parameters, {}, None, None).text)
+        self._answers.state_since(reads, None)  # refuses here, not in the thread
+        watch = Watch(
+            lambda: self.run(query, parameters, engine=engine),
+            lambda since: self._answers.state_since(reads, since),
+            every,
+            callback,
+        )
+        self._watches.add(watch)
+        return watch
+
     # ------------------------------------------------------------------ the snapshot
     def refresh(self) -> None:
         """Reads the source again. Results already given keep the graph they came from.
@@ -409,6 +470,8 @@ class Accelerator:
         """Frees the device. Results stay readable. Closing twice does nothing."""
         was_closed, self._closed = self._closed, True
         if not was_closed and self._pid == os.getpid():
+            for watch in list(self._watches):
+                watch.close()
             self._answers.close()
             self._session.close()
 

@@ -1,4 +1,7 @@
-"""The front door: `connect`, `run`, `explain`, and the ways to make a graph of your own."""
+"""The front door: `connect`, `run`, `explain`, and the ways to make a graph of your own.
+
+More than 300 lines: public functions with their descriptions.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,10 @@ from gpugda.config import default_source
 from gpugda.sources import adapter, is_networkx, resolve_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gpugda.answer.declined import Declined
+    from gpugda.answer.watching import RowChanges, Watch
     from gpugda.plan.estimate import Estimate
     from gpugda.plan.explain import Explanation
     from gpugda.ports import GraphSource, Progress
@@ -349,6 +353,18 @@ class AsyncAccelerator:
     def observe_native(self, text: str, seconds: float | None = None) -> None:
         """Like `Accelerator.observe_native`, which waits for nothing."""
         self._accelerator.observe_native(text, seconds)
+
+    async def watch(
+        self,
+        query: str | QueryGraph,
+        callback: Callable[[RowChanges], object] | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Watch:
+        """Like `Accelerator.watch`, awaited; what it gives is for ``async for``."""
+        return await asyncio.to_thread(
+            self._accelerator.watch, query, callback, parameters, **options
+        )
 
     async def explain(self, query: str | QueryGraph) -> Explanation:
         """Like `Accelerator.explain`, awaited."""

@@ -1,6 +1,8 @@
 """What the core asks of a data source. Adapters implement it; the core never imports them.
 
 Longer than other modules, as the whole border is to be read on one page.
+
+More than 300 lines: protocols with their descriptions.
 """
 
 from __future__ import annotations

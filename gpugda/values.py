@@ -7,6 +7,8 @@ logic is ``True``, ``False`` or ``None``.
 
 One thing differs from Neo4j on purpose: an integer beyond 2^53 against a float is compared exactly,
 where Neo4j's answer depends on how its version of Java prints the float.
+
+More than 300 lines: operators on single values, each by those before it.
 """
 
 from __future__ import annotations

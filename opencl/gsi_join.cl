@@ -9,7 +9,8 @@
        write_passing     one item per row: copies it where it passes
 
    A GPU has warps of 32 work items, eight to a group; on a CPU one item takes whole rows. `begins` and `lengths` are of the
-   rows first_row … first_row+count-1 of the table, and so are `sums`, where each row's places begin in the buffer.
+   rows first_row … first_row+count-1 of the table, and so are `sums`, where each row's places begin in the buffer. Without them
+   each row has `place_stride` places.
 
    Load balance: a row longer than `alone_from` is left out here and given to whole groups by a launch with a list of rows and
    `parts` groups each. Of the others a warp does the first `share_from` entries; what is left all warps of the group divide.
@@ -22,6 +23,11 @@
 #define WARP 32
 #define WARPS 8
 #define STAGED 128
+
+/* Where a row's places begin: given by sums, or by the longest that any list is. */
+static inline ulong first_place(global const ulong *sums, ulong stride, ulong row) {
+    return sums ? sums[row] : stride * row;
+}
 
 /* Bits of `how`. */
 #define SET_OPERATIONS 1u   /* read lists in batches from local memory, candidates as bitmaps, collect what is written */
@@ -84,15 +90,15 @@ static inline bool joins(const JoinStep *step, uint row, uint entry, uint neighb
     global const uint *table, ulong stride, ulong first_row, ulong count, uint width, LISTS_PARAMETERS, \
     global const uint *begins, global const uint *lengths, global const uint *bits, ulong bits_at, \
     global const uint *candidates, ulong candidates_at, ulong candidate_count, global const uint *words, uint at, \
-    global const ulong *sums, global uint *buffer, volatile global uint *counts, global const uint *rows, ulong rows_at, \
-    uint parts, uint alone_from, uint share_from, uint how
+    global const ulong *sums, ulong place_stride, global uint *buffer, volatile global uint *counts, \
+    global const uint *rows, ulong rows_at, uint parts, uint alone_from, uint share_from, uint how
 
 #define JOIN_STEP {table, stride, first_row, width, &lists, bits + bits_at, candidates + candidates_at, candidate_count, \
                    words, at, how}
 
 #define NEXT_PARAMETERS \
     global const uint *table, ulong stride, ulong first_row, ulong count, uint column, LISTS_PARAMETERS, \
-    global const uint *first_neighbours, global const ulong *sums_in, global const uint *buffer_in, \
+    global const uint *first_neighbours, global const ulong *sums_in, ulong place_stride, global const uint *buffer_in, \
     global const uint *counts_in, global const ulong *sums_out, global uint *buffer_out, global uint *counts_out, \
     global const uint *rows, ulong rows_at, global const uint *lengths, uint alone_from, uint how
 
@@ -105,7 +111,7 @@ kernel void join_first(FIRST_PARAMETERS) {
         uint found = 0;
         for (uint entry = begins[row], end = begins[row] + lengths[row]; entry < end; ++entry) {
             if (!joins(&step, (uint)row, entry, neighbours[entry])) continue;
-            if (buffer) buffer[sums[row] + found] = entry;
+            if (buffer) buffer[first_place(sums, place_stride, row) + found] = entry;
             ++found;
         }
         counts[row] = found;
@@ -118,9 +124,9 @@ kernel void intersect_next(NEXT_PARAMETERS) {
         uint2 list = list_of(&lists, table[column * stride + first_row + row]);
         uint found = 0;
         for (uint place = 0, last = counts_in[row]; place < last; ++place) {
-            uint entry = buffer_in[sums_in[row] + place];
+            uint entry = buffer_in[first_place(sums_in, place_stride, row) + place];
             if (!has_neighbour(&lists, list, first_neighbours[entry])) continue;
-            if (buffer_out) buffer_out[sums_out[row] + found] = entry;
+            if (buffer_out) buffer_out[first_place(sums_out, place_stride, row) + found] = entry;
             ++found;
         }
         counts_out[row] = found;
@@ -199,13 +205,13 @@ kernel void join_first(FIRST_PARAMETERS) {
             if (found) mine[held + rank] = entry;
             held += popcount(all);
         } else {
-            if (found && buffer) buffer[sums[row] + written + rank] = entry;
+            if (found && buffer) buffer[first_place(sums, place_stride, row) + written + rank] = entry;
             written += popcount(all);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         bool is_full = held >= WARP;
         uint rest = mine[WARP + lane];
-        if (is_full) buffer[sums[row] + written + lane] = mine[lane];
+        if (is_full) buffer[first_place(sums, place_stride, row) + written + lane] = mine[lane];
         barrier(CLK_LOCAL_MEM_FENCE);
         if (is_full) {
             mine[lane] = rest;
@@ -214,7 +220,7 @@ kernel void join_first(FIRST_PARAMETERS) {
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane < held) buffer[sums[row] + written + lane] = cache[warp * 2 * WARP + lane];
+    if (lane < held) buffer[first_place(sums, place_stride, row) + written + lane] = cache[warp * 2 * WARP + lane];
     if (lane == 0 && row != NONE && !rows) counts[row] = written + held;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
@@ -238,7 +244,7 @@ kernel void join_first(FIRST_PARAMETERS) {
         uint all = ballot(ballots, warp, lane, found);
         if (lane == 0 && all) place_of[warp] = atomic_add(&counts[its_row], popcount(all));
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (found && buffer) buffer[sums[its_row] + place_of[warp] + popcount(all & ((1u << lane) - 1))] = entry;
+        if (found && buffer) buffer[first_place(sums, place_stride, its_row) + place_of[warp] + popcount(all & ((1u << lane) - 1))] = entry;
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
@@ -271,7 +277,7 @@ kernel void intersect_next(NEXT_PARAMETERS) {
     uint longest = most_of(sizes), written = 0;
     for (uint offset = 0; offset < longest; offset += team * WARP) {
         bool found = offset + team_lane < size;
-        uint entry = found ? buffer_in[sums_in[row] + offset + team_lane] : 0;
+        uint entry = found ? buffer_in[first_place(sums_in, place_stride, row) + offset + team_lane] : 0;
         if (found) {
             uint neighbour = first_neighbours[entry];
             if (is_staged) {
@@ -293,7 +299,7 @@ kernel void intersect_next(NEXT_PARAMETERS) {
             all += popcount(ballots[each]);
         }
         /* All of the batch are read by now: the places that are written may be the same buffer's. */
-        if (found && buffer_out) buffer_out[sums_out[row] + written + rank] = entry;
+        if (found && buffer_out) buffer_out[first_place(sums_out, place_stride, row) + written + rank] = entry;
         written += all;
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
@@ -305,13 +311,13 @@ kernel void intersect_next(NEXT_PARAMETERS) {
 /* New row low + i: the places of its old row begin at sums_in, those that are filled are counted by sums. */
 kernel void link_rows(
     global const uint *table, ulong stride, ulong first_row, ulong count, global const uint *words, uint at,
-    global const ulong *sums_in, global const uint *buffer, global const ulong *sums, ulong low, ulong high,
+    global const ulong *sums_in, ulong place_stride, global const uint *buffer, global const ulong *sums, ulong low, ulong high,
     global const uint *neighbours, global const uint *relationships,
     global uint *extended, ulong extended_stride, uint node_column, uint relationship_column
 ) {
     FOR_EACH(i, high - low) {
         ulong row = first_sum_above(sums, 0, count + 1, low + i) - 1;
-        uint entry = buffer[sums_in[row] + low + i - sums[row]];
+        uint entry = buffer[first_place(sums_in, place_stride, row) + low + i - sums[row]];
         for (uint kept = 0; kept < words[at]; ++kept) {
             extended[kept * extended_stride + i] = table[words[at + 2 + kept] * stride + first_row + row];
         }

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from gpugda.answer.request import Request
     from gpugda.match.session import DeviceSession
-    from gpugda.ports import GraphSource, Progress
+    from gpugda.ports import DatabaseVersion, GraphSource, Progress
+    from gpugda.query.reads import Reads
     from gpugda.result.result import Result
 
 __all__ = ["EmbeddedAnswers"]
@@ -98,6 +99,14 @@ class EmbeddedAnswers:
     def refresh(self) -> None:
         """Reads the source again."""
         self._loaded = load(self._source, self._progress)
+
+    def state_since(
+        self, reads: Reads, since: DatabaseVersion | None
+    ) -> tuple[DatabaseVersion | None, bool]:
+        """An embedded graph has no states."""
+        raise ConfigurationError(
+            "Only a query on a live database can be watched: this graph does not change by itself."
+        )
 
     def complete(self) -> LoadedGraph:
         """The graph with all its properties."""

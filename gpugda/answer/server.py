@@ -10,6 +10,8 @@ The way of a query, with engine ``auto``:
 5. Are the properties there that the query reads? Else they are read, or it goes native meanwhile.
 6. The device answers; whole nodes and relationships get their properties; what was read since the
    probe counts only if a second probe finds the database unchanged.
+
+More than 300 lines: the way of a query, decision after decision.
 """
 
 from __future__ import annotations
@@ -20,16 +22,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.declined import Declined
+from gpugda.answer.demanded import DemandedAnswers, admission_for, checked, missing_for
 from gpugda.answer.explaining import explained_by_database
 from gpugda.answer.faults import foreseen, log_fault
 from gpugda.answer.following import following_status
 from gpugda.answer.native import answer_natively
-from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
-from gpugda.answer.projection import refuse_outside
+from gpugda.answer.on_snapshot import SnapshotAnswers
 from gpugda.data.columns import ColumnKind
 from gpugda.deadline import working_until
 from gpugda.errors import (
-    ConfigurationError,
     DeviceError,
     GpugdaError,
     InternalError,
@@ -38,12 +39,8 @@ from gpugda.errors import (
     SourceError,
     StaleSnapshotError,
 )
-from gpugda.live.properties import missing_properties
 from gpugda.plan.estimate import estimate
 from gpugda.plan.explain import Explanation, cannot_run
-from gpugda.query.property_needs import property_needs
-from gpugda.query.scopes import check_query
-from gpugda.query.statement import Statement
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
@@ -58,7 +55,7 @@ if TYPE_CHECKING:
     from gpugda.match.session import DeviceSession
     from gpugda.plan.route.route import Verdict
     from gpugda.ports import DatabaseServer, DatabaseVersion, Progress, ServerFacts
-    from gpugda.query.query_graph import Query
+    from gpugda.query.reads import Reads
     from gpugda.result.result import Result
 
 __all__ = ["ServerAnswers"]
@@ -105,6 +102,7 @@ class ServerAnswers:
         self._session = session
         self._router = router
         self._snapshot = SnapshotAnswers(server, keeper, session, progress)
+        self._demanded = DemandedAnswers(server, keeper, router, self._snapshot)
         self._unusable = False
 
     @property
@@ -120,7 +118,7 @@ class ServerAnswers:
             return self._native(request, "engine='native' was asked for")
         if engine in ("gpu", "reference"):
             with foreseen(), working_until(request.deadline):
-                return self._demanded(request, engine)
+                return self._demanded.run(request, engine)
         found = self._offer(request)
         if isinstance(found, Declined):
             return self._native(request, found.reason)
@@ -143,18 +141,10 @@ class ServerAnswers:
     def _covers(self, bookmarks: Iterable[str]) -> bool:
         versions = [self._server.version_in(bookmark) for bookmark in bookmarks]
         known = [version for version in versions if version is not None]
-        covered = [self._covered(version) for version in known]
+        covered = [self._keeper.covers(version) for version in known]
         if not all(covered) and self._keeper.freshness.policy != "manual":
             self._keeper.refresh_soon()
         return len(known) == len(versions) and all(covered)
-
-    def _covered(self, version: DatabaseVersion) -> bool:
-        keeper = self._keeper
-        if keeper.covers(version):
-            return True
-        if not keeper.follows or keeper.freshness.policy == "manual":
-            return False
-        return keeper.catch_up(version) is not None and keeper.covers(version)
 
     def observe_native(self, text: str, seconds: float | None) -> None:
         """The database answered a text that it was asked by somebody else."""
@@ -294,29 +284,17 @@ class ServerAnswers:
         if not facts.sees_everything:
             return Declined(facts.restriction, can_run=False)
         try:
-            query = self._checked(request)
+            query = checked(request, self._server)
         except QueryError as error:
             return Declined(f"not answered by the device: {first_line(error)}", can_run=False)
         if query.mode is not None:
             return Declined(f"{query.mode} shows Neo4j's own plan", can_run=False)
         return None
 
-    def _checked(self, request: Request) -> Query | Statement:
-        """The analysed query, if the snapshot can answer it.
-
-        Raises:
-            QueryError: It is no Cypher, or nothing that can be answered here.
-        """
-        query = request.prepared()
-        if isinstance(query, Statement):
-            check_query(query.tree, self._server.facts.default_cypher)
-        refuse_outside(query, self._server.projection)
-        return query
-
     def _fresh(
         self, request: Request, verdict: Verdict, ahead: RanAhead | None
     ) -> LoadedGraph | Declined:
-        admission = self._admission(request, ahead)
+        admission = admission_for(request, self._keeper, ahead)
         request.notes["freshness"] = admission.reason
         if admission.loaded is not None:
             return admission.loaded
@@ -356,17 +334,11 @@ class ServerAnswers:
             return Declined(f"{admission.reason}, which others are still committing to")
         return None
 
-    def _admission(self, request: Request, ahead: RanAhead | None) -> Admission:
-        if ahead is not None:
-            return ahead.admission
-        with request.stage("probe"):
-            return self._keeper.admit()
-
     def _with_properties(
         self, request: Request, loaded: LoadedGraph, verdict: Verdict
     ) -> LoadedGraph | Declined:
         """The snapshot, or a later one, with what the query reads."""
-        missing = missing_properties(loaded.graph, property_needs(request.prepared()))
+        missing = missing_for(loaded, request.prepared())
         if not missing:
             return loaded
         if missing.seconds + verdict.device_seconds > verdict.native_seconds:
@@ -379,69 +351,6 @@ class ServerAnswers:
             return found
         self._keeper.refresh_soon()
         return Declined("the database changed while properties were read")
-
-    # ------------------------------------------------------------------ asked for by name
-    def _demanded(self, request: Request, engine: str) -> Result:
-        facts = self._server.facts
-        if not facts.sees_everything:
-            raise ConfigurationError(
-                f"engine={engine!r} is not possible: {facts.restriction}; use engine='native'."
-            )
-        query = self._checked(request)
-        if query.mode is not None:
-            raise ConfigurationError(
-                f"{query.mode} is Neo4j's own: use engine='native', or explain() for ours."
-            )
-        for _ in range(ATTEMPTS):
-            ahead = self._demanded_ahead(request, engine)
-            loaded = self._demanded_snapshot(request, ahead)
-            missing = missing_properties(loaded.graph, property_needs(query))
-            with request.stage("properties"):
-                there = self._snapshot.load(loaded, missing) if missing else loaded
-            found = None
-            if there is not None:
-                found = self._snapshot.answer(request, there, engine, request.deadline, ahead)
-            if found is not None:
-                return found.result(request, reason=f"engine={engine!r} was asked for")
-            self._refuse_if_manual()
-        raise StaleSnapshotError(
-            f"The database changed during each of {ATTEMPTS} attempts to answer from one state of "
-            "it; use engine='auto', which leaves the query to Neo4j then."
-        )
-
-    def _demanded_ahead(self, request: Request, engine: str) -> RanAhead | None:
-        loaded = self._keeper.loaded
-        if engine != "gpu" or loaded is None:
-            return None
-        with request.stage("plan"):
-            plan = loaded.plan(request.prepared(), request.strategy)
-            expected = self._router.decide(request, plan, loaded, self._keeper).device_seconds
-        return self._snapshot.run_ahead(request, loaded, expected, request.deadline)
-
-    def _demanded_snapshot(self, request: Request, ahead: RanAhead | None) -> LoadedGraph:
-        admission = self._admission(request, ahead)
-        if admission.loaded is not None:
-            request.notes["freshness"] = admission.reason
-            return admission.loaded
-        if not self._server.facts.has_bookmarks and self._keeper.freshness.policy == "strict":
-            raise StaleSnapshotError(
-                f"{admission.reason}: connect with freshness='manual' or 'max_age=…', or use "
-                "engine='native'."
-            )
-        with request.stage("refresh"):
-            loaded = self._keeper.refresh()
-        how = loaded.followed if self._keeper.follows else ""
-        request.notes["freshness"] = (
-            f"{self._keeper.freshness}: {how or 'read anew for this query'}"
-        )
-        return loaded
-
-    def _refuse_if_manual(self) -> None:
-        if self._keeper.freshness.policy == "manual":
-            raise StaleSnapshotError(
-                "The query reads properties that the snapshot does not have, and the database has "
-                "changed since: call refresh(), or use engine='native'."
-            )
 
     def _native(self, request: Request, reason: str) -> Result:
         result, seconds, version = answer_natively(request, self._server, reason)
@@ -468,6 +377,24 @@ class ServerAnswers:
     def refresh(self) -> None:
         """Reads the database again if it changed."""
         self._keeper.refresh()
+
+    def state_since(
+        self, reads: Reads, since: DatabaseVersion | None
+    ) -> tuple[DatabaseVersion | None, bool]:
+        """The newest state, and whether what is read may have changed since another one.
+
+        Raises:
+            SourceError: The server cannot be reached.
+        """
+        keeper = self._keeper
+        asked_at = time.monotonic()
+        newest = self._server.probe()
+        if newest is None or since is None or newest == since:
+            return newest, newest is None or newest != since
+        found = keeper.catch_up(newest, asked_at) if keeper.follows else None
+        if found is None or found.version is None:
+            return newest, True
+        return found.version, keeper.follower.may_concern(reads, since, found.version)
 
     def complete(self) -> LoadedGraph:
         """The snapshot with all its properties, see `SnapshotAnswers.complete`."""

@@ -1,4 +1,7 @@
-"""The comparison from its options to its folder of results."""
+"""The comparison from its options to its folder of results.
+
+More than 300 lines: a run from its options to its folder, step after step.
+"""
 
 from __future__ import annotations
 

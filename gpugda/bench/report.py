@@ -1,4 +1,7 @@
-"""The report in Markdown."""
+"""The report in Markdown.
+
+More than 300 lines: a function for each section of the report.
+"""
 
 from __future__ import annotations
 

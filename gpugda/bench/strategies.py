@@ -1,4 +1,7 @@
-"""``gpugda bench --strategies``: all strategies on the same queries, with what the papers say."""
+"""``gpugda bench --strategies``: all strategies on the same queries, with what the papers say.
+
+More than 300 lines: the papers' figures are a table in it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The commands and their options; what they do is in the modules beside this one."""
+"""The commands and their options; what they do is in the modules beside this one.
+
+More than 300 lines: a function for each command, whose parameters are its options.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``gpugda bench``: both engines on the same queries, every answer compared."""
+"""``gpugda bench``: both engines on the same queries, every answer compared.
+
+More than 300 lines: one command with many options, each described.
+"""
 
 from __future__ import annotations
 

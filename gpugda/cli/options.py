@@ -1,4 +1,7 @@
-"""The options that several commands share."""
+"""The options that several commands share.
+
+More than 300 lines: a definition for each option, mostly their texts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""From columnar batches to the data graph."""
+"""From columnar batches to the data graph.
+
+More than 300 lines: one way from batches to arrays, step after step.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The data graph: an exported property multigraph in arrays, frozen."""
+"""The data graph: an exported property multigraph in arrays, frozen.
+
+More than 300 lines: one value with the many ways to look into it.
+"""
 
 from __future__ import annotations
 

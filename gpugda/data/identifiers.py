@@ -1,4 +1,7 @@
-"""Names and ids of the outside world, and the dense numbers that stand for them inside."""
+"""Names and ids of the outside world, and the dense numbers that stand for them inside.
+
+More than 300 lines: each kind of name and id has a class with the same few methods.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.runs import places_in_runs
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -29,7 +31,7 @@ def label_rows(
     offsets[1:] = ends
     if len(label_sets) and (set_lengths == 1).all():
         return offsets, set_ids[codes]
-    within = np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
+    within = places_in_runs(lengths)
     return offsets, set_ids[np.repeat(set_starts[codes], lengths) + within]
 
 
@@ -41,7 +43,7 @@ def label_ids_of(
     lengths = label_offsets[1:][nodes] - starts
     offsets = np.zeros(len(nodes) + 1, dtype=np.int64)
     np.cumsum(lengths, out=offsets[1:])
-    within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+    within = places_in_runs(lengths)
     return offsets, label_ids[np.repeat(starts, lengths) + within]
 
 

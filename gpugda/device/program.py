@@ -1,4 +1,7 @@
-"""Kernels from the text files of ``gpugda_opencl``: built once per device, kept."""
+"""Kernels from the text files of ``gpugda_opencl``: built once per device, kept.
+
+More than 300 lines: a kernel's text, its program and its handle are kept and given up together.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 `lower` goes from the top down: each operator is told which columns those above it read, so that no
 others are made, and whether they take weights.
+
+More than 300 lines: a method for each logical operator.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.properties import apart
 from gpugda.errors import SourceError
 from gpugda.live.shared import SharedState, shared_state
+from gpugda.live.touched import touched_by
 from gpugda.live.untold import told_or_read
 from gpugda.ports import ChangeGap
 from gpugda.types import first_line
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gpugda.data.property_store import PropertyStore
     from gpugda.loading import LoadedGraph
     from gpugda.ports import ChangeBatch, ChangeSource, DatabaseServer, DatabaseVersion
+    from gpugda.query.reads import Reads
 
 __all__ = ["Follower", "ReadLater"]
 
@@ -144,6 +146,12 @@ class Follower:
         logger.info("changes are not known: %s", reason)
         self._since, self.reason = None, reason
 
+    def may_concern(self, reads: Reads, since: DatabaseVersion, until: DatabaseVersion) -> bool:
+        """Whether what is read may have changed from one state to another that was caught up to."""
+        with self._state.lock:
+            steps = self._state.touched.between(since, until)
+        return steps is None or any(step.concerns(reads) for step in steps)
+
     def close(self) -> None:
         """Follows no more, and keeps nothing for others."""
         self._since, self.reason = None, "closed"
@@ -228,12 +236,14 @@ class Follower:
     def _applied(
         self, base: LoadedGraph, graph: DataGraph, batch: ChangeBatch
     ) -> LoadedGraph | None:
+        assert base.version is not None
         try:
             following = applied(graph, batch) if batch.transaction_count else graph
         except ChangesError as error:
             logger.warning("changes do not fit the snapshot: %s", error)
             self._gap(f"changes did not fit the snapshot: {error}")
             return None
+        self._state.touched.add(base.version, batch.version, touched_by(graph, batch))
         self.transactions += batch.transaction_count
         return base.followed_by(following, batch.version, batch.transaction_count)
 

@@ -1,4 +1,7 @@
-"""The snapshot of a live database: how fresh it is, and how it becomes fresh again."""
+"""The snapshot of a live database: how fresh it is, and how it becomes fresh again.
+
+More than 300 lines: what changes a snapshot's state stands under one lock.
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from gpugda.live.touched import TouchedLog
+
 if TYPE_CHECKING:
     from gpugda.loading import LoadedGraph
     from gpugda.ports import DatabaseServer, DatabaseVersion
@@ -21,10 +23,12 @@ class SharedState:
     Args:
         lock: Held while changes are asked for and applied, so that it is done once.
         loaded: The newest snapshot, if somebody follows the database.
+        touched: What was touched on the way to it.
     """
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     loaded: LoadedGraph | None = None
+    touched: TouchedLog = field(default_factory=TouchedLog)
 
     def newer(self, than: LoadedGraph | None) -> LoadedGraph | None:
         """The snapshot that is here if it is of a later state of the same database, else that."""

@@ -140,6 +140,15 @@ class Matcher(ABC):
         """
         return matching_order(pattern)
 
+    @classmethod
+    def said_first(cls, pattern: BoundQuery, need: Need) -> str:
+        """What is tried first where only numbers or groups are asked for, for `explain`.
+
+        Of the class, too: by the estimates of the plan. Empty where there is nothing to say.
+        """
+        del pattern, need
+        return ""
+
     @abstractmethod
     def start(
         self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import ConfigurationError
@@ -62,4 +63,5 @@ def plan_pattern(
         compares=matcher.compares,
         declined=matcher.can_match(pattern, need) or "",
         find_steps=matcher.plan_steps,
+        say_first=partial(matcher.said_first, need=need),
     )

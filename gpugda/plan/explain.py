@@ -103,8 +103,10 @@ def _strategy_lines(plan: Plan) -> list[str]:
         return [cannot_run(plan)]
     reason = plan.strategy_reason
     expected = estimate(plan)
+    first = "" if plan.say_first is None else plan.say_first(plan.bound)
     return [
         f"strategy {plan.strategy}" + (f": {reason}" if reason else ""),
+        *([f"to count: {first}"] if first else []),
         f"expected: {count_text(expected.rows)} rows, {bytes_text(expected.bytes)} for "
         "partial embeddings",
     ]

@@ -2,6 +2,8 @@
 
 Frozen values, equal by value, printable by `tree_text`. Rows have named columns; names of what has
 no variable begin with a null character.
+
+More than 300 lines: a class for each logical operator, mostly their descriptions.
 """
 
 from __future__ import annotations

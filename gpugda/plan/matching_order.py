@@ -30,6 +30,7 @@ def make_plan(
     compares: bool = False,
     declined: str = "",
     find_steps: Callable[[BoundQuery], tuple[PlanStep, ...]] | None = None,
+    say_first: Callable[[BoundQuery], str] | None = None,
 ) -> Plan:
     """The plan of a bound query.
 
@@ -42,6 +43,7 @@ def make_plan(
         compares: Whether it compares values of two variables while it joins.
         declined: Why it cannot answer; empty where it can.
         find_steps: Its steps with estimates; relationship by relationship without.
+        say_first: What it tries first where only numbers are asked for; None: nothing to say.
     """
     return Plan(
         bound=bound,
@@ -51,6 +53,7 @@ def make_plan(
         strategy_reason=strategy_reason,
         compares=compares,
         declined=declined,
+        say_first=say_first,
     )
 
 

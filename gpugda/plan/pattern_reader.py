@@ -1,4 +1,7 @@
-"""Patterns of MATCH clauses read into nodes, relationships, paths and conditions."""
+"""Patterns of MATCH clauses read into nodes, relationships, paths and conditions.
+
+More than 300 lines: a method for each part of a pattern's syntax.
+"""
 
 from __future__ import annotations
 

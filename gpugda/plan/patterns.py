@@ -3,6 +3,8 @@
 The parts of fixed length become query graphs; relationships of varying length become expansions
 between them. Relationships of one clause are distinct: within a query graph the join sees to that,
 between expansions and everything else filters do.
+
+More than 300 lines: a pattern's way to operators, form by form.
 """
 
 from __future__ import annotations

@@ -222,6 +222,7 @@ class Plan:
         strategy_reason: What the strategy does; empty where there is nothing to say.
         compares: Whether the strategy compares values of two variables while it joins.
         declined: One sentence: why the strategy cannot answer; empty where it can.
+        say_first: Says what the strategy tries first where only numbers are asked for.
         pipeline: What runs, where the query is more than one pattern: then this is the plan of the
             pattern that is expected to cost most.
         kept: What those who run the plan found out about it; no part of its value.
@@ -234,6 +235,7 @@ class Plan:
     strategy_reason: str = ""
     compares: bool = False
     declined: str = ""
+    say_first: Callable[[BoundQuery], str] | None = field(default=None, repr=False, compare=False)
     pipeline: Runnable | None = None
     kept: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
 

@@ -1,4 +1,7 @@
-"""Syntax nodes of clauses and queries."""
+"""Syntax nodes of clauses and queries.
+
+More than 300 lines: a class for each clause, mostly their descriptions.
+"""
 
 from __future__ import annotations
 

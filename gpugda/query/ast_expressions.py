@@ -2,6 +2,8 @@
 
 Parentheses and the spelling of numbers and strings are not kept. What a simple ``CASE`` and what
 ``EXISTS { (a)-->(b) }`` abbreviate is written out, so that each meaning has one tree.
+
+More than 300 lines: a class for each kind of expression, mostly their descriptions.
 """
 
 from __future__ import annotations

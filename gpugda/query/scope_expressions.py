@@ -2,6 +2,8 @@
 
 A visitor for each kind of node gives what the value can be. Queries and patterns inside expressions
 are left to `scopes`, which hands in how they are checked.
+
+More than 300 lines: a method for each kind of expression.
 """
 
 from __future__ import annotations
@@ -179,7 +181,8 @@ def _unary(node: ast.Unary, scope: Scope, inner: Inner) -> Static:
     if node.operator in (ast.UnaryOperator.IS_NULL, ast.UnaryOperator.IS_NOT_NULL):
         return BOOLEAN
     scope.expect(found, _NUMBER, node.operand.span)
-    return found
+    numbers = _NUMBER.types or frozenset()
+    return Static(numbers if found.types is None else numbers & found.types)
 
 
 def _binary(node: ast.Binary, scope: Scope, inner: Inner) -> Static:

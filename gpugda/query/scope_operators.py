@@ -6,7 +6,7 @@ from itertools import product
 from typing import Final
 
 from gpugda.query.ast import BinaryOperator as Op
-from gpugda.query.static_kinds import ANY, BOOLEAN, FLOAT, INTEGER, LIST, STRING, Static, list_of
+from gpugda.query.static_kinds import ANY, BOOLEAN, FLOAT, LIST, STRING, Static, list_of
 
 __all__ = ["left_types", "operand_types", "result_type"]
 
@@ -59,15 +59,29 @@ def result_type(operator: Op, left: Static, right: Static) -> Static:
     certain = (left.types, right.types)
     if LIST.types in certain and operator in (Op.ADD, Op.CONCATENATE):
         return _list_type(left, right)
+    if operator not in (Op.ADD, Op.CONCATENATE):
+        return _possible(operator, left, right)
     if None in certain:
         return ANY
     if STRING.types in certain and not (left.has("List") or right.has("List")):
         return STRING
-    if all(kind.types == INTEGER.types for kind in (left, right)):
-        return INTEGER
     if all(kind.types is not None and kind.types <= set(_NUMBERS) for kind in (left, right)):
-        return FLOAT if FLOAT.types in certain else Static(frozenset(_NUMBERS))
+        return _possible(operator, left, right)
     return ANY
+
+
+def _possible(operator: Op, left: Static, right: Static) -> Static:
+    """What the operation may give, by the pairs of types that it takes."""
+    found = {
+        _of_pair(one, two) for one, two in _PAIRS[operator] if left.has(one) and right.has(two)
+    }
+    return Static(frozenset(found)) if found else ANY
+
+
+def _of_pair(left: str, right: str) -> str:
+    if "Duration" in (left, right):
+        return left if left in _INSTANTS else "Duration"
+    return "Float" if "Float" in (left, right) else "Integer"
 
 
 def _list_type(left: Static, right: Static) -> Static:

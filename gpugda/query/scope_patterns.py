@@ -68,6 +68,14 @@ def _declare(pattern: ast.Pattern, scope: Scope, groups: dict[str, ast.Variable]
         scope.declare(pattern.variable, _PATH)
 
 
+def _refuse_type_expression(types: ast.LabelExpression, scope: Scope) -> None:
+    """With ``*1..2`` types are names that ``|`` joins."""
+    parts = types.operands if isinstance(types, ast.LabelOr) else (types,)
+    if not all(isinstance(each, ast.LabelName | ast.LabelDynamic) for each in parts):
+        message = "Variable length relationships must not use relationship type expressions."
+        scope.fail(message, types.span)
+
+
 def _kind(element: ast.NodePattern | ast.RelationshipPattern) -> Static:
     if isinstance(element, ast.NodePattern):
         return _NODE
@@ -112,6 +120,8 @@ def _check_inside(elements: tuple[ast.PatternElement, ...], scope: Scope, inner:
         labels = element.labels if isinstance(element, ast.NodePattern) else element.types
         if labels is not None:
             _check_labels(labels, scope, inner)
+            if isinstance(element, ast.RelationshipPattern) and element.length is not None:
+                _refuse_type_expression(labels, scope)
         if element.where is not None:
             check_condition(element.where, _singular(element, scope), inner)
 

@@ -1,4 +1,7 @@
-"""One MATCH clause, or a pattern in an expression, by backtracking along its paths."""
+"""One MATCH clause, or a pattern in an expression, by backtracking along its paths.
+
+More than 300 lines: the meaning of a pattern, to be read from top to bottom.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The rows of a query, used as ``neo4j.Result`` is."""
+"""The rows of a query, used as ``neo4j.Result`` is.
+
+More than 300 lines: public methods with their descriptions.
+"""
 
 from __future__ import annotations
 

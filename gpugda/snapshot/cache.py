@@ -2,6 +2,8 @@
 
 The folder is its owner's only. What lies in it is named by a hash, so that the names tell neither
 servers nor users. Entries appear whole or not at all; what is damaged is removed and never answers.
+
+More than 300 lines: what processes may do beside each other is judged in one place.
 """
 
 from __future__ import annotations

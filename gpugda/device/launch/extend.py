@@ -1,4 +1,7 @@
-"""Extending partial embeddings node by node; launcher of ``extend.cl``."""
+"""Extending partial embeddings node by node; launcher of ``extend.cl``.
+
+More than 300 lines: the words of a step lie beside the launcher that sends them.
+"""
 
 from __future__ import annotations
 

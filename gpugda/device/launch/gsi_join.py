@@ -1,4 +1,7 @@
-"""The join of GSI on the device; launcher of ``gsi_join.cl``."""
+"""The join of GSI on the device; launcher of ``gsi_join.cl``.
+
+More than 300 lines: the launches of one join, each with its arguments.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +61,7 @@ class ListArrays:
         types: ``uint16`` per entry, None where all types are asked for.
         allowed: Bitmap of types, None without ``types``.
         mask: Bitmap of relationships that predicates leave, None for all.
+        longest: Entries of the longest list.
     """
 
     groups: DeviceArray
@@ -67,6 +71,7 @@ class ListArrays:
     types: DeviceArray | None = None
     allowed: DeviceArray | None = None
     mask: DeviceArray | None = None
+    longest: int = 0
 
     def arguments(self) -> tuple[Any, ...]:
         """For ``LISTS_PARAMETERS``."""
@@ -98,12 +103,13 @@ class Rows:
 class Places:
     """Entries found per row: ``counts[i]`` of row i, from ``sums[i]`` on in ``entries``.
 
-    ``entries`` is None where they are only counted.
+    ``entries`` is None where they are only counted. Without sums each row has ``stride`` places.
     """
 
-    sums: DeviceArray
+    sums: DeviceArray | None
     entries: DeviceArray | None
     counts: DeviceArray
+    stride: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,12 +157,12 @@ class GsiJoin:
 
     def __init__(self, context: DeviceContext) -> None:
         self._by_warps = not context.is_cpu
-        first = f"{_ROWS}I{_LISTS}bbbQbQQbIbbbbQIIII"
-        following = f"{_ROWS}I{_LISTS}bbbbbbbbQbII"
+        first = f"{_ROWS}I{_LISTS}bbbQbQQbIbQbbbQIIII"
+        following = f"{_ROWS}I{_LISTS}bbQbbbbbbQbII"
         self._bound = get_kernel(context, _FILE, "bound_rows", f"{_ROWS}II{_LISTS}bbIIbb")
         self._first = get_kernel(context, _FILE, "join_first", first)
         self._next = get_kernel(context, _FILE, "intersect_next", following)
-        self._link = get_kernel(context, _FILE, "link_rows", f"{_ROWS}bIbbbQQbbbQII")
+        self._link = get_kernel(context, _FILE, "link_rows", f"{_ROWS}bIbQbbQQbbbQII")
         self._count = get_kernel(context, _FILE, "count_passing", "bQQIbIb")
         self._write = get_kernel(context, _FILE, "write_passing", "bQQbIbQQbQ")
 
@@ -215,6 +221,7 @@ class GsiJoin:
             *step.candidates,
             *step.words,
             places.sums,
+            places.stride,
             places.entries,
             places.counts,
             *_tasks(tasks),
@@ -244,6 +251,7 @@ class GsiJoin:
             *lists.arguments(),
             first_neighbours,
             before.sums,
+            before.stride,
             before.entries,
             before.counts,
             after.sums,
@@ -283,6 +291,7 @@ class GsiJoin:
             *rows.arguments(),
             *words,
             places.sums,
+            places.stride,
             places.entries,
             sums,
             *window,

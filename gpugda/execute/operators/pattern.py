@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpugda.errors import ConfigurationError
 from gpugda.execute.operator import Operator
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.plan.estimate import estimate
+from gpugda.query.ast import Variable
+from gpugda.query.query_parts import is_anonymous
+from gpugda.query.shapes import rewrite
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.need import Need
     from gpugda.plan.plan import BoundQuery, Plan
+    from gpugda.query.ast import Expression
     from gpugda.query.query_graph import Query, QueryGraph
 
 __all__ = ["PatternOperator", "pattern_text"]
@@ -48,5 +54,24 @@ class PatternOperator(Operator):
 
 def pattern_text(graph: QueryGraph) -> str:
     """MATCH and WHERE in one line."""
-    lines = graph.to_cypher().splitlines()
+    try:
+        lines = graph.to_cypher().splitlines()
+    except ConfigurationError:  # a node without a name would be written in several places
+        lines = _all_named(graph).to_cypher().splitlines()
     return " ".join(line for line in lines if not line.startswith("RETURN"))
+
+
+def _all_named(graph: QueryGraph) -> QueryGraph:
+    """The graph with a name for each node."""
+    names = {n.name: f"_{n.position}" for n in graph.nodes if is_anonymous(n.name)}
+
+    def named(part: Expression) -> Expression | None:
+        if isinstance(part, Variable) and part.name in names:
+            return Variable(part.span, names[part.name])
+        return None
+
+    return replace(
+        graph,
+        nodes=tuple(replace(each, name=names.get(each.name, each.name)) for each in graph.nodes),
+        predicates=tuple(rewrite(each, named) for each in graph.predicates),
+    )

@@ -3,6 +3,8 @@
 Whatever could mean something else there, or depends on the version of Java or of Unicode, is
 refused by an `UnsupportedQueryError`, so that Neo4j answers the query itself. So is what is no
 regular expression: Neo4j then reports what is wrong with it.
+
+More than 300 lines: one grammar, a method for each of its constructs.
 """
 
 from __future__ import annotations

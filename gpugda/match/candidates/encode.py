@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.graph.device_graph import ANY_LABEL
-from gpugda.device.launch.query_words import LABEL_STACK, Adjacency, Degree, QueryRow, write_query
-from gpugda.plan.plan import LabelOp
+from gpugda.device.launch.query_words import Adjacency, Degree, QueryRow, write_query
+from gpugda.match.candidates.label_words import (
+    all_node_masks,
+    label_words,
+    labels_read,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,9 +38,6 @@ __all__ = [
 
 _LOOKS_PER_ENTRY = 3
 """Marked, and looked for from both ends."""
-_ANY = LabelOp.ANY
-_READING = (LabelOp.LABEL, LabelOp.ANY)
-_LabelProgram = tuple[tuple[LabelOp, int], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,8 +100,7 @@ def label_ids(bound: BoundQuery) -> set[int]:
     """Labels whose bitmaps the device needs."""
     ids: set[int] = set()
     for node in bound.nodes:
-        if _fits_stack(node.labels):
-            ids.update(_bitmap_of(operation, label) for operation, label in _reading(node.labels))
+        ids.update(labels_read(node.labels))
     return ids
 
 
@@ -178,7 +177,7 @@ def encode_query(
     """
     order = [position for level in levels for position in level]
     rows = {position: row for row, position in enumerate(order)}
-    node_masks = _all_node_masks(bound, masks, graph)
+    node_masks = all_node_masks(bound, masks, graph)
     node_slots = {position: slot for slot, position in enumerate(node_masks)}
     relationship_slots = {position: slot for slot, position in enumerate(masks.relationships)}
     adjacencies = _adjacencies(bound, rows, relationship_slots)
@@ -186,7 +185,7 @@ def encode_query(
     query_rows = [
         QueryRow(
             level=number,
-            labels=_label_words(bound.nodes[position], degrees[position], slots),
+            labels=label_words(bound.nodes[position], degrees[position], slots),
             mask_slot=node_slots.get(position),
             degrees=tuple([each for each in degrees[position] if each not in slots]),
             adjacencies=tuple(adjacencies[position]),
@@ -237,69 +236,3 @@ def _adjacencies(
                 Adjacency(position, rows[source], both_ways, True, False, slot, types)
             )
     return found
-
-
-# ------------------------------------------------------------------ labels
-def _reading(program: _LabelProgram) -> list[tuple[LabelOp, int]]:
-    return [each for each in program if each[0] in _READING]
-
-
-def _bitmap_of(operation: LabelOp, label: int) -> int:
-    return ANY_LABEL if operation is _ANY else label
-
-
-def _label_words(
-    node: BoundNode, degrees: Sequence[Degree], slots: Mapping[int | Degree, int]
-) -> tuple[tuple[int, int], ...]:
-    """Its label program, and the degrees that have bitmaps as if they were labels, too."""
-    words: list[tuple[int, int]] = []
-    if _fits_stack(node.labels):
-        words += [
-            (operation.value, slots.get(_bitmap_of(operation, label), 0))
-            for operation, label in node.labels
-        ]
-    for need in degrees:
-        if need in slots:
-            both = [(LabelOp.AND.value, 0)] if words else []
-            words += [(LabelOp.LABEL.value, slots[need]), *both]
-    return tuple(words)
-
-
-def _fits_stack(program: _LabelProgram) -> bool:
-    """Does the device evaluate it?"""
-    if len(program) <= LABEL_STACK:
-        return True
-    depth = deepest = 0
-    for operation, _ in program:
-        if operation in (LabelOp.AND, LabelOp.OR):
-            depth -= 1
-        elif operation is not LabelOp.NOT:
-            depth += 1
-        deepest = max(deepest, depth)
-    return deepest <= LABEL_STACK
-
-
-def _all_node_masks(
-    bound: BoundQuery, masks: Masks, graph: DeviceGraph
-) -> dict[int, NDArray[np.uint32]]:
-    node_masks = dict(masks.nodes)
-    for node in bound.nodes:
-        if not _fits_stack(node.labels):
-            bits = _evaluate(node.labels, graph)
-            node_masks[node.position] = bits & node_masks.get(node.position, bits)
-    return node_masks
-
-
-def _evaluate(program: _LabelProgram, graph: DeviceGraph) -> NDArray[np.uint32]:
-    stack: list[NDArray[np.uint32]] = []
-    for operation, label in program:
-        if operation is LabelOp.NONE:
-            stack.append(np.zeros(graph.words, dtype=np.uint32))
-        elif operation in (LabelOp.LABEL, LabelOp.ANY):
-            stack.append(graph.label_bits(_bitmap_of(operation, label)))
-        elif operation is LabelOp.NOT:
-            stack.append(~stack.pop())
-        else:
-            last, first = stack.pop(), stack.pop()
-            stack.append(first & last if operation is LabelOp.AND else first | last)
-    return stack[0]

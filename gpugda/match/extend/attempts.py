@@ -14,7 +14,7 @@ from gpugda.match.extend.counting.search import CountSearch, first_plan
 from gpugda.match.extend.memory import check_room
 from gpugda.match.extend.prepared import NOTHING, PreparedCore, groups_of_rows
 from gpugda.match.extend.report import describe_attempt
-from gpugda.match.need import Rows
+from gpugda.match.need import Count, Rows
 
 if TYPE_CHECKING:
     from gpugda.device.thresholds import CountThresholds
@@ -48,14 +48,13 @@ class Attempts:
         """The plan that counts the query, and what came of it if that is known already."""
         thresholds = self._thresholds
         plan, done = self._known_or_found(thresholds, first=True)
-        if isinstance(plan, Eliminate) and not self._joins.has_room(plan):
-            small = replace(
-                thresholds, separators=tuple(each for each in thresholds.separators if each < 2)
-            )
-            plan, done = self._known_or_found(small, first=False)
-        if isinstance(plan, Eliminate) and not self._joins.has_room(plan):
-            return Join(), None
-        return plan, done
+        if not isinstance(plan, Eliminate) or self._joins.has_room(plan):
+            return plan, done
+        small = tuple(each for each in thresholds.separators if each < 2)
+        plan, _ = self._known_or_found(replace(thresholds, separators=small), first=False)
+        if not isinstance(plan, Eliminate) or self._joins.has_room(plan):
+            return plan, None
+        return Join(), None
 
     def _known_or_found(
         self, thresholds: CountThresholds, *, first: bool
@@ -69,7 +68,9 @@ class Attempts:
             return query.plans[key], None
         before = query.took
         problem = self._problem()
-        plan = given or first_plan(problem, thresholds, before)
+        plan = given or first_plan(
+            query.bound, problem.candidates, goal.grouped or Count(), thresholds, before
+        )
         found, done = self._run(plan, problem, thresholds)
         if not self._searches_again(before):
             query.plans[key] = found
@@ -111,19 +112,18 @@ class Attempts:
         return plan, None
 
     def _tried(self, attempt: Attempt) -> Done | None:
-        """What comes of joining everything within the budget; groups are not made at once."""
+        """What comes of joining everything within the budget."""
         assert isinstance(attempt.quick, Join)
         grouped, seconds = self._goal.grouped, attempt.seconds
-        if grouped is not None and (grouped.streamed or seconds is None):
-            return None
         whole = self._joins.run.report
         # A report of its own: nothing is said, and no progress shown, of what may be given up.
         report = StrategyReport(whole.timings, candidates=whole.candidates)
         run = replace(self._joins.run, report=report)
-        if seconds is None:
-            return self._counted(run, at_once=True)
         if grouped is None:
+            if seconds is None:
+                return self._counted(run, at_once=True)
             return run.tried(seconds, partial(self._counted, at_once=False))
+        assert seconds is not None  # groups are never made at once
         found = run.tried(seconds, self._groups)
         if found is not None:
             whole.steps.add_later(lambda: report.steps)

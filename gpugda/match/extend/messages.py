@@ -59,7 +59,7 @@ def has_room(
     waiting = [plan]
     while waiting:
         each = waiting.pop()
-        degrees = 4 * run.graph.graph.node_count * len(each.groups())
+        degrees = 4 * run.graph.graph.node_count * len(each.groups)
         tables = 4 * sum(_table_words(table, candidates) for table in each.tables)
         needed += degrees + tables + 8 * kernels.group_count
         longest = max(longest, degrees, tables)
@@ -159,7 +159,7 @@ class Messages:
             slot += len(message.groups)
         groups, nodes = [each for factor in factors for each in factor.groups], graph.node_count
         degrees = workspace.allocate(max(1, slot * nodes), np.uint32, "degrees of anchors")
-        for group, leaves in zip(self.plan.groups(), groups, strict=True):
+        for group, leaves in zip(self.plan.groups, groups, strict=True):
             self._count_degrees(group, leaves, degrees)
         weights = [(self._columns[Variable(True, each[0])], len(each)) for each in self.plan.rows]
         tables = [
@@ -189,7 +189,7 @@ class Messages:
         """No row's product is more, but for tables."""
         graph = self._run.graph.graph
         most = 1
-        for group in self.plan.groups():
+        for group in self.plan.groups:
             most *= _largest(self.plan, group, graph) ** len(group.leaves)
         for each in self.plan.rows:
             most *= most_fitting(self.plan.core, graph, each[0]) ** len(each)

@@ -6,7 +6,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from gpugda.match.candidates.candidates import ExpectedCandidates
-from gpugda.match.extend.counting.count_plan import Term
+from gpugda.match.extend.counting.count_plan import Attempt, Search, Term
 from gpugda.match.extend.counting.join_cost import JoinCost
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.groups import GroupSums
@@ -21,13 +21,19 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import CandidateCounts
     from gpugda.match.comparisons import Comparison
     from gpugda.match.embeddings import StrategyReport
-    from gpugda.match.extend.counting.count_plan import Attempt, Eliminate, Part
+    from gpugda.match.extend.counting.count_plan import Eliminate, FirstPlan, Part
     from gpugda.match.extend.groups import RowWeights
     from gpugda.match.extend.joined import Joined
     from gpugda.match.extend.step import ExtendStep
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["describe_attempt", "describe_groups", "describe_joined", "describe_part"]
+__all__ = [
+    "describe_attempt",
+    "describe_groups",
+    "describe_joined",
+    "describe_part",
+    "first_text",
+]
 
 _WITH_ROWS = (ExtendKind.NODES, ExtendKind.EXTEND)
 
@@ -96,6 +102,16 @@ def _describe_messages(report: StrategyReport, bound: BoundQuery, plan: Eliminat
         if nodes:
             texts = ", ".join(node_text(bound, each) for each in sorted(nodes))
             report.steps.append(f"{what}: {texts}")
+
+
+def first_text(plan: FirstPlan) -> str:
+    """What is done first, and what otherwise, as a sentence without its end."""
+    if isinstance(plan, Attempt):
+        when = "if that needs no waiting"
+        if plan.seconds is not None:
+            when = f"for at most {1000 * plan.seconds:.3g} ms"
+        return f"join everything, {when}; else {first_text(plan.otherwise)}"
+    return "find a count plan" if isinstance(plan, Search) else "follow the count plan"
 
 
 def describe_attempt(report: StrategyReport, attempt: Attempt, *, is_done: bool) -> None:

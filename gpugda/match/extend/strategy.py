@@ -1,4 +1,7 @@
-"""The strategy ``extend``: filter candidates, then add query node after query node."""
+"""The strategy ``extend``: filter candidates, then add query node after query node.
+
+More than 300 lines: the way of a query through the strategy, from top to bottom.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,24 @@ from typing import TYPE_CHECKING, Literal
 
 from gpugda.deadline import check_deadline
 from gpugda.device.launch.small_filter import SmallFilter
+from gpugda.device.thresholds import CountThresholds
 from gpugda.errors import MemoryLimitError
 from gpugda.match.beside import Beside
+from gpugda.match.candidates.candidates import ExpectedCandidates
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.extend.attempts import Attempts
 from gpugda.match.extend.cache import KeptQueries, KeptQuery
 from gpugda.match.extend.combine_parts import CountsInParts
 from gpugda.match.extend.compiled_steps import CompiledSteps
 from gpugda.match.extend.counting.count_plan import Join, Product, Sum
-from gpugda.match.extend.counting.search import plan_of_part
+from gpugda.match.extend.counting.search import first_plan, plan_of_part
 from gpugda.match.extend.filter import find_candidates
 from gpugda.match.extend.joins import JoinKernels, Joins
 from gpugda.match.extend.memory import check_room, said_how_much
 from gpugda.match.extend.order import planned_order
 from gpugda.match.extend.prepared import NOTHING, Goal, PreparedCore, groups_of_rows
 from gpugda.match.extend.ranks import CandidateRanks
-from gpugda.match.extend.report import describe_part
+from gpugda.match.extend.report import describe_part, first_text
 from gpugda.match.matcher import Matcher, add_up
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.counting.count_plan import CountPlan, FirstPlan, Part
     from gpugda.match.extend.joined import Joined
-    from gpugda.match.need import Groups
+    from gpugda.match.need import Groups, Need
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery, Plan, PlanStep
 
@@ -64,6 +69,14 @@ class ExtendStrategy(Matcher):
     def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
         """See `Matcher.plan_steps`: query node by query node."""
         return node_steps(pattern, planned_order(pattern))
+
+    @classmethod
+    def said_first(cls, pattern: BoundQuery, need: Need) -> str:
+        """See `Matcher.said_first`: what is tried before a count plan is looked for."""
+        if isinstance(need, Rows) or not pattern.nodes:
+            return ""
+        counts = ExpectedCandidates([max(1, round(each.cardinality)) for each in pattern.nodes])
+        return first_text(first_plan(pattern, counts, need, CountThresholds()))
 
     def __init__(
         self,
@@ -239,9 +252,8 @@ class ExtendStrategy(Matcher):
             return self._count(part.pattern, part.masks(masks), said(part), deadline, first)
 
         def groups(part: Part, need: Groups) -> Generator[Embeddings]:
-            first = plan_of_part(part, self._thresholds.count)
             own = part.masks(masks)
-            return self._count_by(part.pattern, own, need, said(part), deadline, first)
+            return self._count_by(part.pattern, own, need, said(part), deadline, part.plan)
 
         return CountsInParts(count, groups, partial(check_deadline, deadline))
 

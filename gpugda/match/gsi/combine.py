@@ -26,6 +26,8 @@ __all__ = ["Combiner", "Found"]
 
 _MOST_PLACES = 1 << 27
 """Allocated in advance at once: what a launch looks at, and a deadline waits for."""
+_FEW_PLACES = 1 << 20
+"""So many are allocated for rows as long as the longest list: nobody waits for their sum."""
 _PARTS = 16
 """Groups that share one of the longest rows."""
 
@@ -49,11 +51,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Bounds:
-    """Where the lists of rows begin, how long they are, their sums, and who is long."""
+    """Where the lists of rows begin, how long they are, their sums, and who is long.
+
+    Without sums there are places for ``total`` entries, as many for each row.
+    """
 
     begins: DeviceArray
     lengths: DeviceArray
-    sums: DeviceArray
+    sums: DeviceArray | None
     total: int
     tasks: tuple[TaskList, ...]
     long_rows: DeviceArray | None
@@ -97,7 +102,7 @@ class Combiner:
             MemoryLimitError: Not even one row's entries fit.
         """
         everything = Rows(table, 0, table.row_count)
-        bounds = self._bounds(step, everything)
+        bounds = self._bounds(step, everything, share)
         most = max(1, min(share // 4, _MOST_PLACES, self._profile.most_pairs))
         if bounds.total <= most:
             yield everything, self._combined(step, words, everything, bounds)
@@ -107,7 +112,7 @@ class Combiner:
         for first, last in pairwise(firsts):
             self._run.check_deadline()
             rows = Rows(table, first, last - first)
-            yield rows, self._combined(step, words, rows, self._bounds(step, rows))
+            yield rows, self._combined(step, words, rows, self._bounds(step, rows, share))
 
     def summed(self, counts: DeviceArray) -> Found:
         """The prefix sums of counts, which are released."""
@@ -125,6 +130,7 @@ class Combiner:
 
     def _parts(self, bounds: _Bounds, rows: int, most: int) -> list[int]:
         """First rows of parts whose lists have at most so many entries, or that are one row."""
+        assert bounds.sums is not None  # they are many
         sums = self._run.workspace.download(bounds.sums, 0, rows + 1)
         firsts = [0]
         while firsts[-1] < rows:
@@ -132,11 +138,12 @@ class Combiner:
             firsts.append(max(last, firsts[-1] + 1))
         return firsts
 
-    def _bounds(self, step: VertexStep, rows: Rows) -> _Bounds:
+    def _bounds(self, step: VertexStep, rows: Rows, share: int) -> _Bounds:
         workspace, options, link = self._run.workspace, self._options, step.links[0]
         begins = workspace.allocate(rows.count, np.uint32, "begins of lists")
         lengths = workspace.allocate(rows.count, np.uint32, "lengths of lists")
         balances = options.load_balance and self._profile.group_size > 1
+        balances = balances and self._lists[link].longest > options.group_from
         long_rows = numbers = None
         if balances:
             long_rows = workspace.allocate(rows.count, np.uint32, "long rows")
@@ -147,11 +154,17 @@ class Combiner:
             long = (options.group_from, options.launch_from, long_rows, numbers)
         columns = (link.column, link.other)
         self._kernels.bound(rows, columns, self._lists[link], (begins, lengths), long)
-        sums = self._run.kernels.prefix_sum.run(workspace, lengths, 0, rows.count)
-        total = int(workspace.download(sums, rows.count, 1)[0])
+        sums, total = None, rows.count * self._lists[link].longest
+        if not options.prealloc or total > self._few(share):
+            sums = self._run.kernels.prefix_sum.run(workspace, lengths, 0, rows.count)
+            total = int(workspace.download(sums, rows.count, 1)[0])
         tasks = () if long is None else self._tasks(rows.count, long[2], long[3])
         workspace.release(numbers)
         return _Bounds(begins, lengths, sums, total, tasks, long_rows)
+
+    def _few(self, share: int) -> int:
+        """Places that are few in a share of the memory."""
+        return min(_FEW_PLACES, _MOST_PLACES, share // 16)
 
     def _tasks(
         self, count: int, long_rows: DeviceArray, numbers: DeviceArray
@@ -181,12 +194,14 @@ class Combiner:
         self, step: VertexStep, words: tuple[DeviceArray, int], rows: Rows, bounds: _Bounds
     ) -> Places:
         arrays = self._step_arrays(step, words)
-        counts = self._zeros(rows.count)
         if self._options.prealloc:
+            counts = self._zeros(rows.count) if bounds.tasks else self._counts(rows.count)
             entries = self._entries(bounds.total)
-            places = Places(bounds.sums, entries, counts)
+            stride = self._lists[step.links[0]].longest
+            places = Places(bounds.sums, entries, counts, stride)
             self._join(step, rows, bounds, arrays, places)
             return places
+        counts = self._zeros(rows.count)
         self._join(step, rows, bounds, arrays, Places(bounds.sums, None, counts))
         places = self._exact(counts)
         self._join(step, rows, bounds, arrays, places)
@@ -224,8 +239,8 @@ class Combiner:
         self, step: VertexStep, rows: Rows, bounds: _Bounds, before: Places, link: Link
     ) -> Places:
         if self._options.prealloc:
-            counts = self._run.workspace.allocate(rows.count, np.uint32, "counts of rows")
-            after = Places(before.sums, before.entries, counts)
+            counts = self._counts(rows.count)
+            after = Places(before.sums, before.entries, counts, before.stride)
             self._intersect(step, rows, bounds, before, after, link)
             self._run.workspace.release(before.counts)
             return after
@@ -265,9 +280,12 @@ class Combiner:
 
     # ------------------------------------------------------------------ arrays
     def _zeros(self, count: int) -> DeviceArray:
-        counts = self._run.workspace.allocate(count, np.uint32, "counts of rows")
+        counts = self._counts(count)
         self._run.workspace.fill(counts, 0)
         return counts
+
+    def _counts(self, count: int) -> DeviceArray:
+        return self._run.workspace.allocate(count, np.uint32, "counts of rows")
 
     def _entries(self, count: int) -> DeviceArray:
         return self._run.workspace.allocate(max(count, 1), np.uint32, "places for new rows")

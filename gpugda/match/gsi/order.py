@@ -14,7 +14,7 @@ __all__ = ["by_frequency", "node_order"]
 
 def node_order(
     bound: BoundQuery,
-    count: Callable[[int], int],
+    count: Callable[[int], float],
     frequency: Callable[[BoundRelationship], float],
 ) -> list[tuple[int, bool]]:
     """Query nodes in order, and whether each one begins a component.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from gpugda.data.runs import places_in_runs
+from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +20,7 @@ __all__ = ["HostLists", "Partition", "hash_groups", "make_lists"]
 _NONE = 0xFFFFFFFF
 _PAIRS = 15
 _GROUP_WORDS = 32
+_MOST_ENTRIES = 0xFFFFFFFE
 
 
 class Partition(NamedTuple):
@@ -39,6 +41,7 @@ class HostLists:
         neighbours: ``uint32`` per entry, rising within a list.
         relationships: ``uint32`` per entry.
         types: ``uint16`` per entry of plain rows, else None.
+        longest: Entries of the longest list.
     """
 
     groups: NDArray[np.uint32]
@@ -46,6 +49,7 @@ class HostLists:
     neighbours: NDArray[np.uint32]
     relationships: NDArray[np.uint32]
     types: NDArray[np.uint16] | None = None
+    longest: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -67,19 +71,30 @@ def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) ->
         graph: The data graph.
         partition: Whose; of plain rows its types are not left out.
         hashed: Nodes per hash group on average; None for plain rows.
+
+    Raises:
+        MemoryLimitError: They have more entries than offsets of 32 bits can name.
     """
+    if partition.outgoing and partition.incoming and 2 * graph.relationship_count > _MOST_ENTRIES:
+        raise MemoryLimitError(
+            f"lists of undirected relationships have up to {2 * graph.relationship_count:,} "
+            f"entries, and at most {_MOST_ENTRIES:,} are possible: give a direction, or leave the "
+            "strategy to gpugda"
+        )
     chosen = partition if hashed is not None else partition._replace(types=None)
     owners, neighbours, relationships = _sorted(_entries(graph, chosen), graph.node_count)
     if hashed is None:
         offsets = np.zeros(graph.node_count + 1, dtype=np.uint32)
         np.cumsum(np.bincount(owners, minlength=graph.node_count), out=offsets[1:])
         types = graph.relationship_types()[relationships]
-        return HostLists(offsets, 0, neighbours, relationships, types)
+        longest = int(np.diff(offsets).max(initial=0))
+        return HostLists(offsets, 0, neighbours, relationships, types, longest)
     firsts = np.flatnonzero(np.diff(owners, prepend=_NONE).astype(np.bool_))
     lengths = np.diff(firsts, append=len(owners))
     groups, base, order = hash_groups(owners[firsts], lengths, hashed)
     places = np.repeat(firsts[order], lengths[order]) + places_in_runs(lengths[order])
-    return HostLists(groups, base, neighbours[places], relationships[places])
+    entries = neighbours[places], relationships[places]
+    return HostLists(groups, base, *entries, longest=int(lengths.max(initial=0)))
 
 
 def _entries(graph: DataGraph, partition: Partition) -> _Entries:

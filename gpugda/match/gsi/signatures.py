@@ -9,6 +9,7 @@ at least as many keys in each group as each clause asks for. Of several clauses 
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -130,6 +131,7 @@ def _keys(
     return product(sorted(types), sorted({direction, _EITHER_WAY}), sorted({_ANYTHING, *labels}))
 
 
+@lru_cache(maxsize=4096)
 def _hash(kind: int, direction: int, label: int) -> int:
     """As ``key_hash`` in ``gsi_signatures.cl``."""
     value = kind * 0x9E3779B1 & _WORD ^ label * 0x85EBCA6B & _WORD ^ direction * 0xC2B2AE35 & _WORD

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,7 @@ from gpugda.match.gsi.pcsr import Partition, make_lists
 from gpugda.match.gsi.signatures import make_signatures, signature_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Iterable
 
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.launch.gsi_signatures import SignatureKernels, SignatureTable
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["GraphStore", "with_mask"]
 
 _NO_LIMIT = 1 << 62
+_WHAT = "the lists of relationships of this query"
 
 
 class GraphStore:
-    """Lists per partition, and the table of signatures. Used under the lock of the device.
+    """Lists per partition, and the table of signatures.
 
-    What was asked for last stays longest. What is dropped is freed when no query uses it any more.
+    They are made under the lock of the device; other queries may ask how much they take, or drop
+    them, meanwhile. What is dropped is freed when no query uses it any more.
 
     Args:
         graph: The data graph on its device.
@@ -46,15 +48,20 @@ class GraphStore:
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        arrays = {id(each): each for lists in self._lists.values() for each in _arrays(lists)}
-        found = sum(each.nbytes for each in arrays.values())
-        return found if self._signatures is None else found + self._signatures.values.nbytes
+        return sum(self.sizes().values())
 
-    def drop(self, kept: Collection[Partition] = ()) -> int:
-        """Lets go of all but these; tells how many bytes that were."""
+    def sizes(self) -> dict[int, int]:
+        """Bytes of each array, by its identity: lists may share some."""
+        table = self._signatures
+        found = _sizes(list(self._lists.values()))
+        return found if table is None else found | {id(table.values): table.values.nbytes}
+
+    def drop(self, kept: Collection[Partition] = (), *, signatures: bool = True) -> int:
+        """Lets go of all but these lists; tells how many bytes that were."""
         before = self.nbytes
-        self._lists = {key: lists for key, lists in self._lists.items() if key in kept}
-        self._signatures = None
+        self._lists = {key: each for key, each in list(self._lists.items()) if key in kept}
+        if signatures:
+            self._signatures = None
         return before - self.nbytes
 
     def counted(self, workspace: Workspace) -> Workspace:
@@ -62,7 +69,9 @@ class GraphStore:
         kept = self.nbytes
         if kept > workspace.budget.remaining:
             kept -= self.drop()
+        kept = max(0, min(kept, workspace.budget.remaining))  # others may add and drop meanwhile
         workspace.count(kept, "lists and signatures kept from before")
+        workspace.give_way = _GiveWay(self, workspace, workspace.give_way, kept)
         return workspace
 
     def lists(self, run: Run, wanted: Collection[Partition]) -> dict[Partition, ListArrays]:
@@ -71,60 +80,106 @@ class GraphStore:
         Raises:
             MemoryLimitError: They do not fit beside each other.
         """
+        made: dict[Partition, ListArrays] = {}
+        if isinstance(run.workspace.give_way, _GiveWay):
+            run.workspace.give_way.used.update(wanted)
         for key in wanted:
             run.check_deadline()
-            found = self._lists.pop(key, None)
-            self._lists[key] = self._make_lists(run, key, wanted) if found is None else found
-        if self._options.partitions:
-            return {key: self._lists[key] for key in wanted}
-        return {key: _checked(key, self._lists[key]) for key in wanted}
+            known = self._lists.pop(key, None)
+            found = self._make_lists(run, key) if known is None else known
+            self._lists[key] = found
+            # Plain rows look at types only where some are asked for.
+            is_plain_of_all = not self._options.partitions and key.types is None
+            made[key] = replace(found, types=None) if is_plain_of_all else found
+            if isinstance(run.workspace.give_way, _GiveWay):
+                run.workspace.give_way.held |= _sizes([found])
+        return made
 
     def signatures(self, run: Run, kernels: SignatureKernels) -> SignatureTable | None:
         """The table of signatures; None where the memory limit leaves no room for it."""
-        if self._signatures is None:
+        table = self._signatures
+        if table is None:
             size = signature_bytes(self._graph.graph, self._options)
             try:
-                run.workspace.count(size, "vertex signatures")
+                _count(run, size, "vertex signatures")
             except MemoryLimitError:
                 return None
-            self._signatures = make_signatures(run, kernels, _workspace(self._graph), self._options)
-        return self._signatures
+            table = make_signatures(run, kernels, _workspace(self._graph), self._options)
+            self._signatures = table
+        return table
 
-    def _make_lists(self, run: Run, key: Partition, wanted: Collection[Partition]) -> ListArrays:
+    def _make_lists(self, run: Run, key: Partition) -> ListArrays:
         if self._options.partitions:
-            return self._upload(run, key, wanted)
+            return self._upload(run, key)
         # Plain rows hold all types: which of them are asked for is a bitmap.
         base = Partition(None, key.outgoing, key.incoming)
-        if base not in self._lists:
-            self._lists[base] = self._upload(run, base, (*wanted, base))
+        plain = self._lists.get(base)
+        if plain is None:
+            plain = self._upload(run, base)
+            self._lists[base] = plain
         if key == base:
-            return self._lists[base]
+            return plain
         bits = _bitmap(key, len(self._graph.graph.types))
-        self._count(run, max(bits.nbytes, SMALLEST_BYTES), (*wanted, base))
+        _count(run, max(bits.nbytes, SMALLEST_BYTES), _WHAT)
         allowed = _workspace(self._graph).upload(bits, "types that are asked for")
-        return replace(self._lists[base], allowed=allowed)
+        return replace(plain, allowed=allowed)
 
-    def _upload(self, run: Run, key: Partition, wanted: Collection[Partition]) -> ListArrays:
+    def _upload(self, run: Run, key: Partition) -> ListArrays:
         hashed = self._options.group_fill if self._options.partitions else None
         made = make_lists(self._graph.graph, key, hashed=hashed)
         host = (made.groups, made.neighbours, made.relationships, made.types)
         size = sum(max(each.nbytes, SMALLEST_BYTES) for each in host if each is not None)
-        self._count(run, size, wanted)
+        _count(run, size, _WHAT)
         workspace = _workspace(self._graph)
         groups, neighbours, relationships = (
             workspace.upload(each, "lists of relationships") for each in host[:3]
         )
         types = None if made.types is None else workspace.upload(made.types, "types of entries")
-        return ListArrays(groups, made.group_count, neighbours, relationships, types)
+        arrays = ListArrays(groups, made.group_count, neighbours, relationships, types)
+        return replace(arrays, longest=made.longest)
 
-    def _count(self, run: Run, size: int, wanted: Collection[Partition]) -> None:
-        """Counts new lists; others that this query does not need make room."""
-        what = "the lists of relationships of this query"
-        try:
-            run.workspace.count(size, what)
-        except MemoryLimitError:
-            run.workspace.uncount(self.drop(wanted))
-            run.workspace.count(size, what)
+
+@dataclass(slots=True, eq=False)
+class _GiveWay:
+    """Makes room for a run: lists that it does not use go, and signatures once it has used them.
+
+    Args:
+        store: Whose.
+        workspace: Of the run.
+        before: Who else makes room.
+        counted: Bytes of lists and signatures that the run counts.
+        used: Partitions that the run uses; none while candidates are filtered.
+        held: Bytes of the arrays of these, by identity: others may drop them from the store.
+    """
+
+    store: GraphStore
+    workspace: Workspace
+    before: Callable[[], None] | None
+    counted: int
+    used: set[Partition] = field(default_factory=set)
+    held: dict[int, int] = field(default_factory=dict)
+
+    def __call__(self) -> None:
+        if self.before is not None:
+            self.before()
+        # Lists that only know their types look into those of all types.
+        shared = {each._replace(types=None) for each in self.used}
+        self.store.drop(self.used | shared, signatures=bool(self.used))
+        # Other queries drop lists, too: what is still there counts.
+        freed = max(0, self.counted - sum((self.store.sizes() | self.held).values()))
+        self.counted -= freed
+        self.workspace.uncount(freed)
+
+
+def _count(run: Run, size: int, what: str) -> None:
+    """Counts what is about to be made; what this query does not use makes room."""
+    try:
+        run.workspace.count(size, what)
+    except MemoryLimitError:
+        run.workspace.make_room(size)
+        run.workspace.count(size, what)
+    if isinstance(run.workspace.give_way, _GiveWay):
+        run.workspace.give_way.counted += size
 
 
 def with_mask(lists: ListArrays, mask: DeviceArray | None) -> ListArrays:
@@ -132,14 +187,19 @@ def with_mask(lists: ListArrays, mask: DeviceArray | None) -> ListArrays:
     return lists if mask is None else replace(lists, mask=mask)
 
 
-def _checked(key: Partition, lists: ListArrays) -> ListArrays:
-    """Plain rows look at types only where some are asked for."""
-    return lists if key.types is not None else replace(lists, types=None)
-
-
-def _arrays(lists: ListArrays) -> list[DeviceArray]:
-    found = (lists.groups, lists.neighbours, lists.relationships, lists.types, lists.allowed)
-    return [each for each in found if each is not None]
+def _sizes(found: Iterable[ListArrays]) -> dict[int, int]:
+    arrays = [
+        each
+        for lists in found
+        for each in (
+            lists.groups,
+            lists.neighbours,
+            lists.relationships,
+            lists.types,
+            lists.allowed,
+        )
+    ]
+    return {id(each): each.nbytes for each in arrays if each is not None}
 
 
 def _bitmap(key: Partition, type_count: int) -> np.ndarray:

@@ -16,13 +16,14 @@ from gpugda.match.gsi.windows import VertexWindows
 from gpugda.match.matcher import Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
+from gpugda.plan.node_steps import node_steps
 
 if TYPE_CHECKING:
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.memory.buffers import Workspace
     from gpugda.match.embeddings import Masks
     from gpugda.match.run import Run
-    from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.plan import BoundQuery, PlanStep
 
 __all__ = ["GsiStrategy"]
 
@@ -39,6 +40,16 @@ class GsiStrategy(Matcher):
 
     name = "gsi"
     method = "filters by vertex signatures, then joins node by node into places allocated before"
+
+    @classmethod
+    def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
+        """See `Matcher.plan_steps`: query node by query node, by the score from estimates."""
+        order = node_order(
+            pattern,
+            lambda node: pattern.nodes[node].cardinality,
+            lambda each: each.cardinality,
+        )
+        return node_steps(pattern, [node for node, _ in order])
 
     def __init__(
         self,

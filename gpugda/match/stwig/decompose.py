@@ -37,7 +37,7 @@ class Stwig:
         return self.root, *self.leaves
 
 
-def decompose(bound: BoundQuery, count: Callable[[int], int]) -> list[Stwig]:
+def decompose(bound: BoundQuery, count: Callable[[int], float]) -> list[Stwig]:
     """STwigs in the order in which they are matched; a later root is in an earlier one if it can.
 
     The relationship comes next whose ends have many relationships and few candidates (degree by
@@ -56,7 +56,7 @@ def decompose(bound: BoundQuery, count: Callable[[int], int]) -> list[Stwig]:
 
 
 class _Maker:
-    def __init__(self, bound: BoundQuery, count: Callable[[int], int]) -> None:
+    def __init__(self, bound: BoundQuery, count: Callable[[int], float]) -> None:
         self.left = list(bound.relationships)
         self.stwigs: list[Stwig] = []
         self._reached: set[int] = set()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.launch.join import Table
+from gpugda.errors import MemoryLimitError
 from gpugda.match.gsi.cursor import VertexCursor, lists_of, type_frequency
 from gpugda.match.gsi.order import by_frequency
 from gpugda.match.gsi.steps import compile_steps
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Matched", "Matching"]
 
+_MOST_RECORDS = 0xFFFFFFFE
 _SHARE_KEPT = 4
 """Of the memory that is left a quarter may hold the rows of the probe relation."""
 
@@ -146,6 +148,11 @@ class Matching:
             if table is None:
                 continue
             matched.row_count += table.row_count
+            if most is None and matched.row_count > _MOST_RECORDS:
+                raise MemoryLimitError(
+                    f"an STwig has more than {_MOST_RECORDS:,} matches, which is all that a hash "
+                    "table holds: ask for less, or leave the strategy to gpugda"
+                )
             for column, first in places.items():
                 self.hashes.mark(table, column, marked, first)
             kept_bytes += 4 * table.width * table.row_count

@@ -18,6 +18,7 @@ from gpugda.match.stwig.join_plan import plan_join, shares_of
 from gpugda.match.stwig.order import join_order
 from gpugda.match.stwig.pipeline import StwigCursor
 from gpugda.match.stwig.relations import Matching
+from gpugda.plan.node_steps import node_steps
 
 if TYPE_CHECKING:
     from gpugda.device.graph.device_graph import DeviceGraph
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from gpugda.match.matcher import Cursor
     from gpugda.match.run import Run
     from gpugda.match.stwig.relations import Matched
-    from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.plan import BoundQuery, PlanStep
 
 __all__ = ["StwigStrategy"]
 
@@ -42,6 +43,12 @@ class StwigStrategy(Matcher):
 
     name = "stwig"
     method = "matches trees of two levels, then joins them in one pipeline of hash tables"
+
+    @classmethod
+    def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
+        """See `Matcher.plan_steps`: the nodes of STwig after STwig, by estimates."""
+        stwigs = decompose(pattern, lambda node: pattern.nodes[node].cardinality)
+        return node_steps(pattern, dict.fromkeys(node for each in stwigs for node in each.nodes))
 
     def __init__(
         self,

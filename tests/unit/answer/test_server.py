@@ -274,7 +274,7 @@ def test_a_property_that_was_forgotten_is_left_to_the_database(open_answers, mon
     from gpugda.query.property_needs import PropertyNeeds
 
     nothing = PropertyNeeds(frozenset(), frozenset())
-    monkeypatch.setattr("gpugda.answer.server.property_needs", lambda query: nothing)
+    monkeypatch.setattr("gpugda.answer.demanded.property_needs", lambda query: nothing)
     opened = open_answers()
     assert ask(opened, KNOWS).summary.engine == "native"
     assert "PropertyNotReadError" in caplog.text
@@ -282,8 +282,8 @@ def test_a_property_that_was_forgotten_is_left_to_the_database(open_answers, mon
 
 FAULTS = [
     "gpugda.answer.on_snapshot.answer_on_device",
-    "gpugda.answer.server.property_needs",
-    "gpugda.answer.server.refuse_outside",
+    "gpugda.answer.demanded.property_needs",
+    "gpugda.answer.demanded.refuse_outside",
     "gpugda.loading.plan_pattern",
     "gpugda.live.keeper.SnapshotKeeper.admit",
 ]

@@ -55,3 +55,9 @@ def test_counts(accelerator: Any, direction: str, bounds: tuple[int, int]) -> No
 def test_the_plan_shows_patterns_of_each_length(accelerator: Any) -> None:
     shown = str(accelerator.explain("MATCH (a)-[:R*1..3]->(b) RETURN count(*)"))
     assert "expand" not in shown
+
+
+def test_a_node_without_a_name_that_stands_in_two_patterns(accelerator: Any) -> None:
+    query = "MATCH (:L)-[:R*1..2]->(:L)-[:S]->(b:L) WITH b, count(*) AS c RETURN c"
+    assert "_" in str(accelerator.explain(query))
+    assert list(accelerator.run(query, engine="gpu")) == []

@@ -7,6 +7,7 @@ pattern and to what its predicates leave (`Masks`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from gpugda.match.embeddings import Masks
@@ -97,7 +98,7 @@ class TableMessage:
     plan: Eliminate
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, in which there is no place for cached properties
 class Eliminate:
     """Rows of a core are made, and multiplied with messages from what is not in it.
 
@@ -117,28 +118,29 @@ class Eliminate:
     tables: tuple[TableMessage, ...] = ()
     outside: frozenset[int] = frozenset()
 
-    @property
+    @cached_property
     def leaves(self) -> frozenset[int]:
         """Query nodes that are eliminated by their degrees."""
-        return frozenset([leaf for group in self.groups() for leaf in group.leaves])
+        return frozenset([leaf for group in self.groups for leaf in group.leaves])
 
-    @property
+    @cached_property
     def joined(self) -> frozenset[int]:
         """Query nodes that are joined, and those that are counted per row."""
         return frozenset(range(len(self.core.nodes))) - self.leaves - self.outside
 
-    @property
+    @cached_property
     def left_out(self) -> frozenset[int]:
         """Query nodes that no step binds or counts: like nodes are counted once."""
         return self.leaves.union(self.outside, *(each[1:] for each in self.rows))
 
-    @property
+    @cached_property
     def columns(self) -> frozenset[int]:
         """Query nodes of which rows hold the data node, or how many fit."""
         read = (self.read_by(each) for each in self.degrees)
         separators = (each.separator for each in self.tables)
         return frozenset([each[0] for each in self.rows]).union(*read, *separators)
 
+    @cached_property
     def groups(self) -> list[LikeLeaves]:
         """Of all degree messages."""
         return [group for message in self.degrees for group in message.groups]

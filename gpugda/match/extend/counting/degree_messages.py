@@ -172,7 +172,7 @@ class _Leaves:
         plan = Eliminate(replace(self._bound, tests=tests), messages)
         countable: list[LikeNodes] = []
         if searching:
-            taken = {each for group in plan.groups() for each in group.taken}
+            taken = {each for group in plan.groups for each in group.taken}
             countable = find_countable(
                 self._bound, self._graph, self._masks, self._clash, leaves, taken
             )

@@ -19,14 +19,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from gpugda.device.thresholds import CountThresholds
+    from gpugda.match.candidates.candidates import CandidateCounts
     from gpugda.match.extend.counting.count_plan import Eliminate
     from gpugda.match.extend.counting.degree_messages import Eliminable
     from gpugda.match.extend.counting.problem import CountProblem
-    from gpugda.plan.plan import BoundRelationship
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["Elimination"]
+__all__ = ["Elimination", "may_have"]
 
 _LONGEST_CYCLE = 4
+
+
+def may_have(bound: BoundQuery, candidates: CandidateCounts, rows: float) -> bool:
+    """Could there be so many embeddings?"""
+    most = 1
+    for node in range(len(bound.nodes)):
+        most *= candidates.count(node)
+        if most >= rows:
+            return True
+    return False
 
 
 class Elimination:
@@ -75,7 +86,7 @@ class Elimination:
     def is_large(self) -> bool:
         """May joining everything take longer than finding a plan?"""
         thresholds = self._thresholds
-        may_be = self._problem.may_have(thresholds.search_rows)
+        may_be = may_have(self._bound, self._problem.candidates, thresholds.search_rows)
         return may_be and self.pairs >= thresholds.search_pairs
 
     @property
@@ -172,7 +183,7 @@ class Elimination:
             not found.has_cycle
             or math.prod(
                 self._growth(position, group.anchor)
-                for group in found.plan.groups()
+                for group in found.plan.groups
                 for position in group.relationships
             )
             >= self._thresholds.cyclic_growth

@@ -40,15 +40,6 @@ class CountProblem:
         """Of each query node, how many candidates."""
         return tuple(self.candidates.count(node) for node in range(len(self.bound.nodes)))
 
-    def may_have(self, rows: float) -> bool:
-        """Could there be so many embeddings?"""
-        most = 1
-        for node in range(len(self.bound.nodes)):
-            most *= self.candidates.count(node)
-            if most >= rows:
-                return True
-        return False
-
     def of(self, part: Part) -> CountProblem:
         """The problem of a part."""
         return replace(

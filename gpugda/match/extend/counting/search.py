@@ -17,21 +17,25 @@ from gpugda.match.extend.counting.count_plan import (
     Search,
     Sum,
 )
-from gpugda.match.extend.counting.eliminate import Elimination
+from gpugda.match.extend.counting.eliminate import Elimination, may_have
 from gpugda.match.extend.counting.include_exclude import (
     clashing_pairs,
     find_terms,
     loosened_term,
     pairs_to_loosen,
 )
+from gpugda.match.need import Count
 from gpugda.match.row_tests import Meetings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from gpugda.device.thresholds import CountThresholds
+    from gpugda.match.candidates.candidates import CandidateCounts
     from gpugda.match.extend.counting.count_plan import CountPlan, FirstPlan
     from gpugda.match.extend.counting.problem import CountProblem
+    from gpugda.match.need import Groups
+    from gpugda.plan.plan import BoundQuery
 
 __all__ = ["CountSearch", "first_plan", "plan_of_part"]
 
@@ -39,29 +43,37 @@ P = TypeVar("P", bound=Part)
 
 
 def first_plan(
-    problem: CountProblem, thresholds: CountThresholds, took: float | None = None
+    bound: BoundQuery,
+    candidates: CandidateCounts,
+    need: Count | Groups,
+    thresholds: CountThresholds,
+    took: float | None = None,
 ) -> FirstPlan:
     """What is done first: most queries are small, and joined before anything is estimated.
 
     Args:
-        problem: What is counted.
+        bound: The pattern.
+        candidates: Of its query nodes.
+        need: What is counted: groups are not made at once, and streamed ones not before a caller
+            can leave.
         thresholds: When what pays.
         took: Seconds that joining everything took before, if that was done.
     """
     if took is not None:
         return Search(thresholds.search_share * took)
-    if not problem.may_have(thresholds.search_rows):
+    if not may_have(bound, candidates, thresholds.search_rows):
         return Search()
     found: FirstPlan = Search()
-    links = len(problem.bound.relationships)
+    links = len(bound.relationships)
     seconds = min(thresholds.first_seconds * links**3, thresholds.most_first_seconds)
-    if seconds > 0:
+    if seconds > 0 and (isinstance(need, Count) or not need.streamed):
         found = Attempt(seconds, Join(), found, least_pairs=thresholds.search_pairs)
-    return Attempt(None, Join(), found) if thresholds.tries_at_once else found
+    tries_at_once = thresholds.tries_at_once and isinstance(need, Count)
+    return Attempt(None, Join(), found) if tries_at_once else found
 
 
 def plan_of_part(part: Part, thresholds: CountThresholds) -> FirstPlan:
-    """What is done first where the part's plan was found from estimated candidates."""
+    """What is done first to count a part, whose plan was found from estimated candidates."""
     return Attempt(None, Join(), part.plan) if thresholds.tries_at_once else part.plan
 
 

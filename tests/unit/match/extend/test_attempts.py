@@ -15,6 +15,7 @@ from forced_plans import NOT_AT_ONCE, thresholds, windows_of
 from hypothesis import event, given
 from hypothesis import strategies as st
 
+import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
@@ -23,11 +24,10 @@ from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.match.candidates.candidates import ExpectedCandidates
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.counting.count_plan import Attempt, Join, Search
-from gpugda.match.extend.counting.problem import CountProblem
 from gpugda.match.extend.counting.search import CountSearch, first_plan
 from gpugda.match.extend.groups import GroupSums
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.need import Groups
+from gpugda.match.need import Count, Groups
 from gpugda.match.run import Run
 
 pytestmark = [
@@ -124,30 +124,41 @@ def test_what_takes_longer_than_a_search_is_searched_for_at_once(context, monkey
     assert any(each.startswith(GIVEN_UP) for each in report.steps)
 
 
-def problem_of(relationships):
+def first_of(relationships, decides=CPU.count, need=None, candidates=1000, took=None):
     bound = plan_of(relationships).bound
-    counts = ExpectedCandidates([1000] * len(bound.nodes))
-    return CountProblem(bound, a_graph(1, types="R"), NO_MASKS, counts)
+    counts = ExpectedCandidates([candidates] * len(bound.nodes))
+    return first_plan(bound, counts, need or Count(), decides, took)
 
 
 def test_small_queries_are_tried_for_less_time_than_large_ones():
-    sizes = [problem_of(path(*range(size + 1), kind=0)) for size in (2, 5, 10, 20)]
-    attempts = [first_plan(each, CPU.count).otherwise for each in sizes]
+    attempts = [first_of(path(*range(size + 1), kind=0)).otherwise for size in (2, 5, 10, 20)]
     times = [each.seconds for each in attempts]
     assert 0 < times[0] < times[1] < times[2] == times[3] == CPU.count.most_first_seconds
 
 
 def test_what_is_done_first_is_a_value():
-    count, three = CPU.count, problem_of(path(0, 1, 2, 3, kind=0))
-    later = Attempt(12e-6 * 27, Join(), Search(), least_pairs=count.search_pairs)
-    assert first_plan(three, count) == Attempt(None, Join(), later)
-    assert first_plan(three, replace(count, tries_at_once=False)) == later
-    assert first_plan(three, count, took=0.5) == Search(2.0)
-    few = replace(three, candidates=ExpectedCandidates([2] * 4))
-    assert first_plan(few, count) == Search()
-    assert "Attempt(seconds=None, quick=Join(), otherwise=Attempt(" in repr(
-        first_plan(three, count)
-    )
+    three = path(0, 1, 2, 3, kind=0)
+    later = Attempt(12e-6 * 27, Join(), Search(), least_pairs=CPU.count.search_pairs)
+    assert first_of(three) == Attempt(None, Join(), later)
+    assert first_of(three, replace(CPU.count, tries_at_once=False)) == later
+    assert first_of(three, need=Groups((0,), counted=True, streamed=False)) == later
+    assert first_of(three, need=Groups((0,), counted=False, streamed=True)) == Search()
+    assert first_of(three, took=0.5) == Search(2.0)
+    assert first_of(three, candidates=2) == Search()
+    assert "Attempt(seconds=None, quick=Join(), otherwise=Attempt(" in repr(first_of(three))
+
+
+def test_explain_says_what_is_done_first():
+    ring = {"source": list(range(60)), "target": list(range(1, 61)), "type": ["R"] * 60}
+    with gpugda.connect(gpugda.graph(relationships=ring)) as accelerator:
+        match = "MATCH (a)-->(b)-->(c)-->(d)"
+        count = str(accelerator.explain(f"{match} RETURN count(*)"))
+        groups = str(accelerator.explain(f"{match} RETURN a, count(*)"))
+        rows = str(accelerator.explain(f"{match} RETURN a, d"))
+    later = "join everything, for at most 0.324 ms; else find a count plan"
+    assert f"to count: join everything, if that needs no waiting; else {later}\n" in count
+    assert f"to count: {later}\n" in groups
+    assert "to count" not in rows
 
 
 def test_an_attempt_ends_with_the_query(context, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -232,3 +233,38 @@ def test_predicates_on_relationships_that_close_a_cycle(context):
     assert check(context, graph, plan) == 2
     only_one = Masks({}, {2: np.array([0b0010], dtype=np.uint32)})
     assert check(context, graph, plan, only_one) == 1
+
+
+def test_planned_steps_are_those_that_run(context):
+    graph = make_graph(
+        [("A", {})] * 30 + [("B", {})] * 2, [(at, "R", 30 + at % 2, {}) for at in range(30)]
+    )
+    nodes = [Node(((LabelOp.LABEL, 0),), 30.0), Node(((LabelOp.LABEL, 1),), 2.0)]
+    plan = make_plan(nodes, [Relationship(0, 1, (0,))])
+    report = StrategyReport()
+    assert strategy_for(context, graph).count(plan, NO_MASKS, report) == 30
+    planned = GsiStrategy.plan_steps(plan.bound)
+    assert [step.position for step in planned] == [1, 0]
+    assert [step.split()[1] for step in report.steps] == ["(n1):", "(n0)-[r0:R]->(n1):"]
+
+
+@pytest.mark.parametrize("options", [GsiOptions(), ablation_steps()["basic"]])
+def test_threads_share_a_strategy_that_drops_lists(context, options):
+    graph = hub_graph(300)
+    device_graph = DeviceGraph(context, graph)
+    plans = [
+        make_plan([Node()] * 2, [Relationship(0, 1, types, directed)])
+        for types in ((0,), (1,), None)
+        for directed in (True, False)
+    ]
+    expected = [count(GsiStrategy(device_graph), plan) for plan in plans]
+
+    def run(limit):
+        for plan in plans:
+            count(GsiStrategy(device_graph, memory_limit=limit, options=options), plan)
+
+    limit = 2 * smallest_limit(run, step=4096)
+    strategy = GsiStrategy(device_graph, memory_limit=limit, options=options)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda plan: count(strategy, plan), plans * 5))
+    assert found == expected * 5

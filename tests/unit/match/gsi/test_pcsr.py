@@ -6,6 +6,7 @@ from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpugda.errors import MemoryLimitError
 from gpugda.match.gsi.pcsr import Partition, make_lists
 
 NONE = 0xFFFFFFFF
@@ -83,3 +84,11 @@ def test_full_groups_go_on_behind_the_others():
     assert lists.group_count == 1
     assert len(lists.groups) == 7 * WORDS  # 100 nodes, 15 to a group
     assert all(entries(lists, look_up(lists, at)) == [(100, at)] for at in range(100))
+
+
+def test_more_entries_than_offsets_can_name_are_refused(monkeypatch):
+    monkeypatch.setattr("gpugda.match.gsi.pcsr._MOST_ENTRIES", 5)
+    graph = make_graph([("", {})] * 3, [(0, "R", 1, {})] * 3)
+    assert make_lists(graph, Partition(None, True, False), hashed=5).longest == 3
+    with pytest.raises(MemoryLimitError, match="give a direction"):
+        make_lists(graph, Partition(None, True, True), hashed=5)

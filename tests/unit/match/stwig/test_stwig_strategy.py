@@ -183,3 +183,18 @@ def test_predicates_on_relationships(context):
     assert check(context, graph, plan) == 2
     only_one = Masks({}, {2: np.array([0b0010], dtype=np.uint32)})
     assert check(context, graph, plan, only_one) == 1
+
+
+def test_more_matches_than_a_table_can_name_are_refused(context, monkeypatch):
+    monkeypatch.setattr("gpugda.match.stwig.relations._MOST_RECORDS", 7)
+    with pytest.raises(MemoryLimitError, match="more than 7 matches"):
+        count(strategy_for(context, dense_graph(6)), make_plan([Node()] * 4, RING))
+
+
+def test_planned_steps_go_from_stwig_to_stwig():
+    nodes = [Node(cardinality=each) for each in (9.0, 1.0, 5.0, 7.0, 3.0)]
+    bound = make_plan(nodes, RING).bound
+    planned = [step.position for step in StwigStrategy.plan_steps(bound)]
+    assert planned[0] == 1
+    assert set(planned[1:3]) == {0, 2}
+    assert planned[-1] == 4  # it has no relationship

@@ -1,0 +1,185 @@
+"""A query that is run again when something that it reads has changed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import queue
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from gpugda.errors import SourceError, StaleSnapshotError
+from gpugda.types import first_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gpugda.ports import DatabaseVersion
+    from gpugda.result.result import Result
+
+__all__ = ["RowChanges", "Watch"]
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RowChanges:
+    """How the rows of a query's answer differ from those of the one before.
+
+    Args:
+        keys: Column names.
+        added: Rows that came, in the answer's order; the first time all of them.
+        removed: Rows that went.
+    """
+
+    keys: tuple[str, ...]
+    added: list[list[Any]]
+    removed: list[list[Any]]
+
+
+class Watch:
+    """Runs a query in a thread of its own; made by `Accelerator.watch`.
+
+    Iterate over it, also with ``async for``, for `RowChanges`; leaving it open costs a question to
+    the server each time. Use it as a context manager, or `close` it.
+
+    Args:
+        ask: Runs the query.
+        state: Given the state of the last answer, the newest one, and whether the answer may be
+            another one there.
+        every: Seconds between two runs, at least.
+        callback: Called in the thread for each `RowChanges`; None: they are iterated over.
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[], Result],
+        state: Callable[[DatabaseVersion | None], tuple[DatabaseVersion | None, bool]],
+        every: float,
+        callback: Callable[[RowChanges], object] | None,
+    ) -> None:
+        self._ask, self._state, self._every = ask, state, every
+        self._callback = callback
+        self._stop = threading.Event()
+        self._found: queue.SimpleQueue[RowChanges | BaseException | None] = queue.SimpleQueue()
+        self._rows: Counter[Any] | None = None
+        self._shown: dict[Any, list[Any]] = {}
+        self._thread = threading.Thread(target=self._work, name="gpugda-watch", daemon=True)
+        self._thread.start()
+
+    # ------------------------------------------------------------------ for users
+    def close(self, seconds: float = 30.0) -> None:
+        """Ends it; iterating over it ends, too."""
+        self._stop.set()
+        self._found.put(None)
+        if threading.current_thread() is not self._thread:
+            self._thread.join(seconds)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> RowChanges:
+        found = self._found.get()
+        if isinstance(found, BaseException):
+            raise found
+        if found is None:
+            self._found.put(None)  # for the next who asks
+            raise StopIteration
+        return found
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> RowChanges:
+        found = await asyncio.to_thread(next, self, None)
+        if found is None:
+            raise StopAsyncIteration
+        return found
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await asyncio.to_thread(self.close)
+
+    # ------------------------------------------------------------------ the thread
+    def _work(self) -> None:
+        version: DatabaseVersion | None = None
+        try:
+            while not self._stop.is_set():
+                started = time.monotonic()
+                version = self._look(version)
+                self._stop.wait(max(0.0, self._every - (time.monotonic() - started)))
+        except Exception as error:
+            # A query that cannot be answered, or the callback's own: whoever iterates is told.
+            if not self._stop.is_set():
+                logger.warning("a watch ended: %s", first_line(error))
+                self._found.put(error)
+        finally:
+            self._found.put(None)
+
+    def _look(self, version: DatabaseVersion | None) -> DatabaseVersion | None:
+        """The state of which the newest answer is, or an earlier one."""
+        try:
+            newest, may_differ = self._state(version)
+            if may_differ or self._rows is None:
+                self._compare(self._ask())
+        except (SourceError, StaleSnapshotError) as error:  # maybe not the next time
+            logger.info("a watched query could not be run: %s", first_line(error))
+            return version
+        return newest
+
+    def _compare(self, result: Result) -> None:
+        rows = [list(row) for row in result.values()]
+        named = [(_identity(row), row) for row in rows]
+        now = Counter(name for name, _ in named)
+        before, is_first = self._rows or Counter(), self._rows is None
+        added, removed = now - before, before - now
+        changes = RowChanges(
+            tuple(result.keys()), _picked(named, added), _picked(self._shown.items(), removed)
+        )
+        self._rows, self._shown = now, dict(named)
+        if not (changes.added or changes.removed or is_first):
+            return
+        if self._callback is not None:
+            self._callback(changes)
+        else:
+            self._found.put(changes)
+
+
+def _picked(named: Any, counts: Counter[Any]) -> list[list[Any]]:
+    """As many of each row as are counted, in their order."""
+    left = counts.copy()
+    found = []
+    for name, row in named:
+        if left[name] > 0:
+            left[name] -= 1
+            found.append(row)
+    # Of removed rows that are alike only one is at hand.
+    by_name = dict(named)
+    for name, count in left.items():
+        found.extend([by_name[name]] * max(0, count))
+    return found
+
+
+def _identity(value: Any) -> Any:
+    """What tells a value from others; of nodes and relationships all that is shown of them."""
+    if isinstance(value, list | tuple):
+        return ("list", *map(_identity, value))
+    if isinstance(value, dict):
+        return ("map", *((key, _identity(each)) for key, each in sorted(value.items())))
+    if hasattr(value, "element_id"):
+        labels: Sequence[str] = sorted(getattr(value, "labels", ()))
+        return ("entity", value.element_id, *labels, _identity(dict(value.items())))
+    if hasattr(value, "relationships"):
+        return ("path", _identity(list(value.nodes)), _identity(list(value.relationships)))
+    return (type(value).__name__, repr(value))

@@ -1,0 +1,86 @@
+"""What transactions touched, by name: kept for who waits for changes of something."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.ports import ChangeBatch, DatabaseVersion
+    from gpugda.query.reads import Reads
+
+__all__ = ["Touched", "TouchedLog", "touched_by"]
+
+_KEPT = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Names of what was created, deleted or changed.
+
+    Args:
+        labels: Of such nodes, and those that they got or lost.
+        types: Of relationships that were created or deleted.
+        keys: Of properties that were set or removed.
+        nodes: Whether any node was created or deleted, or got or lost a label.
+    """
+
+    labels: frozenset[str]
+    types: frozenset[str]
+    keys: frozenset[str]
+    nodes: bool
+
+    def concerns(self, reads: Reads) -> bool:
+        """Whether the answer of who reads this may be another one now."""
+        of_nodes = self.nodes and (reads.any_node or reads.any_key or self.labels & reads.labels)
+        of_relationships = self.types and (reads.any_relationship or self.types & reads.types)
+        of_keys = self.keys and (reads.any_key or self.keys & reads.keys)
+        return bool(of_nodes or of_relationships or of_keys)
+
+
+def touched_by(graph: DataGraph, batch: ChangeBatch) -> Touched:
+    """What a batch touches of the graph that it applies to."""
+    labels = {name for names in batch.created_nodes.label_sets for name in names}
+    labels.update(batch.labels.labels)
+    ids = graph.external_ids
+    if ids is not None and len(batch.deleted_nodes):
+        places = np.searchsorted(ids.nodes, batch.deleted_nodes)
+        labels.update(name for names in graph.labels_of(places) for name in names)
+    created, deleted = batch.created_relationships, batch.deleted_relationships
+    return Touched(
+        labels=frozenset(labels),
+        types=frozenset((*created.type_names, *deleted.type_names)),
+        keys=frozenset((*batch.node_properties, *batch.relationship_properties)),
+        nodes=bool(
+            batch.created_nodes.count or len(batch.deleted_nodes) or len(batch.labels.node_ids)
+        ),
+    )
+
+
+@dataclass(slots=True, eq=False)
+class TouchedLog:
+    """What was touched from one state to the next, of the last ones."""
+
+    _entries: deque[tuple[DatabaseVersion, DatabaseVersion, Touched]] = field(
+        default_factory=lambda: deque(maxlen=_KEPT)
+    )
+
+    def add(self, since: DatabaseVersion, until: DatabaseVersion, touched: Touched) -> None:
+        """A step from one state to a later one."""
+        self._entries.append((since, until, touched))
+
+    def between(self, since: DatabaseVersion, until: DatabaseVersion) -> list[Touched] | None:
+        """What was touched from one state to another; None if that is not known any more."""
+        found: list[Touched] = []
+        wanted = until
+        for first, last, touched in reversed(list(self._entries)):
+            if wanted == since:
+                break
+            if last == wanted:
+                found.append(touched)
+                wanted = first
+        return found if wanted == since else None

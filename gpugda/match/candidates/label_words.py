@@ -1,0 +1,96 @@
+"""Label programs: what the device evaluates as words, and what the host does as bitmaps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gpugda.device.graph.device_graph import ANY_LABEL
+from gpugda.device.launch.query_words import LABEL_STACK
+from gpugda.plan.plan import LabelOp
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.device.launch.query_words import Degree
+    from gpugda.match.embeddings import Masks
+    from gpugda.plan.plan import BoundNode, BoundQuery
+
+__all__ = ["all_node_masks", "label_words", "labels_read"]
+
+_ANY: Final = LabelOp.ANY  # looked up once: that takes longer than what is done with it
+_LABELS: Final = (LabelOp.LABEL, LabelOp.ANY)
+_LabelProgram = tuple[tuple[LabelOp, int], ...]
+
+
+def labels_read(program: _LabelProgram) -> list[int]:
+    """The labels whose bitmaps the device reads for it."""
+    if not _fits_stack(program):
+        return []
+    return [_bitmap_of(operation, label) for operation, label in program if operation in _LABELS]
+
+
+def _bitmap_of(operation: LabelOp, label: int) -> int:
+    return ANY_LABEL if operation is _ANY else label
+
+
+def label_words(
+    node: BoundNode, degrees: Sequence[Degree], slots: Mapping[int | Degree, int]
+) -> tuple[tuple[int, int], ...]:
+    """Its label program, and the degrees that have bitmaps as if they were labels, too."""
+    words: list[tuple[int, int]] = []
+    if _fits_stack(node.labels):
+        words += [
+            (operation.value, slots.get(_bitmap_of(operation, label), 0))
+            for operation, label in node.labels
+        ]
+    for need in degrees:
+        if need in slots:
+            both = [(LabelOp.AND.value, 0)] if words else []
+            words += [(LabelOp.LABEL.value, slots[need]), *both]
+    return tuple(words)
+
+
+def _fits_stack(program: _LabelProgram) -> bool:
+    """Does the device evaluate it?"""
+    if len(program) <= LABEL_STACK:
+        return True
+    depth = deepest = 0
+    for operation, _ in program:
+        if operation in (LabelOp.AND, LabelOp.OR):
+            depth -= 1
+        elif operation is not LabelOp.NOT:
+            depth += 1
+        deepest = max(deepest, depth)
+    return deepest <= LABEL_STACK
+
+
+def all_node_masks(
+    bound: BoundQuery, masks: Masks, graph: DeviceGraph
+) -> dict[int, NDArray[np.uint32]]:
+    """The masks of nodes, with those of label programs that are too deep for the device."""
+    node_masks = dict(masks.nodes)
+    for node in bound.nodes:
+        if not _fits_stack(node.labels):
+            bits = _evaluate(node.labels, graph)
+            node_masks[node.position] = bits & node_masks.get(node.position, bits)
+    return node_masks
+
+
+def _evaluate(program: _LabelProgram, graph: DeviceGraph) -> NDArray[np.uint32]:
+    stack: list[NDArray[np.uint32]] = []
+    for operation, label in program:
+        if operation is LabelOp.NONE:
+            stack.append(np.zeros(graph.words, dtype=np.uint32))
+        elif operation in (LabelOp.LABEL, LabelOp.ANY):
+            stack.append(graph.label_bits(_bitmap_of(operation, label)))
+        elif operation is LabelOp.NOT:
+            stack.append(~stack.pop())
+        else:
+            last, first = stack.pop(), stack.pop()
+            stack.append(first & last if operation is LabelOp.AND else first | last)
+    return stack[0]

@@ -1,0 +1,102 @@
+"""What of a graph the answer of a query hangs on: labels, types and property keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from gpugda.query import ast
+from gpugda.query.parser import parse
+from gpugda.query.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Reads", "reads_of"]
+
+_ONLY_WHICH: Final = frozenset(("count", "id", "elementid", "type"))
+"""Functions that look at which entity it is, and at nothing that can change of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What a query reads; more where its text does not tell plainly.
+
+    Args:
+        labels: Of nodes.
+        types: Of relationships.
+        keys: Of properties of either.
+        any_node: Also nodes without one of these labels.
+        any_relationship: Also relationships of other types.
+        any_key: Also other properties, and all labels of what it returns.
+    """
+
+    labels: frozenset[str]
+    types: frozenset[str]
+    keys: frozenset[str]
+    any_node: bool
+    any_relationship: bool
+    any_key: bool
+
+
+def reads_of(text: str) -> Reads:
+    """What the query of this text reads.
+
+    Raises:
+        QueryError: It cannot be read.
+    """
+    nodes = list(walk(parse(text)))
+    node_patterns = [each for each in nodes if isinstance(each, ast.NodePattern)]
+    relationships = [each for each in nodes if isinstance(each, ast.RelationshipPattern)]
+    labels = [_names(each.labels) for each in node_patterns]
+    types = [_names(each.types) for each in relationships]
+    # Labels in conditions may be asked of any node, whatever its pattern says.
+    elsewhere = {each.name for each in nodes if isinstance(each, ast.LabelName)}
+    unnamed = any(isinstance(each, ast.LabelWildcard | ast.LabelDynamic) for each in nodes)
+    return Reads(
+        labels=frozenset(elsewhere),
+        types=frozenset(elsewhere),
+        keys=frozenset(_keys(nodes)),
+        any_node=unnamed or None in labels,
+        any_relationship=unnamed or None in types,
+        any_key=_shows_whole(nodes),
+    )
+
+
+def _names(expression: ast.LabelExpression | None) -> frozenset[str] | None:
+    """Names of which whatever matches has one; None where others may match."""
+    match expression:
+        case ast.LabelName(name=name):
+            return frozenset((name,))
+        case ast.LabelAnd(operands=operands) | ast.LabelOr(operands=operands):
+            found = [_names(each) for each in operands]
+            if None in found:
+                return None
+            return frozenset(name for each in found for name in each or ())
+        case _:
+            return None
+
+
+def _keys(nodes: Iterable[ast.Node]) -> Iterable[str]:
+    for node in nodes:
+        if isinstance(node, ast.Property):
+            yield node.key
+        elif isinstance(node, ast.NodePattern | ast.RelationshipPattern) and isinstance(
+            node.properties, ast.MapLiteral
+        ):
+            yield from (key for key, _ in node.properties.entries)
+
+
+def _shows_whole(nodes: list[ast.Node]) -> bool:
+    """Whether something of an entity may be shown, or tested, that the text does not name."""
+    plain: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.NodePattern | ast.RelationshipPattern):
+            plain.add(id(node.variable))
+        elif isinstance(node, ast.Property):
+            plain.add(id(node.subject))
+        elif isinstance(node, ast.FunctionCall) and node.name.lower() in _ONLY_WHICH:
+            plain.update(map(id, node.arguments))
+        elif isinstance(node, ast.Projection) and node.star:
+            return True
+    return any(isinstance(node, ast.Variable) and id(node) not in plain for node in nodes)

@@ -1,0 +1,121 @@
+"""Queries beside writers, on a server with gpugda's plugin: who answers, and how fast.
+
+Run as a program it prints a row per rate of writes:
+python tests/benchmarks/test_following.py [RELATIONSHIPS] [SECONDS]
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import neo4j_servers
+
+import gpugda
+
+RATES = (0, 1, 10, 100)
+QUERY = "MATCH (a:P)-[:R]->(b:P)-[:R]->(c:P) WHERE a.x < 200 RETURN count(*) AS n"
+WRITES = (
+    "MATCH (a:P {i: $a}), (b:P {i: $b}) CREATE (a)-[:R]->(b)",
+    "MATCH (a:P {i: $a}) SET a.x = $b",
+    "MATCH (a:P {i: $a}) CREATE (a)-[:R]->(:P {i: -1, x: $b})",
+    "MATCH (a:P {i: $a})-[r:R]->() WITH r LIMIT 1 DELETE r",
+)
+
+
+def fill(server, count):
+    """A graph of so many relationships, ten a node."""
+    server.wipe()
+    server.run("CREATE INDEX people IF NOT EXISTS FOR (p:P) ON (p.i)")
+    nodes = count // 10
+    server.run(
+        "UNWIND range(0, $n - 1) AS i CALL { WITH i CREATE (:P {i: i, x: i % 1000}) } "
+        "IN TRANSACTIONS OF 20000 ROWS",
+        n=nodes,
+    )
+    server.run("CALL db.awaitIndexes(300)")
+    server.run(
+        "UNWIND range(0, $m - 1) AS k CALL { WITH k "
+        "MATCH (a:P {i: k % $n}), (b:P {i: (k * 7919 + k / $n * 13) % $n}) CREATE (a)-[:R]->(b) } "
+        "IN TRANSACTIONS OF 20000 ROWS",
+        m=count,
+        n=nodes,
+    )
+    return nodes
+
+
+def write(server, nodes, rate, stop, done):
+    """So many transactions a second, until told to stop."""
+    started, number = time.monotonic(), 0
+    with server.driver.session() as session:
+        while not stop.wait(max(0.0, started + number / rate - time.monotonic())):
+            values = {"a": number * 7907 % nodes, "b": number * 104_729 % nodes}
+            session.run(WRITES[number % len(WRITES)], **values).consume()
+            number += 1
+            done.append(number)
+
+
+def measure(server, accelerator, nodes, rate, seconds):
+    """Answers by the device, all answers, their median time, and the writes a second there were."""
+    stop, done = threading.Event(), []
+    writer = threading.Thread(target=write, args=(server, nodes, rate, stop, done))
+    if rate:
+        writer.start()
+    times, engines, reasons = [], [], {}
+    started = time.monotonic()
+    while time.monotonic() < started + seconds:
+        begin = time.perf_counter()
+        result = accelerator.run(QUERY)
+        result.values()
+        times.append(time.perf_counter() - begin)
+        engines.append(result.summary.engine)
+        if result.summary.engine != "gpu":
+            reasons[result.summary.reason] = reasons.get(result.summary.reason, 0) + 1
+    stop.set()
+    if rate:
+        writer.join()
+    elapsed = time.monotonic() - started
+    return (
+        engines.count("gpu"),
+        len(engines),
+        statistics.median(times),
+        len(done) / elapsed,
+        reasons,
+    )
+
+
+def main(count, seconds):
+    """Prints the table."""
+    jar = neo4j_servers.plugin_jar()
+    server = neo4j_servers.open_server("benchmark-following", plugins=[jar])
+    with closing(server):
+        nodes = fill(server, count)
+        started = time.perf_counter()
+        server.run(QUERY)
+        print(f"Neo4j alone, first: {time.perf_counter() - started:.2f} s")
+        with closing(gpugda.connect(server.uri, auth=server.auth, cache=False)) as accelerator:
+            accelerator.warm()
+            for _ in range(3):
+                accelerator.run(QUERY, engine="gpu").values()
+                accelerator.run(QUERY, engine="native").values()
+            print("writes/s  by the device  median ms  written/s")
+            for rate in RATES:
+                found = measure(server, accelerator, nodes, rate, seconds)
+                by_device, asked, median, written, reasons = found
+                share = f"{by_device} of {asked}"
+                print(f"{rate:8}  {share:>13}  {1000 * median:9.1f}  {written:9.1f}  {reasons}")
+            status = accelerator.status()
+            print({key: status[key] for key in ("transactions_applied", "changes_seconds")})
+            (expected,) = server.run(QUERY)[0]
+            assert accelerator.run(QUERY, engine="gpu").single()[0] == expected
+
+
+if __name__ == "__main__":
+    wanted = [int(each) for each in sys.argv[1:]]
+    main(*(wanted + [1_000_000, 20][len(wanted) :]))

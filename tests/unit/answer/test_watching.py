@@ -1,0 +1,190 @@
+"""Queries that are run again when what they read has changed."""
+
+import asyncio
+import queue
+import threading
+from types import SimpleNamespace
+
+import pytest
+from fake_server import FakeServer
+
+import gpugda
+from gpugda.accelerator import Accelerator
+from gpugda.api import AsyncAccelerator
+from gpugda.errors import ConfigurationError, QueryError, SourceError
+from gpugda.live.touched import Touched
+from gpugda.query.reads import reads_of
+
+NODES = {1: (("A",), {"x": 1}), 2: (("A", "B"), {"x": 2}), 3: (("C",), {"y": 1})}
+RELATIONSHIPS = {7: (1, 2, "R", {"w": 1})}
+XS = "MATCH (a:A) RETURN a.x AS x"
+EVERY = 0.01
+
+
+@pytest.fixture
+def open_watched():
+    opened = []
+
+    def make(tells=True):
+        server = FakeServer(NODES, RELATIONSHIPS)
+        if tells:
+            server.tell_changes()
+        opened.append(Accelerator(server, cache=False))
+        return SimpleNamespace(server=server, accelerator=opened[-1])
+
+    yield make
+    for each in opened:
+        each.close()
+    assert not [t for t in threading.enumerate() if t.name == "gpugda-watch"]
+
+
+def runs_of(accelerator, monkeypatch):
+    runs, run = [], accelerator.run
+
+    def counted(*arguments, **options):
+        runs.append(arguments)
+        return run(*arguments, **options)
+
+    monkeypatch.setattr(accelerator, "run", counted)
+    return runs
+
+
+def looked(server, times=3):
+    """Waits until the watch has asked for the state so often."""
+    before, waited = server.count("probe"), threading.Event()
+    while server.count("probe") < before + times:
+        assert not waited.wait(EVERY)
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_rows_that_came_and_went(open_watched, tells):
+    opened = open_watched(tells)
+    with opened.accelerator.watch(XS, every=EVERY, engine="reference") as watch:
+        first = next(watch)
+        assert (first.keys, sorted(first.added), first.removed) == (("x",), [[1], [2]], [])
+        opened.server.commit(nodes={5: (("A",), {"x": 1}), 2: (("A",), {"x": 3})})
+        changes = next(watch)
+        assert (sorted(changes.added), changes.removed) == ([[1], [3]], [[2]])
+        opened.server.commit(without=[1, 5, 7])
+        changes = next(watch)
+        assert (changes.added, changes.removed) == ([], [[1], [1]])
+    assert list(watch) == []
+
+
+def test_what_it_does_not_read_does_not_run_it(open_watched, monkeypatch):
+    opened = open_watched()
+    runs = runs_of(opened.accelerator, monkeypatch)
+    with opened.accelerator.watch(XS, every=EVERY, engine="reference") as watch:
+        next(watch)
+        opened.server.commit(nodes={3: (("C",), {"y": 2})}, relationships={8: (1, 2, "R", {})})
+        opened.server.commit(nodes={4: (("C",), {})})
+        looked(opened.server)
+        assert len(runs) == 1
+        opened.server.commit(nodes={4: (("C", "A"), {})})
+        assert next(watch).added == [[None]]
+        assert len(runs) == 2
+
+
+def test_a_callback_is_called(open_watched):
+    opened, found = open_watched(), queue.SimpleQueue()
+    watch = opened.accelerator.watch(
+        "MATCH (a:A) WHERE a.x > $least RETURN a",
+        found.put,
+        {"least": 1},
+        every=EVERY,
+        engine="reference",
+    )
+    (row,) = found.get(timeout=60).added
+    assert row[0]["x"] == 2
+    opened.server.commit(nodes={2: (("A", "B"), {"x": 2, "new": True})})
+    changes = found.get(timeout=60)
+    assert (changes.added[0][0]["new"], len(changes.removed)) == (True, 1)
+    watch.close()
+
+
+def test_a_server_that_is_away_is_asked_again(open_watched):
+    opened = open_watched()
+    probe, failures = opened.server.probe, iter([SourceError("away")] * 3)
+
+    def failing(timeout=None):
+        error = next(failures, None)
+        if error is not None:
+            raise error
+        return probe()
+
+    with opened.accelerator.watch(XS, every=EVERY, engine="reference") as watch:
+        next(watch)
+        opened.server.probe = failing
+        opened.server.commit(without=[1, 7])
+        assert next(watch).removed == [[1]]
+
+
+def test_what_cannot_be_answered_is_raised(open_watched):
+    opened = open_watched()
+    with pytest.raises(QueryError):
+        opened.accelerator.watch("MATCH (a RETURN a")
+    with pytest.raises(ConfigurationError, match="above 0"):
+        opened.accelerator.watch(XS, every=0)
+    watch = opened.accelerator.watch("MATCH (a:A) RETURN 1 / 0", every=EVERY, engine="reference")
+    with pytest.raises(QueryError):
+        next(watch)
+    assert list(watch) == []
+    embedded = gpugda.connect("sample:wordnet")
+    with embedded, pytest.raises(ConfigurationError, match="live database"):
+        embedded.watch(XS)
+
+
+def test_awaited(open_watched):
+    opened = open_watched()
+
+    async def watched():
+        accelerator, found = AsyncAccelerator(opened.accelerator), []
+        async with await accelerator.watch(XS, every=EVERY, engine="reference") as watch:
+            async for changes in watch:
+                found.append((sorted(changes.added), changes.removed))
+                if len(found) == 2:
+                    break
+                opened.server.commit(without=[1, 7])
+        return found
+
+    assert asyncio.run(watched()) == [([[1], [2]], []), ([], [[1]])]
+
+
+@pytest.mark.parametrize(
+    ("text", "touched", "concerned"),
+    [
+        (XS, Touched(frozenset("A"), frozenset(), frozenset(), True), True),
+        (XS, Touched(frozenset("C"), frozenset(), frozenset(), True), False),
+        (XS, Touched(frozenset(), frozenset("R"), frozenset("y"), False), False),
+        (XS, Touched(frozenset(), frozenset(), frozenset("x"), False), True),
+        ("MATCH (a:A) RETURN a", Touched(frozenset("C"), frozenset(), frozenset(), True), True),
+        ("MATCH (a:!A) RETURN a.x", Touched(frozenset("C"), frozenset(), frozenset(), True), True),
+        (
+            "MATCH (a:A) WHERE a:% RETURN a.x",
+            Touched(frozenset("C"), frozenset(), frozenset(), True),
+            True,
+        ),
+        (
+            "MATCH (a:A) RETURN labels(a)",
+            Touched(frozenset("C"), frozenset(), frozenset(), True),
+            True,
+        ),
+        (
+            "MATCH (:A)-[:R]->(:B) RETURN count(*)",
+            Touched(frozenset(), frozenset("S"), frozenset("x"), False),
+            False,
+        ),
+        (
+            "MATCH (:A)-->(:B) RETURN count(*)",
+            Touched(frozenset(), frozenset("S"), frozenset(), False),
+            True,
+        ),
+        (
+            "MATCH (a:A) WHERE EXISTS { (a)-[:S]->(:B {k: 1}) } RETURN count(a)",
+            Touched(frozenset(), frozenset(), frozenset("k"), False),
+            True,
+        ),
+    ],
+)
+def test_what_a_query_reads(text, touched, concerned):
+    assert touched.concerns(reads_of(text)) == concerned
