@@ -103,53 +103,70 @@ def identify(
         groups: The nodes.
         untested: Pairs of relationships, each rising, that may be the same besides.
     """
-    first = {node: min(group) for group in groups for node in group}
-    nodes_left = [node for node in range(len(bound.nodes)) if first.get(node, node) == node]
-    place_of = {node: place for place, node in enumerate(nodes_left)}
-    nodes = [place_of[first.get(node, node)] for node in range(len(bound.nodes))]
-    one, other = pair
-    links = [each - (each > other) for each in range(len(bound.relationships))]
-    links[other] = links[one]
+    one, other = (bound.relationships[each] for each in pair)
+    nodes = _merged_places(len(bound.nodes), groups)
+    links = _merged_places(len(bound.relationships), [pair])
     tests = _tests(bound.tests, nodes, links, {pair, *untested})
-    types = _common_types(bound.relationships[one].types, bound.relationships[other].types)
+    types = _common_types(one.types, other.types)
     if tests is None or types == ():
         return None
-    merged_nodes = [
-        _node(place, [bound.nodes[node] for node, at in enumerate(nodes) if at == place])
-        for place in range(len(nodes_left))
-    ]
-    statistics = graph.statistics
-    merged_links: list[BoundRelationship] = []
-    for each in bound.relationships:
-        if each.position == other:
-            continue
-        if each.position == one:
-            same = bound.relationships[other]
-            predicates = tuple(dict.fromkeys((*each.predicates, *same.predicates)))
-            # Of an undirected one and a directed one, this tells its direction.
-            kept = same if each.directed < same.directed else each
-            each = replace(
-                kept,
-                position=each.position,
-                name=each.name,
-                types=types,
-                predicates=predicates,
-                clause=each.clause,
-            )
-        link = _moved(each, nodes, links, merged_nodes, statistics)
-        if link.source == link.target and not _has_loops(link, statistics):
-            return None
-        merged_links.append(link)
-    made = replace(bound, nodes=tuple(merged_nodes), relationships=tuple(merged_links), tests=tests)
+    merged_nodes = tuple(
+        _node(place, [each for each, at in zip(bound.nodes, nodes, strict=True) if at == place])
+        for place in range(1 + max(nodes))
+    )
+    merged_links = tuple(
+        _moved(
+            _one_of(one, other, types) if each is one else each,
+            nodes,
+            links,
+            merged_nodes,
+            graph.statistics,
+        )
+        for each in bound.relationships
+        if each is not other
+    )
+    loops = (each for each in merged_links if each.source == each.target)
+    if not all(_has_loops(each, graph.statistics) for each in loops):
+        return None
+    made = replace(bound, nodes=merged_nodes, relationships=merged_links, tests=tests)
+    return _with_single_ones(made, graph, nodes, links)
+
+
+def _merged_places(count: int, groups: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Of each of so many numbers its place when those of a group are the first of it."""
+    first = {each: min(group) for group in groups for each in group}
+    left = [each for each in range(count) if first.get(each, each) == each]
+    place_of = {each: place for place, each in enumerate(left)}
+    return tuple(place_of[first.get(each, each)] for each in range(count))
+
+
+def _one_of(one: BoundRelationship, other: BoundRelationship, types: TypeIds) -> BoundRelationship:
+    """What two relationships that are the same ask for together."""
+    # Of an undirected one and a directed one, this tells its direction.
+    kept = other if one.directed < other.directed else one
+    return replace(
+        kept,
+        position=one.position,
+        name=one.name,
+        types=types,
+        predicates=tuple(dict.fromkeys((*one.predicates, *other.predicates))),
+        clause=one.clause,
+    )
+
+
+def _with_single_ones(
+    made: BoundQuery, graph: DataGraph, nodes: tuple[int, ...], links: tuple[int, ...]
+) -> Merged | None:
+    """With what is the same anyway as one, too. None where a test says that it differs."""
     again = _same_anyway(made, graph)
     if again is None:
-        return Merged(_with_needs(made), tuple(nodes), tuple(links))
+        return Merged(_with_needs(made), nodes, links)
     if any(_pair(each) == again for each in made.tests):
         return None
     merged = identify(made, graph, again, ())
     # No nodes are merged once more, for the ends are the same.
     return merged and Merged(
-        merged.bound, tuple(nodes), tuple(merged.relationships[each] for each in links)
+        merged.bound, nodes, tuple(merged.relationships[each] for each in links)
     )
 
 
