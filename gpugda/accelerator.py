@@ -9,11 +9,11 @@ import os
 import weakref
 from collections.abc import Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from gpugda.answer.driver_query import parameters_of_call, transformed, unwrapped
 from gpugda.answer.embedded import EmbeddedAnswers
+from gpugda.answer.exports import GraphExports
 from gpugda.answer.faults import foreseen
 from gpugda.answer.graph_status import graph_status
 from gpugda.answer.keywords import check_keywords
@@ -33,12 +33,9 @@ from gpugda.ports import (
     SilentProgress,
 )
 from gpugda.query.reads import Reads, reads_of
-from gpugda.snapshot.store import save_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    import networkx
 
     from gpugda.answer.declined import Declined
     from gpugda.loading import LoadedGraph
@@ -73,7 +70,7 @@ class _Answers(Protocol):
     def close(self) -> None: ...
 
 
-class Accelerator:
+class Accelerator(GraphExports):
     """Answers Cypher queries on one source; made by `gpugda.connect`.
 
     Usable from several threads. Not after a fork: an OpenCL context does not survive one.
@@ -356,65 +353,6 @@ class Accelerator:
         self._check_usable()
         self._answers.refresh()
 
-    def save(self, path: str | os.PathLike[str], *, compression: str | None = None) -> None:
-        """Saves the data graph as a folder for `gpugda.connect`; replaces an older snapshot there.
-
-        Args:
-            path: The folder.
-            compression: None (memory-mapped without a copy when opened), ``"lz4"`` or ``"zstd"``.
-
-        Raises:
-            SourceError: It cannot be written, or something else lies there.
-        """
-        self._check_usable()
-        loaded = self._answers.complete()
-        save_snapshot(
-            loaded.graph,
-            Path(path),
-            compression=compression,
-            source_name=loaded.source_name,
-            version=loaded.version,
-            projection=loaded.projection,
-        )
-
-    def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Writes the graph as ``nodes.parquet`` and ``relationships.parquet`` for other programs.
-
-        Columns ``_id``, ``_labels``, ``_source``, ``_target`` and ``_type``, and one for each
-        property; `gpugda.connect` reads the folder. Zones of datetimes become UTC, and values of
-        several types in one property Cypher text: `save` keeps all as it is.
-
-        Args:
-            path: The folder, made if need be.
-
-        Raises:
-            ConfigurationError: A property is called like one of these columns.
-            SourceError: It cannot be written, or something else lies there.
-        """
-        from gpugda.result.parquet import write_graph
-
-        self._check_usable()
-        write_graph(self._answers.complete().graph, path)
-
-    def to_networkx(
-        self, *, id: str | None = None, labels: str = "labels", type: str = "type"
-    ) -> networkx.MultiDiGraph[Any]:
-        """The whole graph as a ``networkx.MultiDiGraph``; see `Result.to_networkx` for a part.
-
-        Args:
-            id: Property that names the nodes; default their element ids.
-            labels: Attribute for a node's labels, a list.
-            type: Attribute for an edge's type.
-
-        Raises:
-            ConfigurationError: NetworkX is not installed, the property does not name each node
-                once, or another property is called like an attribute.
-        """
-        from gpugda.result.networkx_graph import networkx_of_graph
-
-        self._check_usable()
-        return networkx_of_graph(self._answers.complete().graph, id, labels, type)
-
     def status(self) -> dict[str, Any]:
         """What is loaded, since when, how large, on which device, and how fresh it is."""
         self._check_usable()
@@ -491,6 +429,10 @@ class Accelerator:
             f"<Accelerator {loaded.source_name}: {graph.node_count:,} nodes, "
             f"{graph.relationship_count:,} relationships; {state}>"
         )
+
+    def _complete(self) -> LoadedGraph:
+        self._check_usable()
+        return self._answers.complete()
 
     def _warm_or_close(self) -> None:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpugda.answer.named_database import refuse_other_databases
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
 from gpugda.answer.projection import refuse_outside
 from gpugda.errors import ConfigurationError, StaleSnapshotError
@@ -127,6 +128,7 @@ def checked(request: Request, server: DatabaseServer) -> Query | Statement:
     query = request.prepared()
     if isinstance(query, Statement):
         check_query(query.tree, server.facts.default_cypher)
+    refuse_other_databases(query, server.facts.database)
     refuse_outside(query, server.projection)
     return query
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.answer.device_costs import DeviceCosts
 from gpugda.answer.faults import foreseen
+from gpugda.answer.named_database import refuse_other_databases
 from gpugda.answer.on_graph import answer_by_reference, answer_on_device, explained
 from gpugda.answer.projection import refuse_outside
 from gpugda.deadline import working_until
@@ -68,6 +69,7 @@ class EmbeddedAnswers:
         if engine == "auto":
             engine = "gpu"
             reason = _ONLY_ENGINE
+        refuse_other_databases(request.prepared())
         refuse_outside(request.prepared(), loaded.projection)
         if request.prepared().mode == "EXPLAIN":
             return explained(request, loaded, engine).result(request)
@@ -89,6 +91,7 @@ class EmbeddedAnswers:
 
     def explain(self, request: Request) -> Explanation:
         """The plan of a query: there is only one engine."""
+        refuse_other_databases(request.prepared())
         refuse_outside(request.prepared(), self._loaded.projection)
         plan = self._loaded.plan(request.prepared(), request.strategy)
         seconds = self._device.seconds(request, plan, self._loaded.graph)

@@ -19,7 +19,7 @@ from gpugda.execute.matching import select
 from gpugda.execute.needs import need_of
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
-from gpugda.match.report import node_text
+from gpugda.match.report import oriented_text
 from gpugda.match.special.upward_squares import (
     UpwardSquare,
     count_squares,
@@ -85,7 +85,7 @@ def count_oriented(
     Raises:
         As the strategy's ``count``.
     """
-    kind = _kind(plan, graph)
+    kind = _kind(plan, graph) if strategy.orients else None
     if kind is None or (isinstance(kind, UpwardSquare) and not counts_upwards(strategy.graph)):
         return None
     form = _FORMS.setdefault(graph, _Form())
@@ -132,7 +132,7 @@ def _query_count(
     selected = select(made, upwards, strategy, parameters, report, deadline)
     if selected is None:
         return 0
-    report.steps.append(_described(plan.bound, query))
+    report.steps.append(oriented_text(plan.bound, query))
     count = strategy.count(selected.plan, selected.masks, report, deadline)
     return count * query.multiplicity
 
@@ -182,11 +182,3 @@ def _plan_on(upwards: DataGraph, plan: Plan, query: OrientedQuery) -> Plan:
         known = plan.kept[_PLAN] = (upwards, made)
     made = known[1]
     return made
-
-
-def _described(bound: BoundQuery, query: OrientedQuery) -> str:
-    sets = [", ".join(node_text(bound, position) for position in each) for each in query.sets]
-    return (
-        f"of embeddings that exchange {'; or '.join(sets)} one is counted, "
-        f"{query.multiplicity} times: relationships run from the node of fewer to that of more"
-    )

@@ -72,6 +72,7 @@ class Matcher(ABC):
         name: What users call it.
         method: What it does, as the end of a sentence that begins with its name.
         compares: Whether it tests comparisons of the masks on rows; else it is given none.
+        orients: Whether undirected patterns may be counted in the oriented graph instead.
         graph: On its device.
         limit: Bytes that graph and query may take there.
 
@@ -83,6 +84,7 @@ class Matcher(ABC):
     name: ClassVar[str]
     method: ClassVar[str]
     compares: ClassVar[bool] = False
+    orients: ClassVar[bool] = False
 
     def __init__(
         self,

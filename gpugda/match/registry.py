@@ -9,8 +9,11 @@ from gpugda.errors import ConfigurationError
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
 from gpugda.match.gsi.strategy import GsiStrategy
+from gpugda.match.need import Count
+from gpugda.match.report import oriented_text
 from gpugda.match.stwig.strategy import StwigStrategy
 from gpugda.plan.matching_order import make_plan
+from gpugda.plan.rules.orient import orient
 
 if TYPE_CHECKING:
     from gpugda.data.statistics import GraphStatistics
@@ -63,5 +66,19 @@ def plan_pattern(
         compares=matcher.compares,
         declined=matcher.can_match(pattern, need) or "",
         find_steps=matcher.plan_steps,
-        say_first=partial(matcher.said_first, need=need),
+        say_first=partial(_said_first, matcher, need, statistics.loop_counts),
     )
+
+
+def _said_first(
+    matcher: type[Matcher], need: Need, loop_counts: tuple[int, ...], pattern: BoundQuery
+) -> str:
+    said = [matcher.said_first(pattern, need=need)]
+    counts = matcher.orients and isinstance(need, Count)
+    found = orient(pattern, loop_counts) if counts else None
+    if found is not None:
+        said.append(
+            "once such counts took as long as turning the relationships is expected to take, "
+            + oriented_text(pattern, found)
+        )
+    return "; ".join(filter(None, said))

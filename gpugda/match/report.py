@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import StrategyReport
     from gpugda.plan.plan import BoundQuery, BoundRelationship
+    from gpugda.plan.rules.orient import OrientedQuery
 
-__all__ = ["describe_candidates", "node_text", "relationship_text", "tests_text"]
+__all__ = ["describe_candidates", "node_text", "oriented_text", "relationship_text", "tests_text"]
 
 
 def describe_candidates(report: StrategyReport, bound: BoundQuery, candidates: Candidates) -> None:
@@ -41,6 +42,15 @@ def relationship_text(types: NameTable, bound: BoundQuery, each: BoundRelationsh
 def node_text(bound: BoundQuery, position: int) -> str:
     """A query node as Cypher writes it."""
     return f"({_name(bound.nodes[position].name)})"
+
+
+def oriented_text(bound: BoundQuery, query: OrientedQuery) -> str:
+    """Which nodes are found in one order only."""
+    sets = [", ".join(node_text(bound, position) for position in each) for each in query.sets]
+    return (
+        f"of embeddings that exchange {'; or '.join(sets)} one is counted, "
+        f"{query.multiplicity} times: relationships run from the node of fewer to that of more"
+    )
 
 
 def _name(name: str) -> str:

@@ -333,6 +333,9 @@ class _Builder:
         self.rows, self.columns = made.tree, made.columns
         self.scope = dict.fromkeys(made.columns, VariableKind.VALUE)
 
+    def _use(self, _: ast.Use) -> None:
+        """Whoever runs this is the database that was named."""
+
     def _next(self, _: ast.Next) -> None:
         """What follows goes on with the rows that were returned."""
 
@@ -366,6 +369,7 @@ _ADDED_BY: Final[dict[type, Callable[[_Builder, Any], None]]] = {
     ast.CallSubquery: _Builder._call,
     ast.Braces: _Builder._braces,
     ast.Next: _Builder._next,
+    ast.Use: _Builder._use,
     ast.When: _Builder._when,
 }
 
@@ -391,6 +395,5 @@ def _construct(clause: ast.Clause) -> str:
     names = {
         ast.CallProcedure: "CALL of a procedure",
         ast.LoadCsv: "LOAD CSV",
-        ast.Use: "USE",
     }
     return names.get(type(clause), type(clause).__name__)

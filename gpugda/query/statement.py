@@ -32,6 +32,7 @@ class Statement:
         mode: ``EXPLAIN``, ``PROFILE`` or None.
         version: Cypher version the text asks for, or None.
         limit: What LIMIT says at the end, or None.
+        uses: The USE clauses: who answers has to be the database that they name.
     """
 
     text: str
@@ -42,6 +43,7 @@ class Statement:
     mode: str | None = None
     version: int | None = None
     limit: ast.Expression | None = None
+    uses: tuple[ast.Use, ...] = ()
 
 
 def statement_of(tree: ast.Query) -> Statement:
@@ -51,7 +53,7 @@ def statement_of(tree: ast.Query) -> Statement:
         UnsupportedQueryError: It writes, calls a procedure or reads a file.
     """
     for node in walk(tree):
-        if isinstance(node, ast.OtherClause | ast.CallProcedure | ast.LoadCsv | ast.Use):
+        if isinstance(node, ast.OtherClause | ast.CallProcedure | ast.LoadCsv):
             construct = _construct(node)
             message = f"{construct} is not supported by this engine"
             raise UnsupportedQueryError(message, tree.text, node.span, construct=construct)
@@ -68,6 +70,7 @@ def statement_of(tree: ast.Query) -> Statement:
         mode=tree.mode,
         version=tree.version,
         limit=None if projection is None or len(tree.parts) > 1 else projection.limit,
+        uses=tuple(node for node in walk(tree) if isinstance(node, ast.Use)),
     )
 
 
@@ -91,4 +94,4 @@ def _construct(node: ast.Clause) -> str:
         return node.construct
     if isinstance(node, ast.CallProcedure):
         return "CALL of a procedure"
-    return "USE" if isinstance(node, ast.Use) else "LOAD CSV"
+    return "LOAD CSV"

@@ -225,6 +225,10 @@ def _braces(clause: ast.Braces, place: _Place, table: Table) -> Table:
     return run_body(clause.query, place.own, table, place.outer)
 
 
+def _use(clause: ast.Use, place: _Place, table: Table) -> Table:
+    return table
+
+
 def _next(clause: ast.Next, place: _Place, table: Table) -> Table:
     return Table(table.names, table.rows)
 
@@ -263,5 +267,6 @@ _CLAUSES: dict[type, Callable[[Any, _Place, Table], Table]] = {
     ast.CallSubquery: _call,
     ast.Braces: _braces,
     ast.Next: _next,
+    ast.Use: _use,
     ast.When: _when,
 }

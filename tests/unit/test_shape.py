@@ -18,7 +18,7 @@ LIBRARY = sorted([*(ROOT / "gpugda").rglob("*.py"), *(ROOT / "adapters").glob("*
 CHOOSING_KERNELS = (
     "device/launch",
     "match/extend/encode.py",  # only kernels of a GPU look into bitmaps of long lists
-    "match/extend/small.py",  # one step is not worth the kernel of a small join on a GPU
+    "match/extend/fused.py",  # one step is not worth the kernel of a small join on a GPU
     "match/extend/strategy.py",  # the small filter has no kernel for a GPU
 )
 """Where the kind of device is asked; all else that depends on it is in its profile."""

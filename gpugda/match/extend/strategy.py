@@ -63,7 +63,7 @@ class ExtendStrategy(Matcher):
 
     name = "extend"
     method = "filters candidates, then adds node after node by intersecting neighbours"
-    compares = True
+    compares = orients = True
 
     @classmethod
     def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
