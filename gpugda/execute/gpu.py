@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.deadline import check_deadline
 from gpugda.execute.matching import select
 from gpugda.execute.needs import need_of
-from gpugda.execute.oriented_count import count_oriented, note_unoriented
+from gpugda.execute.oriented_count import count_oriented, noting_unoriented
 from gpugda.execute.tail import Tail
 from gpugda.match.need import Count, Groups
 
@@ -59,9 +59,8 @@ def run_on_device(
     plan, masks, rest = selected.plan, selected.masks, selected.rest
     need = need_of(query, rest, tail.enough_rows)
     if isinstance(need, Count):
-        started = time.perf_counter()
-        count = strategy.count(plan, masks, report, deadline)
-        note_unoriented(plan, graph, time.perf_counter() - started)
+        with noting_unoriented(plan, graph):
+            count = strategy.count(plan, masks, report, deadline)
         return tail.finish_count(count)
     if rest is not bound:
         tail = Tail(query, rest, graph, parameters)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from bound_queries import NO_MASKS
@@ -13,7 +15,11 @@ from strategies import multigraphs
 import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.execute.oriented_count import count_oriented, note_unoriented
+from gpugda.execute.oriented_count import (
+    count_oriented,
+    note_unoriented,
+    noting_unoriented,
+)
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
@@ -133,6 +139,20 @@ def test_squares_of_a_large_graph_take_several_launches(context):
 def test_strategies_of_the_papers_count_in_the_graph_as_it_is(context):
     graph = circle(20)
     assert counted(GpsmStrategy(DeviceGraph(context, graph)), TRIANGLE, graph) is None
+
+
+def test_a_count_that_is_given_up_is_remembered(context):
+    graph = circle(20)
+    strategy, plan = ExtendStrategy(DeviceGraph(context, graph)), plan_of(TRIANGLE, graph)
+    assert count_oriented(plan, graph, strategy, {}, StrategyReport(), None) is None
+
+    def give_up():
+        time.sleep(0.001)
+        raise gpugda.QueryTimeoutError("late")
+
+    with pytest.raises(gpugda.QueryTimeoutError), noting_unoriented(plan, graph):
+        give_up()
+    assert count_oriented(plan, graph, strategy, {}, StrategyReport(), None) == 20 * 6
 
 
 def test_explain_says_so():

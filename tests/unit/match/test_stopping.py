@@ -38,7 +38,7 @@ HEAVY = {
     ),
     "cliques": (
         "MATCH (a)--(b),(a)--(c),(a)--(d),(b)--(c),(b)--(d),(c)--(d),"
-        "(a)--(e),(b)--(e),(c)--(e),(d)--(e) RETURN count(*)"
+        "(a)--(e),(b)--(e),(c)--(e),(d)--(e),(a)-->(f) RETURN count(*)"
     ),
     "cycles": f"MATCH {FIVE}, (a)--(f)--(b)--(g)--(c) RETURN count(*)",
     "groups": "MATCH (a)-->(b)-->(c)-->(d)-->(e) RETURN a, count(e.id)",
@@ -48,6 +48,7 @@ HEAVY = {
         "RETURN c, count(*)"
     ),
     "order": "MATCH (a)-->(b)-->(c)-->(d)-->(e) RETURN a, e ORDER BY e.id DESC LIMIT 3",
+    "a long pattern": f"MATCH (v0){''.join(f'-->(v{i})' for i in range(1, 301))} RETURN count(*)",
     "products": (
         "MATCH (a), (b), (c), (d) WHERE a.id < b.id AND b.id < c.id AND c.id < d.id "
         "RETURN count(DISTINCT a)"

@@ -56,7 +56,8 @@ class Merged(NamedTuple):
 
 def without_tests_of(bound: BoundQuery, pairs: Collection[Pair]) -> BoundQuery:
     """The query where these pairs of relationships, each rising, may be the same."""
-    tests = tuple(each for each in bound.tests if _pair(each) not in pairs)
+    loose = set(pairs)
+    tests = tuple(each for each in bound.tests if _pair(each) not in loose)
     return _with_needs(replace(bound, tests=tests))
 
 
