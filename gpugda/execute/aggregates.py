@@ -163,11 +163,12 @@ def _extreme(rows: Rows, *, last: bool) -> Operand | None:
     if not len(rows.group_of):
         return Constant(None)
     column = rows.values
-    codes = column.values.astype(np.int64, copy=False)
     if column.kind is ColumnKind.FLOAT:
         if np.isnan(column.values).any() or (column.values == 0).any():
             return _extreme_row(rows, last=last)  # NaN and the two zeros are told by their rows
         codes = float_order(column.values)
+    else:
+        codes = column.values.astype(np.int64, copy=False)
     edge = np.iinfo(np.int64)
     best = np.full(rows.groups, edge.min if last else edge.max)
     (np.maximum if last else np.minimum).at(best, rows.group_of, codes)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpugda.errors import QueryError
@@ -50,6 +50,7 @@ def outcome(function):
 
 
 @given(values=VALUES, seed=st.integers(0, 99), distinct=st.booleans(), name=st.sampled_from(NAMES))
+@example(values=[2.0**63], seed=0, distinct=False, name="min")
 def test_groups_on_columns_are_those_value_by_value(values, seed, distinct, name):
     count = len(values)
     group_of = np.random.default_rng(seed).integers(0, 3, count)
