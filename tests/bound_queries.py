@@ -243,6 +243,19 @@ def found_by(
     return rows
 
 
+def count(strategy: Any, plan: Plan, masks: Masks = NO_MASKS) -> int:
+    """The number of embeddings that a strategy counts."""
+    return int(strategy.count(plan, masks, StrategyReport()))
+
+
+def checked(strategy: Any, graph: DataGraph, plan: Plan, masks: Masks = NO_MASKS) -> int:
+    """Rows and count are those of trying everything; returns how many."""
+    expected = all_embeddings(graph, plan, masks)
+    assert found_by(strategy, plan, masks) == expected
+    assert count(strategy, plan, masks) == expected.total()
+    return expected.total()
+
+
 def rows_of(chunk: Embeddings, wanted: Rows) -> list[Any]:
     assert set(chunk.nodes) == set(wanted.nodes) or chunk.row_count == 0
     assert set(chunk.relationships) == set(wanted.relationships) or chunk.row_count == 0

@@ -44,6 +44,13 @@ def make_graph(
     return build_data_graph(batches, element_id_prefix=element_id_prefix)
 
 
+def dense_graph(nodes: int) -> DataGraph:
+    """Each node has a relationship to each, itself among them."""
+    return make_graph(
+        [("", {})] * nodes, [(a, "R", b, {}) for a in range(nodes) for b in range(nodes)]
+    )
+
+
 def design_graph() -> DataGraph:
     """Nodes a and b; of type R a loop at a, a→b twice, b→a; of type S a→b."""
     return make_graph(

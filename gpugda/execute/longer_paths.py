@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.runs import places_in_runs
+from gpugda.execute.entry_windows import entries_of
 from gpugda.execute.trails import Adjacency, Level, trails
 
 if TYPE_CHECKING:
@@ -137,10 +137,7 @@ def distances_to(
         found[keys] = depth
         depth += 1
         rows, nodes = np.divmod(keys, count)
-        firsts = backwards.offsets[nodes]
-        counts = backwards.offsets[nodes + 1] - firsts
-        places = np.repeat(np.arange(len(nodes)), counts)
-        inside = places_in_runs(counts)
-        next_keys = rows[places] * count + backwards.neighbours[firsts[places] + inside]
+        places, entries = entries_of(backwards.offsets, nodes)
+        next_keys = rows[places] * count + backwards.neighbours[entries]
         keys = np.unique(next_keys[found[next_keys] == _FAR])
     return found.reshape(len(targets), count)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.compact import compacted
-from gpugda.execute.shortest import entries_of, windows_of
+from gpugda.execute.entry_windows import entries_of, windows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -128,7 +128,7 @@ class _Search:
         rows, nodes = np.divmod(keys, self.node_count)
         for first, last in windows_of(self.degrees[nodes]):
             check()
-            places, entries = entries_of(self.steps, nodes[first:last])
+            places, entries = entries_of(self.steps.offsets, nodes[first:last])
             places = places + first
             there = rows[places] * self.node_count + self.steps.neighbours[entries].astype(np.int64)
             fresh = np.flatnonzero(self.depths[there] < 0)

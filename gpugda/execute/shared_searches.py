@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.data.runs import places_in_runs
+from gpugda.execute.entry_windows import entries_of, windows_of
 from gpugda.execute.trails import Level
 
 if TYPE_CHECKING:
@@ -130,9 +130,10 @@ class _Search:
         """What the newest level leads to, also what was reached before."""
         newest = self.levels[-1]
         found = np.zeros_like(newest)
-        for some in _windows(self.degrees[self.entered], _MOST_WORDS // newest.shape[1]):
+        most = _MOST_WORDS // newest.shape[1]
+        for start, stop in windows_of(self.degrees[self.entered], most):
             self.check()
-            nodes = self.entered[some]
+            nodes = self.entered[start:stop]
             counts = self.degrees[nodes]
             first = int(self.pulled.offsets[nodes[0]])
             last = int(self.pulled.offsets[nodes[-1] + 1])
@@ -162,11 +163,10 @@ class _Search:
         """The pieces with one relationship more, nearer to the source, in windows."""
         before = self.levels[len(self.levels) - 2 - walked.shape[1]]
         width, flat = before.shape[1], before.reshape(-1)
-        counts, firsts = self.degrees[asked.nodes], self.pulled.offsets[asked.nodes]
         bits, words = _bits(asked.sources), asked.sources // _WORD
-        for some in _windows(counts, _MOST_WORDS):
-            places = np.repeat(np.arange(some.start, some.stop), counts[some])
-            entries = firsts[places] + places_in_runs(counts[some])
+        for start, stop in windows_of(self.degrees[asked.nodes], _MOST_WORDS):
+            places, entries = entries_of(self.pulled.offsets, asked.nodes[start:stop])
+            places += start
             nodes = self.pulled.neighbours[entries].astype(np.int64)
             here = flat[nodes * width + words[places]]
             here &= bits[places]
@@ -190,13 +190,3 @@ def _has(
     """Whether a level of the searches from some sources has some nodes, pair by pair."""
     found: NDArray[np.bool_] = (level[nodes, sources // _WORD] & _bits(sources)) != 0
     return found
-
-
-def _windows(counts: NDArray[np.int64], most: int) -> Iterator[slice]:
-    """Slices of rows whose counts together are not too many; at least one row."""
-    ends = np.cumsum(counts)
-    start = done = 0
-    while start < len(counts):
-        stop = max(int(np.searchsorted(ends, done + most, side="right")), start + 1)
-        yield slice(start, stop)
-        start, done = stop, int(ends[stop - 1])

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.runs import places_in_runs
 from gpugda.execute.compact import compacted
+from gpugda.execute.entry_windows import entries_of, windows_of
 from gpugda.execute.shared_searches import pays, shared_paths
 from gpugda.execute.trails import Adjacency, Level
 
@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["entries_of", "shortest_paths", "windows_of"]
+__all__ = ["shortest_paths"]
 
 _MOST_DEPTHS = 1 << 24
-_MOST_ENTRIES = 1 << 20
 
 
 def shortest_paths(
@@ -132,7 +131,7 @@ class _Side:
         found = []
         for first, last in windows_of(self.degrees[self.nodes]):
             check()
-            places, entries = entries_of(self.steps, self.nodes[first:last])
+            places, entries = entries_of(self.steps.offsets, self.nodes[first:last])
             pairs = self.pairs[first:last][places]
             keys = pairs * self.node_count + self.steps.neighbours[entries]
             keys = keys[self.depths[keys] < 0]
@@ -256,7 +255,7 @@ class _Search:
         pairs: NDArray[np.int64],
         depth: int,
     ) -> _Walk:
-        places, entries = entries_of(steps, walk.nodes[first:last])
+        places, entries = entries_of(steps.offsets, walk.nodes[first:last])
         places = places + first
         neighbours = steps.neighbours[entries].astype(np.int64)
         keys = pairs[walk.pairs[places]] * side.node_count + neighbours
@@ -269,26 +268,3 @@ class _Search:
         taken = steps.relationships[entries]
         longer = np.concatenate([walk.relationships[places], taken[:, None]], axis=1)
         return _Walk(walk.pairs[places], neighbours[kept], longer)
-
-
-def windows_of(counts: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Bounds of rows whose counts together are not too many."""
-    ends = np.cumsum(counts)
-    start = 0
-    while start < len(counts):
-        done = 0 if start == 0 else int(ends[start - 1])
-        stop = int(np.searchsorted(ends, done + _MOST_ENTRIES, side="right"))
-        stop = min(max(stop, start + 1), len(counts))
-        yield start, stop
-        start = stop
-
-
-def entries_of(
-    steps: Adjacency, nodes: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The entries of nodes, and the place among the nodes that each belongs to."""
-    firsts = steps.offsets[nodes]
-    counts = steps.offsets[nodes + 1] - firsts
-    places = np.repeat(np.arange(len(nodes)), counts)
-    inside = places_in_runs(counts)
-    return places, firsts[places] + inside

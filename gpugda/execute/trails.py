@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.runs import places_in_runs
+from gpugda.execute.entry_windows import entries_of, windows_of
 from gpugda.query.ast import Direction
 
 if TYPE_CHECKING:
@@ -171,24 +171,15 @@ def _windows(adjacency: Adjacency, level: Level) -> Iterator[Level]:
     """The paths with one more relationship, in windows: fewer rows the longer they are."""
     most = max(_FEWEST_ROWS, _MOST_VALUES // (level.relationships.shape[1] + 1))
     counts = (adjacency.offsets[1:] - adjacency.offsets[:-1])[level.ends]
-    ends = np.cumsum(counts)
-    start = 0
-    while start < len(level.rows):
-        done = 0 if start == 0 else int(ends[start - 1])
-        stop = int(np.searchsorted(ends, done + most, side="right"))
-        stop = min(max(stop, start + 1), len(level.rows))
-        longer = _longer(adjacency, level, start, stop, counts[start:stop])
+    for start, stop in windows_of(counts, most):
+        longer = _longer(adjacency, level, start, stop)
         if len(longer.rows):
             yield longer
-        start = stop
 
 
-def _longer(
-    adjacency: Adjacency, level: Level, start: int, stop: int, counts: NDArray[np.int64]
-) -> Level:
-    paths = np.repeat(np.arange(start, stop), counts)
-    inside = places_in_runs(counts)
-    entries = adjacency.offsets[level.ends[paths]] + inside
+def _longer(adjacency: Adjacency, level: Level, start: int, stop: int) -> Level:
+    paths, entries = entries_of(adjacency.offsets, level.ends[start:stop])
+    paths += start
     taken = adjacency.relationships[entries]
     fresh = np.ones(len(paths), dtype=np.bool_)
     for column in range(level.relationships.shape[1]):

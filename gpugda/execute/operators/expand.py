@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.data.runs import places_in_runs
+from gpugda.execute.entry_windows import entries_of
 from gpugda.execute.given_lists import along_lists
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.path_conditions import passing, path_columns
@@ -84,11 +84,9 @@ class Expand(Operator):
             with_start=asked.minimum == 0,
         )
         for begun, nodes in found:
-            counts = bounds[begun + 1] - bounds[begun]
-            paths = np.repeat(np.arange(len(begun)), counts)
-            inside = places_in_runs(counts)
+            paths, places = entries_of(bounds, begun)
             walked = np.zeros((len(paths), 0), dtype=np.uint32)
-            yield Level(order[bounds[begun[paths]] + inside], nodes[paths], walked)
+            yield Level(order[places], nodes[paths], walked)
 
     def _batch(self, batch: Batch, level: Level, context: ExecutionContext) -> Batch:
         asked = self.asked

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.data.runs import places_in_runs
 from gpugda.errors import CypherExecutionError
 from gpugda.execute.batch import Batch, in_batches
+from gpugda.execute.entry_windows import entries_of
 from gpugda.execute.longer_paths import paths_by_length
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.path_conditions import passing, path_columns
@@ -124,11 +124,8 @@ class ShortestPath(Operator):
             every=every,
         )
         for level in found:
-            counts = bounds[level.rows + 1] - bounds[level.rows]
-            paths = np.repeat(np.arange(len(level.rows)), counts)
-            inside = places_in_runs(counts)
-            rows = order[bounds[level.rows[paths]] + inside]
-            yield Level(rows, level.ends[paths], level.relationships[paths])
+            paths, places = entries_of(bounds, level.rows)
+            yield Level(order[places], level.ends[paths], level.relationships[paths])
 
     def _by_length(
         self,

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import gpugda
-from gpugda.execute import compact, reach, shortest
+from gpugda.execute import compact, entry_windows, reach
 from gpugda.execute.reach import reached
 from gpugda.execute.trails import adjacency_of
 from gpugda.query.ast import Direction
@@ -46,7 +46,7 @@ def test_reached(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reach, "_MOST_KEYS", size)
         patch.setattr(compact, "_WORTH_IT", many)
-        patch.setattr(shortest, "_MOST_ENTRIES", size)
+        patch.setattr(entry_windows, "_MOST_ENTRIES", size)
         made = reached(
             adjacency_of(graph, direction, None),
             starts,

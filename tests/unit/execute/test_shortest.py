@@ -13,7 +13,7 @@ from graphs import make_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpugda.execute import compact, longer_paths, shared_searches, shortest
+from gpugda.execute import compact, entry_windows, longer_paths, shared_searches, shortest
 from gpugda.execute.longer_paths import distances_to, paths_by_length
 from gpugda.execute.shortest import shortest_paths
 from gpugda.execute.steps import turned
@@ -61,7 +61,7 @@ def test_all_shortest_paths(
     starts, ends = _pairs()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shortest, "_MOST_DEPTHS", size)
-        patch.setattr(shortest, "_MOST_ENTRIES", size)
+        patch.setattr(entry_windows, "_MOST_ENTRIES", size)
         patch.setattr(shortest, "pays", lambda *_: shared)
         patch.setattr(shared_searches, "_SOURCES", 1 + size % 7)
         patch.setattr(shared_searches, "_WORD", 1 + size % 3)

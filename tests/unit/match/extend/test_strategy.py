@@ -10,11 +10,14 @@ from itertools import product
 
 import numpy as np
 import pytest
+from bound_cases import cases
 from bound_queries import (
     NO_MASKS,
     Node,
     Relationship,
     all_embeddings,
+    checked,
+    count,
     everything,
     found_by,
     make_plan,
@@ -26,7 +29,7 @@ from bound_queries import (
     with_no_rows,
 )
 from forced_plans import DEGREES, ROWS, TABLES, thresholds, windows_of
-from graphs import design_graph, make_graph
+from graphs import dense_graph, design_graph, make_graph
 from hypothesis import event, given, note
 from hypothesis import strategies as st
 
@@ -55,17 +58,8 @@ def strategy_for(context, graph, forms=(), join=None, candidates=None, **setting
     return ExtendStrategy(DeviceGraph(context, graph), thresholds=decides, **settings)
 
 
-def count(strategy, plan, masks=NO_MASKS):
-    return strategy.count(plan, masks, StrategyReport())
-
-
 def check(context, graph, plan, masks=NO_MASKS, **settings):
-    """Rows and count are those of trying everything; returns how many."""
-    strategy = strategy_for(context, graph, **settings)
-    expected = all_embeddings(graph, plan, masks)
-    assert found_by(strategy, plan, masks) == expected
-    assert count(strategy, plan, masks) == expected.total()
-    return expected.total()
+    return checked(strategy_for(context, graph, **settings), graph, plan, masks)
 
 
 # ------------------------------------------------------------------ measured on Neo4j
@@ -215,84 +209,6 @@ def test_sizes_at_the_borders(context, nodes):
 
 
 # ------------------------------------------------------------------ anything
-@st.composite
-def cases(draw):
-    """A multigraph, a query over it, masks, and what is wanted of the rows."""
-    node_count = draw(st.integers(1, 6))
-    names = st.lists(st.sampled_from("ABC"), unique=True, max_size=3).map(":".join)
-    nodes = [(draw(names), {}) for _ in range(node_count)]
-    node = st.integers(0, node_count - 1)
-    one = st.tuples(node, st.sampled_from("RST"), node, st.just({}))
-    relationships = draw(st.lists(one, min_size=draw(st.sampled_from([0, 3, 6])), max_size=9))
-    graph = make_graph(nodes, relationships)
-    plan = draw(plans(len(graph.labels), len(graph.types)))
-    masks = Masks(
-        draw(masks_for(len(plan.bound.nodes), graph.node_count)),
-        draw(masks_for(len(plan.bound.relationships), graph.relationship_count)),
-    )
-    wanted = Rows(
-        frozenset(draw(st.sets(st.sampled_from(range(len(plan.bound.nodes)))))),
-        frozenset(
-            draw(st.sets(st.sampled_from(range(len(plan.bound.relationships)))))
-            if plan.bound.relationships
-            else ()
-        ),
-    )
-    return graph, plan, masks, wanted
-
-
-@st.composite
-def plans(draw, labels, types):
-    size = draw(st.integers(1, 4))
-    nodes = [
-        Node(draw(programs(labels)), draw(st.sampled_from([0.5, 1.0, 2.0, 3.0])))
-        for _ in range(size)
-    ]
-    position = st.integers(0, size - 1)
-    some_types = st.none()
-    if types:
-        some_types |= st.sets(st.integers(0, types - 1), min_size=1).map(lambda t: tuple(sorted(t)))
-    relationship = st.builds(
-        Relationship, position, position, some_types, st.booleans(), st.sampled_from([0, 0, 0, 1])
-    )
-    relationships = draw(st.lists(relationship, max_size=4))
-    tests = draw(st.lists(row_tests(size, len(relationships)), max_size=2))
-    return make_plan(nodes, relationships, tests, degrees=draw(st.booleans()))
-
-
-@st.composite
-def row_tests(draw, nodes, relationships):
-    on_nodes = relationships == 0 or draw(st.booleans())
-    position = st.integers(0, (nodes if on_nodes else relationships) - 1)
-    return RowTest(on_nodes, draw(position), draw(position), draw(st.integers(0, 3)) == 0)
-
-
-@st.composite
-def programs(draw, labels):
-    if draw(st.integers(0, 2)):
-        return ()
-    leaves = [(LabelOp.ANY, 0), (LabelOp.NONE, 0)] + [
-        (LabelOp.LABEL, at) for at in range(labels)
-    ] * 3
-    program = [draw(st.sampled_from(leaves))]
-    for _ in range(draw(st.integers(0, 2))):
-        if draw(st.booleans()):
-            program.append((LabelOp.NOT, 0))
-        program.append(draw(st.sampled_from(leaves)))
-        program.append((draw(st.sampled_from([LabelOp.AND, LabelOp.OR])), 0))
-    return tuple(program)
-
-
-@st.composite
-def masks_for(draw, positions, count):
-    masks = {}
-    for position in range(positions):
-        if draw(st.integers(0, 3)) == 0:
-            bits = draw(st.integers(0, 2**count - 1)) | draw(st.integers(0, 2**count - 1))
-            masks[position] = np.array([bits], dtype=np.uint32)[: -(-count // 32)]
-    return masks
-
-
 @given(case=cases(), refinement=st.sampled_from(["off", "once", "fixpoint"]))
 def test_any_query_on_any_graph(context, case, refinement):
     graph, plan, masks, wanted = case
@@ -573,12 +489,6 @@ def tight_strategy(device_graph, plan, masks, wanted=None):
 
 
 # ------------------------------------------------------------------ windows, memory, time
-def dense_graph(nodes):
-    return make_graph(
-        [("", {})] * nodes, [(a, "R", b, {}) for a in range(nodes) for b in range(nodes)]
-    )
-
-
 @pytest.mark.parametrize("window", [1, 2, 3, 7, 100])
 def test_windows_of_a_few_rows(context, window):
     sizes = ("first_window", "largest_window", "largest_last_window")

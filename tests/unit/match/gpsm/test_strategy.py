@@ -13,6 +13,8 @@ from bound_queries import (
     Node,
     Relationship,
     all_embeddings,
+    checked,
+    count,
     everything,
     found_by,
     make_plan,
@@ -20,7 +22,7 @@ from bound_queries import (
     smallest_limit,
     with_no_rows,
 )
-from graphs import design_graph, make_graph
+from graphs import dense_graph, design_graph, make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,17 +48,8 @@ def strategy_for(context, graph, **settings):
     return GpsmStrategy(DeviceGraph(context, graph), **settings)
 
 
-def count(strategy, plan, masks=NO_MASKS):
-    return strategy.count(plan, masks, StrategyReport())
-
-
 def check(context, graph, plan, masks=NO_MASKS, **settings):
-    """Rows and count are those of trying everything; returns how many."""
-    strategy = strategy_for(context, graph, **settings)
-    expected = all_embeddings(graph, plan, masks)
-    assert found_by(strategy, plan, masks) == expected
-    assert count(strategy, plan, masks) == expected.total()
-    return expected.total()
+    return checked(strategy_for(context, graph, **settings), graph, plan, masks)
 
 
 # ------------------------------------------------------------------ measured on Neo4j
@@ -228,12 +221,6 @@ def tight_strategy(device_graph, plan, masks):
 
 
 # ------------------------------------------------------------------ windows, memory, time
-def dense_graph(nodes):
-    return make_graph(
-        [("", {})] * nodes, [(a, "R", b, {}) for a in range(nodes) for b in range(nodes)]
-    )
-
-
 @pytest.mark.parametrize("window", [1, 2, 3, 7, 100])
 def test_windows_of_a_few_rows(context, monkeypatch, window):
     monkeypatch.setattr("gpugda.match.gpsm.join._FIRST_WINDOW", window)

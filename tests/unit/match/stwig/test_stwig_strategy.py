@@ -12,13 +12,15 @@ from bound_queries import (
     Node,
     Relationship,
     all_embeddings,
+    checked,
+    count,
     everything,
     found_by,
     make_plan,
     projected,
     smallest_limit,
 )
-from graphs import design_graph, make_graph
+from graphs import dense_graph, design_graph, make_graph
 from hypothesis import given
 
 from gpugda.device.context import list_devices
@@ -39,23 +41,8 @@ def strategy_for(context, graph, **settings):
     return StwigStrategy(DeviceGraph(context, graph), **settings)
 
 
-def count(strategy, plan, masks=NO_MASKS):
-    return strategy.count(plan, masks, StrategyReport())
-
-
 def check(context, graph, plan, masks=NO_MASKS, **settings):
-    """Rows and count are those of trying everything; returns how many."""
-    strategy = strategy_for(context, graph, **settings)
-    expected = all_embeddings(graph, plan, masks)
-    assert found_by(strategy, plan, masks) == expected
-    assert count(strategy, plan, masks) == expected.total()
-    return expected.total()
-
-
-def dense_graph(nodes):
-    return make_graph(
-        [("", {})] * nodes, [(a, "R", b, {}) for a in range(nodes) for b in range(nodes)]
-    )
+    return checked(strategy_for(context, graph, **settings), graph, plan, masks)
 
 
 RING = [Relationship(0, 1), Relationship(1, 2), Relationship(2, 3), Relationship(3, 0)]

@@ -1,0 +1,39 @@
+"""The relationships of many nodes, in windows that are not too large."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.data.runs import places_in_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["entries_of", "windows_of"]
+
+_MOST_ENTRIES = 1 << 20
+
+
+def windows_of(counts: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
+    """Bounds of rows whose counts together are not too many; at least one row each."""
+    most = _MOST_ENTRIES if most is None else most
+    ends = np.cumsum(counts)
+    start = done = 0
+    while start < len(counts):
+        stop = max(int(np.searchsorted(ends, done + most, side="right")), start + 1)
+        yield start, stop
+        start, done = stop, int(ends[stop - 1])
+
+
+def entries_of(
+    offsets: NDArray[np.int64], nodes: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The entries of nodes: the place among the nodes that each belongs to, and the entries."""
+    firsts = offsets[nodes]
+    counts = offsets[nodes + 1] - firsts
+    places = np.repeat(np.arange(len(nodes)), counts)
+    return places, firsts[places] + places_in_runs(counts)
