@@ -9,12 +9,12 @@ import json
 import logging
 import time
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpugda.api import connect
 from gpugda.bench import ablations as parts
 from gpugda.bench.findings import Findings, find
+from gpugda.bench.folders import made_folder
 from gpugda.bench.graphs import graph_source, graphs_folder
 from gpugda.bench.load_graph import create_indexes, drop_indexes, load_into
 from gpugda.bench.machine import describe_machine
@@ -31,6 +31,7 @@ from gpugda.sources import resolve_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -88,7 +89,7 @@ def run_benchmark(source: object, options: BenchOptions, progress: Progress) -> 
             data.
         SourceError: The graph cannot be read.
     """
-    folder = _made(options.folder)
+    folder = made_folder(options.folder, "plots")
     _check(source, options)
     if options.load is not None:
         _load(source, options, progress)
@@ -119,17 +120,6 @@ def run_benchmark(source: object, options: BenchOptions, progress: Progress) -> 
 
 
 # ------------------------------------------------------------------ before
-def _made(path: str) -> Path:
-    folder = Path(path)
-    try:
-        (folder / "plots").mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigurationError(
-            f"--out {path!r} cannot be made a folder: {error.strerror}."
-        ) from error
-    return folder
-
-
 def _is_server(source: object) -> bool:
     return isinstance(source, str) and source.partition("://")[0].partition("+")[0] in (
         "bolt",

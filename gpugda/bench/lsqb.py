@@ -6,10 +6,10 @@ import json
 import math
 from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpugda.bench.child import Answer, Child
+from gpugda.bench.folders import made_folder
 from gpugda.bench.lsqb_engines import ENGINES
 from gpugda.bench.lsqb_queries import LSQB
 from gpugda.bench.machine import describe_machine
@@ -17,6 +17,7 @@ from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from gpugda.bench.lsqb_queries import LsqbQuery
     from gpugda.ports import Progress
@@ -97,7 +98,7 @@ def run_lsqb(options: LsqbOptions, progress: Progress) -> LsqbOutcome:
     Raises:
         ConfigurationError: gpugda cannot load the graph, or the folder cannot be written.
     """
-    folder = _made(options.folder)
+    folder = made_folder(options.folder)
     given = options.scale, options.seed, {"cache": False, **options.connect}
     outcome = LsqbOutcome((), {}, _missing())
     children = [Child(name, *given) for name in ENGINES if name == _OURS or find_spec(name)]
@@ -111,17 +112,6 @@ def run_lsqb(options: LsqbOptions, progress: Progress) -> LsqbOutcome:
     outcome.table = _table(outcome)
     _write(folder, options, outcome, children)
     return outcome
-
-
-def _made(path: str) -> Path:
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigurationError(
-            f"--out {path!r} cannot be made a folder: {error.strerror}."
-        ) from error
-    return folder
 
 
 def _missing() -> list[str]:

@@ -10,10 +10,10 @@ import statistics
 import time
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from gpugda.bench.folders import made_folder
 from gpugda.bench.machine import describe_machine
 from gpugda.bench.published import HARDWARE, PUBLISHED
 from gpugda.bench.recipes import RECIPES, make_recipe, recipe_queries
@@ -21,7 +21,7 @@ from gpugda.config import device_wanted, parse_bytes
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.program import build_everything
-from gpugda.errors import ConfigurationError, GpugdaError, MemoryLimitError, QueryTimeoutError
+from gpugda.errors import GpugdaError, MemoryLimitError, QueryTimeoutError
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.gsi.options import ablation_steps
 from gpugda.match.gsi.strategy import GsiStrategy
@@ -33,6 +33,7 @@ from gpugda.query.query_graph import Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.matcher import Matcher
@@ -107,7 +108,7 @@ def run_strategies(options: StrategiesOptions, progress: Progress) -> Strategies
         ConfigurationError: There is no such recipe, or the folder cannot be written.
         DeviceError: There is no device, or it failed.
     """
-    folder = _made(options.folder)
+    folder = made_folder(options.folder)
     progress.phase(f"generating {options.graph}")
     graph = make_recipe(options.graph, options.scale, options.seed)
     patterns = recipe_queries(options.graph, graph, options.count, options.seed)
@@ -282,16 +283,6 @@ def _notes(options: StrategiesOptions, graph: DataGraph, patterns: Sequence[str]
     if options.scale != 1:
         notes.append("The papers' figures are of scale 1.")
     return notes
-
-
-def _made(path: str) -> Path:
-    folder = Path(path)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        why = error.strerror
-        raise ConfigurationError(f"--out {path!r} cannot be made a folder: {why}.") from error
-    return folder
 
 
 def _write(

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.runs import places_in_runs
+from gpugda.execute.entry_windows import windows_of
 from gpugda.expressions.operands import Operand, as_column, distinct_values
 from gpugda.values import Entity
 
@@ -112,15 +113,9 @@ class Seeds:
 
     def _pieces(self, found: NDArray[np.int64], groups: NDArray[np.int64]) -> Iterator[Any]:
         counts = self._counts[groups]
-        ends = np.cumsum(counts)
-        start = 0
-        while start < len(found):
-            done = 0 if start == 0 else int(ends[start - 1])
-            stop = int(np.searchsorted(ends, done + _MOST_ROWS, side="right"))
-            stop = min(max(stop, start + 1), len(found))
+        for start, stop in windows_of(counts, _MOST_ROWS):
             piece = counts[start:stop]
             embeddings = np.repeat(found[start:stop], piece)
             inside = places_in_runs(piece)
             firsts = np.repeat(self._starts[groups[start:stop]], piece)
             yield self.rows[self._order[firsts + inside]], embeddings
-            start = stop

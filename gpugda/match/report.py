@@ -14,7 +14,14 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, BoundRelationship
     from gpugda.plan.rules.orient import OrientedQuery
 
-__all__ = ["describe_candidates", "node_text", "oriented_text", "relationship_text", "tests_text"]
+__all__ = [
+    "describe_candidates",
+    "made_text",
+    "node_text",
+    "oriented_text",
+    "relationship_text",
+    "tests_text",
+]
 
 
 def describe_candidates(report: StrategyReport, bound: BoundQuery, candidates: Candidates) -> None:
@@ -22,6 +29,12 @@ def describe_candidates(report: StrategyReport, bound: BoundQuery, candidates: C
     report.candidates.update(
         {node.position: candidates.count(node.position) for node in bound.nodes}
     )
+
+
+def made_text(what: str, rows: int, chunks: int) -> str:
+    """What a step did, and what came of it."""
+    line = f"{what}: {rows:,} rows"
+    return line if chunks <= 1 else f"{line} in {chunks:,} chunks"
 
 
 def tests_text(count: int) -> str:

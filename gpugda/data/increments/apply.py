@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,7 @@ from gpugda.data.external_ids import ExternalIds
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.labels import changed_labels, with_names
 from gpugda.data.increments.nodes import NodeNumbers, node_numbers
-from gpugda.data.increments.properties import changed_store, value_counts
+from gpugda.data.increments.properties import changed_store, with_stores
 from gpugda.data.increments.rows import Ends, entries_of, incoming_rows, outgoing_rows
 from gpugda.data.increments.statistics import Side, changed_statistics, either_way, one_way
 
@@ -174,7 +173,7 @@ class _Work:
 
 def _with_properties(graph: DataGraph, work: _Work) -> DataGraph:
     """The graph with its property columns as they are afterwards, in stores of its own."""
-    changes, statistics = work.changes, graph.statistics
+    changes = work.changes
     of_nodes = changed_store(
         graph.node_properties, work.nodes.splice, changes.node_properties, work.nodes.new_of_ids
     )
@@ -184,17 +183,7 @@ def _with_properties(graph: DataGraph, work: _Work) -> DataGraph:
         changes.relationship_properties,
         work.indexes_of,
     )
-    counts = statistics.distinct_counts, statistics.relationship_distinct_counts
-    return replace(
-        graph,
-        node_properties=of_nodes,
-        relationship_properties=of_relationships,
-        statistics=replace(
-            statistics,
-            distinct_counts=value_counts(counts[0], of_nodes),
-            relationship_distinct_counts=value_counts(counts[1], of_relationships),
-        ),
-    )
+    return with_stores(graph, of_nodes, of_relationships)
 
 
 def _ends(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpugda.data.increments.changes import PropertyChanges
     from gpugda.data.increments.splice import Splice
 
-__all__ = ["apart", "changed_store", "value_counts"]
+__all__ = ["apart", "changed_store", "value_counts", "with_stores"]
 
 
 def changed_store(
@@ -84,7 +84,13 @@ def apart(graph: DataGraph) -> DataGraph:
         copied = PropertyStore(state.columns, complete=state.read is None)
         copied.add({}, state.read)
         stores.append(copied)
-    of_nodes, of_relationships = stores
+    return with_stores(graph, *stores)
+
+
+def with_stores(
+    graph: DataGraph, of_nodes: PropertyStore, of_relationships: PropertyStore
+) -> DataGraph:
+    """The same graph with other property columns, and what the planner knows of their values."""
     statistics = graph.statistics
     counts = statistics.distinct_counts, statistics.relationship_distinct_counts
     return replace(

@@ -10,6 +10,7 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.runs import places_in_runs
 from gpugda.execute.batch import in_batches
+from gpugda.execute.entry_windows import windows_of
 from gpugda.execute.operator import Operator
 from gpugda.execute.shown import text_of
 from gpugda.expressions.evaluate import evaluate_value
@@ -120,17 +121,11 @@ class _Table:
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """Rows and nodes that go together, in pieces; ``places`` has each row's value."""
         counts = self._counts[places]
-        ends = np.cumsum(counts)
-        start = 0
-        while start < len(places):
-            done = 0 if start == 0 else int(ends[start - 1])
-            stop = int(np.searchsorted(ends, done + _MOST_ROWS, side="right"))
-            stop = min(max(stop, start + 1), len(places))
+        for start, stop in windows_of(counts, _MOST_ROWS):
             piece = counts[start:stop]
             rows = np.repeat(np.arange(start, stop), piece)
             firsts = np.repeat(self._starts[places[start:stop]], piece)
             yield rows, self._nodes[firsts + places_in_runs(piece)]
-            start = stop
 
 
 def _candidates(column: Column, values: Sequence[Any]) -> NDArray[np.int64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.match.gsi.steps import JoinKind
-from gpugda.match.report import node_text, relationship_text, tests_text
+from gpugda.match.report import made_text, node_text, relationship_text, tests_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,10 +27,8 @@ def describe_steps(
     windows: VertexWindows,
 ) -> None:
     """One line per step: what was done, and how many rows came of it."""
-    for number, step in enumerate(steps):
-        rows, chunks = windows.rows[number], windows.windows[number]
-        line = f"{_what(step, graph, bound)}: {rows:,} rows"
-        report.steps.append(line if chunks <= 1 else f"{line} in {chunks:,} chunks")
+    for step, rows, chunks in zip(steps, windows.rows, windows.windows, strict=True):
+        report.steps.append(made_text(_what(step, graph, bound), rows, chunks))
 
 
 def _what(step: VertexStep, graph: DataGraph, bound: BoundQuery) -> str:
