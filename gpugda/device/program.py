@@ -270,6 +270,14 @@ def _tuned_or_plain(context: DeviceContext, file: str, text: str) -> Any:
 
 
 def _build(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
+    known = context.loaded.programs.get((text, tuple(options)))
+    if known is None:
+        known = _load(context, file, text, options)
+        context.loaded.programs[text, tuple(options)] = known
+    return known
+
+
+def _load(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
     # PoCL keeps what it compiles. Asking it for a program compiles all kernels in a form that
     # no launch uses, and stops all of Python for these seconds.
     path = None if context.is_pocl else program_file(context.info, text, options)
