@@ -63,10 +63,6 @@ class NodeNumbers:
         found[inside] = np.where(olds >= 0, olds, places[created])
         return found
 
-    def renumbered(self, nodes: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """New numbers of old ones that stay, or that nobody looks at afterwards."""
-        return self.splice.renumbered(nodes)
-
 
 def node_numbers(old_ids: NDArray[np.int64], changes: Changes) -> NodeNumbers:
     """What becomes of the nodes.
