@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.data.increments.patched import Array
+    from gpugda.data.patches.patched import Array
 
 __all__ = ["Csr", "CsrParts"]
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpugda.data.increments.patched import Patched, whole
+from gpugda.data.patches.patched import Patched, whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.data.increments.patched import Array
+    from gpugda.data.patches.patched import Array
 
 __all__ = ["ExternalIds", "are_distinct"]
 

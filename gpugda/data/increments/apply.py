@@ -11,11 +11,11 @@ from gpugda.data.data_graph import DataGraph
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.labels import changed_labels, with_names
 from gpugda.data.increments.nodes import NodeNumbers, node_numbers
-from gpugda.data.increments.patched import spliced
-from gpugda.data.increments.patched_csr import csr_of
 from gpugda.data.increments.properties import changed_store, with_stores
 from gpugda.data.increments.rows import Ends, entries_of, incoming_rows, outgoing_rows
 from gpugda.data.increments.statistics import Side, changed_statistics, either_way, one_way
+from gpugda.data.patched_csr import csr_of
+from gpugda.data.patches.patched import spliced
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,9 +10,9 @@ import numpy as np
 from gpugda.data.identifiers import NameTable
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.offsets import Amounts, changed_offsets
-from gpugda.data.increments.patched import whole
-from gpugda.data.increments.splice import Splice
 from gpugda.data.labels import label_ids_of
+from gpugda.data.patches.patched import whole
+from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.increments.changes import ChangesError
-from gpugda.data.increments.splice import Splice
+from gpugda.data.patches.splice import Splice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

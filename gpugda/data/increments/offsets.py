@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.increments.patched import spliced, stepped
-from gpugda.data.increments.splice import Splice
+from gpugda.data.patches.patched import spliced, stepped
+from gpugda.data.patches.splice import Splice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.data.increments.patched import Array
+    from gpugda.data.patches.patched import Array
 
 __all__ = ["Amounts", "changed_offsets"]
 

@@ -10,16 +10,16 @@ import numpy as np
 from gpugda.data.csr import CsrParts
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.offsets import Amounts, changed_offsets
-from gpugda.data.increments.patched import renumbered, spliced
 from gpugda.data.increments.searching import first_not_below, run_bounds
-from gpugda.data.increments.splice import Splice
+from gpugda.data.patches.patched import renumbered, spliced
+from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.increments.nodes import NodeNumbers
-    from gpugda.data.increments.patched import Array
+    from gpugda.data.patches.patched import Array
 
 __all__ = ["Ends", "entries_of", "incoming_rows", "outgoing_rows"]
 

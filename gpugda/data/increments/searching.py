@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.csr import CsrParts
-    from gpugda.data.increments.patched import Array
+    from gpugda.data.patches.patched import Array
 
 __all__ = ["first_not_below", "run_bounds"]
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import column_from_values, to_values
 from gpugda.data.counting import LabelSets, gather_statistics
-from gpugda.data.increments import patched
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.labels import distinct_label_sets
+from gpugda.data.patches import patched
 from gpugda.ports import DatabaseVersion
 
 VERSION = DatabaseVersion("a-database", 1)

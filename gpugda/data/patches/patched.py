@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from gpugda.data.increments.shifts import Shifts
-from gpugda.data.increments.stretches import Stretches
+from gpugda.data.patches.shifts import Shifts
+from gpugda.data.patches.stretches import Stretches
 from gpugda.data.runs import places_in_runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.data.increments.splice import Splice
-    from gpugda.data.increments.stretches import Origins
+    from gpugda.data.patches.splice import Splice
+    from gpugda.data.patches.stretches import Origins
 
 __all__ = ["Array", "Patch", "Patched", "renumbered", "spliced", "stepped", "whole"]
 

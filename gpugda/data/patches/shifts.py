@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.data.increments.stretches import Origins
+    from gpugda.data.patches.stretches import Origins
 
 __all__ = ["Shifts"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.data.csr import Csr, CsrParts
-from gpugda.data.increments.patched import Patched, whole
+from gpugda.data.patches.patched import Patched, whole
 
 if TYPE_CHECKING:
     import numpy as np

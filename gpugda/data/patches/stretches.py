@@ -13,7 +13,7 @@ from gpugda.data.runs import places_in_runs
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.data.increments.splice import Splice
+    from gpugda.data.patches.splice import Splice
 
 __all__ = ["Origins", "Stretches"]
 
