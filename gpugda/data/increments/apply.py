@@ -15,7 +15,7 @@ from gpugda.data.increments.properties import changed_store, with_stores
 from gpugda.data.increments.rows import Ends, entries_of, incoming_rows, outgoing_rows
 from gpugda.data.increments.statistics import Side, changed_statistics, either_way, one_way
 from gpugda.data.patched_csr import csr_of
-from gpugda.data.patches.patched import spliced
+from gpugda.data.patches.changing import spliced
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.patches.patched import spliced, stepped
+from gpugda.data.patches.changing import spliced, stepped
 from gpugda.data.patches.splice import Splice
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from gpugda.data.csr import CsrParts
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.offsets import Amounts, changed_offsets
 from gpugda.data.increments.searching import first_not_below, run_bounds
-from gpugda.data.patches.patched import renumbered, spliced
+from gpugda.data.patches.changing import renumbered, spliced
 from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
 

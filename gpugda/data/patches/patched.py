@@ -6,11 +6,11 @@ Changing one takes as long as there are changes, not entries; so does looking at
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from gpugda.data.patches.patch import Patch, joined
 from gpugda.data.patches.shifts import Shifts
 from gpugda.data.patches.stretches import Stretches
 from gpugda.data.runs import places_in_runs
@@ -21,33 +21,12 @@ if TYPE_CHECKING:
     from gpugda.data.patches.splice import Splice
     from gpugda.data.patches.stretches import Origins
 
-__all__ = ["Array", "Patch", "Patched", "renumbered", "spliced", "stepped", "whole"]
+__all__ = ["Array", "Patched", "whole"]
 
-Array: TypeAlias = "NDArray[Any] | Patched"
-
-PATCHED_FROM = 1 << 17
-"""Entries of an array that is not copied as a whole at each change."""
 FEW_STRETCHES = 1 << 8
 """With more than these, the whole array becomes the base once it is there."""
 MOST_STRETCHES = 1 << 15
 """With more, it is made."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Patch:
-    """What makes one array of an older one.
-
-    Args:
-        origins: Where the entries lie there.
-        added: Values of those that are new.
-        amounts: ``int64`` per stretch: what is added to its values; None for nothing.
-        shifts: Before that, what becomes of values; None where they stay.
-    """
-
-    origins: Origins
-    added: NDArray[Any]
-    amounts: NDArray[np.int64] | None
-    shifts: Shifts | None
 
 
 class Patched:
@@ -244,106 +223,20 @@ class Patched:
             amounts = amounts[origins.stretches]
             if before is not None:
                 amounts -= np.where(origins.before < 0, 0, before[origins.before])
-        origins, amounts = _joined(origins, amounts)
-        shifts = None if values is None else Shifts.of(values)
-        return Patch(origins, self.added[known:], amounts, shifts)
+        origins, amounts = joined(origins, amounts)
+        added = self.added[known:]
+        if values is None:
+            return Patch(origins, added, amounts, None, 0)
+        return Patch(origins, added, amounts, Shifts.of(values), values.older_count)
 
 
-def spliced(array: Array, splice: Splice, added: Any) -> Array:
-    """An array without entries that went, with others; itself where nothing changes.
-
-    Args:
-        array: Of the entries before.
-        splice: Which go, and where others come in.
-        added: The new entries, or one value for all of them.
-    """
-    if not splice:
-        return array
-    array = _patchable(array)
-    return (
-        array.spliced(splice, added) if isinstance(array, Patched) else splice.applied(array, added)
-    )
+def _plus(values: NDArray[Any], amounts: NDArray[np.int64]) -> NDArray[Any]:
+    return (values.astype(np.int64) + amounts).astype(values.dtype)
 
 
-def renumbered(array: Array, splice: Splice) -> Array:
-    """Where entries of another array are afterwards whose numbers these are; as `spliced`."""
-    if not splice or splice.moves_none:
-        return array
-    array = _patchable(array)
-    return array.renumbered(splice) if isinstance(array, Patched) else splice.renumbered(array)
-
-
-def stepped(array: Array, places: NDArray[np.int64], amounts: NDArray[np.int64]) -> Array:
-    """An array to which an amount was added at a place and all after it, for each place.
-
-    Args:
-        array: As before; it is given back where nothing is added.
-        places: Never falling, at most the array's length.
-        amounts: One per place.
-    """
-    starts, sums = _steps(places, amounts)
-    if not sums.any():
-        return array
-    array = _patchable(array)
-    if isinstance(array, Patched):
-        return array.stepped(starts, sums)
-    found = np.empty_like(array)
-    first = int(starts[0])
-    found[:first] = array[:first]
-    ends = np.append(starts[1:], len(array))
-    for start, end, amount in zip(starts.tolist(), ends.tolist(), sums.tolist(), strict=True):
-        np.add(array[start:end], np.uint32(amount % 2**32), out=found[start:end])
-    return found
+Array: TypeAlias = "NDArray[Any] | Patched"
 
 
 def whole(array: Array) -> NDArray[Any]:
     """All of an array."""
     return array.whole() if isinstance(array, Patched) else array
-
-
-def _steps(
-    places: NDArray[np.int64], amounts: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Each place once, and all that was added up to it."""
-    sums = np.cumsum(amounts)
-    last = np.flatnonzero(np.append(places[1:] != places[:-1], True)[: len(places)])
-    return places[last], sums[last]
-
-
-def _patchable(array: Array) -> Array:
-    """What the next change is made of: long arrays are patched, worn ones made whole before."""
-    if isinstance(array, Patched):
-        return _base(array) if array.is_worn_out else array
-    if len(array) < PATCHED_FROM:
-        return array
-    return Patched(array, array[:0], Stretches.whole(len(array)))
-
-
-def _base(array: Patched) -> Array:
-    return _patchable(array.whole())
-
-
-def _joined(
-    origins: Origins, amounts: NDArray[np.int64] | None
-) -> tuple[Origins, NDArray[np.int64] | None]:
-    """With stretches that go on where the one before ended joined to it."""
-    lengths = np.diff(origins.starts, append=origins.count)
-    is_new = origins.places >= origins.older_count
-    first = np.ones(len(lengths), dtype=np.bool_)
-    first[1:] = origins.places[1:] != origins.places[:-1] + lengths[:-1]
-    first[1:] |= is_new[1:] != is_new[:-1]
-    if amounts is not None:
-        first[1:] |= amounts[1:] != amounts[:-1]
-        amounts = amounts[first]
-    joined = replace(
-        origins,
-        starts=origins.starts[first],
-        places=origins.places[first],
-        stretches=origins.stretches[first],
-        before=origins.before[first],
-    )
-    return joined, amounts
-
-
-def _plus(values: NDArray[Any], amounts: NDArray[np.int64]) -> NDArray[Any]:
-    return (values.astype(np.int64) + amounts).astype(values.dtype)

@@ -18,7 +18,7 @@ from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.labels import distinct_label_sets
-from gpugda.data.patches import patched
+from gpugda.data.patches import changing, patched
 from gpugda.ports import DatabaseVersion
 
 VERSION = DatabaseVersion("a-database", 1)
@@ -27,7 +27,7 @@ VERSION = DatabaseVersion("a-database", 1)
 @pytest.fixture(params=[1 << 17, 0], ids=["copied", "patched"], autouse=True)
 def patched_from(request, monkeypatch):
     """All that is told here holds for arrays that are copied, and for those that are patched."""
-    monkeypatch.setattr(patched, "PATCHED_FROM", request.param)
+    monkeypatch.setattr(changing, "PATCHED_FROM", request.param)
     monkeypatch.setattr(patched, "FEW_STRETCHES", 20)
     monkeypatch.setattr(patched, "MOST_STRETCHES", 60)
 
