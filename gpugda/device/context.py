@@ -55,7 +55,7 @@ class DeviceContext:
         self._closed = False
         try:
             kept = kept_context(info) if self.is_pocl else None
-            self.loaded = kept or LoadedContext(cl.Context([info.handle]))
+            self.loaded: LoadedContext = kept or LoadedContext(cl.Context([info.handle]))
             self.context: Any = self.loaded.context
             self.queue: Any = cl.CommandQueue(self.context)
         except cl.Error as error:
@@ -125,4 +125,5 @@ class DeviceContext:
             self.programs.clear()
             if self.is_pocl and os.getpid() == self._process:
                 keep_context(self.info, self.loaded)
-            self.queue = self.context = self.staging = self.loaded = None
+            self.loaded = LoadedContext(None)
+            self.queue = self.context = self.staging = None
