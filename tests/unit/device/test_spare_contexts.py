@@ -1,13 +1,15 @@
 """Programs stay loaded in the contexts that are closed, on PoCL alone."""
 
+import uuid
+from collections import defaultdict
 from contextlib import ExitStack, closing
 
 import pytest
 
-from gpugda.device import program
+from gpugda.device import context as context_module
+from gpugda.device import program, spare_contexts
 from gpugda.device.context import DeviceContext, choose_device, list_devices
 from gpugda.device.launch.prefix_sum import PrefixSum
-from gpugda.device.spare_contexts import kept_context
 
 pytestmark = [
     pytest.mark.device,
@@ -17,15 +19,23 @@ pytestmark = [
 
 @pytest.fixture
 def loads(monkeypatch):
-    """Files that were loaded; contexts of earlier tests are left aside."""
-    while kept_context(choose_device()) is not None:
-        pass
+    """Files that were loaded, of a text of the test's own; others' contexts are left aside."""
+    text = f"{program.kernel_text('prefix_sum.cl')}\n// {uuid.uuid4()}\n"
+    monkeypatch.setattr(program, "kernel_text", lambda _: text)
+    monkeypatch.setattr(spare_contexts, "_kept", defaultdict(list))
+
+    def kept_if_own(info, loaded):
+        if any(made_from.startswith(text) for made_from, _ in loaded.programs):
+            spare_contexts.keep_context(info, loaded)
+
+    monkeypatch.setattr(context_module, "keep_context", kept_if_own)
     found = []
     load = program._load
 
-    def noted(context, file, *rest):
-        found.append(file)
-        return load(context, file, *rest)
+    def noted(context, file, made_from, options):
+        if made_from.startswith(text):
+            found.append(file)
+        return load(context, file, made_from, options)
 
     monkeypatch.setattr(program, "_load", noted)
     return found
@@ -54,6 +64,6 @@ def test_another_text_is_another_program(loads, monkeypatch):
 
     opened()
     text = program.kernel_text("prefix_sum.cl")
-    monkeypatch.setattr(program, "kernel_text", lambda _: text + "\n")
+    monkeypatch.setattr(program, "kernel_text", lambda _: f"{text}// and more\n")
     opened()
     assert len(loads) == 2
