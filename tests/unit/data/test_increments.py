@@ -18,9 +18,18 @@ from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.labels import distinct_label_sets
+from gpugda.data.patches import changing, patched
 from gpugda.ports import DatabaseVersion
 
 VERSION = DatabaseVersion("a-database", 1)
+
+
+@pytest.fixture(params=[1 << 17, 0], ids=["copied", "patched"], autouse=True)
+def patched_from(request, monkeypatch):
+    """All that is told here holds for arrays that are copied, and for those that are patched."""
+    monkeypatch.setattr(changing, "PATCHED_FROM", request.param)
+    monkeypatch.setattr(patched, "FEW_STRETCHES", 20)
+    monkeypatch.setattr(patched, "MOST_STRETCHES", 60)
 
 
 def graph_of(state, read=("x", "y"), *, complete=False):
@@ -152,14 +161,14 @@ def told_values(changes, state):
 @settings(max_examples=150)
 def test_increments_come_to_what_a_fresh_build_is(history, complete, derived, steps):
     graph = graph_of(history.states[0], complete=complete)
-    since, old_states = 0, []
+    quiet, since, old_states = graph, 0, []
     for number in sorted(history.states)[1:]:
         if derived:
             for each in (graph.parallel_counts, graph.either_way_counts, graph.label_codes):
                 each()
         changes = told_values(between(history, since, number), history.states[number])
         old_states.append((graph, seen(graph)))
-        graph, since = applied(graph, changes), number
+        graph, quiet, since = applied(graph, changes), applied(quiet, changes), number
         fresh = graph_of(history.states[number], complete=complete)
         expected = seen(fresh)
         assert seen(graph) == expected
@@ -173,6 +182,9 @@ def test_increments_come_to_what_a_fresh_build_is(history, complete, derived, st
         check(at_once)
         check_statistics(at_once)
         assert seen(at_once) == expected
+    # Nobody looked at the states between.
+    check(quiet)
+    assert seen(quiet) == seen(graph)
     for old, before in old_states:
         check(old)
         assert seen(old) == before
