@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import operator
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.patches.patched import whole
 from gpugda.device.graph.directory import csr_arrays, run_starts
 from gpugda.device.graph.node_bitmaps import NodeBitmaps
+from gpugda.device.graph.sharing import taken_over
 from gpugda.device.launch.hub_bitmaps import make_hub_bitmaps
 from gpugda.device.memory.buffers import (
     SMALLEST_BYTES,
@@ -169,27 +170,30 @@ class DeviceGraph:
 
     # ------------------------------------------------------------------ uploads
     def _share(self, like: DeviceGraph) -> None:
-        """Takes the arrays of rows that are the other graph's, too, by name and place."""
+        """Takes the arrays of rows that are the other graph's, too, or can be made of its own."""
         with like._users_lock:
-            for name, arrays in () if like._closed else list(like._csrs.items()):
-                old, new = (_host_arrays(graph, name) for graph in (like.graph, self.graph))
-                for place, array in enumerate(arrays):
-                    if all(map(operator.is_, old[place], new[place])):
-                        self._shared[name, place] = (
-                            None if array is None else self._workspace.adopt(array.shared())
-                        )
+            arrays = {
+                (name, place): array
+                for name, each in ({} if like._closed else like._csrs).items()
+                for place, array in enumerate(each)
+            }
+            self._shared = taken_over(self._workspace, like.graph, self.graph, arrays)
+            self.context.finish()  # before any of the older ones may be freed
+            self._workspace.trim()
         self.pool.give(like.pool.take())
 
     def _csr(self, name: str, csr: Csr, budget: MemoryBudget) -> list[DeviceArray | None]:
         if name not in self._csrs:
             shared, what = self._shared, f"{name} relationships"
             made = csr_arrays(csr, len(self.graph.types), with_ranks=(name, 0) not in shared)
-            arrays = enumerate((*made.all(), csr.relationship_indexes))
+            arrays = enumerate((*made.all(), csr.parts.relationship_indexes))
             uploaded: dict[int, DeviceArray | None] = {}
             try:
                 for place, each in arrays:
                     if (name, place) not in shared:
-                        uploaded[place] = None if each is None else self._upload(each, what, budget)
+                        uploaded[place] = (
+                            None if each is None else self._upload(whole(each), what, budget)
+                        )
             except BaseException:
                 self._drop(list(uploaded.values()), budget)
                 raise
@@ -232,18 +236,3 @@ class DeviceGraph:
             self._bitmaps.slots = {}
             self._workspace.close()
             self.pool.close()
-
-
-def _host_arrays(graph: DataGraph, name: str) -> list[tuple[Any, ...]]:
-    """What each array of a direction is made of on the host."""
-    csr: Csr = getattr(graph, name)
-    is_one_type = len(graph.types) <= 1
-    starts = csr.row_offsets if is_one_type else csr.run_starts
-    return [
-        (csr.run_offsets, csr.run_types, is_one_type),
-        (csr.neighbours,),
-        (csr.run_offsets, is_one_type),
-        (csr.run_types, is_one_type),
-        (starts, is_one_type),
-        (csr.relationship_indexes,),
-    ]
