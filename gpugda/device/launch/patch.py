@@ -20,6 +20,8 @@ _FILE = "patch.cl"
 _BLOCK_BITS = 5
 _FEW_SHIFTS = 32
 """Both as in ``patch.cl``."""
+_SPARE_PART = 64
+"""An array has place for a part more, so that the next states' arrays fit where it was."""
 _SHARE = 1 << 14
 """Entries that a work group makes."""
 
@@ -39,7 +41,8 @@ def patch_array(
         MemoryLimitError: It does not fit.
     """
     count, stretches = patch.origins.count, len(patch.origins.starts)
-    found = workspace.allocate(count, older.dtype, what)
+    found = workspace.allocate(count + count // _SPARE_PART, older.dtype, what)
+    found.count = count
     if not count:
         return found
     context, table = workspace.context, workspace.upload(_table(patch), "changes")
