@@ -177,7 +177,7 @@ class Elimination:
         return with_rows(plan, chosen) if chosen else plan
 
     def _cost_counting(self, joined: frozenset[int], counted: Set[int]) -> float:
-        """Of a join where some nodes are counted per row, in the order that the others then have."""
+        """Of a join that counts some nodes per row, in the order that the others then have."""
         order = [*self._order(joined - counted), *sorted(counted)]
         return self._cost_in(order).of(counted)
 
