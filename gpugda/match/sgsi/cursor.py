@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpugda.match.run import Run
     from gpugda.match.sgsi.join import Sources
     from gpugda.match.sgsi.windows import HostWindows
-    from gpugda.match.variables import Variable
+    from gpugda.plan.variables import Variable
     from gpugda.plan.plan import BoundQuery
 
 __all__ = ["SegmentCursor"]
