@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gpugda.match.run import Run
     from gpugda.match.sgsi.join import Sources
     from gpugda.match.sgsi.windows import HostWindows
-    from gpugda.plan.variables import Variable
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.variables import Variable
 
 __all__ = ["SegmentCursor"]
 
