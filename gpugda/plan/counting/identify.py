@@ -1,6 +1,8 @@
 """Queries in which two query relationships need not differ, or are the same data relationship.
 
 Both are queries of their own: in the second, the relationships are one, and so are their ends.
+
+More than 300 lines: relationships and nodes become one by the same steps.
 """
 
 from __future__ import annotations
