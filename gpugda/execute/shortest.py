@@ -15,13 +15,15 @@ import numpy as np
 
 from gpugda.execute.compact import compacted
 from gpugda.execute.entry_windows import entries_of, windows_of
-from gpugda.execute.shared_searches import pays, shared_paths
+from gpugda.execute.shared_searches import host_seconds, shared_paths
 from gpugda.execute.trails import Adjacency, Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+
+    from gpugda.execute.device_searches import DeviceSearches
 
 __all__ = ["shortest_paths"]
 
@@ -37,6 +39,7 @@ def shortest_paths(
     check: Callable[[], None],
     *,
     every: bool,
+    device: DeviceSearches | None = None,
 ) -> Iterator[Level]:
     """The shortest paths of pairs of different nodes; none where no path joins them.
 
@@ -48,10 +51,11 @@ def shortest_paths(
         maximum: Most relationships, None for no bound.
         check: Called often: raises when it is time to give up.
         every: Whether all shortest paths of a pair are given, else one.
+        device: Searches there where that is faster.
     """
     compact = compacted(steps)
     if compact is None:
-        yield from _joining(steps, backwards, starts, ends, maximum, check, every)
+        yield from _joining(steps, backwards, starts, ends, maximum, check, every, device)
         return
     one, other = compact.numbers[starts], compact.numbers[ends]
     some = np.flatnonzero((one >= 0) & (other >= 0))
@@ -63,6 +67,7 @@ def shortest_paths(
         maximum,
         check,
         every,
+        device,
     ):
         rows = some[level.rows]
         yield Level(rows, ends[rows], level.relationships)
@@ -76,9 +81,14 @@ def _joining(
     maximum: int | None,
     check: Callable[[], None],
     every: bool,
+    device: DeviceSearches | None,
 ) -> Iterator[Level]:
     sources = min(len(np.unique(starts)), len(np.unique(ends)))
-    if pays(steps, len(starts), sources):
+    seconds = host_seconds(steps, len(starts), sources)
+    if device is not None and device.shortest_pay(steps, sources, min(seconds)):
+        yield from _on_device(steps, backwards, starts, ends, maximum, check, every, device)
+        return
+    if seconds.together < seconds.apart:
         yield from shared_paths(steps, backwards, starts, ends, maximum, check, every=every)
         return
     node_count = len(steps.offsets) - 1
@@ -92,6 +102,34 @@ def _joining(
                 yield Level(level.rows + first, level.ends, level.relationships)
         finally:
             search.clear()
+
+
+def _on_device(
+    steps: Adjacency,
+    backwards: Adjacency,
+    starts: NDArray[np.uint32],
+    ends: NDArray[np.uint32],
+    maximum: int | None,
+    check: Callable[[], None],
+    every: bool,
+    device: DeviceSearches,
+) -> Iterator[Level]:
+    """What the device has no room for is left to the host."""
+    few_ends = len(np.unique(ends)) < len(np.unique(starts))
+    one, other = (ends, starts) if few_ends else (starts, ends)
+    sources, source_of = np.unique(one, return_inverse=True)
+    pulled = steps if few_ends else backwards
+    found = device.shortest(pulled, sources, source_of, other, maximum, every=every)
+    while True:
+        try:
+            pairs, walked = next(found)
+        except StopIteration as end:
+            left = end.value
+            break
+        # They were read from their last nodes, of the search, to its source.
+        yield Level(pairs, ends[pairs], walked if few_ends else walked[:, ::-1])
+    for level in _joining(steps, backwards, starts[left], ends[left], maximum, check, every, None):
+        yield Level(left[level.rows], level.ends, level.relationships)
 
 
 class _Side:
