@@ -12,7 +12,6 @@ from strategies import multigraphs
 from gpugda.device.context import DeviceContext, choose_device, list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.launch.merged_lists import ListKind
-from gpugda.device.thresholds import JoinLimits, Thresholds
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend import merged_graph
 from gpugda.match.extend.strategy import ExtendStrategy
@@ -20,6 +19,7 @@ from gpugda.match.need import Count, Rows
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
+from gpugda.thresholds import JoinLimits, Thresholds
 
 pytestmark = [
     pytest.mark.device,
