@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpugda.device.launch.path_levels import SEARCHES_A_WORD
+from gpugda.execute.trails import Level
 from gpugda.match.special.path_search import PathSearches, PathSteps, searches_that_fit
 
 if TYPE_CHECKING:
@@ -81,7 +82,32 @@ class DeviceSearches:
             numbers, nodes = searches.reached(chunk, maximum, with_start=with_start)
             yield numbers + first, nodes
 
-    def shortest(
+    def paths(
+        self,
+        steps: Adjacency,
+        backwards: Adjacency,
+        starts: Nodes,
+        ends: Nodes,
+        maximum: int | None,
+        *,
+        every: bool,
+    ) -> Generator[Level, None, Indexes]:
+        """As `shortest.shortest_paths`; returns the pairs that are left to the host."""
+        few_ends = len(np.unique(ends)) < len(np.unique(starts))
+        one, other = (ends, starts) if few_ends else (starts, ends)
+        sources, source_of = np.unique(one, return_inverse=True)
+        pulled = steps if few_ends else backwards
+        found = self._shortest(pulled, sources, source_of, other, maximum, every=every)
+        while True:
+            try:
+                pairs, walked = next(found)
+            except StopIteration as end:
+                left: Indexes = end.value
+                return left
+            # They were read from their last nodes, of the search, to its source.
+            yield Level(pairs, ends[pairs], walked if few_ends else walked[:, ::-1])
+
+    def _shortest(
         self,
         pulled: Adjacency,
         sources: Nodes,

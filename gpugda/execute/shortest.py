@@ -86,7 +86,10 @@ def _joining(
     sources = min(len(np.unique(starts)), len(np.unique(ends)))
     seconds = host_seconds(steps, len(starts), sources)
     if device is not None and device.shortest_pay(steps, sources, min(seconds)):
-        yield from _on_device(steps, backwards, starts, ends, maximum, check, every, device)
+        left = yield from device.paths(steps, backwards, starts, ends, maximum, every=every)
+        rest = starts[left], ends[left], maximum, check, every, None
+        for level in _joining(steps, backwards, *rest):
+            yield Level(left[level.rows], level.ends, level.relationships)
         return
     if seconds.together < seconds.apart:
         yield from shared_paths(steps, backwards, starts, ends, maximum, check, every=every)
@@ -102,34 +105,6 @@ def _joining(
                 yield Level(level.rows + first, level.ends, level.relationships)
         finally:
             search.clear()
-
-
-def _on_device(
-    steps: Adjacency,
-    backwards: Adjacency,
-    starts: NDArray[np.uint32],
-    ends: NDArray[np.uint32],
-    maximum: int | None,
-    check: Callable[[], None],
-    every: bool,
-    device: DeviceSearches,
-) -> Iterator[Level]:
-    """What the device has no room for is left to the host."""
-    few_ends = len(np.unique(ends)) < len(np.unique(starts))
-    one, other = (ends, starts) if few_ends else (starts, ends)
-    sources, source_of = np.unique(one, return_inverse=True)
-    pulled = steps if few_ends else backwards
-    found = device.shortest(pulled, sources, source_of, other, maximum, every=every)
-    while True:
-        try:
-            pairs, walked = next(found)
-        except StopIteration as end:
-            left = end.value
-            break
-        # They were read from their last nodes, of the search, to its source.
-        yield Level(pairs, ends[pairs], walked if few_ends else walked[:, ::-1])
-    for level in _joining(steps, backwards, starts[left], ends[left], maximum, check, every, None):
-        yield Level(left[level.rows], level.ends, level.relationships)
 
 
 class _Side:
