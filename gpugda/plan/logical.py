@@ -35,7 +35,6 @@ __all__ = [
     "Logical",
     "Lookup",
     "Match",
-    "NamedExpression",
     "Optional",
     "Project",
     "Slice",
@@ -46,14 +45,6 @@ __all__ = [
     "Unwind",
     "children_of",
 ]
-
-
-@value(frozen=True, slots=True)
-class NamedExpression:
-    """A column and how it is computed."""
-
-    name: str
-    expression: Expression
 
 
 # ------------------------------------------------------------------ where rows come from
@@ -277,7 +268,7 @@ class Project:
     """
 
     input: Logical
-    columns: tuple[NamedExpression, ...]
+    columns: tuple[OutputColumn, ...]
     keeps: bool = False
 
 

@@ -184,7 +184,7 @@ class ColumnReference(Expression):
 
 @value(frozen=True, slots=True)
 class OutputColumn:
-    """One returned column."""
+    """A column and how it is computed."""
 
     name: str
     expression: Expression
