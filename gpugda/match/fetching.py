@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.run import Run
-    from gpugda.match.variables import Variable
+    from gpugda.plan.variables import Variable
 
 __all__ = ["TableFetcher"]
 

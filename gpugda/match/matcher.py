@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from gpugda.device.launch.join import Table
     from gpugda.match.embeddings import Masks, StrategyReport
     from gpugda.match.need import Groups, Need, Rows
-    from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery, Plan, PlanStep
+    from gpugda.plan.variables import Variable
 
 __all__ = ["Cursor", "Matcher", "add_up", "fetched"]
 

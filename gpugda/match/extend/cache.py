@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.match.extend.counting.degree_messages import find_degrees
-from gpugda.match.extend.order import Growth, node_order
+from gpugda.plan.counting.degree_messages import find_degrees
+from gpugda.plan.join_order import Growth, node_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.counting.count_plan import CountPlan
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.need import Rows
+    from gpugda.plan.counting.count_plan import CountPlan
     from gpugda.plan.plan import BoundQuery
 
     StepsKey = tuple[Rows, frozenset[int], bool]

@@ -20,13 +20,13 @@ from gpugda.errors import MemoryLimitError
 from gpugda.execute.gpu import run_on_device
 from gpugda.match.candidates.keys import GROUP_BITS, make_keys
 from gpugda.match.candidates.take_comparisons import take_comparisons
-from gpugda.match.comparisons import ABOVE, BELOW, SAME, Comparison, never_same, with_implied
 from gpugda.match.embeddings import Masks, StrategyReport
-from gpugda.match.extend.order import node_order
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.variables import Variable
 from gpugda.plan.bind import bind
+from gpugda.plan.comparisons import ABOVE, BELOW, SAME, Comparison, never_same, with_implied
+from gpugda.plan.join_order import node_order
 from gpugda.plan.matching_order import make_plan
+from gpugda.plan.variables import Variable
 from gpugda.query.analyse import analyse
 from gpugda.query.ast import ComparisonOperator
 from gpugda.query.parser import parse

@@ -25,13 +25,13 @@ from hypothesis import strategies as st
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.match.comparisons import BELOW, Comparison
 from gpugda.match.embeddings import Masks, StrategyReport
-from gpugda.match.extend.counting.components import find_factors
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.row_tests import Meetings
-from gpugda.match.variables import Variable
+from gpugda.plan.comparisons import BELOW, Comparison
+from gpugda.plan.counting.components import find_factors
 from gpugda.plan.plan import LabelOp, RowTest
+from gpugda.plan.row_tests import Meetings
+from gpugda.plan.variables import Variable
 
 pytestmark = [
     pytest.mark.device,

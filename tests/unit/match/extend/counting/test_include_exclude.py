@@ -27,15 +27,15 @@ from hypothesis import strategies as st
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import QueryTimeoutError
-from gpugda.match.comparisons import BELOW, Comparison
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend import combine_parts
-from gpugda.match.extend.counting.identify import identifications, identify, without_tests_of
-from gpugda.match.extend.counting.include_exclude import merged_term
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.row_tests import Meetings
-from gpugda.match.variables import Variable
+from gpugda.plan.comparisons import BELOW, Comparison
+from gpugda.plan.counting.identify import identifications, identify, without_tests_of
+from gpugda.plan.counting.include_exclude import merged_term
 from gpugda.plan.plan import LabelOp, RowTest
+from gpugda.plan.row_tests import Meetings
+from gpugda.plan.variables import Variable
 
 needs_device = pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 

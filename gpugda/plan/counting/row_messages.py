@@ -15,17 +15,17 @@ from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from gpugda.device.launch.extend import MOST_LINKS
-from gpugda.match.extend.counting.join_cost import links_among
-from gpugda.match.list_lengths import most_entries
-from gpugda.match.row_tests import is_single, most_parallel, type_ids
+from gpugda.plan.join_cost import links_among
+from gpugda.plan.list_lengths import most_entries
+from gpugda.plan.row_tests import is_single, most_parallel, type_ids
+from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.counting.count_plan import Eliminate, LikeNodes
+    from gpugda.plan.counting.count_plan import Eliminate, LikeNodes
+    from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
 __all__ = ["Independence", "choose_rows", "find_countable", "most_fitting", "with_rows"]

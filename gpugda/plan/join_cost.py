@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence, Set
 
-    from gpugda.match.comparisons import Comparison
+    from gpugda.plan.comparisons import Comparison
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = ["JoinCost", "links_among"]

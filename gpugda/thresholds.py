@@ -7,7 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CPU", "GPU", "CountThresholds", "FilterLimits", "JoinLimits", "Thresholds"]
+__all__ = [
+    "CPU",
+    "GPU",
+    "MOST_LINKS",
+    "CountThresholds",
+    "FilterLimits",
+    "JoinLimits",
+    "Thresholds",
+]
+
+MOST_LINKS = 8
+"""Links that a kernel takes in one step."""
 
 _FASTER_GPU = 64
 """So many times as many pairs in the same time, though pairs may be a thousand times as many."""

@@ -7,23 +7,22 @@ from dataclasses import replace
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from gpugda.match.extend.counting.degree_messages import fewest_eliminated, find_degrees
-from gpugda.match.extend.counting.join_cost import JoinCost
-from gpugda.match.extend.counting.row_messages import Independence, choose_rows, with_rows
-from gpugda.match.extend.counting.table_messages import split_off, table_cost
-from gpugda.match.extend.order import Growth, MostGrowth, node_order
-from gpugda.match.row_tests import is_single
-from gpugda.match.special.cycles import find_cycle
+from gpugda.plan.counting.degree_messages import fewest_eliminated, find_degrees
+from gpugda.plan.counting.row_messages import Independence, choose_rows, with_rows
+from gpugda.plan.counting.table_messages import split_off, table_cost
+from gpugda.plan.join_cost import JoinCost
+from gpugda.plan.join_order import Growth, MostGrowth, node_order
+from gpugda.plan.row_tests import is_single
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from gpugda.device.thresholds import CountThresholds
-    from gpugda.match.candidates.candidates import CandidateCounts
-    from gpugda.match.extend.counting.count_plan import Eliminate
-    from gpugda.match.extend.counting.degree_messages import Eliminable
-    from gpugda.match.extend.counting.problem import CountProblem
+    from gpugda.plan.candidate_counts import CandidateCounts
+    from gpugda.plan.counting.count_plan import Eliminate
+    from gpugda.plan.counting.degree_messages import Eliminable
+    from gpugda.plan.counting.problem import CountProblem
     from gpugda.plan.plan import BoundQuery, BoundRelationship
+    from gpugda.thresholds import CountThresholds
 
 __all__ = ["Elimination", "may_have"]
 
@@ -104,8 +103,7 @@ class Elimination:
         """Is it one that is counted without rows?"""
         if not self._thresholds.counts_cycles or len(self._all) > _LONGEST_CYCLE:
             return False
-        problem, rows = self._problem, {node: node for node in self._all}
-        return find_cycle(self._bound, problem.graph, problem.masks, rows, first=0) is not None
+        return self._problem.is_cycle(self._problem)
 
     def best(self) -> Eliminate | None:
         """The cheapest; None where joining everything is cheaper."""

@@ -5,16 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpugda.match.candidates.candidates import ExpectedCandidates
+from gpugda.plan.candidate_counts import ExpectedCandidates
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.candidates.candidates import CandidateCounts
-    from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.counting.count_plan import Part
+    from gpugda.plan.candidate_counts import CandidateCounts
+    from gpugda.plan.counting.count_plan import Part
+    from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery
 
 __all__ = ["CountProblem"]
+
+
+def _never(problem: CountProblem) -> bool:
+    return False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +33,7 @@ class CountProblem:
         masks: What predicates leave.
         candidates: Of the query nodes.
         grouped: Query nodes by which embeddings are counted.
+        is_cycle: Is a pattern a cycle that is counted without rows?
     """
 
     bound: BoundQuery
@@ -34,6 +41,7 @@ class CountProblem:
     masks: Masks
     candidates: CandidateCounts
     grouped: tuple[int, ...] = ()
+    is_cycle: Callable[[CountProblem], bool] = _never
 
     @property
     def counts(self) -> tuple[int, ...]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpugda.match.extend.counting.count_plan import Part
-from gpugda.match.extend.counting.degree_messages import keeps_apart
-from gpugda.match.extend.order import connected
+from gpugda.plan.counting.count_plan import Part
+from gpugda.plan.counting.degree_messages import keeps_apart
+from gpugda.plan.join_order import connected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpugda.match.embeddings import Masks
-    from gpugda.match.row_tests import Meetings
+    from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.row_tests import Meetings
 
 __all__ = ["find_factors"]
 

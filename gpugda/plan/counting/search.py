@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.deadline import deadline_after
-from gpugda.match.extend.counting.components import find_factors
-from gpugda.match.extend.counting.count_plan import (
+from gpugda.plan.counting.components import find_factors
+from gpugda.plan.counting.count_plan import (
     Attempt,
     Eliminate,
     Join,
@@ -17,25 +17,23 @@ from gpugda.match.extend.counting.count_plan import (
     Search,
     Sum,
 )
-from gpugda.match.extend.counting.eliminate import Elimination, may_have
-from gpugda.match.extend.counting.include_exclude import (
+from gpugda.plan.counting.eliminate import Elimination, may_have
+from gpugda.plan.counting.include_exclude import (
     clashing_pairs,
     find_terms,
     loosened_term,
     pairs_to_loosen,
 )
-from gpugda.match.need import Count
-from gpugda.match.row_tests import Meetings
+from gpugda.plan.row_tests import Meetings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from gpugda.device.thresholds import CountThresholds
-    from gpugda.match.candidates.candidates import CandidateCounts
-    from gpugda.match.extend.counting.count_plan import CountPlan, FirstPlan
-    from gpugda.match.extend.counting.problem import CountProblem
-    from gpugda.match.need import Groups
+    from gpugda.plan.candidate_counts import CandidateCounts
+    from gpugda.plan.counting.count_plan import CountPlan, FirstPlan
+    from gpugda.plan.counting.problem import CountProblem
     from gpugda.plan.plan import BoundQuery
+    from gpugda.thresholds import CountThresholds
 
 __all__ = ["CountSearch", "first_plan", "plan_of_part"]
 
@@ -45,19 +43,21 @@ P = TypeVar("P", bound=Part)
 def first_plan(
     bound: BoundQuery,
     candidates: CandidateCounts,
-    need: Count | Groups,
     thresholds: CountThresholds,
     took: float | None = None,
+    *,
+    grouped: bool = False,
+    streamed: bool = False,
 ) -> FirstPlan:
     """What is done first: most queries are small, and joined before anything is estimated.
 
     Args:
         bound: The pattern.
         candidates: Of its query nodes.
-        need: What is counted: groups are not made at once, and streamed ones not before a caller
-            can leave.
         thresholds: When what pays.
         took: Seconds that joining everything took before, if that was done.
+        grouped: Are groups counted? They are not made at once.
+        streamed: Nor are these before a caller can leave.
     """
     if took is not None:
         return Search(thresholds.search_share * took)
@@ -66,10 +66,9 @@ def first_plan(
     found: FirstPlan = Search()
     links = len(bound.relationships)
     seconds = min(thresholds.first_seconds * links**3, thresholds.most_first_seconds)
-    if seconds > 0 and (isinstance(need, Count) or not need.streamed):
+    if seconds > 0 and not streamed:
         found = Attempt(seconds, Join(), found, least_pairs=thresholds.search_pairs)
-    tries_at_once = thresholds.tries_at_once and isinstance(need, Count)
-    return Attempt(None, Join(), found) if tries_at_once else found
+    return Attempt(None, Join(), found) if thresholds.tries_at_once and not grouped else found
 
 
 def plan_of_part(part: Part, thresholds: CountThresholds) -> FirstPlan:

@@ -9,11 +9,11 @@ from dataclasses import replace
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpugda.match.extend.order import connected
-from gpugda.match.row_tests import is_single
 from gpugda.plan.cardinality import relationship_cardinality
 from gpugda.plan.degree_needs import degree_needs
+from gpugda.plan.join_order import connected
 from gpugda.plan.plan import LabelOp
+from gpugda.plan.row_tests import is_single
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -14,18 +14,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpugda.match.extend.counting.count_plan import Product, Term
-from gpugda.match.extend.counting.degree_messages import keeps_apart
-from gpugda.match.extend.counting.identify import identifications, identify, without_tests_of
+from gpugda.plan.counting.count_plan import Product, Term
+from gpugda.plan.counting.degree_messages import keeps_apart
+from gpugda.plan.counting.identify import identifications, identify, without_tests_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.extend.counting.count_plan import Eliminate
-    from gpugda.match.extend.counting.identify import Merged
-    from gpugda.match.row_tests import Meetings
+    from gpugda.plan.counting.count_plan import Eliminate
+    from gpugda.plan.counting.identify import Merged
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.row_tests import Meetings
 
     Pair = tuple[int, int]
 

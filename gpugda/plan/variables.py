@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["Variable", "node_variable", "relationship_variable"]
+if TYPE_CHECKING:
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["Variable", "ends_of", "node_variable", "relationship_variable"]
 
 
 class Variable(NamedTuple):
@@ -26,3 +29,11 @@ def node_variable(position: int) -> Variable:
 def relationship_variable(position: int) -> Variable:
     """The variable of a query relationship."""
     return Variable(False, position)
+
+
+def ends_of(bound: BoundQuery, variable: Variable) -> tuple[int, ...]:
+    """The query node of a variable, or both ends of its query relationship."""
+    if variable.is_node:
+        return (variable.position,)
+    each = bound.relationships[variable.position]
+    return each.source, each.target

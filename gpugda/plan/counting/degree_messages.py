@@ -14,17 +14,17 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
-from gpugda.match.extend.counting.count_plan import DegreeMessage, Eliminate, LikeLeaves
-from gpugda.match.extend.counting.row_messages import find_countable
-from gpugda.match.row_tests import Meetings, type_ids
-from gpugda.match.variables import Variable
+from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate, LikeLeaves
+from gpugda.plan.counting.row_messages import find_countable
+from gpugda.plan.row_tests import Meetings, type_ids
+from gpugda.plan.variables import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.counting.count_plan import LikeNodes
+    from gpugda.plan.counting.count_plan import LikeNodes
+    from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
 __all__ = ["Eliminable", "fewest_eliminated", "find_degrees", "keeps_apart"]

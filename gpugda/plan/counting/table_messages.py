@@ -15,17 +15,17 @@ from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from gpugda.match.extend.counting.count_plan import Eliminate, TableMessage
-from gpugda.match.extend.counting.separators import Separators, bits_of, each_bit
+from gpugda.plan.counting.count_plan import Eliminate, TableMessage
+from gpugda.plan.counting.separators import Separators, bits_of, each_bit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Set
 
-    from gpugda.device.thresholds import CountThresholds
-    from gpugda.match.comparisons import Comparison
-    from gpugda.match.extend.counting.degree_messages import Eliminable
-    from gpugda.match.extend.counting.separators import Offer
+    from gpugda.plan.comparisons import Comparison
+    from gpugda.plan.counting.degree_messages import Eliminable
+    from gpugda.plan.counting.separators import Offer
     from gpugda.plan.plan import BoundRelationship
+    from gpugda.thresholds import CountThresholds
 
     Nodes = int
     """A bit per query node."""

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.candidates.candidates import CandidateCounts
-    from gpugda.match.comparisons import Comparison
+    from gpugda.plan.candidate_counts import CandidateCounts
+    from gpugda.plan.comparisons import Comparison
     from gpugda.plan.plan import BoundQuery
 
 __all__ = ["Growth", "MostGrowth", "connected", "join_cost", "node_order", "planned_order"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.match.variables import Variable
+    from gpugda.plan.variables import Variable
 
 __all__ = [
     "ABOVE",

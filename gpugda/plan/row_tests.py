@@ -8,15 +8,15 @@ from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.deadline import check_time
-from gpugda.match.comparisons import never_same
-from gpugda.match.variables import Variable, node_variable, relationship_variable
+from gpugda.plan.comparisons import never_same
 from gpugda.plan.plan import LabelOp
+from gpugda.plan.variables import Variable, node_variable, relationship_variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.comparisons import Comparison
+    from gpugda.plan.comparisons import Comparison
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = [

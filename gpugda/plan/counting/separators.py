@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.deadline import check_time
-from gpugda.match.extend.counting.degree_messages import keeps_apart
+from gpugda.plan.counting.degree_messages import keeps_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from gpugda.match.comparisons import Comparison
-    from gpugda.match.extend.counting.degree_messages import Eliminable
+    from gpugda.plan.comparisons import Comparison
+    from gpugda.plan.counting.degree_messages import Eliminable
     from gpugda.plan.plan import BoundRelationship, RowTest
 
     Nodes = int

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from gpugda.match.embeddings import Masks
-from gpugda.match.extend.drafts import ends_of
+from gpugda.plan.masks import Masks
+from gpugda.plan.variables import ends_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
