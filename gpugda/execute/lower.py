@@ -221,9 +221,7 @@ class _Lowering:
                 return self._project(tree, needed, frozenset(), weighted=weighted)
         raise AssertionError(f"no operator for {type(tree).__name__}")
 
-    def _slice(
-        self, below: logical.Logical, needed: frozenset[str], bounds: RowBounds
-    ) -> Operator:
+    def _slice(self, below: logical.Logical, needed: frozenset[str], bounds: RowBounds) -> Operator:
         match below:
             case logical.Sort():
                 return Slice(self._sort(below, needed, bounds), bounds)

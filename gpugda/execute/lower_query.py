@@ -33,8 +33,10 @@ def lower_query(query: Query) -> Operator:
     if query.skip is not None or query.limit is not None:
         bounds = RowBounds(query.skip, query.limit)
     late = bounds is None or not (query.distinct or query.order_by)
-    wanted = tuple(sorted(names_read(query)))
-    made: Operator = Match(None, query.graph, (), wanted, query.text, asked=query)
+    graph = query.graph
+    own = {node.name for node in graph.nodes} | {each.name for each in graph.relationships}
+    wanted = tuple(sorted(names_read(query) & own))
+    made: Operator = Match(None, graph, (), wanted, query.text, asked=query)
     if query.aggregating:
         made = Aggregate(made, query.grouping, query.aggregates, always=not query.grouping)
     if bounds is not None and late:

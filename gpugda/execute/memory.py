@@ -58,7 +58,8 @@ class ResultRoom:
 
 
 def _size(rows: Batch) -> int:
-    return sum(each.values.nbytes for each in rows.columns.values() if not isinstance(each, Constant))
+    columns = [each for each in rows.columns.values() if not isinstance(each, Constant)]
+    return sum(each.values.nbytes for each in columns)
 
 
 def available_bytes() -> int | None:

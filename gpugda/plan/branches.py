@@ -10,11 +10,11 @@ from gpugda.plan.logical import (
     Argument,
     Filter,
     Logical,
-    OutputColumn,
     Project,
     Union,
 )
 from gpugda.query import ast
+from gpugda.query.query_graph import OutputColumn
 from gpugda.query.shapes import join_by_ampersand
 from gpugda.types import Span
 

@@ -20,7 +20,6 @@ from gpugda.plan.logical import (
     Empty,
     Filter,
     Logical,
-    OutputColumn,
     Optional,
     Project,
     Slice,
@@ -34,7 +33,7 @@ from gpugda.plan.subquery_body import outermost_subqueries, subquery_body
 from gpugda.query import ast
 from gpugda.query.analyse_order import OrderReader
 from gpugda.query.analyse_return import read_columns
-from gpugda.query.query_graph import KeyReference
+from gpugda.query.query_graph import KeyReference, OutputColumn
 from gpugda.query.scope_expressions import SUBQUERIES, is_aggregate
 from gpugda.query.shapes import conjuncts, join_by_ampersand, rewrite, shape, variable_names
 from gpugda.query.static_types import Kind, UncheckedTypes

@@ -16,7 +16,7 @@ from gpugda.types import value
 
 if TYPE_CHECKING:
     from gpugda.query.ast import Direction, Expression, LabelExpression
-    from gpugda.query.query_graph import QueryGraph, SortKey
+    from gpugda.query.query_graph import OutputColumn, QueryGraph, SortKey
 
 __all__ = [
     "Aggregate",

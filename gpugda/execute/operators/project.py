@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.execute.context import ExecutionContext
-    from gpugda.plan.logical import OutputColumn
+    from gpugda.query.query_graph import OutputColumn
 
 __all__ = ["Project"]
 

@@ -41,11 +41,12 @@ class Slice(Operator):
                 yield _slice_per_outer_row(joined(batches), skip, limit)
             return
         stop = None if limit is None else skip + limit
-        if stop == 0 and not isinstance(self.children[0], Sort):  # which reads its rows all the same
-            yield self.children[0].nothing()
+        (child,) = self.children
+        if stop == 0 and not isinstance(child, Sort):  # which reads its rows all the same
+            yield child.nothing()
             return
-        with closing(self.children[0].batches(context.for_some(stop))) as batches:
-            yield from _sliced(batches, skip, stop)
+        with closing(child.batches(context.for_some(stop))) as rows:
+            yield from _sliced(rows, skip, stop)
 
     def expected_rows(self) -> float | None:
         """Of its input, without what is cut off where the query says how much."""
