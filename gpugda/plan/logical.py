@@ -80,6 +80,8 @@ class ExpandMode(StrEnum):
 
     TRAILS = "trails"
     """All paths that use no relationship twice."""
+    WALKS = "walks"
+    """All paths; they may use a relationship again."""
     REACH = "nodes"
     """The nodes where such paths end, each once for a row; the least length is 0 or 1."""
     SHORTEST = "shortest"
@@ -88,6 +90,11 @@ class ExpandMode(StrEnum):
     """All shortest paths for each pair of ends."""
     SELECTED = "selected"
     """As many of the shortest for each pair of ends as a selector asks."""
+
+    @property
+    def gives_all(self) -> bool:
+        """Is it no search for some paths between two nodes?"""
+        return self in (ExpandMode.TRAILS, ExpandMode.WALKS)
 
 
 @value(frozen=True, slots=True)

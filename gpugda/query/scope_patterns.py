@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpugda.query.scope import Scope
     from gpugda.query.static_kinds import Static
 
-__all__ = ["check_patterns", "check_shortest", "named_variables"]
+__all__ = ["check_bounded", "check_patterns", "check_shortest", "named_variables"]
 
 _NODE: Final = of("Node")
 _RELATIONSHIP: Final = of("Relationship")
@@ -38,6 +38,22 @@ def check_patterns(patterns: tuple[ast.Pattern, ...], scope: Scope, inner: Inner
         _declare(pattern, scope, groups)
     for pattern in patterns:
         _check_inside(pattern.elements, scope, inner)
+
+
+def check_bounded(patterns: tuple[ast.Pattern, ...], scope: Scope) -> None:
+    """Checks that no path may repeat relationships without end.
+
+    Raises:
+        CypherSyntaxError: One may.
+    """
+    for pattern, element in ((each, e) for each in patterns for e in each.elements):
+        quantifier = None if isinstance(element, ast.NodePattern) else element.quantifier
+        if quantifier is not None and quantifier.maximum is None:
+            message = (
+                "The quantified path pattern may yield an infinite number of rows under match mode"
+                " 'REPEATABLE ELEMENTS'. Add an upper bound to the quantified path pattern."
+            )
+            scope.fail(message, pattern.span)
 
 
 def named_variables(pattern: ast.Pattern) -> Iterator[ast.Variable]:

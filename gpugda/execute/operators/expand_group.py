@@ -12,6 +12,7 @@ from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.steps import truth_of_each, turned
 from gpugda.execute.trails import Adjacency, adjacency_of, trails
 from gpugda.plan.label_programs import type_ids
+from gpugda.plan.logical import ExpandMode
 from gpugda.query.shapes import variable_names
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ class ExpandGroup(Expand):
             rows, starts, target = begun(batch, asked)
             yield self._batch(batch, none_of(bounds[0]), context)
             keeps = self._keeps(batch, left, context) if left else None
-            for level in trails(steps, rows, starts, *bounds, context.check, keeps):
+            repeats = asked.mode is ExpandMode.WALKS
+            given = steps, rows, starts, *bounds, context.check, keeps
+            for level in trails(*given, repeats=repeats):
                 yield self._batch(batch, reaching(level, target), context)
 
     def _keeps(
