@@ -135,10 +135,7 @@ class Joins:
     ) -> tuple[tuple[ExtendStep, ...], StepWords]:
         """From the query's last run, if that needed the same."""
         query, run = self.query, self.run
-        not_bound = frozenset[int]()
-        if plan is not None:
-            not_bound = plan.left_out.union(*plan.rows)
-        key = (wanted, not_bound, counting)
+        key = (wanted, frozenset[int]() if plan is None else plan.not_bound, counting)
         if key not in query.steps:
             steps = self.compiled.steps(
                 query, plan, masks, wanted, self.candidates, counting=counting

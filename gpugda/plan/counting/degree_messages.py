@@ -15,7 +15,8 @@ from itertools import combinations, product
 from typing import TYPE_CHECKING
 
 from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate, LikeLeaves
-from gpugda.plan.counting.row_messages import find_countable
+from gpugda.plan.counting.row_messages import Countable
+from gpugda.plan.join_order import connected
 from gpugda.plan.row_tests import Meetings, type_ids
 from gpugda.plan.variables import Variable
 
@@ -144,7 +145,7 @@ class _Leaves:
             group = left.pop(0)
             others = [each for each in left if self._any_clash(group, each)]
             if not others:
-                messages.append(DegreeMessage((group,)))
+                messages.append(self._message((group,)))
                 continue
             other = others[0]
             left.remove(other)
@@ -169,25 +170,19 @@ class _Leaves:
             for test in self._bound.tests
             if test.on_nodes or (test.left not in leaves and test.right not in leaves)
         )
+        links = self._bound.relationships
         plan = Eliminate(replace(self._bound, tests=tests), messages)
         countable: list[LikeNodes] = []
         if searching:
             taken = {each for group in plan.groups for each in group.taken}
-            countable = find_countable(
+            countable = Countable(
                 self._bound, self._graph, self._masks, self._clash, leaves, taken
-            )
+            ).groups()
         kept = tuple(each for each in countable if set(grouped).isdisjoint(each))
-        return Eliminable(plan, self._has_cycle(), kept, self._clash)
-
-    def _has_cycle(self) -> bool:
-        """Leaves are in none: it is the core's."""
-        joined = list(range(len(self._bound.nodes)))
-        for each in self._bound.relationships:
-            old, new = joined[each.source], joined[each.target]
-            if old == new:
-                return True
-            joined = [new if group == old else group for group in joined]
-        return False
+        # Leaves are in no cycle: it is the core's.
+        parts = connected(len(self._bound.nodes), [(e.source, e.target) for e in links])
+        has_cycle = len(links) > len(self._bound.nodes) - len(parts)
+        return Eliminable(plan, has_cycle, kept, self._clash)
 
     # ------------------------------------------------------------------ groups
     def _alike(self, leaves: dict[int, int]) -> list[list[int]]:
@@ -287,7 +282,16 @@ class _Leaves:
                 self._are_apart(each, leaf.position) for leaf in (first, second)
             ):
                 return None
-        return DegreeMessage((one, other), tuple(sorted({*one.taken} & {*other.taken})))
+        return self._message((one, other), tuple(sorted({*one.taken} & {*other.taken})))
+
+    def _message(
+        self, groups: tuple[LikeLeaves, ...], taken: tuple[int, ...] = ()
+    ) -> DegreeMessage:
+        reads = {group.anchor for group in groups}
+        for position in {*taken}.union(*(group.taken for group in groups)):
+            each = self._bound.relationships[position]
+            reads |= {each.source, each.target}
+        return DegreeMessage(frozenset(reads), groups, taken)
 
     def _types(self, each: BoundRelationship) -> frozenset[int]:
         return type_ids(each, self._graph)

@@ -21,9 +21,9 @@ from gpugda.plan.counting.identify import identifications, identify, without_tes
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from gpugda.data.data_graph import DataGraph
     from gpugda.plan.counting.count_plan import Eliminate
     from gpugda.plan.counting.identify import Merged
+    from gpugda.plan.counting.problem import CountProblem
     from gpugda.plan.plan import BoundQuery
     from gpugda.plan.row_tests import Meetings
 
@@ -68,56 +68,44 @@ def pairs_to_loosen(
 
 
 def find_terms(
-    bound: BoundQuery,
-    graph: DataGraph,
-    counts: Sequence[int],
-    grouped: Sequence[int],
-    meetings: Meetings,
-    loosened: Sequence[Pair],
+    problem: CountProblem, meetings: Meetings, loosened: Sequence[Pair]
 ) -> Iterator[Term]:
     """What is added up where some pairs are not tested.
 
     Args:
-        bound: The query.
-        graph: What it is asked of.
-        counts: Candidates of each query node.
-        grouped: Query nodes that are grouped by.
-        meetings: Of the query.
+        problem: What is counted.
+        meetings: Of its relationships.
         loosened: The pairs, of `clashing_pairs`.
     """
-    yield loosened_term(bound, counts, grouped, loosened)
-    links = bound.relationships
+    yield loosened_term(problem, loosened)
+    bound, links = problem.bound, problem.bound.relationships
     for place, (one, other) in enumerate(loosened, 1):
         turns = meetings.turns(links[one], links[other])
         for groups, sign in identifications(links[one], links[other], turns):
-            merged = identify(bound, graph, (one, other), groups, loosened[:place])
+            merged = identify(bound, problem.graph, (one, other), groups, loosened[:place])
             if merged is not None:
-                yield merged_term(merged, counts, grouped, -sign, (one, other))
+                yield merged_term(problem, merged, -sign, (one, other))
 
 
-def loosened_term(
-    bound: BoundQuery, counts: Sequence[int], grouped: Sequence[int], pairs: Sequence[Pair]
-) -> Term:
-    """The pattern where these pairs may be the same. Args: as of `find_terms`."""
-    nodes = tuple((node,) for node in range(len(bound.nodes)))
-    links = tuple((each.position,) for each in bound.relationships)
-    loose = without_tests_of(bound, pairs)
+def loosened_term(problem: CountProblem, pairs: Sequence[Pair]) -> Term:
+    """The pattern where these pairs may be the same."""
+    nodes = tuple((node,) for node in range(len(problem.bound.nodes)))
+    links = tuple((each.position,) for each in problem.bound.relationships)
+    loose = without_tests_of(problem.bound, pairs)
     return Term(
-        loose, nodes, links, tuple(counts), tuple(grouped), pairs=tuple(pairs), is_loose=True
+        loose, nodes, links, problem.counts, problem.grouped, pairs=tuple(pairs), is_loose=True
     )
 
 
-def merged_term(
-    merged: Merged, counts: Sequence[int], grouped: Sequence[int], sign: int, pair: Pair
-) -> Term:
-    """The pattern where two relationships are one, in a sum. Args: as of `find_terms`."""
+def merged_term(problem: CountProblem, merged: Merged, sign: int, pair: Pair) -> Term:
+    """The pattern where two relationships are one, in a sum."""
     nodes = _sources(merged.nodes, len(merged.bound.nodes))
     return Term(
         merged.bound,
         nodes,
         _sources(merged.relationships, len(merged.bound.relationships)),
-        tuple(min(counts[node] for node in each) for each in nodes),
-        tuple(merged.nodes[node] for node in grouped),
+        tuple(min(map(problem.candidates.count, each)) for each in nodes),
+        tuple(merged.nodes[node] for node in problem.grouped),
         sign=sign,
         pairs=(pair,),
     )

@@ -54,7 +54,7 @@ class Separators:
         # Of each query relationship, the nodes of the core that its number depends on.
         self._reads = list(ends)
         for message in plan.degrees:
-            nodes = bits_of(plan.read_by(message))
+            nodes = bits_of(message.separator)
             for group in message.groups:
                 for position in group.relationships:
                     self._reads[position] = nodes
