@@ -57,7 +57,7 @@ _ONLY_FOR = {
     "triangles.cl": "marks",
     "upward_squares.cl": "lists",
 }
-_ON_DEMAND = ("gsi_", "stwig_")
+_ON_DEMAND = ("gsi_", "sgsi_", "stwig_")
 """Files that only strategies need which are asked for by name begin so: nobody else waits."""
 
 _SCALARS = {"b": None, "I": np.uint32, "Q": np.uint64}
@@ -289,6 +289,14 @@ def _tuned_or_plain(context: DeviceContext, file: str, text: str) -> Any:
 
 
 def _build(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
+    known = context.loaded.programs.get((text, tuple(options)))
+    if known is None:
+        known = _load(context, file, text, options)
+        context.loaded.programs[text, tuple(options)] = known
+    return known
+
+
+def _load(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
     # PoCL keeps what it compiles. Asking it for a program compiles all kernels in a form that
     # no launch uses, and stops all of Python for these seconds.
     path = None if context.is_pocl else program_file(context.info, text, options)

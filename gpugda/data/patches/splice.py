@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Splice", "stepped"]
+__all__ = ["Splice"]
 
 _Number = TypeVar("_Number", np.uint16, np.uint32, np.int32, np.int64, np.float64, np.bool_)
 
@@ -80,7 +80,7 @@ class Splice:
 
     def renumbered(self, entries: NDArray[np.uint32]) -> NDArray[np.uint32]:
         """As `moved`, for many entries that stay, as ``uint32``; themselves where none moves."""
-        if not self or self._moves_none():
+        if not self or self.moves_none:
             return entries
         shifts = self._shifts()
         found = np.empty_like(entries)
@@ -94,7 +94,9 @@ class Splice:
                 list(threads.map(piece, starts, chunksize=4))
         return found
 
-    def _moves_none(self) -> bool:
+    @property
+    def moves_none(self) -> bool:
+        """Whether all that stays, stays where it is."""
         first = self.places[0] if len(self.places) else self.count
         last = self.removed[0] if len(self.removed) else self.count
         return int(first) >= self.count and int(last) + len(self.removed) == self.count
@@ -132,27 +134,3 @@ class Splice:
             targets = self.moved(starts)
             self._pieces.extend(zip(starts.tolist(), ends.tolist(), targets.tolist(), strict=True))
         return self._pieces
-
-
-def stepped(
-    array: NDArray[np.uint32], places: NDArray[np.int64], amounts: NDArray[np.int64]
-) -> NDArray[np.uint32]:
-    """An array to which an amount was added at a place and all after it, for each place.
-
-    Args:
-        array: As before; it is given back where nothing is added.
-        places: Never falling, at most the array's length.
-        amounts: One per place.
-    """
-    sums = np.cumsum(amounts)
-    last = np.flatnonzero(np.append(places[1:] != places[:-1], True)[: len(places)])
-    starts, sums = places[last], sums[last]
-    if not sums.any():
-        return array
-    found = np.empty_like(array)
-    first = int(starts[0])
-    found[:first] = array[:first]
-    ends = np.append(starts[1:], len(array))
-    for start, end, amount in zip(starts.tolist(), ends.tolist(), sums.tolist(), strict=True):
-        np.add(array[start:end], np.uint32(amount % 2**32), out=found[start:end])
-    return found
