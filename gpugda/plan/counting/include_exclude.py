@@ -15,32 +15,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.plan.counting.count_plan import Product, Term
-from gpugda.plan.counting.degree_messages import keeps_apart
 from gpugda.plan.counting.identify import identifications, identify, without_tests_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from gpugda.plan.counting.clashes import Clashes
     from gpugda.plan.counting.count_plan import Eliminate
     from gpugda.plan.counting.identify import Merged
     from gpugda.plan.counting.problem import CountProblem
     from gpugda.plan.plan import BoundQuery
-    from gpugda.plan.row_tests import Meetings
 
     Pair = tuple[int, int]
 
-__all__ = ["clashing_pairs", "find_terms", "loosened_term", "merged_term", "pairs_to_loosen"]
-
-
-def clashing_pairs(bound: BoundQuery, meetings: Meetings) -> list[Pair]:
-    """Pairs of relationships that must differ, and would not do so anyway."""
-    links = bound.relationships
-    pairs = {
-        (min(test.left, test.right), max(test.left, test.right))
-        for test in bound.tests
-        if keeps_apart(test)
-    }
-    return [each for each in sorted(pairs) if meetings.can_meet(links[each[0]], links[each[1]])]
+__all__ = ["find_terms", "loosened_term", "merged_term", "pairs_to_loosen"]
 
 
 def pairs_to_loosen(
@@ -53,7 +41,7 @@ def pairs_to_loosen(
     Args:
         bound: The query.
         loose: How it is best counted without the tests of any of the pairs.
-        clashes: All `clashing_pairs`.
+        clashes: All pairs that clash.
         most: Pairs; where there are more, none.
     """
     parts = list(_parts(bound, loose))
@@ -67,20 +55,18 @@ def pairs_to_loosen(
             return
 
 
-def find_terms(
-    problem: CountProblem, meetings: Meetings, loosened: Sequence[Pair]
-) -> Iterator[Term]:
+def find_terms(problem: CountProblem, clashes: Clashes, loosened: Sequence[Pair]) -> Iterator[Term]:
     """What is added up where some pairs are not tested.
 
     Args:
         problem: What is counted.
-        meetings: Of its relationships.
-        loosened: The pairs, of `clashing_pairs`.
+        clashes: Of its relationships.
+        loosened: The pairs, of those that clash.
     """
     yield loosened_term(problem, loosened)
     bound, links = problem.bound, problem.bound.relationships
     for place, (one, other) in enumerate(loosened, 1):
-        turns = meetings.turns(links[one], links[other])
+        turns = clashes.meetings.turns(links[one], links[other])
         for groups, sign in identifications(links[one], links[other], turns):
             merged = identify(bound, problem.graph, (one, other), groups, loosened[:place])
             if merged is not None:

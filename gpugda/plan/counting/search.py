@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.deadline import deadline_after
+from gpugda.plan.counting.clashes import Clashes
 from gpugda.plan.counting.components import find_factors
 from gpugda.plan.counting.costs import Costs, may_have
 from gpugda.plan.counting.count_plan import (
@@ -20,12 +21,10 @@ from gpugda.plan.counting.count_plan import (
 )
 from gpugda.plan.counting.eliminate import best_elimination
 from gpugda.plan.counting.include_exclude import (
-    clashing_pairs,
     find_terms,
     loosened_term,
     pairs_to_loosen,
 )
-from gpugda.plan.row_tests import Meetings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -144,19 +143,18 @@ class CountSearch:
         self, problem: CountProblem, most: float, nested: int
     ) -> tuple[CountPlan, float] | None:
         """Factors, or terms, if they cost less than ``most``."""
-        bound, meetings = problem.bound, Meetings(problem.bound, problem.graph)
-        if factors := find_factors(problem, meetings):
+        bound, clashes = problem.bound, Clashes(problem.bound, problem.graph)
+        if factors := find_factors(problem, clashes):
             planned, total = self._planned(problem, factors, most, nested)
             return (Product(planned), total) if planned else None
-        clashes = clashing_pairs(bound, meetings)
-        if not clashes:
+        if not (pairs := clashes.pairs()):
             return None
-        plan, least = self._best_of(problem, loosened_term(problem, clashes), nested)
+        plan, least = self._best_of(problem, loosened_term(problem, pairs), nested)
         if least > most or not isinstance(plan, (Eliminate, Product)):
             return None
-        loosened = pairs_to_loosen(bound, plan, clashes, self._thresholds.most_loosened)
-        for pairs in loosened:
-            terms = find_terms(problem, meetings, pairs)
+        loosened = pairs_to_loosen(bound, plan, pairs, self._thresholds.most_loosened)
+        for loose in loosened:
+            terms = find_terms(problem, clashes, loose)
             planned_terms, total = self._planned(problem, terms, most, nested)
             if planned_terms:
                 return Sum(planned_terms), total
