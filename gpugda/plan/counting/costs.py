@@ -10,12 +10,12 @@ from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_order import Growth, MostGrowth, node_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Set
 
     from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.counting.count_plan import Eliminate
     from gpugda.plan.counting.problem import CountProblem
-    from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
     from gpugda.thresholds import CountThresholds
 
 __all__ = ["Costs", "may_have"]
@@ -78,6 +78,17 @@ class Costs:
         problem = self._problem
         return JoinCost(problem.bound, order, problem.candidates.count, self._most_growth)
 
+    def of_counting(self, joined: frozenset[int], counted: Set[int]) -> float:
+        """Of a join that counts some nodes per row, in the order that the others then have."""
+        order = [*self.order(joined - counted), *sorted(counted)]
+        return self.join(order).of(counted)
+
+    def per_candidate(self, each: BoundRelationship, leaf: int, anchor: int) -> float:
+        """Relationships of a candidate: those that have none are left out already."""
+        count, nodes = self._problem.candidates.count, self._problem.bound.nodes
+        left = min(1.0, count(leaf) / max(nodes[leaf].cardinality, 1.0))
+        return each.cardinality * left / max(count(anchor), 1)
+
     @property
     def of_all_rows(self) -> float:
         """Of joining everything, all rows made."""
@@ -130,4 +141,5 @@ class Costs:
             self.growth,
             left_out,
             problem.masks.comparisons,
+            self._most_growth,
         )

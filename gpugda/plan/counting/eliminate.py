@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     """A bit per query node."""
 
 __all__ = ["Elimination", "best_elimination"]
+
+_MOST_REORDERED = 8
+"""Of more nodes the order is taken to stay the same where some are counted: finding it is dear."""
 
 
 def best_elimination(
@@ -87,7 +90,7 @@ def _rare(problem: CountProblem, costs: Costs) -> frozenset[int]:
         leaf
         for each in problem.bound.relationships
         for leaf, anchor in ((each.target, each.source), (each.source, each.target))
-        if costs.growth(each.position, anchor) < 1
+        if costs.per_candidate(each, leaf, anchor) < 1
     )
 
 
@@ -208,5 +211,6 @@ class Elimination:
         if lowest < thresholds.row_pairs:
             return plan
         may_add = Independence(self._problem.bound, order, found.clash).may_add
-        chosen = choose_rows(groups, may_add, cost.of, lowest, thresholds.row_doubt)
+        of = partial(costs.of_counting, plan.joined) if len(order) <= _MOST_REORDERED else cost.of
+        chosen = choose_rows(groups, may_add, of, lowest, thresholds.row_doubt)
         return with_rows(plan, chosen) if chosen else plan

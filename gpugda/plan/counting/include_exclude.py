@@ -8,14 +8,22 @@ is one have fewer nodes, so trees and cycles whose rows nobody could make become
 counts. (Counts of subgraphs as sums over homomorphisms: R. Curticapean, H. Dell, D. Marx,
 Homomorphisms are a good basis for counting small subgraphs, 2017; here only the tests are left out
 that hinder.)
+
+Query nodes that must differ are counted likewise: as if they need not, less where they are one.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.plan.counting.count_plan import Product, Term
-from gpugda.plan.counting.identify import identifications, identify, without_tests_of
+from gpugda.plan.counting.identify import (
+    identifications,
+    identify,
+    identify_nodes,
+    without_tests_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -24,11 +32,18 @@ if TYPE_CHECKING:
     from gpugda.plan.counting.count_plan import Eliminate
     from gpugda.plan.counting.identify import Merged
     from gpugda.plan.counting.problem import CountProblem
-    from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.plan import BoundQuery, RowTest
 
     Pair = tuple[int, int]
 
-__all__ = ["find_terms", "loosened_term", "merged_term", "pairs_to_loosen"]
+__all__ = [
+    "find_node_terms",
+    "find_terms",
+    "loosened_term",
+    "merged_term",
+    "nodes_apart",
+    "pairs_to_loosen",
+]
 
 
 def pairs_to_loosen(
@@ -71,6 +86,36 @@ def find_terms(problem: CountProblem, clashes: Clashes, loosened: Sequence[Pair]
             merged = identify(bound, problem.graph, (one, other), groups, loosened[:place])
             if merged is not None:
                 yield merged_term(problem, merged, -sign, (one, other))
+
+
+def nodes_apart(bound: BoundQuery) -> list[Pair]:
+    """Pairs of query nodes that a test says differ."""
+    tests = [each for each in bound.tests if each.on_nodes and not each.equal]
+    pairs = {(min(each.left, each.right), max(each.left, each.right)) for each in tests}
+    return sorted(each for each in pairs if each[0] != each[1])
+
+
+def find_node_terms(problem: CountProblem, pairs: Sequence[Pair]) -> Iterator[Term]:
+    """What is added up where query nodes are not compared; ``pairs``: all `nodes_apart`."""
+    loose = loosened_term(_without(problem, pairs), ())
+    yield replace(loose, nodes_apart=tuple(pairs))
+    for place, pair in enumerate(pairs, 1):
+        bound = _without(problem, pairs[:place]).bound
+        merged = identify_nodes(bound, problem.graph, pair)
+        if merged is not None:
+            term = merged_term(problem, merged, -1, pair)
+            yield replace(term, pairs=(), nodes_apart=(pair,))
+
+
+def _without(problem: CountProblem, pairs: Sequence[Pair]) -> CountProblem:
+    """The query where these pairs of nodes need not differ."""
+
+    def is_left_out(test: RowTest) -> bool:
+        pair = min(test.left, test.right), max(test.left, test.right)
+        return test.on_nodes and not test.equal and pair in pairs
+
+    tests = tuple(each for each in problem.bound.tests if not is_left_out(each))
+    return replace(problem, bound=replace(problem.bound, tests=tests))
 
 
 def loosened_term(problem: CountProblem, pairs: Sequence[Pair]) -> Term:

@@ -21,8 +21,10 @@ from gpugda.plan.counting.count_plan import (
 )
 from gpugda.plan.counting.eliminate import best_elimination
 from gpugda.plan.counting.include_exclude import (
+    find_node_terms,
     find_terms,
     loosened_term,
+    nodes_apart,
     pairs_to_loosen,
 )
 
@@ -143,16 +145,27 @@ class CountSearch:
         self, problem: CountProblem, most: float, nested: int
     ) -> tuple[CountPlan, float] | None:
         """Factors, or terms, if they cost less than ``most``."""
-        bound, clashes = problem.bound, Clashes(problem.bound, problem.graph)
+        clashes = Clashes(problem.bound, problem.graph)
         if factors := find_factors(problem, clashes):
             planned, total = self._planned(problem, factors, most, nested)
             return (Product(planned), total) if planned else None
+        if apart := nodes_apart(problem.bound):
+            terms = find_node_terms(problem, apart)
+            planned_terms, total = self._planned(problem, terms, most, nested)
+            if planned_terms:
+                return Sum(planned_terms), total
+        return self._with_clashes(problem, clashes, most, nested)
+
+    def _with_clashes(
+        self, problem: CountProblem, clashes: Clashes, most: float, nested: int
+    ) -> tuple[Sum, float] | None:
+        """As a sum over relationships that may be the same."""
         if not (pairs := clashes.pairs()):
             return None
         plan, least = self._best_of(problem, loosened_term(problem, pairs), nested)
         if least > most or not isinstance(plan, (Eliminate, Product)):
             return None
-        loosened = pairs_to_loosen(bound, plan, pairs, self._thresholds.most_loosened)
+        loosened = pairs_to_loosen(problem.bound, plan, pairs, self._thresholds.most_loosened)
         for loose in loosened:
             terms = find_terms(problem, clashes, loose)
             planned_terms, total = self._planned(problem, terms, most, nested)
