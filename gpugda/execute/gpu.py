@@ -56,12 +56,13 @@ def run_on_device(
     selected = select(plan, graph, strategy, parameters, report, deadline)
     if selected is None:
         return tail.finish()
-    plan, masks, rest = selected.plan, selected.masks, selected.rest
+    masks, rest = selected.masks, selected.rest
     need = need_of(query, rest, tail.enough_rows)
     if isinstance(need, Count):
         with noting_unoriented(plan, graph):
-            count = strategy.count(plan, masks, report, deadline)
+            count = strategy.count(selected.plan, masks, report, deadline)
         return tail.finish_count(count)
+    plan = selected.plan
     if rest is not bound:
         tail = Tail(query, rest, graph, parameters)
     in_tail = 0.0
