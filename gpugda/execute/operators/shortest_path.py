@@ -57,7 +57,7 @@ class ShortestPath(Operator):
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         steps = self._cache.steps(context)
-        for batch in in_batches(self.children[0].batches(context)):
+        for batch in in_batches(self.children[0].batches(context), context.enough):
             asked = self._ends(batch)
             nothing = np.zeros(0, dtype=np.int64)
             none = Level(nothing, asked.starts[:0], np.zeros((0, 1), np.uint32))
