@@ -10,6 +10,7 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
 from gpugda.match.gsi.strategy import GsiStrategy
 from gpugda.match.need import Count
+from gpugda.match.pbe.strategy import PbeStrategy
 from gpugda.match.report import oriented_text
 from gpugda.match.stwig.strategy import StwigStrategy
 from gpugda.plan.matching_order import make_plan
@@ -28,6 +29,7 @@ _MATCHERS: Final[tuple[type[Matcher], ...]] = (
     GpsmStrategy,
     GsiStrategy,
     StwigStrategy,
+    PbeStrategy,
 )
 
 STRATEGIES: Final = {each.name: each for each in _MATCHERS}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["HostLists", "Partition", "hash_groups", "make_lists"]
+__all__ = ["Entries", "HostLists", "Partition", "hashed_lists", "make_lists", "sorted_entries"]
 
 _NONE = 0xFFFFFFFF
 _PAIRS = 15
@@ -58,7 +58,9 @@ class HostLists:
         return sum(each.nbytes for each in arrays if each is not None)
 
 
-class _Entries(NamedTuple):
+class Entries(NamedTuple):
+    """One per relationship and direction that a partition sees, all ``uint32``."""
+
     owners: NDArray[np.uint32]
     neighbours: NDArray[np.uint32]
     relationships: NDArray[np.uint32]
@@ -75,14 +77,8 @@ def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) ->
     Raises:
         MemoryLimitError: They have more entries than offsets of 32 bits can name.
     """
-    if partition.outgoing and partition.incoming and 2 * graph.relationship_count > _MOST_ENTRIES:
-        raise MemoryLimitError(
-            f"lists of undirected relationships have up to {2 * graph.relationship_count:,} "
-            f"entries, and at most {_MOST_ENTRIES:,} are possible: give a direction, or leave the "
-            "strategy to gpugda"
-        )
     chosen = partition if hashed is not None else partition._replace(types=None)
-    owners, neighbours, relationships = _sorted(_entries(graph, chosen), graph.node_count)
+    owners, neighbours, relationships = sorted_entries(graph, chosen)
     if hashed is None:
         offsets = np.zeros(graph.node_count + 1, dtype=np.uint32)
         np.cumsum(np.bincount(owners, minlength=graph.node_count), out=offsets[1:])
@@ -91,13 +87,32 @@ def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) ->
         return HostLists(offsets, 0, neighbours, relationships, types, longest)
     firsts = np.flatnonzero(np.diff(owners, prepend=_NONE).astype(np.bool_))
     lengths = np.diff(firsts, append=len(owners))
-    groups, base, order = hash_groups(owners[firsts], lengths, hashed)
+    return hashed_lists(owners[firsts], firsts, lengths, (neighbours, relationships), hashed)
+
+
+def hashed_lists(
+    owners: NDArray[np.uint32],
+    firsts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    entries: tuple[NDArray[np.uint32], NDArray[np.uint32]],
+    fill: int,
+) -> HostLists:
+    """Lists that lie somewhere among entries, as a hash table of their own.
+
+    Args:
+        owners: Whose; each once.
+        firsts: Where each list begins.
+        lengths: How long each is, 1 at least.
+        entries: Neighbours and relationships.
+        fill: Nodes per hash group on average.
+    """
+    groups, base, order = hash_groups(owners, lengths, fill)
     places = np.repeat(firsts[order], lengths[order]) + places_in_runs(lengths[order])
-    entries = neighbours[places], relationships[places]
-    return HostLists(groups, base, *entries, longest=int(lengths.max(initial=0)))
+    neighbours, relationships = (each[places] for each in entries)
+    return HostLists(groups, base, neighbours, relationships, longest=int(lengths.max(initial=0)))
 
 
-def _entries(graph: DataGraph, partition: Partition) -> _Entries:
+def _entries(graph: DataGraph, partition: Partition) -> Entries:
     """In no order."""
     starts, ends = graph.start_nodes(), graph.outgoing.neighbours
     indexes = np.arange(graph.relationship_count, dtype=np.uint32)
@@ -107,22 +122,33 @@ def _entries(graph: DataGraph, partition: Partition) -> _Entries:
         indexes = indexes[allowed[graph.relationship_types()]]
         starts, ends = starts[indexes], ends[indexes]
     if not partition.incoming:
-        return _Entries(starts, ends, indexes)
+        return Entries(starts, ends, indexes)
     if not partition.outgoing:
-        return _Entries(ends, starts, indexes)
+        return Entries(ends, starts, indexes)
     back = starts != ends  # a loop is in its list once
-    return _Entries(
+    return Entries(
         np.concatenate([starts, ends[back]]),
         np.concatenate([ends, starts[back]]),
         np.concatenate([indexes, indexes[back]]),
     )
 
 
-def _sorted(entries: _Entries, node_count: int) -> _Entries:
-    """By owner, then by neighbour."""
+def sorted_entries(graph: DataGraph, partition: Partition) -> Entries:
+    """By owner, then by neighbour.
+
+    Raises:
+        MemoryLimitError: There are more than offsets of 32 bits can name.
+    """
+    if partition.outgoing and partition.incoming and 2 * graph.relationship_count > _MOST_ENTRIES:
+        raise MemoryLimitError(
+            f"lists of undirected relationships have up to {2 * graph.relationship_count:,} "
+            f"entries, and at most {_MOST_ENTRIES:,} are possible: give a direction, or leave the "
+            "strategy to gpugda"
+        )
+    entries, node_count = _entries(graph, partition), graph.node_count
     keys = entries.owners.astype(np.uint64) * np.uint64(max(node_count, 1)) + entries.neighbours
     order = np.argsort(keys, kind="stable")
-    return _Entries(*(each[order] for each in entries))
+    return Entries(*(each[order] for each in entries))
 
 
 def hash_groups(
