@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PbeStrategy"]
 
+_USUAL = PbeOptions()
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Query:
@@ -110,7 +112,7 @@ class PbeStrategy(Matcher):
         options: PbeOptions | None = None,
     ) -> None:
         super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
-        self._options = options or PbeOptions()
+        self._options = options or _USUAL
         self._join_options = GsiOptions(signatures=False)
         self._joins = GsiJoin(self._context)
         self._searches = PbeSearch(self._context)

@@ -217,10 +217,10 @@ def test_a_hub_with_a_quarter_of_all_relationships(context, budgets, undirected)
 
 
 def test_a_memory_limit_that_is_too_small_names_one_that_suffices(context, budgets):
-    graph, plan = hub_graph(600), make_plan([Node()] * 3, TRIANGLE)
+    graph, plan = hub_graph(2000), make_plan([Node()] * 3, TRIANGLE)
     expected = count(strategy_for(context, graph), plan)
     with pytest.raises(MemoryLimitError, match="bytes are enough") as raised:
-        count(strategy_for(context, graph, memory_limit=30_000), plan)
+        count(strategy_for(context, graph, memory_limit=12_000), plan)
     found = re.search(r"([\d,]+) bytes are enough", str(raised.value))
     limit = int(found[1].replace(",", ""))
     assert count(strategy_for(context, graph, memory_limit=limit), plan) == expected
