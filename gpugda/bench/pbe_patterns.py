@@ -24,7 +24,7 @@ _ENDS = {
 
 
 def _pattern(ends: str) -> str:
-    return ", ".join(f"({one})--({other})" for one, other in ends.split())
+    return ", ".join(f"({pair[0]})--({pair[1]})" for pair in ends.split())
 
 
 PBE_PATTERNS = {name: _pattern(ends) for name, ends in _ENDS.items()}

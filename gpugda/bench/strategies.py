@@ -27,6 +27,8 @@ from gpugda.match.gsi.options import ablation_steps
 from gpugda.match.gsi.strategy import GsiStrategy
 from gpugda.match.need import Count, Rows
 from gpugda.match.registry import STRATEGIES, plan_pattern
+from gpugda.match.sgsi.options import sgsi_variants
+from gpugda.match.sgsi.strategy import SgsiStrategy
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
 from gpugda.query.query_graph import Query
@@ -129,7 +131,7 @@ def run_strategies(options: StrategiesOptions, progress: Progress) -> Strategies
 
 
 def _matchers(graph: DeviceGraph, options: StrategiesOptions) -> dict[str, Matcher]:
-    """All strategies, and those of GSI that lack techniques."""
+    """All strategies, and those of GSI and SGSI that lack techniques."""
     limit = parse_bytes(options.connect.get("memory_limit"))
     found: dict[str, Matcher] = {
         name: matcher(graph, memory_limit=limit) for name, matcher in STRATEGIES.items()
@@ -137,6 +139,8 @@ def _matchers(graph: DeviceGraph, options: StrategiesOptions) -> dict[str, Match
     variants = {name: each for name, each in ablation_steps().items() if name != "+DR"}
     for name, each in variants.items():
         found[f"gsi {name}"] = GsiStrategy(graph, memory_limit=limit, options=each)
+    for name, options_of in sgsi_variants().items():
+        found[f"sgsi {name}"] = SgsiStrategy(graph, memory_limit=limit, options=options_of)
     return found
 
 

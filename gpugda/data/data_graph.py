@@ -259,12 +259,11 @@ class DataGraph:
         """``int64`` per index: the answer of ``id()``."""
         if self.external_ids is None:
             return indexes.astype(np.int64)
-        found: NDArray[np.int64] = self.external_ids.of(of_nodes)[indexes]
-        return found
+        return self.external_ids.at(indexes, of_nodes=of_nodes)
 
     def id_of(self, index: int, *, of_nodes: bool) -> int:
         """The answer of ``id()`` for one node or relationship."""
-        return index if self.external_ids is None else int(self.external_ids.of(of_nodes)[index])
+        return int(self.ids_of(np.array([index]), of_nodes=of_nodes)[0])
 
     def index_of_id(self, number: int, *, of_nodes: bool) -> int:
         """The node or relationship with this id, -1 if there is none."""

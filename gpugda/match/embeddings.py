@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpugda.lines import Lines
+from gpugda.plan.masks import Masks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from gpugda.match.comparisons import Comparison
     from gpugda.match.join_progress import JoinProgress
     from gpugda.plan.operator_tree import OperatorNode
 
@@ -39,24 +39,6 @@ class Embeddings:
     relationships: Mapping[int, NDArray[np.uint32]]
     weights: NDArray[np.uint64] | None = None
     distinct: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Masks:
-    """What predicates leave, over one variable and between two.
-
-    Args:
-        nodes: Bitmaps (bit i % 32 of word i // 32) by position of a query node. A position that is
-            absent has no condition. Bits at and past the count are zero.
-        relationships: Likewise.
-        comparisons: Conditions that a strategy with ``compares`` tests on rows.
-        keys: ``uint32`` per node (or relationship): what they compare.
-    """
-
-    nodes: Mapping[int, NDArray[np.uint32]]
-    relationships: Mapping[int, NDArray[np.uint32]]
-    comparisons: tuple[Comparison, ...] = ()
-    keys: tuple[NDArray[np.uint32], ...] = ()
 
 
 @dataclass(slots=True)

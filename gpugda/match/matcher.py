@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.launch.join import Table
     from gpugda.match.embeddings import Masks, StrategyReport
+    from gpugda.match.host_table import HostTable
     from gpugda.match.need import Groups, Need, Rows
-    from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery, Plan, PlanStep
+    from gpugda.plan.variables import Variable
 
 __all__ = ["Cursor", "Matcher", "add_up", "fetched"]
 
@@ -41,7 +42,7 @@ class Cursor(Protocol):
     def variables(self) -> Sequence[Variable]:
         """What the columns of the tables hold."""
 
-    def tables(self, enough: int | None = None) -> Iterator[Table | None]:
+    def tables(self, enough: int | None = None) -> Iterator[Table | HostTable | None]:
         """Tables of full embeddings. Each is valid until the next one is asked for.
 
         Small ones at first where about ``enough`` rows suffice. None between them only says that

@@ -12,6 +12,7 @@ from gpugda.match.gsi.strategy import GsiStrategy
 from gpugda.match.need import Count
 from gpugda.match.pbe.strategy import PbeStrategy
 from gpugda.match.report import oriented_text
+from gpugda.match.sgsi.strategy import SgsiStrategy
 from gpugda.match.stwig.strategy import StwigStrategy
 from gpugda.plan.matching_order import make_plan
 from gpugda.plan.rules.orient import orient
@@ -28,6 +29,7 @@ _MATCHERS: Final[tuple[type[Matcher], ...]] = (
     ExtendStrategy,
     GpsmStrategy,
     GsiStrategy,
+    SgsiStrategy,
     StwigStrategy,
     PbeStrategy,
 )

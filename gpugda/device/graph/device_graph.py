@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 import threading
+import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.patches.patched import whole
 from gpugda.device.graph.directory import csr_arrays, run_starts
 from gpugda.device.graph.node_bitmaps import NodeBitmaps
+from gpugda.device.graph.sharing import taken_over
 from gpugda.device.launch.hub_bitmaps import make_hub_bitmaps
 from gpugda.device.memory.buffers import (
     SMALLEST_BYTES,
@@ -38,6 +40,8 @@ ANY_LABEL = -1
 _NO_LIMIT = 1 << 62
 _CSR_ARRAYS = 6
 """Of one direction: those of ``csr.h``, and the relationship indexes."""
+_SPARE_SHARE = 8
+"""Arrays are left to the next state where they take at most this part of the device's memory."""
 _MOST_POOLED_BYTES = 1 << 28
 """Of the memory that is left beside the graph."""
 
@@ -74,13 +78,15 @@ class DeviceGraph:
         self._users = 0
         self._closed = False
         self._shared: dict[tuple[str, int], DeviceArray | None] = {}
+        self._heir: weakref.ref[DeviceGraph] | None = None
+        self._spare: list[DeviceArray] = []
         if like is not None:
             self._share(like)
 
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        return self._workspace.budget.used
+        return self._workspace.budget.used + sum(each.nbytes for each in self._spare)
 
     @contextmanager
     def use(self) -> Iterator[None]:
@@ -169,27 +175,30 @@ class DeviceGraph:
 
     # ------------------------------------------------------------------ uploads
     def _share(self, like: DeviceGraph) -> None:
-        """Takes the arrays of rows that are the other graph's, too, by name and place."""
+        """Takes the arrays of rows that are the other graph's, too, or can be made of its own."""
         with like._users_lock:
-            for name, arrays in () if like._closed else list(like._csrs.items()):
-                old, new = (_host_arrays(graph, name) for graph in (like.graph, self.graph))
-                for place, array in enumerate(arrays):
-                    if all(map(operator.is_, old[place], new[place])):
-                        self._shared[name, place] = (
-                            None if array is None else self._workspace.adopt(array.shared())
-                        )
+            arrays = {} if like._closed else like._arrays()
+            spare, like._spare = like._spare, []
+            if not like._closed:
+                like._heir = weakref.ref(self)
+        self._workspace.release(*[self._workspace.adopt(each) for each in spare])
+        self._shared = taken_over(self._workspace, like.graph, self.graph, arrays)
+        self.context.finish()  # before any of the older ones may be freed
+        self._workspace.trim()
         self.pool.give(like.pool.take())
 
     def _csr(self, name: str, csr: Csr, budget: MemoryBudget) -> list[DeviceArray | None]:
         if name not in self._csrs:
             shared, what = self._shared, f"{name} relationships"
             made = csr_arrays(csr, len(self.graph.types), with_ranks=(name, 0) not in shared)
-            arrays = enumerate((*made.all(), csr.relationship_indexes))
+            arrays = enumerate((*made.all(), csr.parts.relationship_indexes))
             uploaded: dict[int, DeviceArray | None] = {}
             try:
                 for place, each in arrays:
                     if (name, place) not in shared:
-                        uploaded[place] = None if each is None else self._upload(each, what, budget)
+                        uploaded[place] = (
+                            None if each is None else self._upload(whole(each), what, budget)
+                        )
             except BaseException:
                 self._drop(list(uploaded.values()), budget)
                 raise
@@ -223,8 +232,37 @@ class DeviceGraph:
         padded[: len(packed)] = packed
         return padded.view(np.uint32)
 
+    def _arrays(self) -> dict[tuple[str, int], DeviceArray | None]:
+        """Those of the rows that are here, by direction and place."""
+        used = {
+            (name, place): array
+            for name, arrays in self._csrs.items()
+            for place, array in enumerate(arrays)
+        }
+        return self._shared | used
+
+    def _leave(self) -> None:
+        """Leaves arrays to the next state that nobody else has: the one after it is made there.
+
+        Memory that is new costs more than filling it.
+        """
+        heir = None if self._heir is None else self._heir()
+        if heir is None:
+            return
+        found = self._arrays().values()
+        arrays = [array for array in found if array is not None and array.has_one_owner]
+        with heir._users_lock:
+            size = sum(each.nbytes for each in arrays)
+            if heir._closed or size > self.context.info.global_memory_bytes // _SPARE_SHARE:
+                return
+            heir._spare += self._workspace.given_away(arrays)
+
     def _free_when_unused(self) -> None:
         if self._closed and self._users == 0:
+            self._leave()
+            for spare in self._spare:
+                spare.free()
+            self._spare = []
             self._csrs.clear()
             self._shared.clear()
             self._hubs = None
@@ -232,18 +270,3 @@ class DeviceGraph:
             self._bitmaps.slots = {}
             self._workspace.close()
             self.pool.close()
-
-
-def _host_arrays(graph: DataGraph, name: str) -> list[tuple[Any, ...]]:
-    """What each array of a direction is made of on the host."""
-    csr: Csr = getattr(graph, name)
-    is_one_type = len(graph.types) <= 1
-    starts = csr.row_offsets if is_one_type else csr.run_starts
-    return [
-        (csr.run_offsets, csr.run_types, is_one_type),
-        (csr.neighbours,),
-        (csr.run_offsets, is_one_type),
-        (csr.run_types, is_one_type),
-        (starts, is_one_type),
-        (csr.relationship_indexes,),
-    ]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from gpugda.deadline import check_time
 from gpugda.device.launch.extend import Extension, KeyTest, Test
 from gpugda.garbage import collection_paused
-from gpugda.match.comparisons import Comparison, key_places
 from gpugda.match.extend.drafts import Draft, ExtendKind, make_drafts
 from gpugda.match.extend.links import Links
 from gpugda.match.extend.step import ExtendStep
 from gpugda.match.extend.step_forms import WITH_NODE, StepForms
-from gpugda.match.row_tests import variable_tests
 from gpugda.match.special.cycles import find_cycle
-from gpugda.match.variables import Variable, node_variable, relationship_variable
+from gpugda.plan.comparisons import Comparison, key_places
+from gpugda.plan.row_tests import variable_tests
+from gpugda.plan.variables import Variable, node_variable, relationship_variable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.step_forms import StepForm
     from gpugda.match.need import Rows
-    from gpugda.match.row_tests import VariableTest
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.row_tests import VariableTest
 
 __all__ = ["compile_extensions"]
 

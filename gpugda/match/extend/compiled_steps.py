@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery
-    from gpugda.match.extend.counting.count_plan import Eliminate
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.need import Rows
+    from gpugda.plan.counting.count_plan import Eliminate
 
     Forms = dict[object, tuple[ExtendStep, ...]]
 

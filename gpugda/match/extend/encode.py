@@ -11,8 +11,8 @@ from gpugda.device.launch.extend import StepArrays, extension_words
 from gpugda.device.launch.hub_bitmaps import NO_HUBS
 from gpugda.device.launch.join import step_words
 from gpugda.device.launch.small_join import JoinStep, SmallJoin, join_step_words
-from gpugda.match.comparisons import join_keys
 from gpugda.match.extend.drafts import ExtendKind
+from gpugda.plan.comparisons import join_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

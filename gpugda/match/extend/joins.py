@@ -10,7 +10,6 @@ from gpugda.device.launch.extend import ExtensionKernels
 from gpugda.device.launch.extend_rows import RowKernels
 from gpugda.device.launch.leaf_products import ProductKernels
 from gpugda.device.launch.row_groups import GroupKernels
-from gpugda.match.extend.counting.count_plan import Eliminate
 from gpugda.match.extend.encode import upload_steps
 from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
 from gpugda.match.extend.join import ExtendWindows
@@ -19,19 +18,20 @@ from gpugda.match.extend.memory import check_room, least_bytes
 from gpugda.match.extend.messages import Messages, has_room
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.need import Groups, Rows
+from gpugda.plan.counting.count_plan import Eliminate
 
 if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery
     from gpugda.match.extend.compiled_steps import CompiledSteps
-    from gpugda.match.extend.counting.count_plan import Join, TableMessage
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
+    from gpugda.plan.counting.count_plan import Join, TableMessage
+    from gpugda.thresholds import JoinLimits
 
 __all__ = ["JoinKernels", "Joins"]
 

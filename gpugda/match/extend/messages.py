@@ -18,10 +18,10 @@ from gpugda.device.launch.leaf_products import (
     ProductArrays,
     product_words,
 )
-from gpugda.match.extend.counting.row_messages import most_fitting
-from gpugda.match.list_lengths import most_entries
-from gpugda.match.row_tests import type_ids
-from gpugda.match.variables import Variable
+from gpugda.plan.counting.row_messages import most_fitting
+from gpugda.plan.list_lengths import most_entries
+from gpugda.plan.row_tests import type_ids
+from gpugda.plan.variables import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.counting.count_plan import (
+    from gpugda.match.extend.groups import GroupSums
+    from gpugda.match.extend.ranks import CandidateRanks
+    from gpugda.match.run import Run
+    from gpugda.plan.counting.count_plan import (
         DegreeMessage,
         Eliminate,
         LikeLeaves,
         TableMessage,
     )
-    from gpugda.match.extend.groups import GroupSums
-    from gpugda.match.extend.ranks import CandidateRanks
-    from gpugda.match.run import Run
 
 __all__ = ["Messages", "has_room"]
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import ExtensionKernels
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
+    from gpugda.thresholds import JoinLimits
 
 __all__ = ["PairSteps", "prefix_sums"]
 

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from gpugda.device.launch.join import Table
-    from gpugda.match.comparisons import Comparison
     from gpugda.match.embeddings import Embeddings
-    from gpugda.match.extend.counting.count_plan import FirstPlan
     from gpugda.match.extend.joined import Joined
     from gpugda.match.need import Groups
     from gpugda.match.run import Run
-    from gpugda.match.variables import Variable
+    from gpugda.plan.comparisons import Comparison
+    from gpugda.plan.counting.count_plan import FirstPlan
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.variables import Variable
 
 __all__ = ["NOTHING", "Goal", "PreparedCore", "groups_of_rows"]
 

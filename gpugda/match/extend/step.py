@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import Extension, Link, Test
     from gpugda.match.extend.drafts import ExtendKind
     from gpugda.match.special.cycles import Cycle
-    from gpugda.match.variables import Variable
+    from gpugda.plan.variables import Variable
 
 __all__ = ["ExtendStep"]
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpugda.match.comparisons import Comparison
 from gpugda.match.extend.drafts import Draft, ExtendKind
-from gpugda.match.row_tests import all_most_parallel, all_type_ids
-from gpugda.match.variables import Variable, node_variable
+from gpugda.plan.comparisons import Comparison
+from gpugda.plan.row_tests import all_most_parallel, all_type_ids
+from gpugda.plan.variables import Variable, node_variable
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.embeddings import Masks
-    from gpugda.match.row_tests import VariableTest
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.row_tests import VariableTest
 
 __all__ = ["WITH_NODE", "StepForm", "StepForms"]
 

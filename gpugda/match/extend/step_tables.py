@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import ExtensionKernels, Pairs
     from gpugda.device.launch.extend_rows import RowKernels
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.extend.windows import WindowSizes
     from gpugda.match.run import Run
+    from gpugda.thresholds import JoinLimits
 
 __all__ = ["StepTables"]
 

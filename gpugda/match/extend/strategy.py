@@ -11,41 +11,41 @@ from typing import TYPE_CHECKING, Literal
 
 from gpugda.deadline import check_deadline
 from gpugda.device.launch.small_filter import SmallFilter
-from gpugda.device.thresholds import CountThresholds
 from gpugda.errors import MemoryLimitError
 from gpugda.match.beside import Beside
-from gpugda.match.candidates.candidates import ExpectedCandidates
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.extend.attempts import Attempts
 from gpugda.match.extend.cache import KeptQueries, KeptQuery
 from gpugda.match.extend.combine_parts import CountsInParts
 from gpugda.match.extend.compiled_steps import CompiledSteps
-from gpugda.match.extend.counting.count_plan import Join, Product, Sum
-from gpugda.match.extend.counting.search import first_plan, plan_of_part
 from gpugda.match.extend.filter import find_candidates
 from gpugda.match.extend.joins import JoinKernels, Joins
 from gpugda.match.extend.memory import check_room, said_how_much
-from gpugda.match.extend.order import planned_order
 from gpugda.match.extend.prepared import NOTHING, Goal, PreparedCore, groups_of_rows
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.report import describe_part, first_text
 from gpugda.match.matcher import Matcher, add_up
-from gpugda.match.need import Count, Rows
+from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.report import describe_candidates
+from gpugda.plan.candidate_counts import ExpectedCandidates
+from gpugda.plan.counting.count_plan import Join, Product, Sum
+from gpugda.plan.counting.search import first_plan, plan_of_part
+from gpugda.plan.join_order import planned_order
 from gpugda.plan.node_steps import node_steps
+from gpugda.thresholds import CountThresholds
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from gpugda.device.graph.device_graph import DeviceGraph
-    from gpugda.device.thresholds import Thresholds
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.counting.count_plan import CountPlan, FirstPlan, Part
     from gpugda.match.extend.joined import Joined
-    from gpugda.match.need import Groups, Need
+    from gpugda.match.need import Need
     from gpugda.match.run import Run
+    from gpugda.plan.counting.count_plan import CountPlan, FirstPlan, Part
     from gpugda.plan.plan import BoundQuery, Plan, PlanStep
+    from gpugda.thresholds import Thresholds
 
 __all__ = ["ExtendStrategy"]
 
@@ -76,7 +76,10 @@ class ExtendStrategy(Matcher):
         if isinstance(need, Rows) or not pattern.nodes:
             return ""
         counts = ExpectedCandidates([max(1, round(each.cardinality)) for each in pattern.nodes])
-        return first_text(first_plan(pattern, counts, need, CountThresholds()))
+        grouped = isinstance(need, Groups)
+        streamed = isinstance(need, Groups) and need.streamed
+        first = first_plan(pattern, counts, CountThresholds(), grouped=grouped, streamed=streamed)
+        return first_text(first)
 
     def __init__(
         self,
@@ -301,7 +304,7 @@ class ExtendStrategy(Matcher):
         """The candidates, from the last run of the same query if its predicates left the same."""
         query = self._kept.find(bound, masks)
         if query is None:
-            query = KeptQuery(bound, masks)
+            query = KeptQuery(bound, masks, self._graph.graph)
             small, limits = self._small_filter, self._thresholds.filter
             query.candidates = find_candidates(
                 run, query, small, self._rounds, limits, counting=counting

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gpugda.match.gsi.steps import JoinKind
 from gpugda.match.report import made_text, node_text, relationship_text, tests_text
@@ -13,10 +13,16 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.gsi.steps import VertexStep
-    from gpugda.match.gsi.windows import VertexWindows
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["describe_steps", "step_lines"]
+__all__ = ["MadeRows", "describe_steps", "step_lines"]
+
+
+class MadeRows(Protocol):
+    """Who makes rows: how many of each step, and in how many windows."""
+
+    rows: list[int]
+    windows: list[int]
 
 
 def describe_steps(
@@ -24,7 +30,7 @@ def describe_steps(
     graph: DataGraph,
     bound: BoundQuery,
     steps: Sequence[VertexStep],
-    windows: VertexWindows,
+    windows: MadeRows,
 ) -> None:
     """One line per step: what was done, and how many rows came of it."""
     for line in step_lines(graph, bound, steps, windows):
@@ -32,7 +38,7 @@ def describe_steps(
 
 
 def step_lines(
-    graph: DataGraph, bound: BoundQuery, steps: Sequence[VertexStep], windows: VertexWindows
+    graph: DataGraph, bound: BoundQuery, steps: Sequence[VertexStep], windows: MadeRows
 ) -> list[str]:
     """The same without a report."""
     made = zip(steps, windows.rows, windows.windows, strict=True)

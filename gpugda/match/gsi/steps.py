@@ -8,16 +8,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpugda.match.gsi.pcsr import Partition
-from gpugda.match.row_tests import is_single, variable_tests
-from gpugda.match.variables import Variable, node_variable, relationship_variable
+from gpugda.plan.row_tests import is_single, variable_tests
+from gpugda.plan.variables import Variable, node_variable, relationship_variable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.need import Rows
-    from gpugda.match.row_tests import VariableTest
     from gpugda.plan.plan import BoundQuery, BoundRelationship
+    from gpugda.plan.row_tests import VariableTest
 
 __all__ = ["JoinKind", "Link", "Seed", "VertexStep", "compile_steps"]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpugda.match.gsi.options import GsiOptions
     from gpugda.match.gsi.steps import Link, VertexStep
     from gpugda.match.run import Run
-    from gpugda.match.variables import Variable
+    from gpugda.plan.variables import Variable
 
 __all__ = ["Source", "VertexWindows"]
 

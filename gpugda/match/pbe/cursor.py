@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from gpugda.match.pbe.seeds import Seeds
     from gpugda.match.pbe.windows import SeededWindows
     from gpugda.match.run import Run
-    from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.variables import Variable
 
 __all__ = ["PbeCursor"]
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.match.pbe.symmetry import Automorphism, Symmetry
-from gpugda.match.row_tests import VariableTest, most_either_way, not_both
-from gpugda.match.variables import Variable
+from gpugda.plan.row_tests import VariableTest, most_either_way, not_both
+from gpugda.plan.variables import Variable
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.embeddings import Masks
     from gpugda.match.pbe.options import PbeOptions
     from gpugda.match.pbe.order import OrderSearch
+    from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = ["Group", "Member", "make_groups"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.match.gsi.pcsr import HostLists, hashed_lists, sorted_entries
+from gpugda.match.gsi.pcsr import Entries, HostLists, gathered_lists, hashed_lists, sorted_entries
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +63,7 @@ class HostRows:
         lengths = self.offsets[nodes.astype(np.int64) + 1] - firsts
         has = lengths > 0
         entries = self.neighbours, self.relationships
-        return hashed_lists(nodes[has], firsts[has], lengths[has], entries, fill)
+        return gathered_lists(nodes[has], (firsts[has], lengths[has]), entries, fill)
 
 
 def list_bytes(entries: int, owners: int, fill: int) -> int:
@@ -90,17 +91,8 @@ def partition_lists(rows: HostRows, plan: PartitionPlan, fill: int) -> list[Host
     inside = np.flatnonzero(own == plan.of_node[rows.neighbours])
     inside = inside[np.argsort(own[inside], kind="stable")]
     bounds = np.searchsorted(own[inside], np.arange(plan.count + 1))
+    parts = [inside[first:last] for first, last in pairwise(bounds)]
     return [
-        _lists(owners, rows, inside[bounds[each] : bounds[each + 1]], fill)
-        for each in range(plan.count)
+        hashed_lists(Entries(owners[each], rows.neighbours[each], rows.relationships[each]), fill)
+        for each in parts
     ]
-
-
-def _lists(
-    owners: NDArray[np.uint32], rows: HostRows, chosen: NDArray[np.int64], fill: int
-) -> HostLists:
-    own = owners[chosen]
-    firsts = np.flatnonzero(np.diff(own, prepend=0xFFFFFFFF).astype(np.bool_))
-    lengths = np.diff(firsts, append=len(own))
-    entries = rows.neighbours[chosen], rows.relationships[chosen]
-    return hashed_lists(own[firsts], firsts, lengths, entries, fill)

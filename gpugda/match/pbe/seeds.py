@@ -9,8 +9,8 @@ import numpy as np
 
 from gpugda.device.launch.join import Table
 from gpugda.device.launch.pbe_search import GivenRows
-from gpugda.match.row_tests import type_ids
-from gpugda.match.variables import Variable, node_variable
+from gpugda.plan.row_tests import type_ids
+from gpugda.plan.variables import Variable, node_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -29,9 +29,9 @@ from gpugda.match.pbe.searches import Search
 from gpugda.match.pbe.seeds import Seeds
 from gpugda.match.pbe.windows import PrimeWatch, SeededWindows
 from gpugda.match.report import describe_candidates
-from gpugda.match.row_tests import variable_tests
-from gpugda.match.variables import Variable, node_variable, relationship_variable
 from gpugda.plan.node_steps import node_steps
+from gpugda.plan.row_tests import variable_tests
+from gpugda.plan.variables import Variable, node_variable, relationship_variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.embeddings import Masks
     from gpugda.match.gsi.steps import VertexStep
     from gpugda.match.matcher import Cursor
     from gpugda.match.pbe.groups import Group, Member
     from gpugda.match.pbe.placing import Placed
-    from gpugda.match.row_tests import VariableTest
     from gpugda.match.run import Run
+    from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery, PlanStep
+    from gpugda.plan.row_tests import VariableTest
 
 __all__ = ["PbeStrategy"]
 

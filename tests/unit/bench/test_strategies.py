@@ -21,6 +21,10 @@ TINY = {
     "road": 1e-4,
     "watdiv": 1e-5,
     "stwig": 0.02,
+    "db": 1e-6,
+    "fr": 1e-6,
+    "yh": 1e-6,
+    "wd": 1e-6,
 }
 
 
@@ -65,6 +69,7 @@ def test_every_strategy_finds_the_walk_that_a_query_comes_from(tmp_path):
     assert names == {
         *STRATEGIES,
         *(f"gsi {each}" for each in ("basic", "+DS", "+PC", "+SO", "+LB")),
+        *(f"sgsi {each}" for each in ("basic", "+LB", "+histogram")),
     }
     assert len(found["runs"]) == 2 * 2 * len(names)
     assert all(run["embeddings"] >= 1 for run in found["runs"])

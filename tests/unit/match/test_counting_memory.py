@@ -6,11 +6,11 @@ from dataclasses import replace
 from bound_queries import NO_MASKS, Relationship
 from branched_queries import a_graph, plan_of
 
-from gpugda.device.thresholds import CPU
 from gpugda.errors import QueryTimeoutError
-from gpugda.match.candidates.candidates import ExpectedCandidates
-from gpugda.match.extend.counting.eliminate import Elimination
-from gpugda.match.extend.counting.problem import CountProblem
+from gpugda.plan.candidate_counts import ExpectedCandidates
+from gpugda.plan.counting.eliminate import Elimination
+from gpugda.plan.counting.problem import CountProblem
+from gpugda.thresholds import CPU
 
 
 def test_a_long_path_keeps_a_bounded_number_of_orders():

@@ -27,10 +27,11 @@ from hypothesis import strategies as st
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
-from gpugda.match.embeddings import Masks, StrategyReport
+from gpugda.match.embeddings import StrategyReport
 from gpugda.match.pbe.kept import kept_of
 from gpugda.match.pbe.options import PbeOptions, pbe_variants
 from gpugda.match.pbe.strategy import PbeStrategy
+from gpugda.plan.masks import Masks
 from gpugda.plan.plan import RowTest
 
 pytestmark = [

@@ -16,15 +16,15 @@ from hypothesis import given
 
 from gpugda.device.context import DeviceContext, list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.thresholds import CountThresholds
-from gpugda.match.comparisons import ABOVE, BELOW, Comparison
 from gpugda.match.embeddings import Masks, StrategyReport
-from gpugda.match.extend.counting.degree_messages import find_degrees
-from gpugda.match.extend.counting.table_messages import split_off
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.row_tests import is_single
-from gpugda.match.variables import Variable
+from gpugda.plan.comparisons import ABOVE, BELOW, Comparison
+from gpugda.plan.counting.degree_messages import find_degrees
+from gpugda.plan.counting.table_messages import split_off
 from gpugda.plan.plan import RowTest
+from gpugda.plan.row_tests import is_single
+from gpugda.plan.variables import Variable
+from gpugda.thresholds import CountThresholds
 
 pytestmark = [
     pytest.mark.device,
