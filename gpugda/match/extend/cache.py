@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpugda.plan.counting.count_plan import CountPlan
     from gpugda.plan.plan import BoundQuery
 
-    StepsKey = tuple[Rows, frozenset[int], bool]
+    StepsKey = tuple[Rows, frozenset[int], bool, int]
 
 __all__ = ["KeptQueries", "KeptQuery"]
 
@@ -45,7 +45,8 @@ class KeptQuery:
         took: Seconds that joining everything took, where no plan was looked for.
         plans: Count plans, by what is counted and what may be done for it.
         forms: Compiled steps of queries of its shape, by all else that they hang on.
-        steps: By what is wanted, the leaves that are not joined, and whether rows are only counted.
+        steps: By what is wanted, the leaves that are not joined, whether rows are only counted, and
+            which merged lists there were.
     """
 
     bound: BoundQuery

@@ -157,6 +157,7 @@ def _what(step: ExtendStep, types: NameTable, bound: BoundQuery) -> str:
     along = ", ".join(
         [relationship_text(types, bound, bound.relationships[each]) for each in step.links]
     )
+    along += " in merged lists" if step.merged else ""
     if step.kind is ExtendKind.CLOSE:
         return f"close {along}{tests}"
     if step.kind is ExtendKind.COUNT:
