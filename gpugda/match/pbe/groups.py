@@ -86,7 +86,7 @@ def make_groups(
     for each in bound.relationships:
         if each.source == each.target or each.source not in part:
             continue
-        tests = _tie_tests(each, bound, graph)
+        tests = _tie_tests(each, bound, graph, part)
         if tests is None:
             continue
         for found in classes if options.shares else ():
@@ -106,16 +106,18 @@ def make_groups(
 
 
 def _tie_tests(
-    prime: BoundRelationship, bound: BoundQuery, graph: DataGraph
+    prime: BoundRelationship, bound: BoundQuery, graph: DataGraph, part: frozenset[int]
 ) -> tuple[VariableTest, ...] | None:
-    """Tests that no query relationship before this one is between the same two data nodes.
+    """Tests that none of the component before this one is between the same two data nodes.
 
     None where one always is, and nothing where none can be.
     """
     tests: list[VariableTest] = []
     ends = prime.source, prime.target
     for each in bound.relationships[: prime.position]:
-        if each.source == each.target or not _may_meet(each, prime, graph):
+        if each.source == each.target or each.source not in part:
+            continue
+        if not _may_meet(each, prime, graph):
             continue
         if {each.source, each.target} == set(ends):
             return None

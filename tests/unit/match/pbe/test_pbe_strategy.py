@@ -257,6 +257,14 @@ def test_partitions_are_kept_as_long_as_the_graph(context, monkeypatch):
     assert made == [3, 3]
 
 
+def test_another_component_may_take_a_relationship_beside_the_prime_one(context, monkeypatch):
+    put_anywhere(monkeypatch, [0, 0, 1])
+    graph = make_graph([("", {})] * 3, [(1, "R", 1, {}), (1, "R", 2, {}), (1, "R", 2, {})])
+    ways = [Relationship(0, 0), Relationship(1, 2), Relationship(0, 3)]
+    plan = make_plan([Node()] * 4, ways)
+    assert check(context, graph, plan, 2) == 2
+
+
 def test_several_components_and_predicates_on_relationships(context):
     graph = make_graph(
         [("", {})] * 4,
