@@ -25,8 +25,9 @@ pytestmark = [
     pytest.mark.device,
     pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
 ]
-AT_ONCE = Thresholds(join=JoinLimits(most_at_once=0, listed_rows=0))
-"""Never in one launch of all steps, which reads the graph as it is."""
+STEP_BY_STEP = Thresholds(join=JoinLimits(most_at_once=0, listed_rows=0))
+TOGETHER = Thresholds()
+"""Few rows are joined in one launch of all steps."""
 TRIANGLE = "MATCH (a)--(b)--(c)--(a) RETURN count(*)"
 UNTYPED = "MATCH (a)-->(b)-->(c)<--(a) RETURN count(*)"
 BOTH = ListKind(None, True, True)
@@ -96,15 +97,16 @@ def simple_graphs(draw):
     )
 
 
+@pytest.mark.parametrize("decides", [STEP_BY_STEP, TOGETHER], ids=["step by step", "together"])
 @given(specs=st.one_of(simple_graphs(), simple_graphs(), multigraphs()), text=patterns())
-def test_the_same_rows(accelerator, specs, text):
+def test_the_same_rows(accelerator, decides, specs, text):
     graph = make_graph(*specs)
     device_graph = DeviceGraph(accelerator, graph)
     plan = plan_of(text, graph)
-    before = ExtendStrategy(device_graph, thresholds=AT_ONCE)
+    before = ExtendStrategy(device_graph, thresholds=STEP_BY_STEP)
     expected, _ = counted(before, plan)
     rows = rows_of(before, plan)
-    strategy = ExtendStrategy(device_graph, thresholds=AT_ONCE)
+    strategy = ExtendStrategy(device_graph, thresholds=decides)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(merged_graph, "_SECONDS", 0.0)
         patch.setattr(merged_graph, "_SECONDS_PER_ENTRY", 0.0)
@@ -129,7 +131,7 @@ def ring(count, kinds="R"):
 )
 def test_lists_are_merged_when_that_pays(accelerator, at_once, kinds, text):
     graph = ring(40, kinds)
-    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=AT_ONCE)
+    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=STEP_BY_STEP)
     plan = plan_of(text, graph)
     first, steps = counted(strategy, plan)
     assert not any("merged" in each for each in steps)
@@ -141,7 +143,7 @@ def test_lists_are_merged_when_that_pays(accelerator, at_once, kinds, text):
 
 def test_they_are_not_merged_before(accelerator):
     graph = ring(40)
-    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=AT_ONCE)
+    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=STEP_BY_STEP)
     plan = plan_of(TRIANGLE, graph)
     strategy._merged.note([BOTH], 0.9e-3)
     counted(strategy, plan)
@@ -153,7 +155,7 @@ def test_they_are_not_merged_before(accelerator):
 
 def test_they_are_given_up_for_good(accelerator, at_once):
     graph = ring(40)
-    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=AT_ONCE)
+    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=STEP_BY_STEP)
     plan = plan_of(TRIANGLE, graph)
     found = [counted(strategy, plan)[0] for _ in range(2)]
     assert strategy._merged.nbytes > 0
@@ -171,7 +173,7 @@ def test_without_room_they_are_not_made(accelerator, at_once):
     device_graph = DeviceGraph(accelerator, graph)
     plan = plan_of(TRIANGLE, graph)
     expected, _ = counted(ExtendStrategy(device_graph), plan)
-    strategy = ExtendStrategy(device_graph, thresholds=AT_ONCE)
+    strategy = ExtendStrategy(device_graph, thresholds=STEP_BY_STEP)
     strategy.limit = device_graph.nbytes + 150_000
     for _ in range(3):
         again, steps = counted(strategy, plan)
