@@ -71,12 +71,13 @@ def rows_of(strategy, plan):
 
 @st.composite
 def patterns(draw):
-    count = draw(st.integers(2, 4))
+    count = draw(st.integers(3, 4))
     ends = [(draw(st.integers(0, node - 1)), node) for node in range(1, count)]
     more = st.tuples(st.integers(0, count - 1), st.integers(0, count - 1))
-    ends += draw(st.lists(more, max_size=3))
-    kind = st.sampled_from(["--", "--", "-->", "<--", "-[:R]-", "-[:R|S]-", "-[:R|S]->", "-[:R]->"])
-    label = draw(st.sampled_from(["", "", ":A"]))
+    ends += draw(st.lists(more, min_size=1, max_size=3))
+    kinds = ["--", "--", "--", "-->", "<--", "-[:R]-", "-[:R|S]-", "-[:R|S]->", "-[:R]->"]
+    kind = st.sampled_from(draw(st.sampled_from([["--"], ["-->", "<--"], kinds])))
+    label = draw(st.sampled_from(["", "", "", ":A"]))
     steps = [f"({'abcd'[one]}{label}){draw(kind)}({'abcd'[two]})" for one, two in ends]
     return f"MATCH {', '.join(steps)} RETURN count(*)"
 
@@ -84,10 +85,10 @@ def patterns(draw):
 @st.composite
 def simple_graphs(draw):
     """Each two nodes have one relationship at most, of any type, and perhaps some have a loop."""
-    count = draw(st.integers(2, 7))
+    count = draw(st.integers(3, 7))
     pairs = [(one, other) for other in range(count) for one in range(other)]
-    pairs += [(node, node) for node in range(count)] if draw(st.booleans()) else []
-    chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=16))
+    pairs += draw(st.sampled_from([[], [], [(node, node) for node in range(count)]]))
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True, min_size=3, max_size=21))
     turned = [pair[::-1] if draw(st.booleans()) else pair for pair in chosen]
     types = draw(st.sampled_from(["R", "RS", "RST"]))
     labels = st.sampled_from(["", "A"])
