@@ -152,6 +152,15 @@ class Matcher(ABC):
         del pattern, need
         return ""
 
+    @classmethod
+    def said_of_sizes(cls, pattern: BoundQuery) -> str:
+        """What goes through the device in parts, and how much of it, for `explain`.
+
+        By the estimates of the plan, as `said_first`. Empty where there is nothing to say.
+        """
+        del pattern
+        return ""
+
     @abstractmethod
     def start(
         self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
