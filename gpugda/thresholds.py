@@ -129,6 +129,8 @@ class JoinLimits:
         first_weighed: Rows of the first launch that counts what fits to them.
         first_looks: Entries that this launch looks at, at most, where that leaves:
         fewest_first: rows at least.
+        listed_rows: From so many rows on, what fits to them along plain lists is counted pair by
+            pair on a GPU, after measuring.
         most_at_once: Rows of a step that is done without waiting. No powers of two: the columns of
             a row would be in each other's way in the caches.
         looks_at_once: Entries that it looks at: one work item takes longer for more than the
@@ -153,6 +155,7 @@ class JoinLimits:
     first_weighed: int = 1 << 14
     first_looks: int = 1 << 26
     fewest_first: int = 1 << 12
+    listed_rows: int = 1 << 12
     most_at_once: int = 10_000
     looks_at_once: int = 1 << 16
     item_work: int = 1 << 23

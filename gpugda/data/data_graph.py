@@ -51,6 +51,10 @@ class _Derived:
                     self._values[key] = compute()
         return cast("_Value", self._values[key])
 
+    def peek(self, key: Any, otherwise: _Value) -> _Value:
+        """What is known already."""
+        return cast("_Value", self._values.get(key, otherwise))
+
     def known(self) -> dict[Any, Any]:
         with self._lock:
             return dict(self._values)
@@ -200,6 +204,23 @@ class DataGraph:
             "either way counts",
             lambda: most_either_way(self.outgoing, self.incoming, len(self.types)),
         )
+
+    def most_between(self, types: tuple[int, ...] | None, *, directed: bool) -> int:
+        """No two nodes have more relationships of these types, None for any, between them.
+
+        ``directed``: Only those from the one to the other. Exact where that was noted.
+        """
+        counts = self.parallel_counts() if directed else self.either_way_counts()
+        most = sum(counts) if types is None else sum([counts[each] for each in types])
+        if most > 1:
+            most = min(most, self._derived.peek(("most between", types, directed), most))
+        return most
+
+    def note_most_between(
+        self, types: tuple[int, ...] | None, most: int, *, directed: bool
+    ) -> None:
+        """So many are the most; for who counted them."""
+        self._derived.put({("most between", types, directed): most})
 
     def skew(self, type_id: int | None, *, outgoing: bool) -> float:
         """How many times the mean degree a node has that is met along a relationship; 1 or more.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, overload
 
 from gpugda.plan.cardinality import extension_rate
@@ -19,6 +20,10 @@ __all__ = ["Growth", "MostGrowth", "connected", "join_cost", "node_order", "plan
 
 _MOST_STARTS = 6
 """Starts that are tried per component: those with the fewest candidates."""
+_NEAR = 1.5
+"""Orders whose estimates differ by less are told apart by what they cost if degrees are uneven."""
+_FEW = 1 << 14
+"""Orders that cost less are not told apart: that takes longer than the join."""
 
 
 class Growth:
@@ -86,6 +91,7 @@ def node_order(
     growth: Callable[[int, int], float],
     leaves: Collection[int] = (),
     comparisons: Collection[Comparison] = (),
+    most_growth: Callable[[int, int], float] | None = None,
 ) -> list[int]:
     """Component after component; in each the start and the greedy order of least estimated cost.
 
@@ -96,11 +102,20 @@ def node_order(
             relationships of a candidate of this end.
         leaves: Query nodes that are not to be added.
         comparisons: Of nodes, each leaves a share of the rows that have both.
+        most_growth: As ``growth``, where degrees are uneven: decides between orders that cost about
+            the same.
     """
     estimate = _Estimate(bound, node_count, growth, leaves)
     for each in comparisons:
         estimate.compare(each)
-    orders = [estimate.best(component) for component in _components(bound, leaves)]
+    components = _components(bound, leaves)
+    orders = [estimate.best(component) for component in components]
+    if most_growth is not None and max((each.cost for each in orders), default=0.0) >= _FEW:
+        most = _Estimate(bound, node_count, most_growth, leaves)
+        orders = [
+            min(estimate.near(component, best), key=most.cost)
+            for component, best in zip(components, orders, strict=True)
+        ]
     orders.sort(key=lambda order: (order.rows, order.nodes))
     return [node for order in orders for node in order.nodes]
 
@@ -193,6 +208,31 @@ class _Estimate:
         for start in others[: _MOST_STARTS - 1]:
             best = self._from(start, component, best) or best
         return best
+
+    def near(self, component: list[int], best: _Ordered) -> list[_Ordered]:
+        """The best order, and those from other starts that cost little more."""
+        starts = sorted(component, key=lambda node: (self._counts[node], node))[:_MOST_STARTS]
+        limit = _Ordered(_NEAR * best.cost, best.rows, best.nodes)
+        found = (self._from(each, component, limit) for each in starts if each != best.nodes[0])
+        return [best, *(each for each in found if each is not None)]
+
+    def cost(self, order: _Ordered) -> float:
+        """What an order costs by these estimates."""
+        reached = {order.nodes[0]}
+        rows = cost = float(self._counts[order.nodes[0]])
+        for node in order.nodes[1:]:
+            around = [each for each in self._adjacent[node] if each[0] in reached]
+            back = [
+                (growth, share)
+                for other, _, _ in around
+                for end, growth, share in self._adjacent[other]
+                if end == node
+            ]
+            factor = (self._counts[node] or 1.0) * prod(min(share, 1.0) for _, share in back)
+            cost += rows * (min(growth for growth, _ in back) + factor)
+            rows *= factor
+            reached.add(node)
+        return cost
 
     @overload
     def _from(self, start: int, component: list[int]) -> _Ordered: ...

@@ -71,8 +71,7 @@ def _type_ids(types: tuple[int, ...] | None, count: int) -> frozenset[int]:
 
 def most_parallel(each: BoundRelationship, graph: DataGraph) -> int:
     """How many relationships, at most, fit between two given nodes."""
-    counts = graph.parallel_counts() if each.directed else graph.either_way_counts()
-    return sum(counts) if each.types is None else sum([counts[kind] for kind in each.types])
+    return graph.most_between(each.types, directed=each.directed)
 
 
 def all_most_parallel(relationships: Sequence[BoundRelationship], graph: DataGraph) -> list[int]:

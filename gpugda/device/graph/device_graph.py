@@ -26,6 +26,8 @@ from gpugda.errors import DeviceError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from numpy.typing import NDArray
+
     from gpugda.data.csr import Csr
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.context import DeviceContext
@@ -138,12 +140,16 @@ class DeviceGraph:
         if self._hubs is None:
             directions = {"outgoing": self.graph.outgoing, "incoming": self.graph.incoming}
             arrays = [self._csr(name, csr, budget) for name, csr in directions.items()]
-            starts = [run_starts(csr, len(self.graph.types)) for csr in directions.values()]
+            starts = [self.starts_of(name) for name in directions]
             most = int(budget.remaining * self.context.profile.hub_share)
             before = self._workspace.budget.used
             self._hubs = make_hub_bitmaps(self._workspace, starts, arrays, self.words, most)
             budget.reserve(self._workspace.budget.used - before, "bitmaps of long lists")
         return self._hubs
+
+    def starts_of(self, direction: str) -> NDArray[np.uint32]:
+        """Where the runs of ``outgoing`` or ``incoming`` rows begin, as on the device."""
+        return run_starts(getattr(self.graph, direction), len(self.graph.types))
 
     def label_slots(
         self, label_ids: Iterable[int], budget: MemoryBudget

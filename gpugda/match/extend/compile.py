@@ -17,9 +17,10 @@ from gpugda.plan.row_tests import variable_tests
 from gpugda.plan.variables import Variable, node_variable, relationship_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Container, Mapping, Sequence
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.merged_lists import ListKind
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.step_forms import StepForm
     from gpugda.match.need import Rows
@@ -41,6 +42,7 @@ def compile_extensions(
     counting: bool,
     counted: Collection[int] = (),
     explored: bool = False,
+    merged: Container[ListKind] = (),
     by_rows: bool = False,
 ) -> tuple[ExtendStep, ...]:
     """The steps with their columns.
@@ -55,9 +57,10 @@ def compile_extensions(
         counting: Only the number of rows is asked for.
         counted: Query nodes that are not in the order, counted per row.
         explored: Has each candidate what its query relationships ask for?
+        merged: Kinds of merged lists that there are.
         by_rows: Is it for a CPU, whose items go row by row where steps allow it?
     """
-    compiler = _Compiler(bound, graph, masks, wanted, rows, by_rows=by_rows)
+    compiler = _Compiler(bound, graph, masks, wanted, rows, merged, by_rows=by_rows)
     return compiler.steps(order, counting=counting, counted=counted, explored=explored)
 
 
@@ -69,6 +72,7 @@ class _Compiler:
         masks: Masks,
         wanted: Rows,
         rows: Mapping[int, int],
+        merged: Container[ListKind],
         *,
         by_rows: bool,
     ) -> None:
@@ -87,7 +91,7 @@ class _Compiler:
         self._known = {each.position for each in tested if not each.is_node}
         self._key_places = key_places(masks.keys) if masks.keys else []
         self._slots = {position: slot for slot, position in enumerate(masks.relationships)}
-        self._forms = StepForms(bound, graph, masks, self._known, by_rows=by_rows)
+        self._forms = StepForms(bound, graph, masks, self._known, merged=merged, by_rows=by_rows)
         self._links = Links(bound, graph, self._slots, self._known, self._forms)
 
     def steps(
@@ -233,6 +237,7 @@ class _Compiler:
             draft.most_rows,
             form.by_rows,
             tuple([e.text for e in draft.tests if isinstance(e, Comparison) and e.text]),
+            merged=form.merged,
         )
 
     def _places(self, draft: Draft, old: tuple[Variable, ...]) -> dict[Variable, int]:

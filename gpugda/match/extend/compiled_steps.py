@@ -8,6 +8,7 @@ from gpugda.match.extend.compile import compile_extensions
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.merged_lists import ListKind
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery
@@ -42,6 +43,7 @@ class CompiledSteps:
         masks: Masks,
         wanted: Rows,
         candidates: Candidates,
+        merged: frozenset[ListKind] = frozenset(),
         *,
         counting: bool,
     ) -> tuple[ExtendStep, ...]:
@@ -53,6 +55,7 @@ class CompiledSteps:
             masks: Those of the core.
             wanted: What the last table must hold.
             candidates: Of the query nodes.
+            merged: Kinds of merged lists that there are.
             counting: Only the number of rows is asked for.
         """
         bound = query.bound
@@ -66,7 +69,7 @@ class CompiledSteps:
         tested = None if plan is None else (core.tests, masks.comparisons)
         explored = candidates.explored
         forms = self._forms(query)
-        key = (tuple(order), rows, counted, tested, wanted, counting, explored)
+        key = (tuple(order), rows, counted, tested, wanted, counting, explored, merged)
         if key not in forms:
             forms[key] = compile_extensions(
                 core,
@@ -78,6 +81,7 @@ class CompiledSteps:
                 counting=counting and plan is None,
                 counted=counted,
                 explored=explored,
+                merged=merged,
                 by_rows=self._by_rows,
             )
         return forms[key]

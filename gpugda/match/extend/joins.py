@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
 from gpugda.match.extend.join import ExtendWindows
 from gpugda.match.extend.joined import Joined, TableSums
 from gpugda.match.extend.memory import check_room, least_bytes
+from gpugda.match.extend.merged_steps import kinds_of
 from gpugda.match.extend.messages import Messages, has_room
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.need import Groups, Rows
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.cache import KeptQuery
     from gpugda.match.extend.compiled_steps import CompiledSteps
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.merged_graph import MergedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
     from gpugda.plan.counting.count_plan import Join, TableMessage
@@ -63,6 +66,7 @@ class Joins:
         query: What is known of it.
         candidates: Its own.
         ranks: Of these.
+        merged: Lists of its graph.
     """
 
     run: Run
@@ -72,6 +76,7 @@ class Joins:
     query: KeptQuery
     candidates: Candidates
     ranks: CandidateRanks
+    merged: MergedGraph
 
     def within(self, run: Run) -> Joins:
         """The same in a run of its own, where it releases what it allocates."""
@@ -138,15 +143,26 @@ class Joins:
         not_bound = frozenset[int]()
         if plan is not None:
             not_bound = plan.left_out.union(*plan.rows)
-        key = (wanted, not_bound, counting)
+        key = (wanted, not_bound, counting, self.merged.version)
         if key not in query.steps:
+            lists = self.merged.lists
             steps = self.compiled.steps(
-                query, plan, masks, wanted, self.candidates, counting=counting
+                query, plan, masks, wanted, self.candidates, frozenset(lists), counting=counting
             )
-            words = upload_steps(run, steps, self.candidates, masks.keys)
+            relationships = query.bound.relationships
+            words = upload_steps(
+                run, steps, self.candidates, masks.keys, relationships, self.merged, lists
+            )
             run.workspace.hand_over(*words.uploaded())
             query.add_steps(key, steps, words)
         return query.steps[key]
+
+    def note(self, joined: Joined, since: float) -> None:
+        """Says what took so long, for lists that would have helped; ``since``: of the clock."""
+        tables = (step for each in joined.tables_first for step in each.joined.steps)
+        relationships, graph = self.query.bound.relationships, self.run.graph.graph
+        kinds = kinds_of((*joined.steps, *tables), relationships, graph)
+        self.merged.note(kinds, time.perf_counter() - since)
 
     def _table(self, message: TableMessage, place: tuple[DeviceArray, int]) -> TableSums:
         run, separator = self.run, message.separator

@@ -72,12 +72,14 @@ class PreparedCore:
         comparisons: Its conditions between two variables.
         joined: Makes the rows.
         grouped: What adds them up, or weighs them; None where they come as they are.
+        ended: Called when all is joined.
     """
 
     bound: BoundQuery
     comparisons: tuple[Comparison, ...]
     joined: Joined
     grouped: GroupSums | RowWeights | None
+    ended: Callable[[], None] | None = None
 
     @property
     def variables(self) -> Sequence[Variable]:
@@ -94,6 +96,8 @@ class PreparedCore:
 
     def describe(self, run: Run) -> None:
         """Says in the run's report what was done."""
+        if self.ended is not None:
+            self.ended()
         comparisons = self.comparisons
         describe_joined(run.report, run.graph.graph, self.bound, self.joined, comparisons)
         if self.grouped is not None:

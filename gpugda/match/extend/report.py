@@ -140,6 +140,7 @@ def describe_part(report: StrategyReport, graph: DataGraph, bound: BoundQuery, p
         ", ".join(relationship_text(graph.types, bound, bound.relationships[each]) for each in pair)
         for pair in part.pairs
     ]
+    texts += [", ".join(node_text(bound, each) for each in pair) for pair in part.nodes_apart]
     if part.is_loose:
         report.steps.append(f"counted where these may be the same: {'; '.join(texts)}")
         return
@@ -156,6 +157,7 @@ def _what(step: ExtendStep, types: NameTable, bound: BoundQuery) -> str:
     along = ", ".join(
         [relationship_text(types, bound, bound.relationships[each]) for each in step.links]
     )
+    along += " in merged lists" if step.merged else ""
     if step.kind is ExtendKind.CLOSE:
         return f"close {along}{tests}"
     if step.kind is ExtendKind.COUNT:

@@ -34,6 +34,7 @@ class ExtendStep(NamedTuple):
         by_rows: Can it go row by row on a CPU?
         compared: The conditions among the tests, for people.
         cycle: Of the last step, the cycle that all steps together count.
+        merged: Does it go through merged lists?
     """
 
     kind: ExtendKind
@@ -51,6 +52,7 @@ class ExtendStep(NamedTuple):
     by_rows: bool = False
     compared: tuple[str, ...] = ()
     cycle: Cycle | None = None
+    merged: bool = False
 
     @property
     def compares(self) -> bool:

@@ -5,6 +5,7 @@ More than 300 lines: the way of a query through the strategy, from top to bottom
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -21,6 +22,7 @@ from gpugda.match.extend.compiled_steps import CompiledSteps
 from gpugda.match.extend.filter import find_candidates
 from gpugda.match.extend.joins import JoinKernels, Joins
 from gpugda.match.extend.memory import check_room, said_how_much
+from gpugda.match.extend.merged_graph import MergedGraph
 from gpugda.match.extend.prepared import NOTHING, Goal, PreparedCore, groups_of_rows
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.report import describe_part, first_text
@@ -96,16 +98,17 @@ class ExtendStrategy(Matcher):
         self._join_kernels = JoinKernels(self._context)
         self._small_filter = SmallFilter(self._context) if self._context.is_cpu else None
         self._kept = KeptQueries(self._thresholds.join.most_queries)
-        by_rows = self._context.profile.intersection == "marks"
-        self._compiled = CompiledSteps(device_graph.graph, by_rows=by_rows)
+        self._merged = MergedGraph()
+        self._merges = self._context.profile.intersection == "lists"
+        self._compiled = CompiledSteps(device_graph.graph, by_rows=not self._merges)
 
     def kept_bytes(self) -> int:
-        """With what is kept of queries."""
-        return super().kept_bytes() + self._kept.nbytes
+        """With what is kept of queries, and merged lists."""
+        return super().kept_bytes() + self._kept.nbytes + self._merged.nbytes
 
     def give_up_kept(self, but: KeptQuery | None = None) -> int:
         """Perhaps without one query."""
-        return self._kept.drop(but=but) + super().give_up_kept()
+        return self._kept.drop(but=but) + self._merged.drop() + super().give_up_kept()
 
     def count(
         self,
@@ -265,7 +268,10 @@ class ExtendStrategy(Matcher):
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Rows, goal: Goal
     ) -> PreparedCore | Product | Sum | Embeddings | None:
         """Everything before the join, what is to be counted instead, or the groups already."""
+        started = time.perf_counter()
         with said_how_much(self.limit, self._graph.graph, bound, masks):
+            if self._merges:
+                self._merged.make_due(run)
             with run.stage("filter"):
                 query = self._query(run, bound, masks, counting=goal.counts)
             if query.candidates is None:
@@ -287,7 +293,8 @@ class ExtendStrategy(Matcher):
             with run.stage("join"):
                 rows = joins.grouped(None if goal.thrifty else goal.grouped, joined)
         check_room(run.workspace, joined.steps)
-        return PreparedCore(bound, masks.comparisons, joined, rows)
+        ended = partial(joins.note, joined, started) if self._merges else None
+        return PreparedCore(bound, masks.comparisons, joined, rows, ended)
 
     def _joins(self, run: Run, query: KeptQuery, candidates: Candidates) -> Joins:
         return Joins(
@@ -298,13 +305,14 @@ class ExtendStrategy(Matcher):
             query,
             candidates,
             CandidateRanks(run, candidates),
+            self._merged,
         )
 
     def _query(self, run: Run, bound: BoundQuery, masks: Masks, *, counting: bool) -> KeptQuery:
         """The candidates, from the last run of the same query if its predicates left the same."""
         query = self._kept.find(bound, masks)
         if query is None:
-            query = KeptQuery(bound, masks)
+            query = KeptQuery(bound, masks, self._graph.graph)
             small, limits = self._small_filter, self._thresholds.filter
             query.candidates = find_candidates(
                 run, query, small, self._rounds, limits, counting=counting

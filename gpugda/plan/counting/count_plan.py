@@ -200,11 +200,13 @@ class Term(Part):
     Args:
         sign: 1 or -1.
         pairs: Relationships of the other pattern.
+        nodes_apart: Query nodes of it.
         is_loose: May both of each pair be the same? Else they are.
     """
 
     sign: int = 1
     pairs: tuple[tuple[int, int], ...] = ()
+    nodes_apart: tuple[tuple[int, int], ...] = ()
     is_loose: bool = False
 
 

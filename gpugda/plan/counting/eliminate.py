@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from gpugda.plan.counting.degree_messages import fewest_eliminated, find_degrees
@@ -15,7 +15,7 @@ from gpugda.plan.join_order import Growth, MostGrowth, node_order
 from gpugda.plan.row_tests import is_single
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Set
 
     from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.counting.count_plan import Eliminate
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Elimination", "may_have"]
 
 _LONGEST_CYCLE = 4
+_MOST_REORDERED = 8
+"""Of more nodes the order is taken to stay the same where some are counted: finding it is dear."""
 
 
 def may_have(bound: BoundQuery, candidates: CandidateCounts, rows: float) -> bool:
@@ -169,8 +171,15 @@ class Elimination:
         if lowest < self._thresholds.row_pairs:
             return plan
         may_add = Independence(self._bound, order, found.clash).may_add
-        chosen = choose_rows(groups, may_add, cost.of, lowest, self._thresholds.row_doubt)
+        few = len(order) <= _MOST_REORDERED
+        costs = partial(self._cost_counting, plan.joined) if few else cost.of
+        chosen = choose_rows(groups, may_add, costs, lowest, self._thresholds.row_doubt)
         return with_rows(plan, chosen) if chosen else plan
+
+    def _cost_counting(self, joined: frozenset[int], counted: Set[int]) -> float:
+        """Of a join that counts some nodes per row, in the order that the others then have."""
+        order = [*self._order(joined - counted), *sorted(counted)]
+        return self._cost_in(order).of(counted)
 
     def _degrees_pay(self, found: Eliminable) -> bool:
         """Is eliminating leaves cheaper than joining them?
@@ -193,8 +202,14 @@ class Elimination:
             leaf
             for each in self._bound.relationships
             for leaf, anchor in ((each.target, each.source), (each.source, each.target))
-            if self._growth(each.position, anchor) < 1
+            if self._per_candidate(each, leaf, anchor) < 1
         )
+
+    def _per_candidate(self, each: BoundRelationship, leaf: int, anchor: int) -> float:
+        """Relationships of a candidate: those that have none are left out already."""
+        count = self._problem.candidates.count
+        left = min(1.0, count(leaf) / max(self._bound.nodes[leaf].cardinality, 1.0))
+        return each.cardinality * left / max(count(anchor), 1)
 
     def _is_single(self, each: BoundRelationship) -> bool:
         return is_single(each, self._problem.graph)
@@ -217,4 +232,5 @@ class Elimination:
             self._growth,
             left_out,
             problem.masks.comparisons,
+            self._most_growth,
         )

@@ -1,6 +1,8 @@
 """Queries in which two query relationships need not differ, or are the same data relationship.
 
 Both are queries of their own: in the second, the relationships are one, and so are their ends.
+
+More than 300 lines: relationships and nodes become one by the same steps.
 """
 
 from __future__ import annotations
@@ -25,7 +27,14 @@ if TYPE_CHECKING:
     Pair = tuple[int, int]
     TypeIds = tuple[int, ...] | None
 
-__all__ = ["Identified", "Merged", "identifications", "identify", "without_tests_of"]
+__all__ = [
+    "Identified",
+    "Merged",
+    "identifications",
+    "identify",
+    "identify_nodes",
+    "without_tests_of",
+]
 
 
 class Identified(NamedTuple):
@@ -105,26 +114,54 @@ def identify(
         untested: Pairs of relationships, each rising, that may be the same besides.
     """
     one, other = (bound.relationships[each] for each in pair)
-    nodes = _merged_places(len(bound.nodes), groups)
-    links = _merged_places(len(bound.relationships), [pair])
-    tests = _tests(bound.tests, nodes, links, {pair, *untested})
     types = _common_types(one.types, other.types)
-    if tests is None or types == ():
+    if types == ():
+        return None
+    return _merged(
+        bound,
+        graph,
+        [
+            _one_of(one, other, types) if each is one else each
+            for each in bound.relationships
+            if each is not other
+        ],
+        _merged_places(len(bound.nodes), groups),
+        _merged_places(len(bound.relationships), [pair]),
+        {pair, *untested},
+    )
+
+
+def identify_nodes(bound: BoundQuery, graph: DataGraph, pair: Pair) -> Merged | None:
+    """The query where two query nodes are one; None where there are no rows, as of `identify`.
+
+    Args:
+        bound: The query; none of its tests may say that the two differ.
+        graph: What it is asked of.
+        pair: The query nodes.
+    """
+    nodes = _merged_places(len(bound.nodes), [pair])
+    links = tuple(range(len(bound.relationships)))
+    return _merged(bound, graph, bound.relationships, nodes, links, ())
+
+
+def _merged(
+    bound: BoundQuery,
+    graph: DataGraph,
+    relationships: Iterable[BoundRelationship],
+    nodes: tuple[int, ...],
+    links: tuple[int, ...],
+    untested: Collection[Pair],
+) -> Merged | None:
+    """``nodes``, ``links``: the place that each query node, and relationship, has then."""
+    tests = _tests(bound.tests, nodes, links, untested)
+    if tests is None:
         return None
     merged_nodes = tuple(
         _node(place, [each for each, at in zip(bound.nodes, nodes, strict=True) if at == place])
         for place in range(1 + max(nodes))
     )
     merged_links = tuple(
-        _moved(
-            _one_of(one, other, types) if each is one else each,
-            nodes,
-            links,
-            merged_nodes,
-            graph.statistics,
-        )
-        for each in bound.relationships
-        if each is not other
+        _moved(each, nodes, links, merged_nodes, graph.statistics) for each in relationships
     )
     loops = (each for each in merged_links if each.source == each.target)
     if not all(_has_loops(each, graph.statistics) for each in loops):

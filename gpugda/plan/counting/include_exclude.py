@@ -8,15 +8,23 @@ is one have fewer nodes, so trees and cycles whose rows nobody could make become
 counts. (Counts of subgraphs as sums over homomorphisms: R. Curticapean, H. Dell, D. Marx,
 Homomorphisms are a good basis for counting small subgraphs, 2017; here only the tests are left out
 that hinder.)
+
+Query nodes that must differ are counted likewise: as if they need not, less where they are one.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.plan.counting.count_plan import Product, Term
 from gpugda.plan.counting.degree_messages import keeps_apart
-from gpugda.plan.counting.identify import identifications, identify, without_tests_of
+from gpugda.plan.counting.identify import (
+    identifications,
+    identify,
+    identify_nodes,
+    without_tests_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -24,12 +32,20 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.counting.count_plan import Eliminate
     from gpugda.plan.counting.identify import Merged
-    from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.plan import BoundQuery, RowTest
     from gpugda.plan.row_tests import Meetings
 
     Pair = tuple[int, int]
 
-__all__ = ["clashing_pairs", "find_terms", "loosened_term", "merged_term", "pairs_to_loosen"]
+__all__ = [
+    "clashing_pairs",
+    "find_node_terms",
+    "find_terms",
+    "loosened_term",
+    "merged_term",
+    "nodes_apart",
+    "pairs_to_loosen",
+]
 
 
 def clashing_pairs(bound: BoundQuery, meetings: Meetings) -> list[Pair]:
@@ -93,6 +109,44 @@ def find_terms(
             merged = identify(bound, graph, (one, other), groups, loosened[:place])
             if merged is not None:
                 yield merged_term(merged, counts, grouped, -sign, (one, other))
+
+
+def nodes_apart(bound: BoundQuery) -> list[Pair]:
+    """Pairs of query nodes that a test says differ."""
+    tests = [each for each in bound.tests if each.on_nodes and not each.equal]
+    pairs = {(min(each.left, each.right), max(each.left, each.right)) for each in tests}
+    return sorted(each for each in pairs if each[0] != each[1])
+
+
+def find_node_terms(
+    bound: BoundQuery,
+    graph: DataGraph,
+    counts: Sequence[int],
+    grouped: Sequence[int],
+    pairs: Sequence[Pair],
+) -> Iterator[Term]:
+    """What is added up where query nodes are not compared.
+
+    Args: as of `find_terms`; ``pairs``: all `nodes_apart`.
+    """
+    yield replace(
+        loosened_term(_without(bound, pairs), counts, grouped, ()), nodes_apart=tuple(pairs)
+    )
+    for place, pair in enumerate(pairs, 1):
+        merged = identify_nodes(_without(bound, pairs[:place]), graph, pair)
+        if merged is not None:
+            term = merged_term(merged, counts, grouped, -1, pair)
+            yield replace(term, pairs=(), nodes_apart=(pair,))
+
+
+def _without(bound: BoundQuery, pairs: Sequence[Pair]) -> BoundQuery:
+    """The query where these pairs of nodes need not differ."""
+
+    def is_left_out(test: RowTest) -> bool:
+        pair = min(test.left, test.right), max(test.left, test.right)
+        return test.on_nodes and not test.equal and pair in pairs
+
+    return replace(bound, tests=tuple(each for each in bound.tests if not is_left_out(each)))
 
 
 def loosened_term(

@@ -20,8 +20,10 @@ from gpugda.plan.counting.count_plan import (
 from gpugda.plan.counting.eliminate import Elimination, may_have
 from gpugda.plan.counting.include_exclude import (
     clashing_pairs,
+    find_node_terms,
     find_terms,
     loosened_term,
+    nodes_apart,
     pairs_to_loosen,
 )
 from gpugda.plan.row_tests import Meetings
@@ -151,6 +153,23 @@ class CountSearch:
         if factors := find_factors(bound, problem.masks, counts, grouped, meetings):
             planned, total = self._planned(problem, factors, most, nested)
             return (Product(planned), total) if planned else None
+        if apart := nodes_apart(bound):
+            terms = find_node_terms(bound, graph, counts, grouped, apart)
+            planned_terms, total = self._planned(problem, terms, most, nested)
+            if planned_terms:
+                return Sum(planned_terms), total
+        return self._with_clashes(problem, meetings, grouped, most, nested)
+
+    def _with_clashes(
+        self,
+        problem: CountProblem,
+        meetings: Meetings,
+        grouped: tuple[int, ...],
+        most: float,
+        nested: int,
+    ) -> tuple[Sum, float] | None:
+        """As a sum over relationships that may be the same."""
+        bound, graph, counts = problem.bound, problem.graph, problem.counts
         clashes = clashing_pairs(bound, meetings)
         if not clashes:
             return None

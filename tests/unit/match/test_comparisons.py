@@ -372,3 +372,18 @@ def test_a_limit_that_is_too_small_for_the_keys_names_one_that_suffices(context)
     enough = int(re.findall(r"[\d,]+ bytes", str(error.value))[-1][:-6].replace(",", ""))
     strategy = ExtendStrategy(DeviceGraph(context, graph), memory_limit=enough)
     assert rows_on(strategy, text, graph)[0] == [(1,)]
+
+
+def test_orders_that_cost_about_the_same_are_told_apart_by_uneven_degrees():
+    graph = make_graph([("", {})] * 4, [(0, "R", 1, {})])
+    bound = bound_of("MATCH (a)-->(b)-->(c) RETURN a", graph)
+    growth = {(0, 0): 1.2, (0, 1): 1.0, (1, 1): 1.0, (1, 2): 1.1}
+    uneven = growth | {(0, 0): 500.0}
+
+    def order(most=None):
+        counts = [20_000, 24_000, 22_000]
+        return node_order(bound, counts.__getitem__, lambda *at: growth[at], most_growth=most)
+
+    assert order()[0] == 0
+    assert order(lambda *at: uneven[at])[0] != 0
+    assert order(lambda *at: growth[at]) == order()

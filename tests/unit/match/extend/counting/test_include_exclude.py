@@ -251,6 +251,42 @@ def test_any_query_on_any_graph(context, case):
     event("groups added up" if any("same" in each for each in report.steps) else "groups joined")
 
 
+APART = [RowTest(True, 0, 3, False)]
+"""The ends of a path of three differ."""
+
+
+@needs_device
+@pytest.mark.device
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("loops", [True, False])
+def test_nodes_that_differ_are_counted_less_where_they_are_one(context, directed, loops):
+    plan, all_counted = plan_of(path(0, 1, 2, 3, kind=0, directed=directed), APART), 0
+    for seed in range(4):
+        graph, report = a_graph(seed, relationships=16, types="R", loops=loops), StrategyReport()
+        counted = strategy_for(context, graph).count(plan, NO_MASKS, report)
+        assert counted == all_embeddings(graph, plan).total()
+        assert "counted where these may be the same: (n0), (n3)" in report.steps
+        expected = expected_groups(graph, plan, (0, 1))
+        assert groups(context, graph, plan, (0, 1)) == expected
+        all_counted += counted
+    assert all_counted
+
+
+@needs_device
+@pytest.mark.device
+@given(case=branched_queries(alike=True), data=st.data())
+def test_any_query_whose_nodes_differ(context, case, data):
+    graph, plan, masks, _ = case
+    nodes = st.integers(0, len(plan.bound.nodes) - 1)
+    ends = data.draw(st.lists(st.tuples(nodes, nodes), min_size=1, max_size=3))
+    tests = [RowTest(True, *sorted(each), False) for each in ends]
+    bound = replace(plan.bound, tests=(*plan.bound.tests, *tests))
+    plan = replace(plan, bound=bound)
+    counted, terms = count(context, graph, plan, masks)
+    event("added up" if terms else "not added up")
+    assert counted == all_embeddings(graph, plan, masks).total()
+
+
 @needs_device
 @pytest.mark.device
 @pytest.mark.parametrize("nodes", [(0,), (1,), (2,), (0, 4), (1, 3), (0, 1, 2), (0, 1, 3, 4)])
