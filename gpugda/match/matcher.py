@@ -1,4 +1,7 @@
-"""A strategy: what one offers, and what all have in common (memory, stages, chunks of rows)."""
+"""A strategy: what one offers, and what all have in common (memory, stages, chunks of rows).
+
+More than 300 lines: one class, with a sentence on each thing that is asked of it.
+"""
 
 from __future__ import annotations
 
