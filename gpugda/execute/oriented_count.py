@@ -17,7 +17,6 @@ from gpugda.data.oriented import oriented
 from gpugda.deadline import seconds_left
 from gpugda.errors import MemoryLimitError
 from gpugda.execute.matching import select
-from gpugda.execute.needs import need_of
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.match.report import oriented_text
@@ -76,7 +75,7 @@ def count_oriented(
     """The number of embeddings by way of the oriented graph; None where that is not the way.
 
     Args:
-        plan: Of any query.
+        plan: Of a pattern of which only the number of embeddings is asked for.
         graph: The data graph.
         strategy: Joins on the device.
         parameters: Values by name.
@@ -163,7 +162,7 @@ def _kind(plan: Plan, graph: DataGraph) -> OrientedQuery | UpwardSquare | None:
 
 
 def _found_kind(bound: BoundQuery, graph: DataGraph) -> OrientedQuery | UpwardSquare | None:
-    if not may_orient(bound) or not isinstance(need_of(bound.query, bound), Count):
+    if not may_orient(bound):
         return None
     return find_square(bound, graph) or orient(bound, graph.statistics.loop_counts)
 
