@@ -9,7 +9,7 @@ from gpugda.lines import Lines
 from gpugda.plan.masks import Masks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -62,7 +62,7 @@ class StrategyReport:
         candidates: Candidates left per query node position.
         candidate_relationships: Candidate relationships left per query relationship position.
         progress: Told how much of the join is done, None where nobody watches.
-        operators: The tree of operators with what was measured, where there were several.
+        operators: Gives the tree of operators with what was measured; None before they ran.
         memory: Bytes that one join took on the device at a time, beside the graph and what is kept
             of earlier queries.
     """
@@ -72,5 +72,5 @@ class StrategyReport:
     candidates: dict[int, int] = field(default_factory=dict)
     candidate_relationships: dict[int, int] = field(default_factory=dict)
     progress: JoinProgress | None = None
-    operators: OperatorNode | None = None
+    operators: Callable[[], OperatorNode] | None = None
     memory: MostBytes = field(default_factory=MostBytes)

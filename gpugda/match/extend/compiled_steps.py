@@ -60,8 +60,7 @@ class CompiledSteps:
         """
         bound = query.bound
         counted = () if plan is None else tuple(each[0] for each in plan.rows)
-        left_out = frozenset(counted if plan is None else plan.left_out.union(counted))
-        order = query.order(left_out)
+        order = query.order(frozenset() if plan is None else plan.not_bound)
         core = bound if plan is None else plan.core
         # Which row of the matrix is whose depends on how many nodes the predicates leave.
         rows = tuple(candidates.rows.items())

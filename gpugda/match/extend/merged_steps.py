@@ -101,5 +101,6 @@ def _link(link: Link, source: Source, places: tuple[Source | None, Source | None
     if not isinstance(source, ListKind):
         return link
     is_incoming = places[1] == source
-    flags = LinkFlags.PLAIN | LinkFlags.SORTED_ROWS
+    flags = link.flags & (LinkFlags.DISTINCT | LinkFlags.SEVERAL)
+    flags |= LinkFlags.PLAIN | LinkFlags.SORTED_ROWS
     return link._replace(outgoing=not is_incoming, incoming=is_incoming, types=None, flags=flags)

@@ -15,7 +15,9 @@ from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
+from gpugda.plan.counting.count_plan import RowMessage
 from gpugda.plan.join_cost import links_among
+from gpugda.plan.join_order import connected
 from gpugda.plan.list_lengths import most_entries
 from gpugda.plan.row_tests import is_single, most_parallel, type_ids
 from gpugda.thresholds import MOST_LINKS
@@ -28,20 +30,13 @@ if TYPE_CHECKING:
     from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
-__all__ = ["Independence", "choose_rows", "find_countable", "most_fitting", "with_rows"]
+__all__ = ["Countable", "Independence", "choose_rows", "most_fitting", "with_rows"]
 
 _MOST_FITTING = 1 << 32
 
 
-def find_countable(
-    bound: BoundQuery,
-    graph: DataGraph,
-    masks: Masks,
-    clash: Callable[[int, int], bool],
-    leaves: Collection[int],
-    taken: Set[int],
-) -> list[LikeNodes]:
-    """Groups of query nodes that may be counted per row; whether all together is not said.
+class Countable:
+    """Query nodes that may be counted per row.
 
     Args:
         bound: The query.
@@ -51,10 +46,7 @@ def find_countable(
         leaves: Relationships of leaves that are eliminated.
         taken: Query relationships that the leaves must know of.
     """
-    return _Countable(bound, graph, masks, clash, leaves, taken).groups()
 
-
-class _Countable:
     def __init__(
         self,
         bound: BoundQuery,
@@ -72,11 +64,8 @@ class _Countable:
         for each in bound.relationships:
             for node in {each.source, each.target}:
                 self._around[node].append(each)
-        self._leaf_ends = {
-            end
-            for position in leaves
-            for end in (bound.relationships[position].source, bound.relationships[position].target)
-        }
+        at_leaves = [bound.relationships[each] for each in leaves]
+        self._leaf_ends = {end for each in at_leaves for end in (each.source, each.target)}
         self._taken = taken
         self._tested_nodes = {
             end for test in bound.tests if test.on_nodes for end in (test.left, test.right)
@@ -92,6 +81,7 @@ class _Countable:
         self._compared = {each.position for each in compared if each.is_node}
 
     def groups(self) -> list[LikeNodes]:
+        """Each group may be; whether all together is not said."""
         alike: dict[object, list[int]] = {}
         for node in range(len(self._bound.nodes)):
             if self._fits(node):
@@ -180,7 +170,7 @@ def choose_rows(
     """Those that make the join cheapest, of sets that grow by what is cheapest alone.
 
     Args:
-        groups: From `find_countable`.
+        groups: Of `Countable`.
         may_add: May a group be counted together with those?
         cost: Of the join where some nodes are counted per row.
         lowest: Of the join where none is.
@@ -215,6 +205,7 @@ class Independence:
         self._nodes = frozenset(nodes)
         self._tests = [test for test in bound.tests if test.on_nodes]
         self._around = links_among(bound, nodes)
+        self._links = {(each.source, each.target) for each in bound.relationships}
         self._components = self._count_components(self._nodes)
 
     def may_add(self, chosen: Sequence[LikeNodes], group: LikeNodes) -> bool:
@@ -234,22 +225,15 @@ class Independence:
         return self._count_components(self._nodes - others - mine) == self._components
 
     def _count_components(self, nodes: Set[int]) -> int:
-        left, count = set(nodes), 0
-        while left:
-            count += 1
-            found = [left.pop()]
-            while found:
-                node = found.pop()
-                near = {each.other_end(node) for each in self._around[node]} & left
-                left -= near
-                found += near
-        return count
+        place = {node: number for number, node in enumerate(nodes)}
+        pairs = [(place[a], place[b]) for a, b in self._links if a in place and b in place]
+        return len(connected(len(place), pairs))
 
 
 def with_rows(plan: Eliminate, chosen: Sequence[LikeNodes]) -> Eliminate:
     """The same where these nodes are counted per row, too."""
     core = replace(plan.core, tests=_without_tests(plan.core, chosen))
-    return replace(plan, core=core, rows=tuple(chosen))
+    return replace(plan, core=core, messages=(*plan.messages, *map(RowMessage, chosen)))
 
 
 def _without_tests(bound: BoundQuery, chosen: Sequence[LikeNodes]) -> tuple[RowTest, ...]:

@@ -17,7 +17,7 @@ from gpugda.data.columns import column_from_values
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError
-from gpugda.execute.gpu import run_on_device
+from gpugda.execute.pipeline import plan_of
 from gpugda.match.candidates.keys import GROUP_BITS, make_keys
 from gpugda.match.candidates.take_comparisons import take_comparisons
 from gpugda.match.embeddings import Masks, StrategyReport
@@ -25,7 +25,6 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.bind import bind
 from gpugda.plan.comparisons import ABOVE, BELOW, SAME, Comparison, never_same, with_implied
 from gpugda.plan.join_order import node_order
-from gpugda.plan.matching_order import make_plan
 from gpugda.plan.variables import Variable
 from gpugda.query.analyse import analyse
 from gpugda.query.ast import ComparisonOperator
@@ -163,8 +162,8 @@ def bound_of(text, graph):
 
 
 def rows_on(strategy, text, graph, parameters=None):
-    plan = make_plan(bound_of(text, graph), graph.statistics, "extend")
-    table = run_on_device(plan, graph, strategy, parameters or {}, report := StrategyReport())
+    plan = plan_of(analyse(parse(text)), graph, "extend")
+    table = plan.runnable.run(graph, strategy, parameters or {}, report := StrategyReport())
     rows = list(zip(*(column.values.tolist() for column in table.columns), strict=True))
     return sorted(rows), report
 

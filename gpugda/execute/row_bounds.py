@@ -1,7 +1,8 @@
-"""The numbers of rows that SKIP and LIMIT name."""
+"""SKIP and LIMIT."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.errors import CypherTypeError
@@ -10,10 +11,34 @@ from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import value_at
 
 if TYPE_CHECKING:
+    from gpugda.execute.context import ExecutionContext
     from gpugda.expressions.parameters import Parameters
     from gpugda.query.ast import Expression
 
-__all__ = ["row_number"]
+__all__ = ["RowBounds", "row_number"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowBounds:
+    """What SKIP and LIMIT say."""
+
+    skip: Expression | None
+    limit: Expression | None
+
+    def values(self, context: ExecutionContext) -> tuple[int, int | None]:
+        """Rows left out at the start, and the most rows after those; None for all.
+
+        Raises:
+            CypherTypeError: One is no integer from 0.
+        """
+        skip = row_number("SKIP", self.skip, context.parameters, context.text)
+        limit = row_number("LIMIT", self.limit, context.parameters, context.text)
+        return skip or 0, limit
+
+    def stop(self, context: ExecutionContext) -> int | None:
+        """How many rows suffice; None where all are needed."""
+        skip, limit = self.values(context)
+        return None if limit is None else skip + limit
 
 
 def row_number(

@@ -1,4 +1,4 @@
-"""The tail against Python's own grouping and sorting."""
+"""What is made of embeddings against Python's own grouping and sorting."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from neo4j.time import Date, Duration
+from projected import GivenEmbeddings, projected
 
 from gpugda.data.columns import Column, ColumnKind, column_from_values
-from gpugda.errors import CypherTypeError, ParameterMissingError
+from gpugda.errors import CypherTypeError, ParameterMissingError, UnsupportedQueryError
 from gpugda.execute.grouping import group_rows
 from gpugda.execute.needs import need_of, needed_rows
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.sorting import sorted_rows
-from gpugda.execute.tail import Tail
 from gpugda.expressions.operands import Constant, value_at
-from gpugda.match.embeddings import Embeddings
 from gpugda.match.need import Count, Rows
 from gpugda.query import ast
 from gpugda.query.query_graph import AggregateReference, ColumnReference, KeyReference
@@ -241,16 +240,10 @@ def identical(a, b):
 
 
 def answer(asked, graph, pairs, chunk_rows, **settings):
-    """The rows of the tail, fed in chunks, and whether it asked for all of them."""
+    """The rows that are made of pairs of nodes, which come in chunks."""
+    chunks = [pairs[start : start + chunk_rows] for start in range(0, len(pairs), chunk_rows)]
     rest = bound(asked, **settings)
-    tail = Tail(asked, rest, graph, {"p": 7})
-    wanted = needed_rows(asked, rest).nodes
-    for start in range(0, len(pairs), chunk_rows):
-        chunk = np.array(pairs[start : start + chunk_rows], dtype=np.uint32).reshape(-1, 2)
-        columns = {position: chunk[:, position].copy() for position in wanted}
-        if not tail.push(Embeddings(len(chunk), columns, {})):
-            break
-    table = tail.finish()
+    table = projected(asked, graph, GivenEmbeddings(chunks), {"p": 7}, rest)
     assert all(len(column) == table.row_count for column in table.columns)
     assert table.names == tuple(column.name for column in asked.columns)
     return [[value_at(each, row) for each in table.columns] for row in range(table.row_count)]
@@ -269,7 +262,8 @@ def test_merging_in_between_changes_nothing(graph, asked, data):
     node = st.integers(0, graph.node_count - 1)
     pairs = data.draw(st.lists(st.tuples(node, node), max_size=20))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gpugda.execute.collecting._MERGE_ROWS", 1)
+        patch.setattr("gpugda.execute.operators.distinct._MERGE_ROWS", 1)
+        patch.setattr("gpugda.execute.operators.sort._MERGE_ROWS", 1)
         patch.setattr("gpugda.execute.aggregating._MERGE_ROWS", 1)
         found = answer(asked, graph, pairs, 2)
     assert identical(found, Expected(graph, asked).rows(pairs))
@@ -301,18 +295,16 @@ def test_a_type_error_in_a_residual():
 def test_limit_stops_early_and_later_rows_raise_nothing():
     graph = make_graph([("", {"x": True}), ("", {"x": "text"})])
     asked = query([("c", unary("NOT", prop("n", "x")))], limit=lit(1))
-    tail = Tail(asked, bound(asked), graph, {})
-    assert tail.push(Embeddings(2, {0: np.array([0, 1], dtype=np.uint32)}, {})) is False
-    assert tail.finish().columns[0].values.tolist() == [False]
+    matcher = GivenEmbeddings([[(0,), (1,)], [(1,)]])
+    assert projected(asked, graph, matcher, {}).columns[0].values.tolist() == [False]
+    assert matcher.taken == 1
 
 
 def test_distinct_with_limit_stops_when_enough_differ():
     asked = query([("c", NAME)], distinct=True, limit=lit(2))
-    tail = Tail(asked, bound(asked), PEOPLE, {})
-    pushed = [
-        tail.push(Embeddings(1, {0: np.array([node], dtype=np.uint32)}, {})) for node in (1, 4, 2)
-    ]
-    assert pushed == [True, True, False]
+    matcher = GivenEmbeddings([[(node,)] for node in (1, 4, 2, 3)])
+    assert projected(asked, PEOPLE, matcher, {}).row_count == 2
+    assert matcher.taken == 3
 
 
 def test_one_row_without_keys_and_none_with():
@@ -328,9 +320,8 @@ def test_nan_is_the_same_as_long_as_the_node_is():
     asked = query([("x", prop("n", "x"))], nodes=("n", "m"), distinct=True)
     assert len(answer(asked, graph, [(0, 0), (0, 1), (1, 0), (1, 1)], 2)) == 2
     constant = query([("x", param("nan"))], distinct=True)
-    tail = Tail(constant, bound(constant), graph, {"nan": NAN})
-    tail.push(Embeddings(3, {}, {}))
-    assert tail.finish().row_count == 1
+    given = GivenEmbeddings([[(0,), (1,), (1,)]])
+    assert projected(constant, graph, given, {"nan": NAN}).row_count == 1
 
 
 def test_the_first_seen_stands_for_its_like():
@@ -355,7 +346,18 @@ def test_plain_counts():
     assert need_of(query([("n", N)]), bound(query([("n", N)]))) == Rows(frozenset({0}), frozenset())
 
 
-def test_finish_count():
+class Many(GivenEmbeddings):
+    """More than could be given."""
+
+    def __init__(self, count):
+        super().__init__([])
+        self.number = count
+
+    def count(self, *_):
+        return self.number
+
+
+def test_a_count_alone_comes_from_the_join():
     asked = query(
         [
             ("a", AggregateReference(SPAN, 0)),
@@ -364,7 +366,7 @@ def test_finish_count():
         aggregating=True,
         aggregates=(ast.CountStar(SPAN), call("count", N)),
     )
-    table = Tail(asked, bound(asked), PEOPLE, {}).finish_count(2**40)
+    table = projected(asked, PEOPLE, Many(2**40), {})
     assert [value_at(column, 0) for column in table.columns] == [2**40, True]
     skipping = query(
         [("a", AggregateReference(SPAN, 0))],
@@ -372,7 +374,10 @@ def test_finish_count():
         aggregates=(ast.CountStar(SPAN),),
         skip=lit(1),
     )
-    assert Tail(skipping, bound(skipping), PEOPLE, {}).finish_count(3).row_count == 0
+    assert projected(skipping, PEOPLE, Many(3), {}).row_count == 0
+    for count in (2**63, 2**64, 2**80):
+        with pytest.raises(UnsupportedQueryError, match=f"the count is {count}, and Cypher's"):
+            projected(asked, PEOPLE, Many(count), {})
 
 
 def test_only_what_is_read_is_needed():
@@ -398,22 +403,20 @@ def test_skip_and_limit_are_integers(clause, value, shown):
     asked = query([("n", N)], **{clause: param("v")})
     message = f"{clause.upper()}: Invalid input. '{shown}' is not a valid value."
     with pytest.raises(CypherTypeError, match=message) as raised:
-        Tail(asked, bound(asked), PEOPLE, {"v": value})
+        projected(asked, PEOPLE, GivenEmbeddings([]), {"v": value})
     assert raised.value.span == SPAN
 
 
 def test_every_parameter_must_be_there():
     asked = query([("n", comparison(N, "=", param("v")))], parameters=frozenset({"v"}))
     with pytest.raises(ParameterMissingError, match=r"\$v") as raised:
-        Tail(asked, bound(asked), PEOPLE, {})
+        projected(asked, PEOPLE, GivenEmbeddings([]), {})
     assert raised.value.span == SPAN
 
 
 def test_slices_of_the_table():
     asked = query([("x", prop("n", "x")), ("name", NAME)])
-    tail = Tail(asked, bound(asked), PEOPLE, {})
-    tail.push(Embeddings(5, {0: np.arange(5, dtype=np.uint32)}, {}))
-    table = tail.finish()
+    table = projected(asked, PEOPLE, GivenEmbeddings([[(node,) for node in range(5)]]), {})
     piece = table.slice(1, 3)
     assert piece.row_count == 2
     assert piece.columns[0].values.tolist() == [1, 2]
