@@ -14,6 +14,7 @@ __all__ = [
     "CountThresholds",
     "FilterLimits",
     "JoinLimits",
+    "PathCosts",
     "Thresholds",
 ]
 
@@ -169,12 +170,26 @@ class JoinLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class PathCosts:
+    """What searches from many nodes cost on the device, measured: else the host searches.
+
+    Args:
+        begin_seconds: Of all launches, and of copying what they read and write.
+        word_seconds: Of a word at which a level looks: 32 searches at a node or a step.
+    """
+
+    begin_seconds: float = 2e-3
+    word_seconds: float = 2e-9
+
+
+@dataclass(frozen=True, slots=True)
 class Thresholds:
-    """What the strategy ``extend`` decides by."""
+    """What the strategy ``extend`` decides by, and searches of paths."""
 
     count: CountThresholds = CountThresholds()
     join: JoinLimits = JoinLimits()
     filter: FilterLimits = FilterLimits()
+    paths: PathCosts = PathCosts()
 
 
 CPU = Thresholds()
@@ -193,4 +208,5 @@ GPU = Thresholds(
         looks_at_once=1 << 20,
     ),
     FilterLimits(cheap_looks=1 << 24),
+    PathCosts(begin_seconds=2e-3, word_seconds=5e-11),
 )

@@ -100,7 +100,7 @@ class _Lowering:
         patterns = unrolled(tree, needed) if weighted else None
         if patterns is not None:
             parts = [self._match(each, needed, weighted=True) for each in patterns]
-            return simple.Union(tuple(parts))
+            return simple.Union(tuple(parts), weighted=True)
         lists = {tree.relationships}
         if tree.step is not None:
             lists |= tree.step.names

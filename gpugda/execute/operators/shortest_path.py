@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugda.errors import CypherExecutionError
 from gpugda.execute.batch import Batch, in_batches
+from gpugda.execute.device_searches import DeviceSearches
 from gpugda.execute.entry_windows import entries_of
 from gpugda.execute.longer_paths import paths_by_length
 from gpugda.execute.operator import Operator
@@ -122,6 +123,7 @@ class ShortestPath(Operator):
             self.asked.maximum,
             context.check,
             every=every,
+            device=DeviceSearches(context, self, lambda: back),
         )
         for level in found:
             paths, places = entries_of(bounds, level.rows)
