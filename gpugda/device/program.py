@@ -57,7 +57,7 @@ _ONLY_FOR = {
     "triangles.cl": "marks",
     "upward_squares.cl": "lists",
 }
-_ON_DEMAND = ("gsi_", "sgsi_", "stwig_")
+_ON_DEMAND = ("gsi_", "pbe_", "sgsi_", "stwig_")
 """Files that only strategies need which are asked for by name begin so: nobody else waits."""
 
 _SCALARS = {"b": None, "I": np.uint32, "Q": np.uint64}

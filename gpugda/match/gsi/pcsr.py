@@ -20,6 +20,7 @@ __all__ = [
     "Entries",
     "HostLists",
     "Partition",
+    "gathered_lists",
     "hash_groups",
     "hashed_lists",
     "make_lists",
@@ -86,12 +87,6 @@ def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) ->
     Raises:
         MemoryLimitError: They have more entries than offsets of 32 bits can name.
     """
-    if partition.outgoing and partition.incoming and 2 * graph.relationship_count > _MOST_ENTRIES:
-        raise MemoryLimitError(
-            f"lists of undirected relationships have up to {2 * graph.relationship_count:,} "
-            f"entries, and at most {_MOST_ENTRIES:,} are possible: give a direction, or leave the "
-            "strategy to gpugda"
-        )
     found = sorted_entries(
         graph, partition if hashed is not None else partition._replace(types=None)
     )
@@ -110,16 +105,43 @@ def hashed_lists(entries: Entries, fill: int) -> HostLists:
     owners = entries.owners
     firsts = np.flatnonzero(np.diff(owners, prepend=_NONE).astype(np.bool_))
     lengths = np.diff(firsts, append=len(owners))
-    groups, base, order = hash_groups(owners[firsts], lengths, fill)
+    found = entries.neighbours, entries.relationships
+    return gathered_lists(owners[firsts], (firsts, lengths), found, fill)
+
+
+def gathered_lists(
+    owners: NDArray[np.uint32],
+    runs: tuple[NDArray[np.int64], NDArray[np.int64]],
+    entries: tuple[NDArray[np.uint32], NDArray[np.uint32]],
+    fill: int,
+) -> HostLists:
+    """Lists that lie somewhere among entries, in hash groups of so many owners on average.
+
+    Args:
+        owners: Whose; each once.
+        runs: Where each list begins, and how long it is: 1 at least.
+        entries: Neighbours and relationships.
+        fill: Nodes per hash group on average.
+    """
+    firsts, lengths = runs
+    groups, base, order = hash_groups(owners, lengths, fill)
     places = np.repeat(firsts[order], lengths[order]) + places_in_runs(lengths[order])
-    longest = int(lengths.max(initial=0))
-    return HostLists(
-        groups, base, entries.neighbours[places], entries.relationships[places], longest=longest
-    )
+    neighbours, relationships = (each[places] for each in entries)
+    return HostLists(groups, base, neighbours, relationships, longest=int(lengths.max(initial=0)))
 
 
 def sorted_entries(graph: DataGraph, partition: Partition) -> Entries:
-    """The entries of a partition, by owner, then by neighbour."""
+    """The entries of a partition, by owner, then by neighbour.
+
+    Raises:
+        MemoryLimitError: There are more than offsets of 32 bits can name.
+    """
+    if partition.outgoing and partition.incoming and 2 * graph.relationship_count > _MOST_ENTRIES:
+        raise MemoryLimitError(
+            f"lists of undirected relationships have up to {2 * graph.relationship_count:,} "
+            f"entries, and at most {_MOST_ENTRIES:,} are possible: give a direction, or leave the "
+            "strategy to gpugda"
+        )
     ways = []
     if partition.outgoing:
         ways.append(_one_way(graph.outgoing, partition.types, len(graph.types)))
