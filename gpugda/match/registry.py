@@ -66,7 +66,7 @@ def plan_pattern(
         pattern,
         statistics,
         strategy,
-        matcher.method,
+        "; ".join(filter(None, [matcher.method, matcher.said_of_sizes(pattern)])),
         compares=matcher.compares,
         declined=matcher.can_match(pattern, need) or "",
         find_steps=matcher.plan_steps,

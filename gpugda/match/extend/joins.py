@@ -140,9 +140,7 @@ class Joins:
     ) -> tuple[tuple[ExtendStep, ...], StepWords]:
         """From the query's last run, if that needed the same."""
         query, run = self.query, self.run
-        not_bound = frozenset[int]()
-        if plan is not None:
-            not_bound = plan.left_out.union(*plan.rows)
+        not_bound = frozenset[int]() if plan is None else plan.not_bound
         key = (wanted, not_bound, counting, self.merged.version)
         if key not in query.steps:
             lists = self.merged.lists

@@ -225,9 +225,8 @@ class SegmentJoin:
         hits = self._scratch.filled_words("segments with entries", max(len(segments.parts), 1))
         parts = () if link.other is None else ("neighbours",)
         columns = (0, None if link.other is None else 1)
-        for number in loader.in_order(segments, numbers):
+        for number, lists in loader.each(segments, numbers, parts=parts):
             self._run.check_deadline()
-            lists = loader.lists(segments, number, parts=parts)
             self._kernels.sgsi.measure(rows, columns, lists, flags, totals, (hits, number))
         found = self._run.workspace.download(hits, 0, len(segments.parts)) if numbers else ()
         return totals, [number for number in numbers if found[number]]
@@ -308,9 +307,8 @@ class SegmentJoin:
             parts.append("relationships")
         segments, loader = self._sources.segments[link], self._sources.loader
         columns = (0, None if link.other is None else 1)
-        for number in loader.in_order(segments, piece.numbers):
+        for _, lists in loader.each(segments, piece.numbers, parts=parts):
             self._run.check_deadline()
-            lists = loader.lists(segments, number, parts=parts)
             long = self._long_rows(piece, lists)
             self._kernels.sgsi.bound(piece.rows, columns, lists, found, long)
             self._append(piece, lists, found, arrays, places, long)
@@ -349,9 +347,8 @@ class SegmentJoin:
         self._run.workspace.write(piece.columns, column, piece.aside)
         found = self._row_lists(piece.count)
         segments, loader = self._sources.segments[link], self._sources.loader
-        for number in loader.in_order(segments, segments.needed(column)):
+        for _, lists in loader.each(segments, segments.needed(column), parts=("neighbours",)):
             self._run.check_deadline()
-            lists = loader.lists(segments, number, parts=("neighbours",))
             self._kernels.sgsi.bound(piece.rows, (1, None), lists, found, None)
             self._kernels.sgsi.mark_members(found, lists, filled, nodes, level)
 

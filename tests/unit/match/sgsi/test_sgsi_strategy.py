@@ -24,6 +24,7 @@ from graphs import design_graph, make_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
@@ -167,6 +168,18 @@ def test_segments_stay_for_later_queries_and_make_room(context, budgets):
     freed = strategy.give_up_kept()
     assert freed > 0
     assert strategy.kept_bytes() == 0
+
+
+def test_explain_and_profile_tell_segments_and_bytes():
+    nodes = {"id": list(range(300)), "labels": [["A"]] * 300}
+    chain = {"source": list(range(299)), "target": list(range(1, 300)), "type": ["R"] * 299}
+    text = "MATCH (a)-[:R]->(b)-[:R]->(c) RETURN count(*) AS n"
+    with gpugda.connect(gpugda.graph(nodes, chain), memory_limit=60_000) as accelerator:
+        explained = str(accelerator.explain(text, strategy="sgsi"))
+        assert "lists of 299 entries, 2.3 KiB or more, are cut into segments" in explained
+        result = accelerator.run(text, engine="gpu", strategy="sgsi")
+        assert result.single()["n"] == 298
+        assert "segments of 2 partitions" in str(accelerator.profile(text, strategy="sgsi"))
 
 
 # ------------------------------------------------------------------ single cases
