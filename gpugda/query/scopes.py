@@ -17,12 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gpugda.query import ast
 from gpugda.query.scope import Scope
 from gpugda.query.scope_expressions import Inner, check_condition, check_expression
-from gpugda.query.scope_patterns import (
-    check_bounded,
-    check_patterns,
-    check_shortest,
-    named_variables,
-)
+from gpugda.query.scope_patterns import check_patterns, check_shortest, named_variables
 from gpugda.query.scope_projections import check_paging, check_projection, refuse_aggregates
 from gpugda.query.scope_versions import check_version
 from gpugda.query.static_kinds import ANY, BOOLEAN, INTEGER, LIST, Static, list_of
@@ -161,9 +156,7 @@ def _check_import(clause: ast.With, importing: Scope) -> None:
 
 # ------------------------------------------------------------------ clauses that go on
 def _match(clause: ast.Match, scope: Scope) -> None:
-    if clause.repeats_relationships:
-        check_bounded(clause.patterns, scope)
-    check_patterns(clause.patterns, scope, _INNER)
+    check_patterns(clause.patterns, scope, _INNER, repeats=clause.repeats_relationships)
     for hint in clause.hints:
         for variable in hint.variables:
             scope.read(variable)
