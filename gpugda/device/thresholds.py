@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CPU", "GPU", "CountThresholds", "FilterLimits", "JoinLimits", "Thresholds"]
+__all__ = [
+    "CPU",
+    "GPU",
+    "CountThresholds",
+    "FilterLimits",
+    "JoinLimits",
+    "SegmentLimits",
+    "Thresholds",
+]
 
 _FASTER_GPU = 64
 """So many times as many pairs in the same time, though pairs may be a thousand times as many."""
@@ -155,12 +163,32 @@ class JoinLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class SegmentLimits:
+    """How a data graph that is too large for the device is sent there in parts.
+
+    Args:
+        most_entries: Of a part; None for as many as fit. A number segments every graph.
+        share_for_parts: Of the free memory when a join begins, for parts.
+        most_segments: Smaller parts than this makes are not cut.
+        share_for_rows: Of the host's memory, for rows that wait for the parts they need.
+        rows_bytes: The same in bytes, for tests; None for the share.
+    """
+
+    most_entries: int | None = None
+    share_for_parts: float = 0.5
+    most_segments: int = 256
+    share_for_rows: float = 0.125
+    rows_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Thresholds:
     """What the strategy ``extend`` decides by."""
 
     count: CountThresholds = CountThresholds()
     join: JoinLimits = JoinLimits()
     filter: FilterLimits = FilterLimits()
+    segments: SegmentLimits = SegmentLimits()
 
 
 CPU = Thresholds()

@@ -83,6 +83,7 @@ class StrategyReport:
         operators: The tree of operators with what was measured, where there were several.
         memory: Bytes that one join took on the device at a time, beside the graph and what is kept
             of earlier queries.
+        sent_bytes: Of the data graph, where it is too large for the device.
     """
 
     timings: dict[str, float] = field(default_factory=dict)
@@ -92,3 +93,4 @@ class StrategyReport:
     progress: JoinProgress | None = None
     operators: OperatorNode | None = None
     memory: MostBytes = field(default_factory=MostBytes)
+    sent_bytes: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.deadline import check_time
-from gpugda.device.launch.extend import Extension, KeyTest, Test
+from gpugda.device.launch.extend import MOST_LINKS, Extension, KeyTest, Test
 from gpugda.garbage import collection_paused
 from gpugda.match.comparisons import Comparison, key_places
 from gpugda.match.extend.drafts import Draft, ExtendKind, make_drafts
@@ -42,6 +42,7 @@ def compile_extensions(
     counted: Collection[int] = (),
     explored: bool = False,
     by_rows: bool = False,
+    most_links: int = MOST_LINKS,
 ) -> tuple[ExtendStep, ...]:
     """The steps with their columns.
 
@@ -56,8 +57,9 @@ def compile_extensions(
         counted: Query nodes that are not in the order, counted per row.
         explored: Has each candidate what its query relationships ask for?
         by_rows: Is it for a CPU, whose items go row by row where steps allow it?
+        most_links: Links that one step follows.
     """
-    compiler = _Compiler(bound, graph, masks, wanted, rows, by_rows=by_rows)
+    compiler = _Compiler(bound, graph, masks, wanted, rows, by_rows=by_rows, most_links=most_links)
     return compiler.steps(order, counting=counting, counted=counted, explored=explored)
 
 
@@ -71,8 +73,10 @@ class _Compiler:
         rows: Mapping[int, int],
         *,
         by_rows: bool,
+        most_links: int,
     ) -> None:
         self._by_rows = by_rows
+        self._most_links = most_links
         self._bound = bound
         self._graph = graph
         self._masks = masks
@@ -103,6 +107,7 @@ class _Compiler:
             counting=counting,
             counted=counted,
             loops_seen=self._loops_seen() if explored else frozenset(),
+            most_links=self._most_links,
         )
         if self._by_rows:
             place = {node: number for number, node in enumerate(order)}

@@ -44,6 +44,7 @@ class CompiledSteps:
         candidates: Candidates,
         *,
         counting: bool,
+        most_links: int,
     ) -> tuple[ExtendStep, ...]:
         """Of a query, or of the core of a plan, whose rows are made.
 
@@ -54,6 +55,7 @@ class CompiledSteps:
             wanted: What the last table must hold.
             candidates: Of the query nodes.
             counting: Only the number of rows is asked for.
+            most_links: Links that one step follows.
         """
         bound = query.bound
         counted = () if plan is None else tuple(each[0] for each in plan.rows)
@@ -66,7 +68,7 @@ class CompiledSteps:
         tested = None if plan is None else (core.tests, masks.comparisons)
         explored = candidates.explored
         forms = self._forms(query)
-        key = (tuple(order), rows, counted, tested, wanted, counting, explored)
+        key = (tuple(order), rows, counted, tested, wanted, counting, explored, most_links)
         if key not in forms:
             forms[key] = compile_extensions(
                 core,
@@ -79,6 +81,7 @@ class CompiledSteps:
                 counted=counted,
                 explored=explored,
                 by_rows=self._by_rows,
+                most_links=most_links,
             )
         return forms[key]
 

@@ -113,4 +113,6 @@ def _most_rows(step: ExtendStep, candidates: Candidates) -> int:
 def _hubs(run: Run, step: ExtendStep) -> HubBitmaps:
     if run.graph.context.is_cpu or not step.searched_only or len(step.links) == 1:
         return NO_HUBS
+    if not run.placement.is_whole:
+        return NO_HUBS
     return run.graph.hub_bitmaps(run.workspace.budget)

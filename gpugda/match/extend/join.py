@@ -37,6 +37,7 @@ class ExtendWindows:
         words: The same on the device.
         candidates: Of the query nodes.
         limits: How much is done at once.
+        whole: Do steps see all of the data graph at once?
 
     Attributes:
         rows: Rows made by each step until now.
@@ -54,6 +55,8 @@ class ExtendWindows:
         words: StepWords,
         candidates: Candidates,
         limits: JoinLimits,
+        *,
+        whole: bool = True,
     ) -> None:
         self._run = run
         self._limits = limits
@@ -62,7 +65,7 @@ class ExtendWindows:
         self._candidates = candidates
         self._sizes = WindowSizes(run, steps, limits)
         self._tables = StepTables(
-            run, kernels, row_kernels, steps, words, candidates, self._sizes, limits
+            run, kernels, row_kernels, steps, words, candidates, self._sizes, limits, whole=whole
         )
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)

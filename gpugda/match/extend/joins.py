@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from gpugda.device.launch.extend import ExtensionKernels
+from gpugda.device.graph.segment_views import MOST_PARTS
+from gpugda.device.launch.extend import MOST_LINKS, ExtensionKernels
 from gpugda.device.launch.extend_rows import RowKernels
 from gpugda.device.launch.leaf_products import ProductKernels
 from gpugda.device.launch.row_groups import GroupKernels
@@ -16,14 +17,16 @@ from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
 from gpugda.match.extend.join import ExtendWindows
 from gpugda.match.extend.joined import Joined, TableSums
 from gpugda.match.extend.memory import check_room, least_bytes
-from gpugda.match.extend.messages import Messages, has_room
+from gpugda.match.extend.messages import Messages, has_room, sees_parts
 from gpugda.match.extend.ranks import CandidateRanks
+from gpugda.match.extend.segments.views import views_of_steps
+from gpugda.match.extend.segments.windows import SegmentedWindows, waiting_bytes
 from gpugda.match.need import Groups, Rows
 
 if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.device.thresholds import JoinLimits
+    from gpugda.device.thresholds import JoinLimits, SegmentLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery
@@ -63,6 +66,7 @@ class Joins:
         query: What is known of it.
         candidates: Its own.
         ranks: Of these.
+        segments: How much of the data graph is sent at once where it is too large.
     """
 
     run: Run
@@ -72,15 +76,26 @@ class Joins:
     query: KeptQuery
     candidates: Candidates
     ranks: CandidateRanks
+    segments: SegmentLimits
 
     def within(self, run: Run) -> Joins:
         """The same in a run of its own, where it releases what it allocates."""
         return replace(self, run=run, ranks=CandidateRanks(run, self.candidates))
 
     def has_room(self, plan: Eliminate) -> bool:
-        """Is there memory for the messages?"""
+        """Is there memory for the messages, and are they made of the parts that are there?"""
+        if not self.run.placement.is_whole and not sees_parts(plan, self.run.graph.graph):
+            return False
         return has_room(
-            self.run, plan, self.kernels.products, self.candidates, self.limits.share_for_messages
+            self.run, plan, self.kernels.products, self.candidates, self._share_for_messages
+        )
+
+    @property
+    def _share_for_messages(self) -> float:
+        # Beside parts of a graph, memory is rather short: they are fewer rows that wait.
+        share = self.limits.share_for_messages
+        return (
+            share if self.run.placement.is_whole else max(share, 1 - self.segments.share_for_parts)
         )
 
     def joined(self, plan: Join | Eliminate, wanted: Rows, *, counting: bool) -> Joined:
@@ -99,6 +114,7 @@ class Joins:
                 masks,
                 steps[-1].variables,
                 self.ranks,
+                self.segments,
             )
         tables = [
             self._table(each, messages.place_of_table(number))
@@ -125,9 +141,23 @@ class Joins:
         self, plan: Eliminate | None, masks: Masks, wanted: Rows, *, counting: bool
     ) -> tuple[tuple[ExtendStep, ...], ExtendWindows]:
         steps, words = self._steps(plan, masks, wanted, counting=counting)
-        kernels = self.kernels
-        return steps, ExtendWindows(
-            self.run, kernels.extensions, kernels.rows, steps, words, self.candidates, self.limits
+        extensions, rows, candidates = self.kernels.extensions, self.kernels.rows, self.candidates
+        if self.run.placement.is_whole:
+            windows = ExtendWindows(
+                self.run, extensions, rows, steps, words, candidates, self.limits
+            )
+            return steps, windows
+        views = views_of_steps(self.run, steps, self.segments, least_bytes(steps))
+        return steps, SegmentedWindows(
+            self.run,
+            extensions,
+            rows,
+            steps,
+            words,
+            candidates,
+            self.limits,
+            views,
+            waiting_bytes(self.segments),
         )
 
     def _steps(
@@ -141,7 +171,13 @@ class Joins:
         key = (wanted, not_bound, counting)
         if key not in query.steps:
             steps = self.compiled.steps(
-                query, plan, masks, wanted, self.candidates, counting=counting
+                query,
+                plan,
+                masks,
+                wanted,
+                self.candidates,
+                counting=counting,
+                most_links=MOST_LINKS if self.run.placement.is_whole else MOST_PARTS,
             )
             words = upload_steps(run, steps, self.candidates, masks.keys)
             run.workspace.hand_over(*words.uploaded())

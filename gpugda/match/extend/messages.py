@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.device.graph.segment_views import Wanted
 from gpugda.device.launch.leaf_products import (
     SUM_WORDS,
     BranchSums,
@@ -18,18 +19,21 @@ from gpugda.device.launch.leaf_products import (
     ProductArrays,
     product_words,
 )
+from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.match.extend.counting.row_messages import most_fitting
+from gpugda.match.extend.segments.views import make_views
 from gpugda.match.list_lengths import most_entries
 from gpugda.match.row_tests import type_ids
 from gpugda.match.variables import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.launch.join import Table
     from gpugda.device.launch.leaf_products import ProductKernels
     from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.thresholds import SegmentLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.counting.count_plan import (
@@ -42,7 +46,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.ranks import CandidateRanks
     from gpugda.match.run import Run
 
-__all__ = ["Messages", "has_room"]
+__all__ = ["Messages", "has_room", "sees_parts"]
 
 _WORD = 1 << 64
 _BELOW = 1 << 31
@@ -70,6 +74,32 @@ def has_room(
     )
 
 
+def has_nothing_in_common(message: DegreeMessage, plan: Eliminate, graph: DataGraph) -> bool:
+    """Are the groups those of one node, on which they could only share a loop that is not there?"""
+    ways = [(group.outgoing, group.incoming) for group in message.groups]
+    if len({group.anchor for group in message.groups}) > 1 or len(ways) < 2:
+        return False
+    first = message.groups[0].relationships[0]
+    types, loops = (
+        type_ids(plan.core.relationships[first].types, graph),
+        graph.statistics.loop_counts,
+    )
+    is_opposite = sorted(ways) == [(False, True), (True, False)]
+    return is_opposite and not any(loops[each] for each in types)
+
+
+def sees_parts(plan: Eliminate, graph: DataGraph) -> bool:
+    """Can it be made of a data graph that is seen in parts?
+
+    Not where a row's own relationships are looked at again: what two groups of leaves have in
+    common, or how many nodes fit to several of a row at once.
+    """
+    paired = [each for each in plan.degrees if len(each.groups) > 1]
+    if plan.rows or not all(has_nothing_in_common(each, plan, graph) for each in paired):
+        return False
+    return all(sees_parts(table.plan, graph) for table in plan.tables)
+
+
 def _table_words(table: TableMessage, candidates: Candidates) -> int:
     return SUM_WORDS * math.prod(candidates.count(each) for each in table.separator)
 
@@ -91,6 +121,7 @@ class Messages:
         masks: What predicates leave.
         variables: What the columns of the core's tables hold.
         ranks: Of the candidates.
+        segments: How much of the data graph is sent at once where it is too large.
     """
 
     def __init__(
@@ -102,8 +133,10 @@ class Messages:
         masks: Masks,
         variables: Sequence[Variable],
         ranks: CandidateRanks,
+        segments: SegmentLimits,
     ) -> None:
         self._run = run
+        self._segments = segments
         self._kernels = kernels
         self.plan = plan
         self._candidates = candidates
@@ -153,9 +186,10 @@ class Messages:
     # ------------------------------------------------------------------ what is multiplied
     def _on_device(self) -> _OnDevice:
         workspace, graph = self._run.workspace, self._run.graph.graph
-        factors, slot = [], 0
+        factors: list[Factor] = []
+        slot = 0
         for message in self.plan.degrees:
-            factors.append(self._factor(message, slot))
+            factors += self._factors(message, slot)
             slot += len(message.groups)
         groups, nodes = [each for factor in factors for each in factor.groups], graph.node_count
         degrees = workspace.allocate(max(1, slot * nodes), np.uint32, "degrees of anchors")
@@ -195,11 +229,13 @@ class Messages:
             most *= most_fitting(self.plan.core, graph, each[0]) ** len(each)
         return most
 
-    def _factor(self, message: DegreeMessage, slot: int) -> Factor:
+    def _factors(self, message: DegreeMessage, slot: int) -> list[Factor]:
         groups = tuple(
             self._leaves(group, slot + number) for number, group in enumerate(message.groups)
         )
-        return Factor(groups, self._ends(message.taken))
+        if has_nothing_in_common(message, self.plan, self._run.graph.graph):
+            return [Factor((each,), ()) for each in groups]
+        return [Factor(groups, self._ends(message.taken))]
 
     def _leaves(self, group: LikeLeaves, slot: int) -> Leaves:
         candidates, leaf = self._candidates, group.leaves[0]
@@ -226,14 +262,37 @@ class Messages:
         candidates, anchor = self._candidates, group.anchor
         nodes = candidates.listed(self._run, anchor)
         self._run.check_deadline()
-        self._kernels.count_ways(
-            candidates.arrays,
-            candidates.matrix,
-            leaves,
-            nodes,
-            degrees,
-            by_length=self._by_length(group, leaves),
+        by_length = self._by_length(group, leaves)
+        count = partial(
+            self._kernels.count_ways,
+            matrix=candidates.matrix,
+            leaves=leaves,
+            nodes=nodes,
+            ways=degrees,
+            by_length=by_length,
         )
+        if by_length or self._run.placement.is_whole:
+            count(candidates.arrays)
+        else:
+            self._count_in_parts(group, count)
+
+    def _count_in_parts(self, group: LikeLeaves, count: Callable[..., None]) -> None:
+        """Adds up what each part of the data graph has; nodes elsewhere have nothing there."""
+        used = {"outgoing": group.outgoing, "incoming": group.incoming}
+        directions = [name for name, is_used in used.items() if is_used]
+        masked = group.relationships[0] in self._masks.relationships
+        views = make_views(
+            self._run, directions, self._segments, SMALLEST_BYTES, knows_relationships=masked
+        )
+        arrays, segments = replace(self._candidates.arrays, graph=views.arguments), views.segments
+        parts = [part for each in range(segments.count) for part in segments.parts(each)]
+        wanted = [Wanted(*((part,) if used[name] else () for name in used)) for part in parts]
+        for number, each in enumerate(wanted):
+            self._run.check_deadline()
+            views.acquire(each, wanted[number + 1] if number + 1 < len(wanted) else None)
+            count(arrays, adds=number > 0)
+        self._run.report.sent_bytes += views.uploads.sent
+        views.release()
 
     def _by_length(self, group: LikeLeaves, leaves: Leaves) -> bool:
         graph, position = self._run.graph.graph, group.relationships[0]
