@@ -80,10 +80,8 @@ def has_nothing_in_common(message: DegreeMessage, plan: Eliminate, graph: DataGr
     if len({group.anchor for group in message.groups}) > 1 or len(ways) < 2:
         return False
     first = message.groups[0].relationships[0]
-    types, loops = (
-        type_ids(plan.core.relationships[first].types, graph),
-        graph.statistics.loop_counts,
-    )
+    types = type_ids(plan.core.relationships[first], graph)
+    loops = graph.statistics.loop_counts
     is_opposite = sorted(ways) == [(False, True), (True, False)]
     return is_opposite and not any(loops[each] for each in types)
 
