@@ -1,4 +1,7 @@
-"""A strategy: what one offers, and what all have in common (memory, stages, chunks of rows)."""
+"""A strategy: what one offers, and what all have in common (memory, stages, chunks of rows).
+
+More than 300 lines: what a strategy says and what is asked of it are one protocol.
+"""
 
 from __future__ import annotations
 

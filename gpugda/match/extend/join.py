@@ -14,6 +14,7 @@ from gpugda.match.special.cycles import CycleCount
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.launch.extend import ExtensionKernels
     from gpugda.device.launch.extend_rows import RowKernels
     from gpugda.device.launch.small_join import SmallJoined
@@ -44,6 +45,7 @@ class ExtendWindows:
         windows: Tables made by each step until now.
         made_none: Was all counted without rows?
         counted: How many there are, if that was counted before it was asked for.
+        views: What of the data graph is on the device; None where all of it is.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class ExtendWindows:
         self.windows = [0] * len(steps)
         self.made_none = False
         self.counted: int | None = None
+        self.views: SegmentViews | None = None
 
     @property
     def by_pairs(self) -> list[bool]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gpugda.device.graph.segment_views import MOST_PARTS
 from gpugda.device.launch.extend import MOST_LINKS, ExtensionKernels
 from gpugda.device.launch.extend_rows import RowKernels
@@ -17,8 +19,9 @@ from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
 from gpugda.match.extend.join import ExtendWindows
 from gpugda.match.extend.joined import Joined, TableSums
 from gpugda.match.extend.memory import check_room, least_bytes
-from gpugda.match.extend.messages import Messages, has_room, sees_parts
+from gpugda.match.extend.messages import Messages, has_room
 from gpugda.match.extend.ranks import CandidateRanks
+from gpugda.match.extend.segments.degrees import sees_parts
 from gpugda.match.extend.segments.views import views_of_steps
 from gpugda.match.extend.segments.windows import SegmentedWindows, waiting_bytes
 from gpugda.match.need import Groups, Rows
@@ -147,7 +150,8 @@ class Joins:
                 self.run, extensions, rows, steps, words, candidates, self.limits
             )
             return steps, windows
-        views = views_of_steps(self.run, steps, self.segments, least_bytes(steps))
+        totals = np.dtype(np.uint64).itemsize * extensions.group_count
+        views = views_of_steps(self.run, steps, self.segments, least_bytes(steps) + totals)
         return steps, SegmentedWindows(
             self.run,
             extensions,

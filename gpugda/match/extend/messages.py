@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.graph.segment_views import Wanted
 from gpugda.device.launch.leaf_products import (
     SUM_WORDS,
     BranchSums,
@@ -19,15 +18,14 @@ from gpugda.device.launch.leaf_products import (
     ProductArrays,
     product_words,
 )
-from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.match.extend.counting.row_messages import most_fitting
-from gpugda.match.extend.segments.views import make_views
+from gpugda.match.extend.segments.degrees import count_in_parts, has_nothing_in_common
 from gpugda.match.list_lengths import most_entries
 from gpugda.match.row_tests import type_ids
 from gpugda.match.variables import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.launch.join import Table
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.ranks import CandidateRanks
     from gpugda.match.run import Run
 
-__all__ = ["Messages", "has_room", "sees_parts"]
+__all__ = ["Messages", "has_room"]
 
 _WORD = 1 << 64
 _BELOW = 1 << 31
@@ -72,30 +70,6 @@ def has_room(
         longest <= run.graph.context.info.max_allocation_bytes
         and needed <= run.workspace.available * share
     )
-
-
-def has_nothing_in_common(message: DegreeMessage, plan: Eliminate, graph: DataGraph) -> bool:
-    """Are the groups those of one node, on which they could only share a loop that is not there?"""
-    ways = [(group.outgoing, group.incoming) for group in message.groups]
-    if len({group.anchor for group in message.groups}) > 1 or len(ways) < 2:
-        return False
-    first = message.groups[0].relationships[0]
-    types = type_ids(plan.core.relationships[first], graph)
-    loops = graph.statistics.loop_counts
-    is_opposite = sorted(ways) == [(False, True), (True, False)]
-    return is_opposite and not any(loops[each] for each in types)
-
-
-def sees_parts(plan: Eliminate, graph: DataGraph) -> bool:
-    """Can it be made of a data graph that is seen in parts?
-
-    Not where a row's own relationships are looked at again: what two groups of leaves have in
-    common, or how many nodes fit to several of a row at once.
-    """
-    paired = [each for each in plan.degrees if len(each.groups) > 1]
-    if plan.rows or not all(has_nothing_in_common(each, plan, graph) for each in paired):
-        return False
-    return all(sees_parts(table.plan, graph) for table in plan.tables)
 
 
 def _table_words(table: TableMessage, candidates: Candidates) -> int:
@@ -272,25 +246,9 @@ class Messages:
         if by_length or self._run.placement.is_whole:
             count(candidates.arrays)
         else:
-            self._count_in_parts(group, count)
-
-    def _count_in_parts(self, group: LikeLeaves, count: Callable[..., None]) -> None:
-        """Adds up what each part of the data graph has; nodes elsewhere have nothing there."""
-        used = {"outgoing": group.outgoing, "incoming": group.incoming}
-        directions = [name for name, is_used in used.items() if is_used]
-        masked = group.relationships[0] in self._masks.relationships
-        views = make_views(
-            self._run, directions, self._segments, SMALLEST_BYTES, knows_relationships=masked
-        )
-        arrays, segments = replace(self._candidates.arrays, graph=views.arguments), views.segments
-        parts = [part for each in range(segments.count) for part in segments.parts(each)]
-        wanted = [Wanted(*((part,) if used[name] else () for name in used)) for part in parts]
-        for number, each in enumerate(wanted):
-            self._run.check_deadline()
-            views.acquire(each, wanted[number + 1] if number + 1 < len(wanted) else None)
-            count(arrays, adds=number > 0)
-        self._run.report.sent_bytes += views.uploads.sent
-        views.release()
+            used = {"outgoing": group.outgoing, "incoming": group.incoming}
+            masked = group.relationships[0] in self._masks.relationships
+            count_in_parts(self._run, candidates.arrays, self._segments, used, count, masked=masked)
 
     def _by_length(self, group: LikeLeaves, leaves: Leaves) -> bool:
         graph, position = self._run.graph.graph, group.relationships[0]

@@ -12,7 +12,7 @@ from gpugda.device.launch.segments import RowKeys, SegmentKernels
 from gpugda.device.memory.staging import Staging
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -161,6 +161,7 @@ class Sorter:
         if values is None:
             return []
         context = self._run.graph.context
+        download: Callable[[DeviceArray, int, int], NDArray[np.uint32]]
         download = self._run.workspace.download
         least = context.profile.aside_bytes
         if least is not None and rows * 4 > least:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpugda.device.graph.segment_views import REGIONS, SegmentViews, starts_bytes
 from gpugda.device.graph.segments import cut_segments
 from gpugda.device.launch.extend import LinkFlags
+from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["make_views", "views_of_steps"]
 
 _BYTES = 4
+_SMALL_ARRAYS = 48
+"""Those of which some are shorter than any is, or are used again where they are too long."""
 _STEP_BYTES = 1 << 10
 """Limits are named in whole steps."""
 
@@ -78,6 +81,7 @@ def make_views(
     graph, workspace = run.graph, run.workspace
     per_entry = max(1, len(directions)) * REGIONS * _BYTES * (2 if knows_relationships else 1)
     fixed = starts_bytes(graph, directions)
+    small = SMALLEST_BYTES * _SMALL_ARRAYS
     workspace.make_room(int(workspace.available * limits.share_for_parts))
     free = workspace.available
     most = int(free * limits.share_for_parts - fixed) // per_entry
@@ -87,8 +91,8 @@ def make_views(
     segments = _cut(run, directions, max(most, fewest))
 
     def needed(cut: Segments) -> int:
-        keys = 2 * _BYTES * cut.count**sorted_by * (sorted_by > 0)
-        return fixed + per_entry * cut.longest + keys + least
+        keys: int = 2 * _BYTES * cut.count**sorted_by * (sorted_by > 0)
+        return fixed + per_entry * cut.longest + keys + _BYTES * cut.count + small + least
 
     if needed(segments) > free:
         segments = _cut(run, directions, fewest)

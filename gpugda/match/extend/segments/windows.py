@@ -59,7 +59,7 @@ class SegmentedWindows(ExtendWindows):
         super().__init__(
             run, kernels, row_kernels, steps, _seen(words, views), candidates, limits, whole=False
         )
-        self.views = views
+        self.views = self._seen = views
         segments = views.segments
         self._sequences = [_Sequence(segments, step.device_links) for step in steps]
         bounds = run.workspace.upload(segments.bounds, "bounds of segments")
@@ -131,7 +131,7 @@ class SegmentedWindows(ExtendWindows):
                 yield extended
                 self._sizes.leave(number)
                 # Other steps may have needed other parts meanwhile.
-                self.views.acquire(wanted)
+                self._seen.acquire(wanted)
 
     def _counted(self, batch: Batch) -> Iterator[int]:
         number = len(self._steps) - 1
@@ -142,12 +142,12 @@ class SegmentedWindows(ExtendWindows):
 
     def _seen_tables(self, number: int, batch: Batch) -> Iterator[tuple[Wanted, Table]]:
         """The rows of a batch, together with the parts that they need."""
-        sequence = self._sequences[number].of(batch.keys(), self.views)
+        sequence = self._sequences[number].of(batch.keys(), self._seen)
         for place, (key, wanted) in enumerate(sequence):
             coming = sequence[place + 1][1] if place + 1 < len(sequence) else None
             self._run.check_deadline()
             for table in batch.tables(self._run, key, self._most_waiting(number)):
-                self.views.acquire(wanted, coming)
+                self._seen.acquire(wanted, coming)
                 yield wanted, table
 
     def _most_waiting(self, number: int) -> int:
