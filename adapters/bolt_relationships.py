@@ -136,9 +136,10 @@ class RelationshipReading:
             large = degrees > PAGE
             hubs += zip(found[large].tolist(), degrees[large].tolist(), strict=True)
             rest = (degrees > 0) & ~large
-            ends = np.cumsum(degrees[rest])
-            # A page ends where the sum passes a multiple, so it has at most two pages' worth.
-            borders = np.flatnonzero(np.diff(ends // PAGE)) + 1
+            # A page ends where the sum passes a multiple, so it has at most two pages' worth; and
+            # at each hub, as a page may bring what lies between its ids.
+            ends, hubs_before = np.cumsum(degrees[rest]) // PAGE, np.cumsum(large)[rest]
+            borders = np.flatnonzero(np.diff(ends) | np.diff(hubs_before)) + 1
             yield from (IdList(some) for some in np.split(found[rest], borders) if len(some))
 
 

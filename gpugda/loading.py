@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING
 from gpugda.caching import LruCache
 from gpugda.data.build import build_data_graph
 from gpugda.errors import SourceError
-from gpugda.execute.needs import need_of
-from gpugda.execute.pipeline import plan_of_statement
-from gpugda.match.registry import plan_pattern
-from gpugda.plan.bind import bind
+from gpugda.execute.pipeline import plan_of
 from gpugda.ports import DatabaseServer, GraphSource, Progress, Projection, SnapshotFolder
-from gpugda.query.statement import Statement
 from gpugda.snapshot.opening import open_saved
 
 if TYPE_CHECKING:
@@ -26,6 +22,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import Plan
     from gpugda.ports import DatabaseVersion, GraphBatches
     from gpugda.query.query_graph import Query
+    from gpugda.query.statement import Statement
 
 __all__ = ["LoadedGraph", "load"]
 
@@ -62,15 +59,7 @@ class LoadedGraph:
 
     def plan(self, query: Query | Statement, strategy: str) -> Plan:
         """The plan of a query, kept by its text."""
-
-        def make() -> Plan:
-            if isinstance(query, Statement):
-                return plan_of_statement(query, self.graph, strategy)
-            bound = bind(query, self.graph)
-            need = need_of(query, bound)
-            return plan_pattern(bound, self.graph.statistics, strategy, need)
-
-        return self.plans.get((query.text, strategy), make)
+        return self.plans.get((query.text, strategy), lambda: plan_of(query, self.graph, strategy))
 
     def followed_by(
         self, graph: DataGraph, version: DatabaseVersion, transactions: int

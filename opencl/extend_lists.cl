@@ -4,6 +4,8 @@
        find_rows       one item per piece: the row of its first pair; after the last piece the row of the last pair
        count_listed    counts the pairs that pass, in totals[group]
        append_listed   appends a row for each of them
+       weigh_listed    adds for each row how many of its pairs pass to counts[row]
+       append_weighed  one item per row: appends those that have a count, with this where the added node would be
 
    A work group takes pieces of PIECE pairs. It goes through the rows of a piece in blocks of GROUP: a bit marks where in the
    block each row begins, so that counting the bits up to a pair gives its row; lists of other links are looked up once per row.
@@ -255,6 +257,60 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void append_listed(
                 uint place = place_of(&block, pair);
                 write_row(&step, first + block.rows[place], node_of(&lists, &block, pair, place), 0, extended, extended_stride,
                           (ulong)first_place + rank_of(hits, hit_ranks, pair));
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+/* A row may have pairs in several pieces: what a group counts is added up in local memory first. */
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void weigh_listed(
+    STEP_PARAMETERS, HUB_PARAMETERS, local uint2 *others, ulong row_count, global const ulong *sums,
+    global const uchar *bases, ulong low, ulong high, global const uint *first_rows, volatile global uint *counts
+) {
+    const Step step = STEP_ARGUMENTS;
+    const Hubs hubs = HUB_ARGUMENTS;
+    local Block block;
+    local uint found[GROUP];
+    const Lists lists = LISTS_OF(step);
+    uint item = get_local_id(0);
+    high = min(high, sums[row_count]);
+    BLOCKS(first, last) {
+        BLOCK_PAIRS(first, last);
+        found[item] = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint pair = item; pair < count; pair += GROUP * TOGETHER) {
+            uint passed = passing_pairs(&step, &lists, &block, others, first, pair, count);
+            EACH(i) if ((passed >> i) & 1) atomic_inc(&found[block.rows[place_of(&block, pair + i * GROUP)]]);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (found[item]) atomic_add(&counts[first + item], found[item]);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void append_weighed(
+    STEP_PARAMETERS, ulong first_row, ulong last_row, global const uint *counts,
+    global uint *extended, ulong extended_stride, volatile global uint *appended
+) {
+    const Step step = STEP_ARGUMENTS;
+    local uint hits[PIECE_WORDS], hit_ranks[PIECE_WORDS], first_place;
+    uint item = get_local_id(0);
+    for (ulong begin = first_row + get_group_id(0) * (ulong)PIECE; begin < last_row; begin += get_num_groups(0) * (ulong)PIECE) {
+        uint rows = (uint)min((ulong)PIECE, last_row - begin);
+        hits[item] = 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint row = item; row < rows; row += GROUP) {
+            if (counts[begin + row]) atomic_or(&hits[row >> 5], 1u << (row & 31));
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        uint found = rank_marks(hits, hit_ranks);
+        if (item == 0) first_place = found ? atomic_add(appended, found) : 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint row = item; row < rows; row += GROUP) {
+            if ((hits[row >> 5] >> (row & 31)) & 1) {
+                write_row(&step, begin + row, counts[begin + row], 0, extended, extended_stride,
+                          (ulong)first_place + rank_of(hits, hit_ranks, row));
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);

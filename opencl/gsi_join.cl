@@ -19,20 +19,15 @@
 #include "search.h"
 #include "neighbour_lists.h"
 #include "vertex_join.h"
+#include "warps.h"
 
-#define WARP 32
-#define WARPS 8
 #define STAGED 128
-
-/* Where a row's places begin: given by sums, or by the longest that any list is. */
-static inline ulong first_place(global const ulong *sums, ulong stride, ulong row) {
-    return sums ? sums[row] : stride * row;
-}
 
 /* Bits of `how`. */
 #define SET_OPERATIONS 1u   /* read lists in batches from local memory, candidates as bitmaps, collect what is written */
 #define SHARED_INPUT 2u     /* warps of a group with the same list read it once */
 #define IS_CLOSING 4u       /* the node is bound already: only its relationship is added */
+#define APPENDS 8u          /* counts say how many places are filled by now; neighbours go there, and relationships to `second` */
 
 kernel void bound_rows(
     global const uint *table, ulong stride, ulong first_row, ulong count, uint column, uint other_column, LISTS_PARAMETERS,
@@ -82,16 +77,23 @@ static inline bool joins(const JoinStep *step, uint row, uint entry, uint neighb
     }
     if (!entry_passes(step->lists, entry)) return false;
     if (step->words[step->at + 1] == 0) return true;
+    uint relationship = step->lists->relationships ? step->lists->relationships[entry] : NONE;
     return passes_tests(step->table, step->stride, step->first_row + row, step->width, step->words, step->at, neighbour,
-                        step->lists->relationships[entry]);
+                        relationship);
+}
+
+static inline void put_entry(const JoinStep *step, global uint *buffer, global uint *second, ulong place, uint entry) {
+    bool has_values = step->how & APPENDS;
+    buffer[place] = has_values ? step->lists->neighbours[entry] : entry;
+    if (has_values && second) second[place] = step->lists->relationships[entry];
 }
 
 #define FIRST_PARAMETERS \
     global const uint *table, ulong stride, ulong first_row, ulong count, uint width, LISTS_PARAMETERS, \
     global const uint *begins, global const uint *lengths, global const uint *bits, ulong bits_at, \
     global const uint *candidates, ulong candidates_at, ulong candidate_count, global const uint *words, uint at, \
-    global const ulong *sums, ulong place_stride, global uint *buffer, volatile global uint *counts, \
-    global const uint *rows, ulong rows_at, uint parts, uint alone_from, uint share_from, uint how
+    global const ulong *sums, ulong place_stride, global uint *buffer, global uint *second, \
+    volatile global uint *counts, global const uint *rows, ulong rows_at, uint parts, uint alone_from, uint share_from, uint how
 
 #define JOIN_STEP {table, stride, first_row, width, &lists, bits + bits_at, candidates + candidates_at, candidate_count, \
                    words, at, how}
@@ -108,10 +110,10 @@ kernel void join_first(FIRST_PARAMETERS) {
     const Lists lists = LISTS;
     const JoinStep step = JOIN_STEP;
     FOR_EACH(row, count) {
-        uint found = 0;
+        uint found = how & APPENDS ? counts[row] : 0;
         for (uint entry = begins[row], end = begins[row] + lengths[row]; entry < end; ++entry) {
             if (!joins(&step, (uint)row, entry, neighbours[entry])) continue;
-            if (buffer) buffer[first_place(sums, place_stride, row) + found] = entry;
+            if (buffer) put_entry(&step, buffer, second, first_place(sums, place_stride, row) + found, entry);
             ++found;
         }
         counts[row] = found;
@@ -134,21 +136,6 @@ kernel void intersect_next(NEXT_PARAMETERS) {
 }
 
 #else
-
-/* Which lanes of this warp hold something: a bit each. All work items of the group come here. */
-static inline uint ballot(local uint *ballots, uint warp, uint lane, bool holds) {
-    if (lane == 0) ballots[warp] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (holds) atomic_or(&ballots[warp], 1u << lane);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return ballots[warp];
-}
-
-static inline uint most_of(local const uint *values) {
-    uint most = 0;
-    for (uint i = 0; i < WARPS; ++i) most = max(most, values[i]);
-    return most;
-}
 
 kernel void join_first(FIRST_PARAMETERS) {
     local uint ballots[WARPS], task_row[WARPS], task_begin[WARPS], task_length[WARPS], task_alone[WARPS], source[WARPS];
@@ -189,8 +176,8 @@ kernel void join_first(FIRST_PARAMETERS) {
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    uint row = task_row[warp], begin = task_begin[warp], alone = task_alone[warp], held = 0, written = 0;
-    uint longest = most_of(task_alone);
+    uint row = task_row[warp], begin = task_begin[warp], alone = task_alone[warp], held = 0;
+    uint written = row != NONE && (how & APPENDS) && !rows ? counts[row] : 0, longest = most_of(task_alone);
     for (uint offset = 0; offset < longest; offset += WARP) {
         bool active = offset + lane < alone;
         uint entry = begin + offset + lane, neighbour = NONE;
@@ -205,13 +192,13 @@ kernel void join_first(FIRST_PARAMETERS) {
             if (found) mine[held + rank] = entry;
             held += popcount(all);
         } else {
-            if (found && buffer) buffer[first_place(sums, place_stride, row) + written + rank] = entry;
+            if (found && buffer) put_entry(&step, buffer, second, first_place(sums, place_stride, row) + written + rank, entry);
             written += popcount(all);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         bool is_full = held >= WARP;
         uint rest = mine[WARP + lane];
-        if (is_full) buffer[first_place(sums, place_stride, row) + written + lane] = mine[lane];
+        if (is_full) put_entry(&step, buffer, second, first_place(sums, place_stride, row) + written + lane, mine[lane]);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (is_full) {
             mine[lane] = rest;
@@ -220,7 +207,9 @@ kernel void join_first(FIRST_PARAMETERS) {
         }
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (lane < held) buffer[first_place(sums, place_stride, row) + written + lane] = cache[warp * 2 * WARP + lane];
+    if (lane < held) {
+        put_entry(&step, buffer, second, first_place(sums, place_stride, row) + written + lane, cache[warp * 2 * WARP + lane]);
+    }
     if (lane == 0 && row != NONE && !rows) counts[row] = written + held;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
 
@@ -244,7 +233,10 @@ kernel void join_first(FIRST_PARAMETERS) {
         uint all = ballot(ballots, warp, lane, found);
         if (lane == 0 && all) place_of[warp] = atomic_add(&counts[its_row], popcount(all));
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (found && buffer) buffer[first_place(sums, place_stride, its_row) + place_of[warp] + popcount(all & ((1u << lane) - 1))] = entry;
+        if (found && buffer) {
+            ulong place = first_place(sums, place_stride, its_row) + place_of[warp] + popcount(all & ((1u << lane) - 1));
+            put_entry(&step, buffer, second, place, entry);
+        }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -9,28 +9,7 @@
    gpugda/match/gsi/signatures.py.
 */
 #include "work_split.h"
-
-#define ANYTHING 0xFFFFFFFFu
-#define STARTS_HERE 1u
-#define ENDS_HERE 2u
-#define EITHER_WAY 3u
-
-static inline uint key_hash(uint type, uint direction, uint label) {
-    uint hash = type * 0x9E3779B1u ^ label * 0x85EBCA6Bu ^ direction * 0xC2B2AE35u;
-    hash ^= hash >> 15;
-    hash *= 0x2C1B3C6Du;
-    hash ^= hash >> 12;
-    hash *= 0x297A2D39u;
-    return hash ^ (hash >> 15);
-}
-
-static inline void add_key(volatile global uint *signature, ulong word_stride, uint groups, uint hash) {
-    uint group = mul_hi(hash, groups), shift = 2 * (group & 15);
-    volatile global uint *word = signature + (group >> 4) * word_stride;
-    if (((*word >> shift) & 3) == 3) return;
-    uint before = atomic_or(word, 1u << shift);
-    if ((before >> shift) & 1) atomic_or(word, 2u << shift);
-}
+#include "signatures.h"
 
 static inline void add_end(
     volatile global uint *signature, ulong word_stride, uint groups, uint type, uint direction,
@@ -39,10 +18,7 @@ static inline void add_end(
     uint end = label_offsets[neighbour + 1];
     for (uint at = label_offsets[neighbour]; at <= end; ++at) {
         uint label = at < end ? label_ids[at] : ANYTHING;
-        add_key(signature, word_stride, groups, key_hash(type, direction, label));
-        add_key(signature, word_stride, groups, key_hash(type, EITHER_WAY, label));
-        add_key(signature, word_stride, groups, key_hash(ANYTHING, direction, label));
-        add_key(signature, word_stride, groups, key_hash(ANYTHING, EITHER_WAY, label));
+        add_keys(signature, word_stride, groups, type, direction, label);
     }
 }
 

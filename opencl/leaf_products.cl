@@ -1,4 +1,4 @@
-/* Counting rows whose leaves are multiplied (see gpugda/match/extend/counting/degree_messages.py).
+/* Counting rows whose leaves are multiplied (see gpugda/plan/counting/degree_messages.py).
 
        count_ways          one item per candidate of an anchor: how many relationships fit to a group of like leaves,
                            with `adds` in addition to what is there

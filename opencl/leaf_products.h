@@ -1,4 +1,4 @@
-/* The product of the leaves of one row of the core (see gpugda/match/extend/counting/leaves.py): `value_of_row`.
+/* The product of the leaves of one row of the core (see gpugda/plan/counting/leaves.py): `value_of_row`.
 
    product[0] is the number of factors, product[1] that of weights, product[2] that of branches. Of each weight: the column with a
    number of ways, and how many like query nodes have it (see weigh.cl). Of each branch: the low and the high word of the place of

@@ -6,6 +6,7 @@
                full ones go on: 15 pairs (node, first entry), and a last pair (the group in which it goes on or NONE; where the
                entries of the last node end). The list of a pair's node ends where the next pair's begins; an empty pair holds NONE.
                with group_count 0, plain row offsets: the list of node v is groups[v] … groups[v + 1] - 1.
+   relationships   of each entry; null where nobody asks for them
    types       of each entry; null where all entries have the types asked for
    allowed     bitmap of the types asked for
    mask        bitmap of the relationships that predicates leave; null for all

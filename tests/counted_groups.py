@@ -10,11 +10,11 @@ from bound_queries import NO_MASKS, all_embeddings
 from gpugda.data.data_graph import DataGraph
 from gpugda.device.context import DeviceContext
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.thresholds import Thresholds
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Groups
 from gpugda.plan.plan import Plan
+from gpugda.thresholds import Thresholds
 
 
 def groups(

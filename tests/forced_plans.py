@@ -9,8 +9,8 @@ from typing import Any
 
 from gpugda.device.context import DeviceContext
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.device.thresholds import Thresholds
 from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.thresholds import Thresholds
 
 NOT_AT_ONCE: dict[str, Any] = {"tries_at_once": False}
 NOTHING_TRIED: dict[str, Any] = NOT_AT_ONCE | {"most_first_seconds": 0.0}

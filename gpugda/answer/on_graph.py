@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.answer.unknown_names import remarks_on_names
 from gpugda.deadline import working_until
-from gpugda.execute.gpu import run_on_device
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.join_progress import JoinProgress
 from gpugda.plan.explain import explain_text
@@ -72,8 +71,7 @@ def _answer_on_device(
         with request.stage("open"):
             runner = device.enter_context(session.strategy(request.strategy, loaded.graph))
         started, device_name = time.perf_counter(), session.device_name
-        given = (loaded.graph, runner, request.values, report, deadline)
-        table = plan.pipeline.run(*given) if plan.pipeline else run_on_device(plan, *given)
+        table = plan.runnable.run(loaded.graph, runner, request.values, report, deadline)
     for stage, seconds in report.timings.items():
         request.add_time(stage, seconds)
     elsewhere = time.perf_counter() - started - sum(report.timings.values())
@@ -87,7 +85,7 @@ def _answer_on_device(
             "device": device_name,
             "snapshot": loaded.described,
             "steps": report.steps,
-            "tree": report.operators or plan,
+            "tree": report.operators,
             "device_bytes": report.memory.bytes,
             "notices": remarks["notices"],
             "warnings": (*remarks["warnings"], *plan.warnings),

@@ -15,11 +15,11 @@ __all__ = ["profile_of"]
 def profile_of(result: Result) -> OperatorNode:
     """The tree of operators, the last one first: rows expected and found, seconds and bytes.
 
-    A query of one MATCH and RETURN is one operator, with what the device did for it in lines; so is
-    what another engine answered.
+    What another engine answered is one operator.
     """
     summary = result.summary
-    if summary.operators is not None:
-        return summary.operators
+    operators = summary.operators
+    if operators is not None:
+        return operators
     seconds = sum(time for stage, time in summary.timings.items() if stage != "total")
     return OperatorNode(" ".join(summary.query.split()), None, summary.rows, seconds)

@@ -13,7 +13,7 @@ from gpugda.calibration.kept import keep_device_rates, kept_device_rates
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import column_from_values
-from gpugda.execute.gpu import run_on_device
+from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.registry import DEFAULT_STRATEGY
 from gpugda.match.session import DeviceSession
@@ -111,13 +111,12 @@ def _graph() -> DataGraph:
 
 def _seconds(session: DeviceSession, graph: DataGraph, text: str) -> float:
     """The least of some runs, the first one left out: other programs only add to it."""
-    query = analyse(parse(text))
-    plan = make_plan(bind(query, graph), graph.statistics, DEFAULT_STRATEGY)
+    plan = plan_of(analyse(parse(text)), graph, DEFAULT_STRATEGY)
     times = []
     for _ in range(_REPEATS + 1):
         with session.strategy(DEFAULT_STRATEGY, graph) as strategy:
             started = time.perf_counter()
-            run_on_device(plan, graph, strategy, {}, StrategyReport())
+            plan.runnable.run(graph, strategy, {}, StrategyReport())
             times.append(time.perf_counter() - started)
         if sum(times) > 1.0 and len(times) > 2:
             break

@@ -7,7 +7,7 @@ the seed is fixed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -24,6 +24,9 @@ __all__ = ["sampled_closing_rates"]
 _SAMPLES: Final = 4096
 _PER_RELATIONSHIP: Final = 4
 """Small graphs are sampled less: there are many of them, and few paths in each."""
+_MOST_RUNS: Final = 1 << 20
+"""Of the ends of all samples together: fewer are taken where nodes have thousands of types."""
+_LEAST_SAMPLES: Final = 64
 
 
 def sampled_closing_rates(outgoing: Csr, incoming: Csr) -> dict[tuple[int, int], float]:
@@ -79,6 +82,7 @@ def _rates(
     ends: NDArray[np.int64],
     weights: NDArray[np.float64],
 ) -> dict[tuple[int, int], float]:
+    starts, ends, weights = _first(csr, starts, ends, weights)
     weights = np.where(starts == ends, 0.0, weights)
     total = 2.0 * float(weights.sum())  # both ways
     if not total:
@@ -90,6 +94,14 @@ def _rates(
             for each in (kind, ANY):
                 sums[each] = sums.get(each, 0.0) + amount
     return {(length, kind): amount / total for kind, amount in sums.items() if amount}
+
+
+def _first(csr: Csr, *samples: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """The samples (starts, ends, weights) up to the bound on runs to look at."""
+    runs = np.diff(csr.run_offsets.astype(np.int64))
+    seen = np.cumsum(runs[samples[0]] + runs[samples[1]])
+    count = max(int(np.searchsorted(seen, _MOST_RUNS)), _LEAST_SAMPLES)
+    return tuple(each[:count] for each in samples)
 
 
 def _between(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 from gpugda.data.closing import sampled_closing_rates
 from gpugda.data.pattern_counts import Triples, pattern_counts
 from gpugda.data.statistics import ANY, DegreeSummary, GraphStatistics
+from gpugda.data.threads import in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,13 +60,16 @@ def gather_statistics(
 ) -> GraphStatistics:
     """Counts everything that ``GraphStatistics`` holds."""
     triples = Triples(len(label_sets.sets), type_count)
-    loop_counts = np.zeros(type_count, dtype=np.int64)
-    has_parallel = False
-    for piece in _pieces(outgoing):
+    parallel_seen = threading.Event()
+
+    def count(piece: _Piece) -> NDArray[np.int64]:
         triples.count(label_sets.codes[piece.starts], piece.types, label_sets.codes[piece.ends])
-        loops = piece.types[piece.starts == piece.ends]
-        loop_counts += np.bincount(loops, minlength=type_count)
-        has_parallel = has_parallel or _any_parallel(piece)
+        if not parallel_seen.is_set() and _any_parallel(piece):
+            parallel_seen.set()
+        return np.bincount(piece.types[piece.starts == piece.ends], minlength=type_count)
+
+    loops = in_threads(lambda nodes: count(_piece(outgoing, *nodes)), list(_pieces(outgoing)))
+    loop_counts = sum(loops, np.zeros(type_count, dtype=np.int64))
     found, complete = pattern_counts(triples, label_sets.sets)
     run_lengths = np.diff(outgoing.run_starts)
     return GraphStatistics(
@@ -77,7 +82,7 @@ def gather_statistics(
         outgoing_degrees=_degree_summaries(outgoing, type_count),
         incoming_degrees=_degree_summaries(incoming, type_count),
         parallel_types=_parallel_types(outgoing, type_count),
-        has_parallel=has_parallel,
+        has_parallel=parallel_seen.is_set(),
         loop_counts=tuple(loop_counts.tolist()),
         closing_rates=sampled_closing_rates(outgoing, incoming),
         distinct_counts=_distinct_counts(node_properties),
@@ -85,13 +90,14 @@ def gather_statistics(
     )
 
 
-def _pieces(csr: Csr) -> Iterator[_Piece]:
+def _pieces(csr: Csr) -> Iterator[tuple[int, int]]:
+    """The first node and the one after the last of each piece."""
     first, node_count = 0, csr.node_count
     while first < node_count:
         limit = int(csr.row_offsets[first]) + _PIECE
         last = int(np.searchsorted(csr.row_offsets, limit, side="right")) - 1
         last = max(first + 1, last)  # at least one node, however many relationships it has
-        yield _piece(csr, first, last)
+        yield first, last
         first = last
 
 

@@ -10,7 +10,24 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Csr"]
+    from gpugda.data.patches.patched import Array
+
+__all__ = ["Csr", "CsrParts"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CsrParts:
+    """The arrays of a `Csr`, of which some may be patched: to look at some of their entries.
+
+    Args: as those of `Csr`.
+    """
+
+    row_offsets: Array
+    neighbours: Array
+    relationship_indexes: Array | None
+    run_offsets: Array
+    run_types: Array
+    run_starts: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +54,18 @@ class Csr:
     run_offsets: NDArray[np.uint32]
     run_types: NDArray[np.uint16]
     run_starts: NDArray[np.uint32]
+
+    @property
+    def parts(self) -> CsrParts:
+        """The arrays as they are kept; the attributes of those names are whole arrays."""
+        return CsrParts(
+            self.row_offsets,
+            self.neighbours,
+            self.relationship_indexes,
+            self.run_offsets,
+            self.run_types,
+            self.run_starts,
+        )
 
     @property
     def node_count(self) -> int:

@@ -51,6 +51,10 @@ class _Derived:
                     self._values[key] = compute()
         return cast("_Value", self._values[key])
 
+    def peek(self, key: Any, otherwise: _Value) -> _Value:
+        """What is known already."""
+        return cast("_Value", self._values.get(key, otherwise))
+
     def known(self) -> dict[Any, Any]:
         with self._lock:
             return dict(self._values)
@@ -201,6 +205,23 @@ class DataGraph:
             lambda: most_either_way(self.outgoing, self.incoming, len(self.types)),
         )
 
+    def most_between(self, types: tuple[int, ...] | None, *, directed: bool) -> int:
+        """No two nodes have more relationships of these types, None for any, between them.
+
+        ``directed``: Only those from the one to the other. Exact where that was noted.
+        """
+        counts = self.parallel_counts() if directed else self.either_way_counts()
+        most = sum(counts) if types is None else sum([counts[each] for each in types])
+        if most > 1:
+            most = min(most, self._derived.peek(("most between", types, directed), most))
+        return most
+
+    def note_most_between(
+        self, types: tuple[int, ...] | None, most: int, *, directed: bool
+    ) -> None:
+        """So many are the most; for who counted them."""
+        self._derived.put({("most between", types, directed): most})
+
     def skew(self, type_id: int | None, *, outgoing: bool) -> float:
         """How many times the mean degree a node has that is met along a relationship; 1 or more.
 
@@ -259,12 +280,11 @@ class DataGraph:
         """``int64`` per index: the answer of ``id()``."""
         if self.external_ids is None:
             return indexes.astype(np.int64)
-        found: NDArray[np.int64] = self.external_ids.of(of_nodes)[indexes]
-        return found
+        return self.external_ids.at(indexes, of_nodes=of_nodes)
 
     def id_of(self, index: int, *, of_nodes: bool) -> int:
         """The answer of ``id()`` for one node or relationship."""
-        return index if self.external_ids is None else int(self.external_ids.of(of_nodes)[index])
+        return int(self.ids_of(np.array([index]), of_nodes=of_nodes)[0])
 
     def index_of_id(self, number: int, *, of_nodes: bool) -> int:
         """The node or relationship with this id, -1 if there is none."""

@@ -2,37 +2,112 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from gpugda.data.patches.patched import Patched, whole
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gpugda.data.patches.patched import Array
+
 __all__ = ["ExternalIds", "are_distinct"]
 
 _LARGEST = 2**63 - 1
+_LISTED_FROM = 1 << 10
+_LISTED_PER_ID = 4
+"""So many ids are looked up in a table by id if it has at most so many entries an id."""
 _FLAGS_PER_ID = 8
 """Ids are marked in a table if it has at most so many entries an id; else they are sorted."""
 
 
-@dataclass(slots=True, eq=False)
+class _Places:
+    """Where ids lie in an array, sorted or listed when one is first looked for.
+
+    Args:
+        ids: ``int64``, none twice.
+    """
+
+    __slots__ = ("_order", "_table", "ids")
+
+    def __init__(self, ids: NDArray[np.int64]) -> None:
+        self.ids = ids
+        self._order: NDArray[np.intp] | None = None
+        self._table: NDArray[np.int64] | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes beside the ids."""
+        return sum(each.nbytes for each in (self._order, self._table) if each is not None)
+
+    def find(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The place of each number, -1 where there is none."""
+        if not len(self.ids) or not len(numbers):
+            return np.full(len(numbers), -1, dtype=np.int64)
+        # Two threads may both make the same.
+        if self._table is None and self._order is None:
+            self._make()
+        if self._table is not None:
+            inside = (numbers >= 0) & (numbers < len(self._table))
+            return np.where(inside, self._table[np.where(inside, numbers, 0)], -1)
+        order = self._order
+        assert order is not None
+        found = np.searchsorted(self.ids, numbers, sorter=order)
+        places = order[np.minimum(found, len(order) - 1)]
+        return np.where(self.ids[places] == numbers, places, -1)
+
+    def _make(self) -> None:
+        ids, count = self.ids, len(self.ids)
+        largest = int(ids.max())
+        if count >= _LISTED_FROM and int(ids.min()) >= 0 and largest < _LISTED_PER_ID * count:
+            table = np.full(largest + 1, -1, dtype=np.int64)
+            table[ids] = np.arange(count)
+            self._table = table
+        else:
+            self._order = np.argsort(ids)
+
+
 class ExternalIds:
     """Numeric ids by index, and what stands before them in element ids.
 
     Args:
         nodes: ``int64[n]``, rising, so that the order of indexes is the order of ids.
-        relationships: ``int64[m]`` by relationship index, in no order.
+        relationships: ``int64[m]`` by relationship index, in no order; may be patched.
         node_prefix: An element id is this and the numeric id.
         relationship_prefix: Likewise.
     """
 
-    nodes: NDArray[np.int64]
-    relationships: NDArray[np.int64]
-    node_prefix: str
-    relationship_prefix: str
-    _order: NDArray[np.intp] | None = field(default=None, repr=False)
+    __slots__ = ("_places", "array", "node_prefix", "nodes", "relationship_prefix")
+
+    def __init__(
+        self,
+        nodes: NDArray[np.int64],
+        relationships: Array,
+        node_prefix: str,
+        relationship_prefix: str,
+    ) -> None:
+        self.nodes, self.array = nodes, relationships
+        self.node_prefix, self.relationship_prefix = node_prefix, relationship_prefix
+        self._places = _Places(_base(relationships))
+
+    def followed_by(self, nodes: NDArray[np.int64], relationships: Array) -> ExternalIds:
+        """Those of the same database later."""
+        found = ExternalIds(nodes, relationships, self.node_prefix, self.relationship_prefix)
+        if self._places.ids is found._places.ids:
+            found._places = self._places
+        return found
+
+    @property
+    def relationships(self) -> NDArray[np.int64]:
+        """``int64[m]``, all of them."""
+        return whole(self.array)
+
+    def at(self, indexes: NDArray[Any], *, of_nodes: bool) -> NDArray[np.int64]:
+        """The ids of some nodes, or of some relationships."""
+        found: NDArray[np.int64] = self.nodes[indexes] if of_nodes else self.array[indexes]
+        return found
 
     def of(self, of_nodes: bool) -> NDArray[np.int64]:
         """The ids of the nodes, or of the relationships."""
@@ -42,40 +117,34 @@ class ExternalIds:
         """The node or relationship with this id, -1 if there is none."""
         if not 0 <= number <= _LARGEST:
             return -1
-        ids, order = self.of(of_nodes), None if of_nodes else self._relationship_order()
-        place = int(np.searchsorted(ids, number, sorter=order))
-        if place == len(ids):
-            return -1
-        index = place if order is None else int(order[place])
-        return index if int(ids[index]) == number else -1
+        if not of_nodes:
+            return int(self.indexes_of_relationships(np.array([number], dtype=np.int64))[0])
+        place = int(np.searchsorted(self.nodes, number))
+        return place if place < len(self.nodes) and int(self.nodes[place]) == number else -1
 
     def indexes_of_relationships(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The relationships with these ids, none twice; -1 where there is none.
-
-        All ids are looked through once, which takes less than sorting them.
-        """
-        found = np.full(len(numbers), -1, dtype=np.int64)
-        if len(numbers):
-            indexes = np.flatnonzero(np.isin(self.relationships, numbers))
-            order = np.argsort(numbers)
-            places = np.searchsorted(numbers, self.relationships[indexes], sorter=order)
-            found[order[places]] = indexes
+        """The relationships with these ids; -1 where there is none."""
+        found, array = self._places.find(numbers), self.array
+        if not isinstance(array, Patched):
+            return found
+        there = found >= 0
+        found[there] = array.places(found[there])
+        added = array.added_places()
+        late = _Places(array[added]).find(numbers)
+        is_late = late >= 0
+        found[is_late] = added[late[is_late]]
         return found
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""
-        derived = 0 if self._order is None else self._order.nbytes
-        return self.nodes.nbytes + self.relationships.nbytes + derived
+        array = self.array
+        made_of = array.base.nbytes if isinstance(array, Patched) else 0
+        return self.nodes.nbytes + array.nbytes + made_of + self._places.nbytes
 
-    def _relationship_order(self) -> NDArray[np.intp]:
-        """Relationship indexes by rising id; sorted when one is first looked for.
 
-        Two threads may both sort: they find the same.
-        """
-        if self._order is None:
-            self._order = np.argsort(self.relationships)
-        return self._order
+def _base(array: Array) -> NDArray[np.int64]:
+    return array.base if isinstance(array, Patched) else array
 
 
 def are_distinct(ids: NDArray[np.int64]) -> bool:

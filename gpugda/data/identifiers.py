@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpugda.data.arrow_numbers import numpy_numbers, valid_entries
+from gpugda.data.threads import in_threads, pieces_of
 from gpugda.errors import SourceError
 
 if TYPE_CHECKING:
@@ -257,14 +258,19 @@ class _Index:
 class _IntegerIndex(_Index):
     def lookup(self, pieces: Sequence[pa.Array]) -> NDArray[np.uint32]:
         found = np.empty(sum(map(len, pieces)), dtype=np.uint32)
+        parts: list[tuple[NDArray[Any], NDArray[np.uint32]]] = []
         start = 0
         for piece in pieces:
             ids = numpy_numbers(piece)
-            for low in range(0, len(ids), _LOOKUP_ROWS):
-                part = ids[low : low + _LOOKUP_ROWS].astype(np.int64, copy=False)
-                found[start : start + len(part)] = self.find(part)
-                start += len(part)
+            into = found[start : start + len(ids)]
+            parts += [(ids[each], into[each]) for each in pieces_of(len(ids), _LOOKUP_ROWS)]
+            start += len(ids)
+        in_threads(self._find_into, parts)
         return found
+
+    def _find_into(self, part: tuple[NDArray[Any], NDArray[np.uint32]]) -> None:
+        ids, into = part
+        into[:] = self.find(ids.astype(np.int64, copy=False))
 
     def find(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
         raise NotImplementedError

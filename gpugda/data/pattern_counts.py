@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -21,12 +22,13 @@ _LARGEST_PATTERN_COUNT = 1 << 18
 
 
 class Triples:
-    """Counts relationships per (start's label set, type, end's label set)."""
+    """Counts relationships per (start's label set, type, end's label set), in any thread."""
 
     def __init__(self, set_count: int, type_count: int) -> None:
         self.shape = (set_count, type_count, set_count)
         size = set_count * type_count * set_count
         self._table = np.zeros(size, dtype=np.int64) if size <= _LARGEST_COUNT_TABLE else None
+        self._lock = threading.Lock()
         self._sparse: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
     def count(
@@ -38,10 +40,12 @@ class Triples:
         keys += types
         keys *= self.shape[2]
         keys += ends
-        if self._table is not None:
-            self._table += np.bincount(keys, minlength=len(self._table))
-        else:
+        if self._table is None:
             self._sparse.append(np.unique(keys, return_counts=True))
+            return
+        counts = np.bincount(keys, minlength=len(self._table))
+        with self._lock:
+            self._table += counts
 
     def result(self) -> tuple[NDArray[np.int64], ...]:
         """Start set, type, end set and count of each that occurs."""

@@ -7,11 +7,14 @@ unpacked.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.data.csr import Csr
+from gpugda.data.sort_numbers import sort_numbers
+from gpugda.data.threads import in_threads, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +25,7 @@ __all__ = ["outgoing_csr", "reversed_csr", "stable_order"]
 
 _WORD_BITS = 64
 _PIECE = 1 << 20
+_NOTHING = np.empty(0, np.int64)
 
 
 def stable_order(
@@ -44,13 +48,8 @@ def stable_order(
         while remaining and remaining[-1][1] <= room:
             taken.append(remaining.pop())
             room -= taken[-1][1]
-        key = np.zeros(count, dtype=np.uint64)
-        for values, width in reversed(taken):
-            key <<= np.uint64(width)
-            key |= values if order is None else values[order]
-        key <<= np.uint64(position_bits)
-        key |= np.arange(count, dtype=np.uint32)
-        key.sort()
+        values, widths = zip(*reversed(taken), strict=True)
+        key = sort_numbers(_packed(values, widths, count, order, position_bits))
         positions = _low_bits(key, position_bits)
         order = positions if order is None else order[positions]
     assert order is not None
@@ -74,13 +73,10 @@ def outgoing_csr(
     node_bits, type_bits = _bits_for(node_count), _bits_for(type_count)
     if not with_order and 2 * node_bits + type_bits <= _WORD_BITS:
         # What arrived first cannot be told apart without properties, so no position is needed.
-        key = starts.astype(np.uint64)
-        for values, width in ((types, type_bits), (ends, node_bits)):
-            key <<= np.uint64(width)
-            key |= values
-        key.sort()
+        values, bits = (starts, types, ends), (node_bits, type_bits, node_bits)
+        key = sort_numbers(_packed(values, bits, len(starts)))
         ends = _low_bits(key, node_bits)
-        key >>= np.uint64(node_bits)
+        _drop_bits(key, node_bits)
         return _csr(node_count, key, type_bits, ends, None), None
     order = stable_order((starts, types, ends), (node_bits, type_bits, node_bits))
     key = _row_keys(starts[order], types[order], type_bits)
@@ -96,12 +92,11 @@ def reversed_csr(outgoing: Csr, type_count: int) -> Csr:
     node_bits, type_bits = _bits_for(node_count), _bits_for(type_count)
     position_bits = _bits_for(outgoing.relationship_count)
     if node_bits + type_bits + position_bits <= _WORD_BITS:
-        key = _row_keys(outgoing.neighbours, outgoing.entry_types(), type_bits)
-        key <<= np.uint64(position_bits)
-        key |= np.arange(outgoing.relationship_count, dtype=np.uint32)
-        key.sort()
+        values, bits = (outgoing.neighbours, outgoing.entry_types()), (node_bits, type_bits)
+        count = outgoing.relationship_count
+        key = sort_numbers(_packed(values, bits, count, position_bits=position_bits))
         indexes = _low_bits(key, position_bits)
-        key >>= np.uint64(position_bits)
+        _drop_bits(key, position_bits)
     else:
         types = outgoing.entry_types()
         indexes = stable_order((outgoing.neighbours, types), (node_bits, type_bits))
@@ -110,7 +105,7 @@ def reversed_csr(outgoing: Csr, type_count: int) -> Csr:
     del key
     return Csr(
         row_offsets=run_starts[run_offsets],
-        neighbours=outgoing.entry_nodes()[indexes],
+        neighbours=_taken(outgoing.entry_nodes(), indexes),
         relationship_indexes=indexes,
         run_offsets=run_offsets,
         run_types=run_types,
@@ -141,11 +136,9 @@ def _directory(
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint32]]:
     """Run offsets, types and starts of sorted keys (node, type)."""
     count = len(key)
-    changes = np.empty(count, dtype=np.bool_)
-    changes[:1] = True
-    np.not_equal(key[1:], key[:-1], out=changes[1:])
-    first_entries = np.flatnonzero(changes)
-    del changes
+    first_entries = np.concatenate(
+        [_NOTHING, *in_threads(partial(_changes, key), pieces_of(count, _PIECE))]
+    )
     run_starts = np.empty(len(first_entries) + 1, dtype=np.uint32)
     run_starts[:-1] = first_entries
     run_starts[-1] = count
@@ -159,12 +152,52 @@ def _directory(
     return run_offsets, run_types, run_starts
 
 
+def _changes(key: NDArray[np.uint64], piece: slice) -> NDArray[np.int64]:
+    """Positions in the piece whose number is not that before it."""
+    if piece.start == 0:
+        later = np.flatnonzero(key[1 : piece.stop] != key[: piece.stop - 1]) + 1
+        return np.concatenate([np.zeros(1, np.int64), later])
+    found: NDArray[np.int64] = np.flatnonzero(key[piece] != key[piece.start - 1 : piece.stop - 1])
+    found += piece.start
+    return found
+
+
 def _row_keys(
     nodes: NDArray[np.uint32], types: NDArray[np.uint16], type_bits: int
 ) -> NDArray[np.uint64]:
-    key = nodes.astype(np.uint64)
-    key <<= np.uint64(type_bits)
-    key |= types
+    # Nothing is known of the width of the first field: it is not shifted.
+    return _packed((nodes, types), (0, type_bits), len(nodes))
+
+
+def _packed(
+    fields: Sequence[NDArray[np.unsignedinteger]],
+    bits: Sequence[int],
+    count: int,
+    order: NDArray[np.uint32] | None = None,
+    position_bits: int = 0,
+) -> NDArray[np.uint64]:
+    """Fields side by side in one number each, the first one highest, and the position below them.
+
+    Args:
+        fields: Their values.
+        bits: Of each field.
+        count: Length of each.
+        order: Positions of the values that are wanted; None: all, as they lie.
+        position_bits: 0: without the position.
+    """
+    key = np.empty(count, dtype=np.uint64)
+
+    def pack(piece: slice) -> None:
+        part = key[piece]
+        part[:] = 0
+        for values, width in zip(fields, bits, strict=True):
+            part <<= np.uint64(width)
+            part |= values[piece] if order is None else values[order[piece]]
+        if position_bits:
+            part <<= np.uint64(position_bits)
+            part |= np.arange(piece.start, piece.stop, dtype=np.uint32)
+
+    in_threads(pack, pieces_of(count, _PIECE))
     return key
 
 
@@ -172,8 +205,28 @@ def _low_bits(key: NDArray[np.uint64], bits: int) -> NDArray[np.uint32]:
     # In pieces, so that no second array of 64 bits is made.
     mask = np.uint64((1 << bits) - 1)
     found = np.empty(len(key), dtype=np.uint32)
-    for low in range(0, len(key), _PIECE):
-        found[low : low + _PIECE] = key[low : low + _PIECE] & mask
+
+    def cut(piece: slice) -> None:
+        found[piece] = key[piece] & mask
+
+    in_threads(cut, pieces_of(len(key), _PIECE))
+    return found
+
+
+def _drop_bits(key: NDArray[np.uint64], bits: int) -> None:
+    def drop(piece: slice) -> None:
+        key[piece] >>= np.uint64(bits)
+
+    in_threads(drop, pieces_of(len(key), _PIECE))
+
+
+def _taken(values: NDArray[np.uint32], places: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    found = np.empty(len(places), dtype=np.uint32)
+
+    def take(piece: slice) -> None:
+        np.take(values, places[piece], out=found[piece], mode="clip")  # all are in it
+
+    in_threads(take, pieces_of(len(places), _PIECE))
     return found
 
 

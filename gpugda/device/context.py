@@ -10,6 +10,7 @@ from gpugda.device.compiling import Compiling
 from gpugda.device.devices import DeviceInfo, choose_device, list_devices
 from gpugda.device.failures import device_failure
 from gpugda.device.profile import CPU, GPU
+from gpugda.device.spare_contexts import LoadedContext, keep_context, kept_context
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ class DeviceContext:
         self._process = os.getpid()
         self._closed = False
         try:
-            self.context: Any = cl.Context([info.handle])
+            kept = kept_context(info) if self.is_pocl else None
+            self.loaded: LoadedContext = kept or LoadedContext(cl.Context([info.handle]))
+            self.context: Any = self.loaded.context
             self.queue: Any = cl.CommandQueue(self.context)
         except cl.Error as error:
             raise device_failure(error, "opening the device", info.name) from error
@@ -120,4 +123,7 @@ class DeviceContext:
             self.compiling.close()
             self.kernels.clear()
             self.programs.clear()
+            if self.is_pocl and os.getpid() == self._process:
+                keep_context(self.info, self.loaded)
+            self.loaded = LoadedContext(None)
             self.queue = self.context = self.staging = None

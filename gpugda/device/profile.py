@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from gpugda.device import thresholds
+from gpugda import thresholds
 
 if TYPE_CHECKING:
-    from gpugda.device.thresholds import Thresholds
+    from gpugda.thresholds import Thresholds
 
 __all__ = ["CPU", "GPU", "DeviceProfile"]
 

@@ -57,7 +57,7 @@ _ONLY_FOR = {
     "triangles.cl": "marks",
     "upward_squares.cl": "lists",
 }
-_ON_DEMAND = ("gsi_", "stwig_", "segments")
+_ON_DEMAND = ("gsi_", "pbe_", "segments", "sgsi_", "stwig_")
 """Files begin so that only strategies need which are asked for by name, or graphs in segments."""
 
 _SCALARS = {"b": None, "I": np.uint32, "Q": np.uint64}
@@ -66,14 +66,35 @@ GRAPH = "b" * 12
 
 
 class Kernel:
-    """A kernel with its launch sizes. Arguments are state: launch under the context's lock."""
+    """A kernel with its launch sizes. Arguments are state: launch under the context's lock.
 
-    __slots__ = ("_context", "_kernel", "name")
+    It is compiled before its first launch, so that a query waits for the kernels alone it uses.
+    """
 
-    def __init__(self, context: DeviceContext, kernel: Any, name: str) -> None:
+    __slots__ = ("_context", "_file", "_kernel", "_parameters", "name")
+
+    def __init__(self, context: DeviceContext, file: str, name: str, parameters: str) -> None:
         self._context = context
-        self._kernel = kernel
+        self._file = file
+        self._kernel: Any = None
+        self._parameters = parameters
         self.name = name
+
+    def compile(self) -> None:
+        """Compiles it, if that was not done.
+
+        Raises:
+            DeviceError: It does not build; the error has the build log.
+            QueryTimeoutError: The deadline of who holds the lock passed meanwhile.
+        """
+        context = self._context
+        with context.lock:
+            context.check()
+            if self._kernel is None:
+                program = _program(context, self._file)
+                handle = _with_caches(lambda: _handle(program, self.name, self._parameters))
+                _compile_in_time(context, program, self._file, self.name)
+                self._kernel = handle
 
     def __call__(self, items: int, *arguments: Any) -> None:
         """Launches enough work items for ``items`` elements; nothing for none."""
@@ -96,6 +117,8 @@ class Kernel:
     def _launch(self, size: int, arguments: list[Any]) -> None:
         context = self._context
         context.check()
+        if self._kernel is None:
+            self.compile()
         try:
             self._kernel.set_args(*arguments)
             cl.enqueue_nd_range_kernel(context.queue, self._kernel, (size,), (context.group_size,))
@@ -108,7 +131,7 @@ def _buffers(arguments: tuple[Any, ...]) -> list[Any]:
 
 
 def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) -> Kernel:
-    """A kernel of a file such as ``join.cl``, built at the first call for the device.
+    """A kernel of a file such as ``join.cl``, the same one for the device at each call.
 
     Args:
         context: The device.
@@ -117,17 +140,13 @@ def get_kernel(context: DeviceContext, file: str, name: str, parameters: str) ->
         parameters: One letter each: ``b`` buffer (or None), ``I`` uint, ``Q`` ulong.
 
     Raises:
-        DeviceError: It does not build; the error has the build log.
-        QueryTimeoutError: The deadline of who holds the lock passed meanwhile.
+        DeviceError: The device is closed.
     """
     with context.lock:
         context.check()
         known: Kernel | None = context.kernels.get((file, name))
         if known is None:
-            program = _program(context, file)
-            handle = _with_caches(lambda: _handle(program, name, parameters))
-            _compile_in_time(context, program, file, name)
-            known = context.kernels[file, name] = Kernel(context, handle, name)
+            known = context.kernels[file, name] = Kernel(context, file, name, parameters)
         return known
 
 
@@ -270,6 +289,14 @@ def _tuned_or_plain(context: DeviceContext, file: str, text: str) -> Any:
 
 
 def _build(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
+    known = context.loaded.programs.get((text, tuple(options)))
+    if known is None:
+        known = _load(context, file, text, options)
+        context.loaded.programs[text, tuple(options)] = known
+    return known
+
+
+def _load(context: DeviceContext, file: str, text: str, options: list[str]) -> Any:
     # PoCL keeps what it compiles. Asking it for a program compiles all kernels in a form that
     # no launch uses, and stops all of Python for these seconds.
     path = None if context.is_pocl else program_file(context.info, text, options)

@@ -22,6 +22,7 @@ CARRIED: Final = "\0row"
 operator keeps them, and treats rows of different outer rows apart."""
 
 _MOST_ROWS: Final = 1 << 18
+_FEW_ROWS: Final = 1 << 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +35,9 @@ class Batch:
         weights: ``uint64`` per row, how many equal rows each stands for; None for one each.
         keys: Where rows are groups, their keys by position.
         aggregates: Likewise, their aggregates.
-        hidden: What a projection took away, as far as sort keys still read it.
+        hidden: What a projection took away, as far as others still read it: sort keys, and what
+            tells one NaN from another.
+        distinct: Whether no two rows of all batches are known to be the same.
     """
 
     row_count: int
@@ -43,6 +46,7 @@ class Batch:
     keys: Sequence[Operand] = ()
     aggregates: Sequence[Operand] = ()
     hidden: Mapping[str, Operand] = field(default_factory=dict[str, Operand])
+    distinct: bool = False
 
     def take(self, rows: NDArray[Any]) -> Batch:
         """The rows at these positions."""
@@ -104,8 +108,14 @@ def joined(batches: Sequence[Batch], columns: Sequence[str] = ()) -> Batch:
     return Batch(table.row_count, found, weights, hidden=kept)
 
 
-def in_batches(batches: Iterable[Batch], rows: int = _MOST_ROWS) -> Iterator[Batch]:
-    """The same rows in batches of some size, where they came in smaller ones."""
+def in_batches(batches: Iterable[Batch], enough: int | None = None) -> Iterator[Batch]:
+    """The same rows in batches of some size, where they came in smaller ones.
+
+    Args:
+        batches: With the same columns.
+        enough: As of the context: where few rows suffice, batches begin small.
+    """
+    rows = _MOST_ROWS if enough is None else min(max(enough, _FEW_ROWS), _MOST_ROWS)
     waiting: list[Batch] = []
     count = 0
     for batch in batches:
@@ -113,7 +123,7 @@ def in_batches(batches: Iterable[Batch], rows: int = _MOST_ROWS) -> Iterator[Bat
         count += batch.row_count
         if count >= rows:
             yield joined(waiting)
-            waiting, count = [], 0
+            waiting, count, rows = [], 0, min(2 * rows, _MOST_ROWS)
     if waiting:
         yield joined(waiting)
 

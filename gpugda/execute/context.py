@@ -55,6 +55,8 @@ class ExecutionContext:
         measured: By operator.
         cache: What was computed per dictionary.
         subqueries: Runs the subqueries in expressions.
+        enough: After about so many rows whoever pulls leaves; None where all are needed.
+        one_pattern: Whether the only thing to report is what one pattern does.
     """
 
     graph: DataGraph
@@ -68,17 +70,27 @@ class ExecutionContext:
     measured: dict[int, Measured] = field(default_factory=dict)
     cache: dict[Any, Any] = field(default_factory=dict)
     subqueries: SubqueryRunner | None = None
+    enough: int | None = None
+    one_pattern: bool = False
 
     def within(self, argument: Batch) -> ExecutionContext:
         """The context of a subquery."""
-        return replace(self, argument=argument)
+        return replace(self, argument=argument, enough=None)
+
+    def for_some(self, rows: int | None) -> ExecutionContext:
+        """The same where about so many rows suffice; None where all are needed."""
+        return self if self.enough == rows else replace(self, enough=rows)
 
     def report_of(self, operator: object) -> StrategyReport:
         """Where the device tells what it does for an operator."""
         measured = self.measured.setdefault(id(operator), Measured())
         if measured.report is None:
             report = self.report
-            measured.report = StrategyReport(report.timings, progress=report.progress)
+            measured.report = (
+                report
+                if self.one_pattern
+                else StrategyReport(report.timings, progress=report.progress)
+            )
         return measured.report
 
     def check(self) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from gpugda.execute.lower_query import lower_query, nan_owners
 from gpugda.execute.operators import simple
 from gpugda.execute.operators.adjacent import Adjacent, is_adjacent
 from gpugda.execute.operators.aggregate import Aggregate
@@ -24,13 +25,13 @@ from gpugda.execute.operators.filter import Filter
 from gpugda.execute.operators.kept_apart import KeptApart
 from gpugda.execute.operators.lookup import Lookup
 from gpugda.execute.operators.match import Match
-from gpugda.execute.operators.output import Output
 from gpugda.execute.operators.project import Project
 from gpugda.execute.operators.selected_paths import SelectedPaths
 from gpugda.execute.operators.shortest_path import ShortestPath
-from gpugda.execute.operators.slice import RowBounds, Slice
+from gpugda.execute.operators.slice import Slice
 from gpugda.execute.operators.sort import Sort
 from gpugda.execute.operators.unwind import Unwind
+from gpugda.execute.row_bounds import RowBounds
 from gpugda.plan import logical
 from gpugda.plan.rules.count_apart import counted_apart
 from gpugda.plan.rules.reach_once import reach_once
@@ -99,7 +100,7 @@ class _Lowering:
         patterns = unrolled(tree, needed) if weighted else None
         if patterns is not None:
             parts = [self._match(each, needed, weighted=True) for each in patterns]
-            return simple.Union(tuple(parts))
+            return simple.Union(tuple(parts), weighted=True)
         lists = {tree.relationships}
         if tree.step is not None:
             lists |= tree.step.names
@@ -209,22 +210,35 @@ class _Lowering:
     ) -> Operator:
         match tree:
             case logical.Slice(skip=skip, limit=limit):
-                bounds = RowBounds(skip, limit)
-                if isinstance(tree.input, logical.Sort):
-                    below = self._sort(tree.input, needed, bounds)
-                else:
-                    below = self.lower(tree.input, needed, weighted=False)
-                return Slice(below, bounds)
+                return self._slice(tree.input, needed, RowBounds(skip, limit))
             case logical.Sort():
                 return self._sort(tree, needed, None)
             case logical.Distinct():
-                every = frozenset(_columns_of(tree.input))
-                return Distinct(self.lower(tree.input, every, weighted=False))
+                return self._distinct(tree, None)
             case logical.Aggregate():
                 return self._aggregate(tree)
             case logical.Project():
                 return self._project(tree, needed, frozenset(), weighted=weighted)
         raise AssertionError(f"no operator for {type(tree).__name__}")
+
+    def _slice(self, below: logical.Logical, needed: frozenset[str], bounds: RowBounds) -> Operator:
+        match below:
+            case logical.Sort():
+                return Slice(self._sort(below, needed, bounds), bounds)
+            case logical.Distinct():
+                return Slice(self._distinct(below, bounds), bounds)
+            case logical.Project():  # what is left out is not projected
+                return self._project(below, needed, frozenset(), bounds, weighted=False)
+        return Slice(self.lower(below, needed, weighted=False), bounds)
+
+    def _distinct(self, tree: logical.Distinct, bounds: RowBounds | None) -> Operator:
+        below = tree.input
+        every = frozenset(_columns_of(below))
+        if not isinstance(below, logical.Project):
+            return Distinct(self.lower(below, every, weighted=False), bounds)
+        owners = nan_owners(below.columns)
+        child = self._project(below, every, frozenset(owners.values()), weighted=False)
+        return Distinct(child, bounds, owners)
 
     def _sort(
         self, tree: logical.Sort, needed: frozenset[str], bounds: RowBounds | None
@@ -243,6 +257,7 @@ class _Lowering:
         tree: logical.Project,
         needed: frozenset[str],
         hidden: frozenset[str],
+        bounds: RowBounds | None = None,
         *,
         weighted: bool,
     ) -> Operator:
@@ -254,6 +269,8 @@ class _Lowering:
             below |= needed - {item.name for item in items}
         weighted = weighted and _are_steady(item.expression for item in items)
         child = self.lower(tree.input, below, weighted=weighted)
+        if bounds is not None:
+            child = Slice(child, bounds)
         return Project(child, items, keeps=tree.keeps, hidden=hidden)
 
     def _aggregate(self, tree: logical.Aggregate) -> Operator:
@@ -293,7 +310,7 @@ class _Lowering:
             skip=skip,
             limit=limit,
         )
-        return Output(query) if _is_plain(query) else None
+        return lower_query(query) if _is_plain(query) else None
 
 
 def _is_plain(query: Query) -> bool:

@@ -9,7 +9,7 @@ from gpugda.errors import MemoryLimitError
 from gpugda.expressions.operands import Constant
 
 if TYPE_CHECKING:
-    from gpugda.execute.row_table import RowTable
+    from gpugda.execute.batch import Batch
 
 __all__ = ["ResultRoom", "available_bytes"]
 
@@ -32,14 +32,14 @@ class ResultRoom:
         self._rows = 0
         self._looked_at = 0
 
-    def add(self, table: RowTable) -> None:
+    def add(self, rows: Batch) -> None:
         """Counts rows that are kept.
 
         Raises:
             MemoryLimitError: Hardly any memory is left.
         """
-        self._rows += table.row_count
-        self._kept += _size(table)
+        self._rows += rows.row_count
+        self._kept += _size(rows)
         if self._kept - self._looked_at < _LOOK_EVERY:
             return
         self._looked_at = self._kept
@@ -51,14 +51,15 @@ class ResultRoom:
                 "count or group"
             )
 
-    def only(self, table: RowTable) -> None:
+    def only(self, rows: Batch) -> None:
         """These rows have taken the place of all before."""
-        self._rows, self._kept = table.row_count, _size(table)
+        self._rows, self._kept = rows.row_count, _size(rows)
         self._looked_at = min(self._looked_at, self._kept)
 
 
-def _size(table: RowTable) -> int:
-    return sum(each.values.nbytes for each in table.columns if not isinstance(each, Constant))
+def _size(rows: Batch) -> int:
+    columns = [each for each in rows.columns.values() if not isinstance(each, Constant)]
+    return sum(each.values.nbytes for each in columns)
 
 
 def available_bytes() -> int | None:

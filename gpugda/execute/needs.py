@@ -10,45 +10,54 @@ from gpugda.query.unsupported import FUNCTIONS
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gpugda.match.need import Need
     from gpugda.plan.plan import BoundQuery
     from gpugda.query.query_graph import Query
 
-__all__ = ["need_of", "needed_rows"]
+__all__ = ["names_read", "need_of", "needed_rows"]
 
 
-def need_of(query: Query, bound: BoundQuery, enough: int | None = None) -> Need:
+def need_of(query: Query, bound: BoundQuery) -> Need:
     """The least that the answer depends on.
 
     Args:
-        query: Whose tail makes the answer.
-        bound: The same, with the conditions that the tail tests.
-        enough: So many embeddings suffice if all become rows.
+        query: The pattern with its projection.
+        bound: The same, with the conditions that are tested on rows.
     """
     if _is_plain_count(query, bound):
         return Count()
-    rows = needed_rows(query, bound, enough)
+    rows = needed_rows(query, bound)
     return _groups(query, bound, rows) or rows
 
 
-def needed_rows(query: Query, bound: BoundQuery, enough: int | None = None) -> Rows:
-    """Which query nodes and relationships the tail reads."""
+def names_read(query: Query) -> set[str]:
+    """The pattern's variables that its projection reads."""
     expressions = [
-        *bound.residuals,
         *(column.expression for column in query.columns),
         *query.grouping,
         *(aggregate for aggregate in query.aggregates if not _counts_rows(aggregate)),
         *(key.expression for key in query.order_by),
     ]
-    names = {
+    return _names(expressions)
+
+
+def needed_rows(query: Query, bound: BoundQuery) -> Rows:
+    """Which query nodes and relationships are read."""
+    names = names_read(query) | _names(bound.residuals)
+    nodes = frozenset(node.position for node in bound.nodes if node.name in names)
+    relationships = (each.position for each in bound.relationships if each.name in names)
+    return Rows(nodes, frozenset(relationships))
+
+
+def _names(expressions: Iterable[ast.Expression]) -> set[str]:
+    return {
         node.name
         for expression in expressions
         for node in walk(expression)
         if isinstance(node, ast.Variable)
     }
-    nodes = frozenset(node.position for node in bound.nodes if node.name in names)
-    relationships = (each.position for each in bound.relationships if each.name in names)
-    return Rows(nodes, frozenset(relationships), enough)
 
 
 def _is_plain_count(query: Query, bound: BoundQuery) -> bool:

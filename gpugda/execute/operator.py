@@ -6,12 +6,13 @@ import time
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from gpugda.execute.batch import Batch
 from gpugda.execute.context import Measured
+from gpugda.expressions.operands import Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
-    from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
 
 __all__ = ["Operator"]
@@ -27,9 +28,12 @@ class Operator(ABC):
 
     children: tuple[Operator, ...] = ()
     columns: tuple[str, ...] = ()
-    estimate: float | None = None
 
-    def batches(self, context: ExecutionContext) -> Iterator[Batch]:
+    def expected_rows(self) -> float | None:
+        """Rows that it is expected to give; None where nobody knows."""
+        return None
+
+    def batches(self, context: ExecutionContext) -> Generator[Batch]:
         """The rows; how many there were and how long they took is noted in the context."""
         measured = context.measured.setdefault(id(self), Measured())
         made = self._batches(context)
@@ -47,6 +51,10 @@ class Operator(ABC):
             close = getattr(made, "close", None)
             if close is not None:
                 close()
+
+    def nothing(self) -> Batch:
+        """No rows of it, for whoever reads none."""
+        return Batch(0, {name: Constant(None) for name in self.columns})
 
     @abstractmethod
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpugda.errors import UnsupportedQueryError
+from gpugda.deadline import check_deadline
+from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.execute.batch import joined
 from gpugda.execute.context import ExecutionContext, Measured
 from gpugda.execute.lower import lower
+from gpugda.execute.lower_query import lower_query
+from gpugda.execute.memory import ResultRoom
 from gpugda.execute.operators.pattern import PatternOperator
 from gpugda.execute.result_table import ResultTable
 from gpugda.execute.subqueries import Subqueries
@@ -23,19 +29,21 @@ from gpugda.plan.build import build_query
 from gpugda.plan.operator_tree import OperatorNode
 from gpugda.query import ast
 from gpugda.query.query_graph import Query, QueryGraph
+from gpugda.query.statement import Statement
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.batch import Batch
     from gpugda.execute.operator import Operator
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.matcher import Matcher
     from gpugda.plan.plan import Plan
-    from gpugda.query.statement import Statement
+    from gpugda.types import Span
 
-__all__ = ["Pipeline", "make_pipeline", "plan_of_statement"]
+__all__ = ["Pipeline", "make_pipeline", "plan_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,18 +51,16 @@ class Pipeline:
     """The operators of a query on one data graph; kept with the graph.
 
     Args:
-        statement: The query.
+        query: Whose.
         root: Gives its rows.
         columns: Their columns, in order.
         subqueries: Operators of subqueries in expressions, filled while running.
-        expected: Rows expected of operators that match patterns.
     """
 
-    statement: Statement
+    query: Query | Statement
     root: Operator
     columns: tuple[str, ...]
     subqueries: dict[object, Any] = field(default_factory=dict)
-    expected: dict[int, float] = field(default_factory=dict)
 
     def run(
         self,
@@ -64,46 +70,92 @@ class Pipeline:
         report: StrategyReport,
         deadline: float | None = None,
     ) -> ResultTable:
-        """All rows.
+        """All rows. Fills ``report`` with stage times and steps.
+
+        Args:
+            graph: The data graph.
+            strategy: Joins on its device.
+            values: Of the parameters, by name.
+            report: Filled while running.
+            deadline: A time of ``time.monotonic``.
 
         Raises:
-            As `gpugda.execute.gpu.run_on_device`.
+            CypherTypeError: A value had a type for which an operation is not defined.
+            DeviceError: The device failed.
+            MemoryLimitError: Not possible within the memory limit.
+            ParameterMissingError: A parameter has no value.
+            QueryTimeoutError: The deadline passed.
         """
-        text = self.statement.text
+        started, before = time.perf_counter(), sum(report.timings.values())
+        context = self._context(graph, strategy, values, report, deadline)
+        room = ResultRoom(copied=False)
+        batches: list[Batch] = []
+        with one_statement(), closing(self.root.batches(context)) as found:
+            for batch in found:
+                batches.append(batch.expanded())
+                room.add(batches[-1])
+        rows = joined(batches, self.columns)
+        columns = tuple(as_column(rows.columns[n], rows.row_count) for n in self.columns)
+        self._tell(report, context.measured)
+        taken = time.perf_counter() - started - (sum(report.timings.values()) - before)
+        report.timings["tail"] = report.timings.get("tail", 0.0) + max(0.0, taken)
+        check_deadline(deadline)
+        return ResultTable(self.columns, columns, rows.row_count, graph)
+
+    def _context(
+        self,
+        graph: DataGraph,
+        strategy: Matcher,
+        values: Mapping[str, Any],
+        report: StrategyReport,
+        deadline: float | None,
+    ) -> ExecutionContext:
+        text = self.query.text
         parameters = Parameters(values, text)
-        for typed in self.statement.typed_parameters:
+        for typed in self.query.typed_parameters:
             parameters.check_type(typed)
-        for name in sorted(self.statement.parameters):
-            parameters.get(name)
+        for name in sorted(self.query.parameters):
+            try:
+                parameters.get(name)
+            except QueryError:
+                parameters.get(name, _span_of(name, self.query))  # the same error, with its place
+        if isinstance(self.query, Query):  # whose expressions hold no subqueries
+            return ExecutionContext(
+                graph, strategy, values, parameters, text, report, deadline, one_pattern=True
+            )
         context = ExecutionContext(graph, strategy, values, parameters, text, report, deadline)
         runner = Subqueries(context, self.subqueries)
-        context = runner.context = replace(context, subqueries=runner)
-        with one_statement():
-            batches = [batch.expanded() for batch in self.root.batches(context)]
-        found = joined(batches, self.columns)
-        for measured in context.measured.values():
-            if measured.report is not None:
-                report.memory.note(measured.report.memory.bytes)
-        report.operators = tree = self.tree(context.measured)
-        report.steps.add_later(lambda: str(tree).splitlines())
-        columns = tuple(as_column(found.columns[n], found.row_count) for n in self.columns)
-        return ResultTable(self.columns, columns, found.row_count, graph)
+        runner.context = replace(context, subqueries=runner)
+        return runner.context
+
+    def _tell(self, report: StrategyReport, measured: Mapping[int, Measured]) -> None:
+        report.operators = partial(self.tree, measured)
+        if isinstance(self.query, Query):
+            return
+        for each in measured.values():
+            if each.report is not None:
+                report.memory.note(each.report.memory.bytes)
+        report.steps.add_later(lambda: str(self.tree(measured)).splitlines())
 
     def tree(self, measured: Mapping[int, Measured] | None = None) -> OperatorNode:
         """The operators, with what was measured if they ran."""
-        return _node(self.root, measured or {}, self.expected)
+        return _node(self.root, measured or {})
 
-    def described(self) -> tuple[str, ...]:
-        """The tree in lines, inputs below what reads them."""
-        return tuple(str(self.tree()).splitlines())
+    @property
+    def pattern_count(self) -> int:
+        """How many of the operators match a pattern."""
+        return sum(1 for _ in _patterns(self.root))
 
 
-def make_pipeline(statement: Statement) -> Pipeline:
+def make_pipeline(statement: Query | Statement) -> Pipeline:
     """The operators of a query.
 
     Raises:
         UnsupportedQueryError: It holds a construct that is not answered here.
     """
+    if isinstance(statement, Query):
+        columns = tuple(column.name for column in statement.columns)
+        return Pipeline(statement, lower_query(statement), columns)
     _check_functions(statement)
     made = build_query(statement.tree)
     return Pipeline(statement, lower(made.tree, made.columns, statement.text), made.columns)
@@ -120,22 +172,35 @@ def _check_functions(statement: Statement) -> None:
             raise UnsupportedQueryError(message, statement.text, node.span, construct=construct)
 
 
-def plan_of_statement(statement: Statement, graph: DataGraph, strategy: str) -> Plan:
+def _span_of(parameter: str, query: Query | Statement) -> Span | None:
+    """Where a parameter stands first."""
+    nodes = walk(query.tree) if isinstance(query, Statement) else _nodes(query)
+    spans = (n.span for n in nodes if isinstance(n, ast.Parameter) and n.name == parameter)
+    return next(spans, None)
+
+
+def _nodes(query: Query) -> Iterator[ast.Node]:
+    expressions = [*query.graph.predicates, *(each.expression for each in query.columns)]
+    expressions += [*query.grouping, *query.aggregates]
+    expressions += [key.expression for key in query.order_by]
+    expressions += [each for each in (query.skip, query.limit) if each is not None]
+    for expression in expressions:
+        yield from walk(expression)
+
+
+def plan_of(query: Query | Statement, graph: DataGraph, strategy: str) -> Plan:
     """The plan of the pattern that is expected to cost most, with the operators of the query.
 
     Raises:
         UnsupportedQueryError: It holds a construct that is not answered here.
     """
-    pipeline = make_pipeline(statement)
-    plans = []
-    for operator in _patterns(pipeline.root):
-        plans.append(operator.plan_on(graph, strategy))
-        rows = operator.expected_rows(plans[-1])
-        if rows is not None:
-            pipeline.expected[id(operator)] = rows
-    empty = Query(statement.text, QueryGraph((), ()), ())
+    pipeline = make_pipeline(query)
+    plans = [operator.plan_on(graph, strategy) for operator in _patterns(pipeline.root)]
     if not plans:
+        empty = Query(query.text, QueryGraph((), ()), ())
         plans = [plan_pattern(bind(empty, graph), graph.statistics, strategy, Count())]
+    if len(plans) == 1:
+        return replace(plans[0], pipeline=pipeline)
     main = max(plans, key=lambda plan: sum(step.cardinality for step in plan.steps))
     warnings = tuple(dict.fromkeys(line for plan in plans for line in plan.warnings))
     declined = next((plan.declined for plan in plans if plan.declined), "")
@@ -149,10 +214,8 @@ def _patterns(operator: Operator) -> Iterator[PatternOperator]:
         yield from _patterns(child)
 
 
-def _node(
-    operator: Operator, measured: Mapping[int, Measured], expected: Mapping[int, float]
-) -> OperatorNode:
-    children = tuple(_node(child, measured, expected) for child in operator.children)
+def _node(operator: Operator, measured: Mapping[int, Measured]) -> OperatorNode:
+    children = tuple(_node(child, measured) for child in operator.children)
     found = measured.get(id(operator))
     rows: int | None = None
     seconds: float | None = None
@@ -164,5 +227,5 @@ def _node(
         if found.report is not None:
             steps, taken = tuple(found.report.steps), found.report.memory.bytes
     return OperatorNode(
-        operator.describe(), expected.get(id(operator)), rows, seconds, steps, children, taken
+        operator.describe(), operator.expected_rows(), rows, seconds, steps, children, taken
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.execute.device_searches import DeviceSearches
     from gpugda.execute.trails import Adjacency
 
 __all__ = ["reached"]
@@ -35,6 +36,7 @@ def reached(
     *,
     undirected: bool,
     with_start: bool,
+    device: DeviceSearches | None = None,
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint32]]]:
     """Pairs of a start's number and a node that a trail from it reaches, each pair once.
 
@@ -45,8 +47,15 @@ def reached(
         check: Called often: raises when it is time to give up.
         undirected: Whether a step may also come back by its relationship.
         with_start: Whether a start is reached by no relationship; else by a closed trail.
+        device: Searches there where that is faster: it does not tell closed trails from walks.
     """
     compact = compacted(steps)
+    walks_are_trails = with_start or not undirected
+    on_device = device if walks_are_trails and compact is None else None
+    if on_device is not None and on_device.reach_pays(steps, len(starts), maximum):
+        back = on_device.backwards()
+        yield from on_device.reached(starts, back, maximum, with_start=with_start)
+        return
     if compact is None:
         yield from _reached(steps, starts, maximum, check, undirected, with_start)
         return

@@ -7,8 +7,9 @@ nodes through the levels, so that parallel relationships give a path each.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from gpugda.execute.trails import Adjacency
 
-__all__ = ["pays", "shared_paths"]
+__all__ = ["HostSeconds", "host_seconds", "shared_paths"]
 
 _WORD: Final = 64
 _SOURCES: Final = 512
@@ -36,15 +37,23 @@ _PER_WORD, _PER_PAIR, _PER_ENTRY = 3e-9, 3e-6, 30e-9
 """Seconds, measured: a word of a level; a pair searched by itself, and an entry it looks at."""
 
 
-def pays(steps: Adjacency, pairs: int, sources: int) -> bool:
-    """Whether searches from the sources are less work than one from both ends of each pair."""
+class HostSeconds(NamedTuple):
+    """What the host is expected to take: for searches together, and for each pair by itself."""
+
+    together: float
+    apart: float
+
+
+def host_seconds(steps: Adjacency, pairs: int, sources: int) -> HostSeconds:
+    """For searches from the sources, and for one from both ends of each pair."""
     node_count, entries = len(steps.offsets) - 1, len(steps.neighbours)
     words = -(-sources // _WORD)
-    if min(words, _SOURCES // _WORD) * node_count > _MOST_KEPT:
-        return False
-    together = _LEVELS * words * (entries + node_count) * _PER_WORD
     apart: float = pairs * (_PER_PAIR + 3 * entries**0.5 * _PER_ENTRY)
-    return together < apart
+    if min(words, _SOURCES // _WORD) * node_count > _MOST_KEPT:
+        return HostSeconds(math.inf, apart)
+    looked = _LEVELS * words * (entries + node_count) * _PER_WORD
+    read = _LEVELS * pairs * entries / max(node_count, 1) * _PER_ENTRY
+    return HostSeconds(looked + read, apart)
 
 
 def shared_paths(

@@ -15,13 +15,15 @@ import numpy as np
 
 from gpugda.execute.compact import compacted
 from gpugda.execute.entry_windows import entries_of, windows_of
-from gpugda.execute.shared_searches import pays, shared_paths
+from gpugda.execute.shared_searches import host_seconds, shared_paths
 from gpugda.execute.trails import Adjacency, Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
+
+    from gpugda.execute.device_searches import DeviceSearches
 
 __all__ = ["shortest_paths"]
 
@@ -37,6 +39,7 @@ def shortest_paths(
     check: Callable[[], None],
     *,
     every: bool,
+    device: DeviceSearches | None = None,
 ) -> Iterator[Level]:
     """The shortest paths of pairs of different nodes; none where no path joins them.
 
@@ -48,10 +51,11 @@ def shortest_paths(
         maximum: Most relationships, None for no bound.
         check: Called often: raises when it is time to give up.
         every: Whether all shortest paths of a pair are given, else one.
+        device: Searches there where that is faster.
     """
     compact = compacted(steps)
     if compact is None:
-        yield from _joining(steps, backwards, starts, ends, maximum, check, every)
+        yield from _joining(steps, backwards, starts, ends, maximum, check, every, device)
         return
     one, other = compact.numbers[starts], compact.numbers[ends]
     some = np.flatnonzero((one >= 0) & (other >= 0))
@@ -63,6 +67,7 @@ def shortest_paths(
         maximum,
         check,
         every,
+        device,
     ):
         rows = some[level.rows]
         yield Level(rows, ends[rows], level.relationships)
@@ -76,9 +81,17 @@ def _joining(
     maximum: int | None,
     check: Callable[[], None],
     every: bool,
+    device: DeviceSearches | None,
 ) -> Iterator[Level]:
     sources = min(len(np.unique(starts)), len(np.unique(ends)))
-    if pays(steps, len(starts), sources):
+    seconds = host_seconds(steps, len(starts), sources)
+    if device is not None and device.shortest_pay(steps, sources, min(seconds)):
+        left = yield from device.paths(steps, backwards, starts, ends, maximum, every=every)
+        rest = starts[left], ends[left], maximum, check, every, None
+        for level in _joining(steps, backwards, *rest):
+            yield Level(left[level.rows], level.ends, level.relationships)
+        return
+    if seconds.together < seconds.apart:
         yield from shared_paths(steps, backwards, starts, ends, maximum, check, every=every)
         return
     node_count = len(steps.offsets) - 1

@@ -39,6 +39,9 @@ _LONGEST_REST = 300.0
 _CATCHING_UP = 3
 """How often changes are asked for again where some transactions are still being committed."""
 
+_KEEP_TRANSACTIONS = 1000
+"""What was caught up from disk by more transactions is kept there in turn."""
+
 _KEEP_SECONDS = 300.0
 """A snapshot to which changes are applied is kept on disk so often, at most."""
 
@@ -227,15 +230,23 @@ class SnapshotKeeper:
         if not self.follower.follows:
             # Before anything is read: what comes after that is known.
             self.follower.begin(self._loaded)
+        base = self._loaded
         for _ in range(_CATCHING_UP):
-            if not self.follower.follows or not (self._loaded or self.follower.has_base):
+            if not self.follower.follows:
                 return None
             asked_at = time.monotonic()
             newest = self._server.probe()
             if newest is None:
                 return None
-            found = self.follower.catch_up(self._loaded, newest)
+            if base is None and not self.follower.has_base:
+                # What an earlier process kept: the changes since are fewer than all there is.
+                base = self._shelf.find_earlier(newest)
+                if base is None:
+                    return None
+            found = self.follower.catch_up(base, newest)
             if found is not None:
+                if self._loaded is None and found.transactions > _KEEP_TRANSACTIONS:
+                    self.keep(found)  # else the next process would begin with all of these again
                 return Reading(found, asked_at, was_followed=True)
         return None
 

@@ -25,6 +25,9 @@ class SnapshotShelf(Protocol):
     def find(self, version: DatabaseVersion) -> LoadedGraph | None:
         """The snapshot of exactly this state, or None."""
 
+    def find_earlier(self, version: DatabaseVersion) -> LoadedGraph | None:
+        """The newest snapshot of an earlier state of the same database, or None."""
+
     def keep(self, loaded: LoadedGraph) -> None:
         """Keeps a snapshot; failing is no error."""
 
@@ -33,6 +36,10 @@ class EmptyShelf:
     """Keeps nothing."""
 
     def find(self, version: DatabaseVersion) -> LoadedGraph | None:
+        """Nothing is there."""
+        return None
+
+    def find_earlier(self, version: DatabaseVersion) -> LoadedGraph | None:
         """Nothing is there."""
         return None
 

@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gpugda.loading import LoadedGraph
+from gpugda.ports import DatabaseVersion
 from gpugda.snapshot.cache import CacheKey, SnapshotCache
 
 if TYPE_CHECKING:
-    from gpugda.ports import DatabaseServer, DatabaseVersion
+    from gpugda.ports import DatabaseServer
 
 __all__ = ["DiskShelf"]
 
@@ -35,7 +36,16 @@ class DiskShelf:
 
     def find(self, version: DatabaseVersion) -> LoadedGraph | None:
         """The snapshot of exactly this state; one that cannot be read is dropped."""
-        key = self._key(version)
+        return self._opened(self._key(version), version)
+
+    def find_earlier(self, version: DatabaseVersion) -> LoadedGraph | None:
+        """The newest snapshot of an earlier state; what changed since leads to this one."""
+        key = self._cache.newest_before(self._key(version))
+        if key is None:
+            return None
+        return self._opened(key, DatabaseVersion(version.database_id, key.transaction))
+
+    def _opened(self, key: CacheKey, version: DatabaseVersion) -> LoadedGraph | None:
         started = time.perf_counter()
         graph = self._cache.open(key)
         if graph is None:
@@ -53,11 +63,12 @@ class DiskShelf:
         return loaded
 
     def keep(self, loaded: LoadedGraph) -> None:
-        """Keeps a snapshot that took long to read, or again one that came from here."""
+        """Keeps a snapshot that took long to read, or one that came from here, or is later."""
         if loaded.version is None:
             return
         key = self._key(loaded.version)
-        if loaded.seconds >= _WORTH_SECONDS or self._cache.find(key) is not None:
+        is_worth = loaded.seconds >= _WORTH_SECONDS or self._cache.newest_before(key) is not None
+        if is_worth or self._cache.find(key) is not None:
             self._cache.put(key, loaded.graph)
 
     def _key(self, version: DatabaseVersion) -> CacheKey:

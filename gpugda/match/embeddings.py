@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from gpugda.lines import Lines
+from gpugda.plan.masks import Masks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from gpugda.match.comparisons import Comparison
     from gpugda.match.join_progress import JoinProgress
     from gpugda.plan.operator_tree import OperatorNode
 
@@ -41,24 +41,6 @@ class Embeddings:
     distinct: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Masks:
-    """What predicates leave, over one variable and between two.
-
-    Args:
-        nodes: Bitmaps (bit i % 32 of word i // 32) by position of a query node. A position that is
-            absent has no condition. Bits at and past the count are zero.
-        relationships: Likewise.
-        comparisons: Conditions that a strategy with ``compares`` tests on rows.
-        keys: ``uint32`` per node (or relationship): what they compare.
-    """
-
-    nodes: Mapping[int, NDArray[np.uint32]]
-    relationships: Mapping[int, NDArray[np.uint32]]
-    comparisons: tuple[Comparison, ...] = ()
-    keys: tuple[NDArray[np.uint32], ...] = ()
-
-
 @dataclass(slots=True)
 class MostBytes:
     """The most that was ever noted."""
@@ -80,7 +62,7 @@ class StrategyReport:
         candidates: Candidates left per query node position.
         candidate_relationships: Candidate relationships left per query relationship position.
         progress: Told how much of the join is done, None where nobody watches.
-        operators: The tree of operators with what was measured, where there were several.
+        operators: Gives the tree of operators with what was measured; None before they ran.
         memory: Bytes that one join took on the device at a time, beside the graph and what is kept
             of earlier queries.
         sent_bytes: Of the data graph, where it is too large for the device.
@@ -91,6 +73,6 @@ class StrategyReport:
     candidates: dict[int, int] = field(default_factory=dict)
     candidate_relationships: dict[int, int] = field(default_factory=dict)
     progress: JoinProgress | None = None
-    operators: OperatorNode | None = None
+    operators: Callable[[], OperatorNode] | None = None
     memory: MostBytes = field(default_factory=MostBytes)
     sent_bytes: int = 0

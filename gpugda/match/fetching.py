@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpugda.device.launch.join import Table
 from gpugda.device.memory.staging import Staging
 from gpugda.match.embeddings import Embeddings
+from gpugda.match.host_table import HostTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.run import Run
-    from gpugda.match.variables import Variable
+    from gpugda.plan.variables import Variable
 
 __all__ = ["TableFetcher"]
 
@@ -46,12 +47,14 @@ class TableFetcher:
         self._pool: ThreadPoolExecutor | None = None
         self._under_way: Future[Embeddings] | None = None
 
-    def fetch(self, table: Table) -> list[Embeddings]:
+    def fetch(self, table: Table | HostTable) -> list[Embeddings]:
         """What has come by now, in order; the table itself may come with the next call.
 
-        Under the lock of the run; afterwards the table may be written again.
+        Under the lock of the run; afterwards a table on the device may be written again.
         """
         ready = self.rest()
+        if isinstance(table, HostTable):
+            return [*ready, self._embeddings(table.row_count, table.columns)]
         copy = None if self._is_first else self._place_for(table)
         self._is_first = False
         if copy is None:

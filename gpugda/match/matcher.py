@@ -1,6 +1,6 @@
 """A strategy: what one offers, and what all have in common (memory, stages, chunks of rows).
 
-More than 300 lines: what a strategy says and what is asked of it are one protocol.
+More than 300 lines: one class, with a sentence on each thing that is asked of it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from gpugda.device.graph.placement import Placement
     from gpugda.device.launch.join import Table
     from gpugda.match.embeddings import Masks, StrategyReport
+    from gpugda.match.host_table import HostTable
     from gpugda.match.need import Groups, Need, Rows
-    from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery, Plan, PlanStep
+    from gpugda.plan.variables import Variable
 
 __all__ = ["Cursor", "Matcher", "add_up", "fetched"]
 
@@ -46,7 +47,7 @@ class Cursor(Protocol):
     def variables(self) -> Sequence[Variable]:
         """What the columns of the tables hold."""
 
-    def tables(self, enough: int | None = None) -> Iterator[Table | None]:
+    def tables(self, enough: int | None = None) -> Iterator[Table | HostTable | None]:
         """Tables of full embeddings. Each is valid until the next one is asked for.
 
         Small ones at first where about ``enough`` rows suffice. None between them only says that
@@ -158,6 +159,15 @@ class Matcher(ABC):
         Of the class, too: by the estimates of the plan. Empty where there is nothing to say.
         """
         del pattern, need
+        return ""
+
+    @classmethod
+    def said_of_sizes(cls, pattern: BoundQuery) -> str:
+        """What goes through the device in parts, and how much of it, for `explain`.
+
+        By the estimates of the plan, as `said_first`. Empty where there is nothing to say.
+        """
+        del pattern
         return ""
 
     @abstractmethod

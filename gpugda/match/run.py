@@ -11,6 +11,7 @@ from gpugda.deadline import check_deadline, seconds_left
 from gpugda.device.launch.candidate_filter import CandidateFilter
 from gpugda.device.launch.candidate_relationships import CandidateRelationships
 from gpugda.device.launch.join import Join
+from gpugda.device.launch.path_levels import PathKernels
 from gpugda.device.launch.prefix_sum import PrefixSum
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 
@@ -36,6 +37,7 @@ class Kernels:
     candidate_filter: CandidateFilter
     candidate_relationships: CandidateRelationships
     join: Join
+    paths: PathKernels
 
     @classmethod
     def of(cls, context: DeviceContext) -> Kernels:
@@ -45,6 +47,7 @@ class Kernels:
             CandidateFilter(context),
             CandidateRelationships(context),
             Join(context),
+            PathKernels(context),
         )
 
 

@@ -10,11 +10,11 @@ from gpugda.plan.logical import (
     Argument,
     Filter,
     Logical,
-    NamedExpression,
     Project,
     Union,
 )
 from gpugda.query import ast
+from gpugda.query.query_graph import OutputColumn
 from gpugda.query.shapes import join_by_ampersand
 from gpugda.types import Span
 
@@ -53,7 +53,7 @@ def chosen_rows(
         taking = Filter(argument, (_is(number, place),))
         renamed = Project(body, _renaming(columns, hidden))
         branches.append(Apply(taking, renamed, ApplyKind.INNER, hidden))
-    numbered = Project(rows, (NamedExpression(number, _branch(clause)),), keeps=True)
+    numbered = Project(rows, (OutputColumn(number, _branch(clause)),), keeps=True)
     found = Apply(numbered, Union(tuple(branches)), ApplyKind.INNER, hidden)
     return Project(found, (*_renaming(hidden, columns), *_renaming(stays, stays)))
 
@@ -74,6 +74,6 @@ def _branch(clause: ast.When) -> ast.Expression:
     return ast.Case(span, None, alternatives, ast.Literal(span, last))
 
 
-def _renaming(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[NamedExpression, ...]:
+def _renaming(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[OutputColumn, ...]:
     pairs = zip(old, new, strict=True)
-    return tuple(NamedExpression(name, ast.Variable(_NOWHERE, before)) for before, name in pairs)
+    return tuple(OutputColumn(name, ast.Variable(_NOWHERE, before)) for before, name in pairs)

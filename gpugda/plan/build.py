@@ -20,7 +20,6 @@ from gpugda.plan.logical import (
     Empty,
     Filter,
     Logical,
-    NamedExpression,
     Optional,
     Project,
     Slice,
@@ -34,7 +33,7 @@ from gpugda.plan.subquery_body import outermost_subqueries, subquery_body
 from gpugda.query import ast
 from gpugda.query.analyse_order import OrderReader
 from gpugda.query.analyse_return import read_columns
-from gpugda.query.query_graph import KeyReference
+from gpugda.query.query_graph import KeyReference, OutputColumn
 from gpugda.query.scope_expressions import SUBQUERIES, is_aggregate
 from gpugda.query.shapes import conjuncts, join_by_ampersand, rewrite, shape, variable_names
 from gpugda.query.static_types import Kind, UncheckedTypes
@@ -102,7 +101,7 @@ def _in_order(made: LogicalQuery, columns: tuple[str, ...]) -> Logical:
     if made.columns == columns:
         return made.tree
     span = Span(0, 0)
-    named = tuple(NamedExpression(name, ast.Variable(span, name)) for name in columns)
+    named = tuple(OutputColumn(name, ast.Variable(span, name)) for name in columns)
     return Project(made.tree, named)
 
 
@@ -160,7 +159,7 @@ class _Builder:
         self._filter(self._by_columns(clause.projection, clause.where))
         if kept:
             self.scope = {name: kind for name, kind in self.scope.items() if name not in kept}
-            named = tuple(NamedExpression(n, ast.Variable(span, n)) for n in self.scope)
+            named = tuple(OutputColumn(n, ast.Variable(span, n)) for n in self.scope)
             self.rows = Project(self.rows, named)
             self.columns = tuple(name for name in self.columns if name not in kept)
 
@@ -237,7 +236,7 @@ class _Builder:
         checker = UncheckedTypes()
         returned = read_columns(projection, kinds, self.text, checker)
         rows = self.rows
-        named = [NamedExpression(each.name, each.expression) for each in returned.columns]
+        named = [OutputColumn(each.name, each.expression) for each in returned.columns]
         hidden = [name for name in self.outer if name not in {each.name for each in named}]
         span = projection.span
         if returned.aggregating:
@@ -247,11 +246,11 @@ class _Builder:
                 rows, (*returned.grouping, *keys), returned.aggregates, not returned.grouping
             )
             named += [
-                NamedExpression(name, KeyReference(span, first + number))
+                OutputColumn(name, KeyReference(span, first + number))
                 for number, name in enumerate(hidden)
             ]
         else:
-            named += [NamedExpression(name, ast.Variable(span, name)) for name in hidden]
+            named += [OutputColumn(name, ast.Variable(span, name)) for name in hidden]
         rows = Project(rows, tuple(named))
         if projection.distinct:
             rows = Distinct(rows)
@@ -277,7 +276,7 @@ class _Builder:
 
     def _let(self, clause: ast.Let) -> None:
         for item in clause.items:
-            column = NamedExpression(item.variable.name, join_by_ampersand(item.expression))
+            column = OutputColumn(item.variable.name, join_by_ampersand(item.expression))
             self.rows = Project(self.rows, (column,), keeps=True)
             self.scope[column.name] = self._kind(item.expression)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from gpugda.plan.compared_values import compared_values
 from gpugda.plan.estimate import Estimate, estimate
 from gpugda.plan.plan import Plan, StepKind
-from gpugda.plan.planned_operators import planned_operators
 from gpugda.plan.readable import bytes_text, count_text
 from gpugda.query.pattern_text import node_text, relationship_text
 from gpugda.query.query_parts import is_anonymous
@@ -63,7 +62,7 @@ class Explanation:
     @property
     def operators(self) -> OperatorNode | None:
         """See above. `Accelerator.profile` gives the same tree with what was measured."""
-        return None if self.plan is None else planned_operators(self.plan)
+        return None if self.plan is None else self.plan.runnable.tree()
 
     def __str__(self) -> str:
         who = [f"engine {self.engine}: {self.reason}"] if self.engine else []
@@ -81,7 +80,9 @@ def cannot_run(plan: Plan) -> str:
 def explain_text(plan: Plan) -> str:
     """The plan as a text of several lines."""
     if plan.pipeline is not None:
-        lines = [*plan.pipeline.described(), "", "of these the pattern that may cost most:"]
+        lines = [*str(plan.pipeline.tree()).splitlines(), ""]
+        if plan.pipeline.pattern_count > 1:
+            lines.append("of these the pattern that may cost most:")
         return "\n".join([*lines, explain_text(replace(plan, pipeline=None))])
     bound = plan.bound
     lines = [*_strategy_lines(plan), "", "query nodes"]

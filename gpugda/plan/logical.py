@@ -16,7 +16,7 @@ from gpugda.types import value
 
 if TYPE_CHECKING:
     from gpugda.query.ast import Direction, Expression, LabelExpression
-    from gpugda.query.query_graph import QueryGraph, SortKey
+    from gpugda.query.query_graph import OutputColumn, QueryGraph, SortKey
 
 __all__ = [
     "Aggregate",
@@ -35,7 +35,6 @@ __all__ = [
     "Logical",
     "Lookup",
     "Match",
-    "NamedExpression",
     "Optional",
     "Project",
     "Slice",
@@ -46,14 +45,6 @@ __all__ = [
     "Unwind",
     "children_of",
 ]
-
-
-@value(frozen=True, slots=True)
-class NamedExpression:
-    """A column and how it is computed."""
-
-    name: str
-    expression: Expression
 
 
 # ------------------------------------------------------------------ where rows come from
@@ -277,7 +268,7 @@ class Project:
     """
 
     input: Logical
-    columns: tuple[NamedExpression, ...]
+    columns: tuple[OutputColumn, ...]
     keeps: bool = False
 
 

@@ -191,10 +191,11 @@ class PlanStep:
 
 
 class Runnable(Protocol):
-    """The operators of a query of several clauses."""
+    """The operators of a query."""
 
-    def described(self) -> tuple[str, ...]:
-        """The tree in lines."""
+    @property
+    def pattern_count(self) -> int:
+        """How many of the operators match a pattern."""
 
     def tree(self) -> OperatorNode:
         """The operators, before they ran."""
@@ -223,8 +224,8 @@ class Plan:
         compares: Whether the strategy compares values of two variables while it joins.
         declined: One sentence: why the strategy cannot answer; empty where it can.
         say_first: Says what the strategy tries first where only numbers are asked for.
-        pipeline: What runs, where the query is more than one pattern: then this is the plan of the
-            pattern that is expected to cost most.
+        pipeline: The operators of the query, of which this is the pattern that is expected to cost
+            most; None of a pattern that was planned by itself.
         kept: What those who run the plan found out about it; no part of its value.
     """
 
@@ -238,6 +239,12 @@ class Plan:
     say_first: Callable[[BoundQuery], str] | None = field(default=None, repr=False, compare=False)
     pipeline: Runnable | None = None
     kept: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
+
+    @property
+    def runnable(self) -> Runnable:
+        """The operators of the query; a pattern that was planned by itself has none."""
+        assert self.pipeline is not None
+        return self.pipeline
 
     @cached_property
     def steps(self) -> tuple[PlanStep, ...]:

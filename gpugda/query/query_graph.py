@@ -22,6 +22,7 @@ from gpugda.query.query_parts import (
     is_anonymous,
 )
 from gpugda.query.render import expression_text, name_text
+from gpugda.query.walk import walk
 from gpugda.types import Span, value
 
 __all__ = [
@@ -184,7 +185,7 @@ class ColumnReference(Expression):
 
 @value(frozen=True, slots=True)
 class OutputColumn:
-    """One returned column."""
+    """A column and how it is computed."""
 
     name: str
     expression: Expression
@@ -269,8 +270,13 @@ def query_of(graph: QueryGraph) -> Query:
         ConfigurationError: As `QueryGraph.to_cypher`.
     """
     text = graph.to_cypher()
+    nodes = (node for predicate in graph.predicates for node in walk(predicate))
+    parameters = frozenset(node.name for node in nodes if isinstance(node, Parameter))
     if not graph.variables:
         column = OutputColumn("count(*)", AggregateReference(_NOWHERE, 0))
-        return Query(text, graph, (column,), aggregating=True, aggregates=(CountStar(_NOWHERE),))
+        counted = (CountStar(_NOWHERE),)
+        return Query(
+            text, graph, (column,), aggregating=True, aggregates=counted, parameters=parameters
+        )
     columns = tuple(OutputColumn(name, Variable(_NOWHERE, name)) for name in graph.variables)
-    return Query(text, graph, columns)
+    return Query(text, graph, columns, parameters=parameters)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gpugda.plan.operator_tree import OperatorNode
-from gpugda.plan.planned_operators import measured_operator
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import neo4j
 
-    from gpugda.plan.plan import Plan
+    from gpugda.plan.operator_tree import OperatorNode
     from gpugda.query.notices import Notice
 
 __all__ = ["STAGES", "Summary"]
@@ -61,7 +58,7 @@ class Summary:
         warnings: Sentences for the user, such as a cross product of unconnected parts.
         notices: What Neo4j would have remarked on names that the graph does not have.
         steps: Lines for people, one a step of the join: what was done and how many rows came of it.
-        tree: The operators that ran, or the plan of the only one; see `operators`.
+        tree: Gives the operators that ran; see `operators`.
         device_bytes: Bytes that a join took on the device at a time, beside the graph.
         freshness: How the snapshot was found fresh enough, such as ``strict: transaction 7 is the
             newest``; empty where none was used.
@@ -84,7 +81,7 @@ class Summary:
     warnings: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = field(default=(), repr=False)
     steps: Sequence[str] = ()
-    tree: OperatorNode | Plan | None = field(default=None, repr=False)
+    tree: Callable[[], OperatorNode] | None = field(default=None, repr=False, compare=False)
     device_bytes: int = 0
     freshness: str = ""
     declined: str = ""
@@ -99,9 +96,7 @@ class Summary:
 
         None where another engine answered.
         """
-        if self.tree is None or isinstance(self.tree, OperatorNode):
-            return self.tree
-        return measured_operator(self.tree, self.rows, self.timings, self.steps, self.device_bytes)
+        return None if self.tree is None else self.tree()
 
     # -------------------------------------------------------------- as in neo4j's summary
     @property

@@ -16,7 +16,7 @@ import os
 import shutil
 import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,6 +108,13 @@ class SnapshotCache:
         with contextlib.suppress(OSError):  # it can be read, and so used
             os.utime(path)
         return path
+
+    def newest_before(self, key: CacheKey) -> CacheKey | None:
+        """The entry of the same with the newest earlier state; None if there is none."""
+        if not key.database_id:
+            return None
+        found = max(map(_transaction, self._older(key)), default=None)
+        return None if found is None else replace(key, transaction=found)
 
     def open(self, key: CacheKey) -> DataGraph | None:
         """The snapshot, or None; one that is damaged, or of something else, is removed."""

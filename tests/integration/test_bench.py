@@ -51,6 +51,7 @@ def test_quick(server, tmp_path):
     assert all(float(row["Cypher run time"]) > 0 for row in rows)
 
 
+@pytest.mark.slow
 def test_load_only_into_an_empty_database(server, shared_data, tmp_path):
     graphs = str(shared_data)
     server.wipe()

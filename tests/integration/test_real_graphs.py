@@ -6,13 +6,19 @@ from gpugda_adapters.pajek import read_pajek
 
 import gpugda
 
+
+def slow(query):
+    """The reference takes seconds for it."""
+    return pytest.param(query, marks=pytest.mark.slow)
+
+
 DR_WHO = [
     "MATCH (a:Character)-[r:COMPANION_OF]->(b:Character) RETURN a, r, b",
     "MATCH (a:Actor)-[:PLAYED]->(c:Character)-[:COMES_FROM]->(p:Planet) RETURN a.name, c.name, p.name",
     "MATCH (a:Character)-[:ENEMY_OF]-(b)-[:ALLY_OF]-(c) RETURN a, b, c",
     "MATCH (a)-[:LOVES]->(b)-[:APPEARED_IN]->(e:Episode)<-[:APPEARED_IN]-(a) RETURN a, b, count(*)",
     "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)",
-    "MATCH (a)-->(b), (a)-->(c), (b)--(c) WHERE a <> b AND b <> c RETURN count(*)",
+    slow("MATCH (a)-->(b), (a)-->(c), (b)--(c) WHERE a <> b AND b <> c RETURN count(*)"),
     "MATCH (a:Character)-[:APPEARED_IN]->(e:Episode) WHERE e.title STARTS WITH 'The' RETURN e.title, count(a) AS n "
     "ORDER BY n DESC, e.title LIMIT 7",
     "MATCH (n) WHERE n:!%|Thing RETURN labels(n), count(*)",
@@ -21,7 +27,7 @@ DR_WHO = [
 
 YEAST = [
     "MATCH (a:T)-[:INTERACTS]-(b:M)-[:INTERACTS]-(c:U) RETURN a.name, b.name, c.name",
-    "MATCH (a)--(b)--(c)--(a) RETURN count(*)",
+    slow("MATCH (a)--(b)--(c)--(a) RETURN count(*)"),
     "MATCH (a:T)--(b:T), (b)--(c:T), (c)--(a) RETURN a, b, c",
     "MATCH (a)-[r]-(a) RETURN a.name ORDER BY a.name LIMIT 20",
     "MATCH (a:D)--(b:D)--(c:D)--(d:D)--(a) RETURN count(*)",
@@ -77,6 +83,7 @@ def test_yeast(yeast, query):
     compare(yeast, query)
 
 
+@pytest.mark.slow  # 120,000 nodes
 @pytest.mark.parametrize("query", WORDNET)
 def test_wordnet(wordnet, query):
     compare(wordnet, query)

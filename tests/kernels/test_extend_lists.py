@@ -1,10 +1,13 @@
 """Plain lists on a GPU against Python."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from kernels.kernel_graphs import wrong
 from kernels.test_extend import Step, appended, extension, link, measured
 from kernels.test_extend_rows import LISTS, simple_graph
+from kernels.test_weigh import ways, weighed
 
 from gpugda.device.launch.extend import ExtensionKernels, Test
 from gpugda.device.launch.extend_lists import ListKernels
@@ -52,3 +55,37 @@ def test_lists(context, workspace, monkeypatch, known, name, rows, shortest):
     assert int(workspace.download(counters)[0]) == expected.total()
     assert int(workspace.download(step.totals).sum()) == expected.total()
     assert appended(workspace, extended, expected) == expected
+
+
+@pytest.mark.parametrize("shortest", [1, 1000], ids=["all", "no hubs"])
+@pytest.mark.parametrize("rows", [1, 700])
+@pytest.mark.parametrize("name", ["one list", "two lists", "three lists, tests", "all fit"])
+def test_counts_of_rows(context, workspace, monkeypatch, name, rows, shortest):
+    if context.is_cpu:
+        pytest.skip("for GPUs")
+    monkeypatch.setattr("gpugda.device.launch.hub_bitmaps._SHORTEST", shortest)
+    step = Step(context, workspace, weighed(STEPS[name]), rows, graph=simple_graph())
+    found = [ways(step, row) for row in step.columns.T.tolist()]
+    pairs = measured(context, workspace, ExtensionKernels(context), step)
+    counts = workspace.upload(np.zeros(rows, dtype=np.uint32))
+    kernels = ListKernels(context)
+    window = max(1, pairs.total // 3)
+    for low in range(0, pairs.total, window):  # most end within a row
+        kernels.weigh(workspace, step.arrays, step.table, pairs, (low, low + window), counts)
+    assert workspace.download(counts).tolist() == found
+    kept = step.extension.kept
+    expected = Counter(
+        (*(row[at] for at in kept), count)
+        for row, count in zip(step.columns.T.tolist(), found, strict=True)
+        if count
+    )
+    width = len(kept) + 1
+    extended = Table(wrong(workspace, (rows + 3) * width), 0, width, rows + 3)
+    appended = workspace.upload(np.zeros(1, dtype=np.uint32))
+    for low in range(0, rows, 700):
+        part = (low, min(low + 700, rows))
+        kernels.append_weighed(step.arrays, step.table, part, counts, extended, appended)
+    assert int(workspace.download(appended)[0]) == expected.total()
+    values = workspace.download(extended.values).reshape(width, -1)
+    assert Counter(map(tuple, values[:, : expected.total()].T.tolist())) == expected
+    assert (values[:, expected.total() :] == 0xFFFFFFFF).all()

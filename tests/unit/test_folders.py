@@ -61,7 +61,8 @@ def assert_answers(done):
     assert done.stdout == "[[1, 2]]\n"
 
 
-@pytest.mark.parametrize("place", ["", pytest.param("missing/deeper", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["", "missing/deeper"])
 def test_a_home_that_cannot_be_written(home, place):
     make_read_only(home)
     done = run_unprivileged(QUERY, {**environment(home), "HOME": str(home / place)})
@@ -73,6 +74,7 @@ def test_a_home_that_cannot_be_written(home, place):
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_caches_that_have_become_read_only(home, caches):
     shutil.copytree(caches, home / ".cache")
     make_read_only(home / ".cache")
@@ -82,7 +84,8 @@ def test_caches_that_have_become_read_only(home, caches):
     assert done.stderr.count("cannot be written") == 1
 
 
-@pytest.mark.parametrize("content", [b"no database", pytest.param(None, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("content", [b"no database", None])
 def test_a_database_of_pyopencl_that_is_of_no_use(home, caches, content):
     shutil.copytree(caches, home / ".cache")
     (database,) = (home / ".cache/pytools").glob("*invoker*.sqlite")
@@ -95,6 +98,7 @@ def test_a_database_of_pyopencl_that_is_of_no_use(home, caches, content):
     assert "Error" not in done.stderr
 
 
+@pytest.mark.slow
 def test_without_any_folder_the_error_says_why(home):
     make_read_only(home)
     nowhere = f"import tempfile; tempfile.tempdir = {str(home)!r}\n"

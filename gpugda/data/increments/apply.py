@@ -8,13 +8,14 @@ import numpy as np
 
 from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.data_graph import DataGraph
-from gpugda.data.external_ids import ExternalIds
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.labels import changed_labels, with_names
 from gpugda.data.increments.nodes import NodeNumbers, node_numbers
 from gpugda.data.increments.properties import changed_store, with_stores
 from gpugda.data.increments.rows import Ends, entries_of, incoming_rows, outgoing_rows
 from gpugda.data.increments.statistics import Side, changed_statistics, either_way, one_way
+from gpugda.data.patched_csr import csr_of
+from gpugda.data.patches.changing import spliced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,17 +68,17 @@ class _Work:
         self.nodes = node_numbers(self.ids.nodes, changes)
         self.label_rows = changed_labels(graph, self.labels, self.nodes, changes)
         gone = _ends(changes.deleted_relationships, self.types, self.nodes.old_of_ids)
-        entries = entries_of(graph.outgoing, gone, self.ids.relationships)
+        entries = entries_of(graph.outgoing.parts, gone, self.ids.array)
         self.gone = Ends(gone.starts, gone.types, gone.ends, entries)
         new = _ends(created, self.types, self.nodes.new_of_ids)
         if (new.starts < 0).any() or (new.ends < 0).any():
             raise ChangesError("a created relationship is of nodes that are not there")
         self._check_removed()
         self.outgoing, self.relationships, self.new = outgoing_rows(
-            graph.outgoing, self.nodes, entries, new
+            graph.outgoing.parts, self.nodes, entries, new
         )
         self.incoming = incoming_rows(
-            graph.incoming, self.nodes, graph.outgoing, self.relationships, self.gone, self.new
+            graph.incoming.parts, self.nodes, self.relationships, self.gone, self.new
         )
 
     @property
@@ -88,13 +89,7 @@ class _Work:
     def graph(self) -> DataGraph:
         """The next graph."""
         old = self.old
-        relationship_ids = self.relationships.applied(self.ids.relationships, self.new.ids)
-        ids = ExternalIds(
-            self.nodes.new_ids,
-            relationship_ids,
-            self.ids.node_prefix,
-            self.ids.relationship_prefix,
-        )
+        relationship_ids = spliced(self.ids.array, self.relationships, self.new.ids)
         before, after = self._sides()
         statistics = changed_statistics(old.statistics, before, after, self.nodes.splice.new_count)
         graph = DataGraph(
@@ -104,13 +99,13 @@ class _Work:
             types=self.types,
             label_offsets=self.label_rows.offsets,
             label_ids=self.label_rows.ids,
-            outgoing=self.outgoing,
-            incoming=self.incoming,
+            outgoing=csr_of(self.outgoing),
+            incoming=csr_of(self.incoming),
             node_properties=old.node_properties,
             relationship_properties=old.relationship_properties,
             statistics=statistics,
             element_id_prefix=old.element_id_prefix,
-            external_ids=ids,
+            external_ids=self.ids.followed_by(self.nodes.new_ids, relationship_ids),
         )
         graph.take_over(old, one_way=one_way(after), either_way=either_way(after))
         return _with_properties(graph, self)
@@ -132,8 +127,8 @@ class _Work:
         """All relationships of deleted nodes are listed as deleted."""
         removed = self.nodes.splice.removed
         for csr, owners in (
-            (self.old.outgoing, self.gone.starts),
-            (self.old.incoming, self.gone.ends),
+            (self.old.outgoing.parts, self.gone.starts),
+            (self.old.incoming.parts, self.gone.ends),
         ):
             had = csr.row_offsets[removed + 1].astype(np.int64) - csr.row_offsets[removed]
             if int(had.sum()) != int(np.isin(owners, removed).sum()):
@@ -146,8 +141,8 @@ class _Work:
         before = Side(
             old.label_offsets,
             old.label_ids,
-            old.outgoing,
-            old.incoming,
+            old.outgoing.parts,
+            old.incoming.parts,
             self.gone,
             _both(
                 self.gone, Ends(nodes.olds(new.starts), new.types, nodes.olds(new.ends), new.ids)

@@ -13,7 +13,7 @@ from gpugda.data.increments.dictionaries import extended_objects, extended_strin
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.data.increments.splice import Splice
+    from gpugda.data.patches.splice import Splice
 
 __all__ = ["moved_column", "set_values"]
 

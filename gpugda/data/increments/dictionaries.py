@@ -10,7 +10,7 @@ import pyarrow as pa
 from gpugda.data.arrow_numbers import arrow_numbers
 from gpugda.data.column import Column
 from gpugda.data.dictionaries import ObjectDictionary, StringDictionary, merge_strings
-from gpugda.data.increments.splice import Splice
+from gpugda.data.patches.splice import Splice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

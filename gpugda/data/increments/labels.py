@@ -10,8 +10,9 @@ import numpy as np
 from gpugda.data.identifiers import NameTable
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.offsets import Amounts, changed_offsets
-from gpugda.data.increments.splice import Splice
 from gpugda.data.labels import label_ids_of
+from gpugda.data.patches.patched import whole
+from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
 
 if TYPE_CHECKING:
@@ -68,12 +69,14 @@ def changed_labels(
     listed = [*rows.values(), *created]
     lengths = np.array([len(each) for each in listed], dtype=np.int64)
     gone = np.sort(np.concatenate([relabelled, nodes.splice.removed]))
-    offsets = changed_offsets(
-        old,
-        nodes.splice,
-        Amounts(gone, -_lengths(old, gone)),
-        Amounts(relabelled, lengths[: len(rows)]),
-        lengths[len(rows) :],
+    offsets = whole(
+        changed_offsets(
+            old,
+            nodes.splice,
+            Amounts(gone, -_lengths(old, gone)),
+            Amounts(relabelled, lengths[: len(rows)]),
+            lengths[len(rows) :],
+        )
     )
     entries = Splice(
         len(graph.label_ids), _entries(old, gone), np.repeat(places[order], lengths[order])

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.increments.changes import ChangesError
-from gpugda.data.increments.splice import Splice
+from gpugda.data.patches.splice import Splice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,10 +62,6 @@ class NodeNumbers:
         places = np.append(self.splice.places, 0)
         found[inside] = np.where(olds >= 0, olds, places[created])
         return found
-
-    def renumbered(self, nodes: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """New numbers of old ones that stay, or that nobody looks at afterwards."""
-        return self.splice.renumbered(nodes)
 
 
 def node_numbers(old_ids: NDArray[np.int64], changes: Changes) -> NodeNumbers:

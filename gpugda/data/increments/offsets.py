@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.increments.splice import Splice, stepped
+from gpugda.data.patches.changing import spliced, stepped
+from gpugda.data.patches.splice import Splice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from gpugda.data.patches.patched import Array
 
 __all__ = ["Amounts", "changed_offsets"]
 
@@ -24,8 +27,8 @@ class Amounts:
 
 
 def changed_offsets(
-    old: NDArray[np.uint32], splice: Splice, less: Amounts, more: Amounts, added: NDArray[np.int64]
-) -> NDArray[np.uint32]:
+    old: Array, splice: Splice, less: Amounts, more: Amounts, added: NDArray[np.int64]
+) -> Array:
     """Offsets of rows of which some changed their length, went or came.
 
     Args:
@@ -36,7 +39,7 @@ def changed_offsets(
         added: Lengths of the new rows.
     """
     base = Splice(splice.count + 1, splice.removed, splice.places)
-    found = base.applied(old, old[splice.places])
+    found = spliced(old, base, old[splice.places])
     # A row's length counts from the entry after its own on: for what goes, from where it was.
     of_old = np.concatenate([less.rows, more.rows])
     kept = np.logical_not(np.isin(of_old, splice.removed))

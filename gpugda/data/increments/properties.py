@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.increments.changes import PropertyChanges
-    from gpugda.data.increments.splice import Splice
+    from gpugda.data.patches.splice import Splice
 
 __all__ = ["apart", "changed_store", "value_counts", "with_stores"]
 

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.data.csr import Csr
+from gpugda.data.csr import CsrParts
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.offsets import Amounts, changed_offsets
 from gpugda.data.increments.searching import first_not_below, run_bounds
-from gpugda.data.increments.splice import Splice
+from gpugda.data.patches.changing import renumbered, spliced
+from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.increments.nodes import NodeNumbers
+    from gpugda.data.patches.patched import Array
 
 __all__ = ["Ends", "entries_of", "incoming_rows", "outgoing_rows"]
 
@@ -39,7 +41,7 @@ class Ends:
         return Ends(self.starts[rows], self.types[rows], self.ends[rows], self.ids[rows])
 
 
-def entries_of(outgoing: Csr, gone: Ends, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+def entries_of(outgoing: CsrParts, gone: Ends, ids: Array) -> NDArray[np.int64]:
     """Indexes of relationships, in the order in which they are given.
 
     Args:
@@ -68,8 +70,8 @@ def entries_of(outgoing: Csr, gone: Ends, ids: NDArray[np.int64]) -> NDArray[np.
 
 
 def outgoing_rows(
-    old: Csr, nodes: NodeNumbers, gone: NDArray[np.int64], new: Ends
-) -> tuple[Csr, Splice, Ends]:
+    old: CsrParts, nodes: NodeNumbers, gone: NDArray[np.int64], new: Ends
+) -> tuple[CsrParts, Splice, Ends]:
     """The rows by start node, what became of the relationships, and the new ones in their order.
 
     Args:
@@ -83,20 +85,19 @@ def outgoing_rows(
     rows = _Rows(old, nodes)
     # What comes last among parallel ones: after all whose end is not beyond its own.
     places, runs = rows.places(new.starts, new.types, nodes.limits(new.ends + 1))
-    splice = Splice(old.relationship_count, np.sort(gone), places)
-    neighbours = splice.applied(nodes.renumbered(old.neighbours), new.ends)
-    return rows.changed(splice, runs, new.starts, new.types, neighbours, None), splice, new
+    splice = Splice(len(old.neighbours), np.sort(gone), places)
+    neighbours = spliced(renumbered(old.neighbours, nodes.splice), splice, new.ends)
+    return rows.changed(splice, runs, new, neighbours, None), splice, new
 
 
 def incoming_rows(
-    old: Csr, nodes: NodeNumbers, outgoing: Csr, relationships: Splice, gone: Ends, new: Ends
-) -> Csr:
+    old: CsrParts, nodes: NodeNumbers, relationships: Splice, gone: Ends, new: Ends
+) -> CsrParts:
     """The rows by end node.
 
     Args:
         old: The rows before.
         nodes: What became of the nodes.
-        outgoing: The rows by start node, before.
         relationships: What became of the relationships.
         gone: The deleted ones, with nodes as they were numbered before; their ``ids`` are indexes.
         new: Those created, in the order of their new indexes.
@@ -109,17 +110,18 @@ def incoming_rows(
     new, indexes = new.take(order), indexes[order]
     rows = _Rows(old, nodes)
     places, runs = rows.places(new.ends, new.types, nodes.limits(new.starts + 1))
-    splice = Splice(old.relationship_count, removed, places)
-    neighbours = splice.applied(nodes.renumbered(old.neighbours), new.starts)
-    moved = splice.applied(relationships.renumbered(old.relationship_indexes), indexes)
-    return rows.changed(splice, runs, new.ends, new.types, neighbours, moved)
+    splice = Splice(len(old.neighbours), removed, places)
+    neighbours = spliced(renumbered(old.neighbours, nodes.splice), splice, new.starts)
+    moved = spliced(renumbered(old.relationship_indexes, relationships), splice, indexes)
+    turned = Ends(new.ends, new.types, new.starts, new.ids)
+    return rows.changed(splice, runs, turned, neighbours, moved)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
     """The rows of one direction, and the runs that they are cut into."""
 
-    old: Csr
+    old: CsrParts
     nodes: NodeNumbers
 
     def places(
@@ -147,23 +149,21 @@ class _Rows:
         self,
         splice: Splice,
         runs: NDArray[np.int64],
-        owners: NDArray[np.int64],
-        types: NDArray[np.int64],
-        neighbours: NDArray[np.uint32],
-        indexes: NDArray[np.uint32] | None,
-    ) -> Csr:
+        new: Ends,
+        neighbours: Array,
+        indexes: Array | None,
+    ) -> CsrParts:
         """The rows afterwards.
 
         Args:
             splice: Of the entries.
             runs: The run of each new entry, or before which its run comes.
-            owners: The node of each new entry.
-            types: Of the new entries.
+            new: The new entries; each starts at the node in whose row it lies.
             neighbours: All of them.
             indexes: Relationship indexes, all of them.
         """
-        old = self.old
-        lost_runs = np.searchsorted(old.run_starts, splice.removed, side="right") - 1
+        old, owners, types = self.old, new.starts, new.types
+        lost_runs = self._owners(old.run_starts, splice.removed)
         losing, losses = np.unique(lost_runs, return_counts=True)
         is_first = _differs(owners, types)
         group = np.cumsum(is_first) - 1
@@ -181,13 +181,14 @@ class _Rows:
             Amounts(runs[joins], counts[joins]),
             counts[~joins],
         )
-        run_offsets = self._run_offsets(empty, owners[~joins])
-        return Csr(
-            row_offsets=_as_before(old.row_offsets, run_starts[run_offsets]),
+        lost_from = self._owners(old.row_offsets, splice.removed)
+        runs_lost_from = self._owners(old.run_offsets, empty)
+        return CsrParts(
+            row_offsets=self._offsets(old.row_offsets, lost_from, new.starts),
             neighbours=neighbours,
             relationship_indexes=indexes,
-            run_offsets=run_offsets,
-            run_types=of_runs.applied(old.run_types, types[~joins]),
+            run_offsets=self._offsets(old.run_offsets, runs_lost_from, owners[~joins]),
+            run_types=spliced(old.run_types, of_runs, types[~joins]),
             run_starts=run_starts,
         )
 
@@ -201,21 +202,24 @@ class _Rows:
         there[there] = self.old.run_types[runs[there]] == types[there]
         return there
 
-    def _run_offsets(
-        self, empty: NDArray[np.int64], owners: NDArray[np.int64]
-    ) -> NDArray[np.uint32]:
-        """With the nodes' own changes, where runs went and others came (by new node)."""
-        old, splice = self.old, self.nodes.splice
-        losing, losses = np.unique(
-            np.searchsorted(old.run_offsets, empty, side="right") - 1, return_counts=True
-        )
+    def _owners(self, offsets: Array, entries: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The old rows in which entries lie, by the rows' offsets."""
+        low = np.zeros(len(entries), dtype=np.int64)
+        return first_not_below(offsets, low, low + len(offsets), entries + 1) - 1
+
+    def _offsets(
+        self, offsets: Array, losing: NDArray[np.int64], owners: NDArray[np.int64]
+    ) -> Array:
+        """With the nodes' own changes, where something went (by old node) and came (by new one)."""
+        splice = self.nodes.splice
+        losing, losses = np.unique(losing, return_counts=True)
         gaining, gains = np.unique(owners, return_counts=True)
         known = self.nodes.olds(gaining)
         is_old = known >= 0
         of_new = np.zeros(len(splice.places), dtype=np.int64)
         of_new[np.searchsorted(splice.new_places(), gaining[~is_old])] = gains[~is_old]
         return changed_offsets(
-            old.run_offsets,
+            offsets,
             splice,
             Amounts(losing, -losses.astype(np.int64)),
             Amounts(known[is_old], gains[is_old].astype(np.int64)),
@@ -228,7 +232,3 @@ def _differs(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.
     differs = np.ones(len(first), dtype=np.bool_)
     differs[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
     return differs
-
-
-def _as_before(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    return old if len(old) == len(new) and np.array_equal(old, new) else new

@@ -9,13 +9,14 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.data.csr import Csr
+    from gpugda.data.csr import CsrParts
+    from gpugda.data.patches.patched import Array
 
 __all__ = ["first_not_below", "run_bounds"]
 
 
 def first_not_below(
-    values: NDArray[Any],
+    values: Array,
     low: NDArray[np.int64],
     high: NDArray[np.int64],
     wanted: NDArray[Any],
@@ -34,7 +35,7 @@ def first_not_below(
 
 
 def run_bounds(
-    csr: Csr, nodes: NDArray[np.int64], types: NDArray[np.int64]
+    csr: CsrParts, nodes: NDArray[np.int64], types: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The run of each node and type, and its first entry and the one after the last.
 

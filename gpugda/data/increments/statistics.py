@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.data.csr import Csr
+    from gpugda.data.csr import CsrParts
 
 __all__ = ["Side", "changed_statistics", "either_way", "one_way"]
 
@@ -43,8 +43,8 @@ class Side:
 
     label_offsets: NDArray[np.uint32]
     label_ids: NDArray[np.uint16]
-    outgoing: Csr
-    incoming: Csr
+    outgoing: CsrParts
+    incoming: CsrParts
     relationships: Ends
     touched: Ends
     nodes: NDArray[np.int64]
@@ -99,7 +99,7 @@ class Side:
         return tuple(found[:, once])
 
 
-def _entries(csr: Csr, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+def _entries(csr: CsrParts, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
     """Owner, type, neighbour and relationship index of each entry in the rows of some nodes."""
     first, last = csr.run_offsets[nodes].astype(np.int64), csr.run_offsets[nodes + 1]
     counts = last - first
@@ -212,14 +212,14 @@ def _most(new: Side, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return found
 
 
-def _parallel_with(csr: Csr, some: Ends) -> NDArray[np.int64]:
+def _parallel_with(csr: CsrParts, some: Ends) -> NDArray[np.int64]:
     """How many relationships there are with the same start, type and end."""
     _, low, high = run_bounds(csr, some.starts, some.types)
     first = first_not_below(csr.neighbours, low, high, some.ends)
     return first_not_below(csr.neighbours, low, high, some.ends + 1) - first
 
 
-def _beside_others(csr: Csr, some: Ends) -> bool:
+def _beside_others(csr: CsrParts, some: Ends) -> bool:
     """Whether between the nodes of one of them there is another one, of any type."""
     first = csr.run_offsets[some.starts].astype(np.int64)
     counts = csr.run_offsets[some.starts + 1] - first

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 import threading
+import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.patches.patched import whole
 from gpugda.device.graph.directory import csr_arrays, run_starts
 from gpugda.device.graph.node_bitmaps import NodeBitmaps
+from gpugda.device.graph.sharing import taken_over
 from gpugda.device.launch.hub_bitmaps import make_hub_bitmaps
 from gpugda.device.memory.buffers import (
     SMALLEST_BYTES,
@@ -24,6 +26,8 @@ from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from gpugda.data.csr import Csr
     from gpugda.data.data_graph import DataGraph
@@ -43,6 +47,8 @@ _CSR_ARRAYS = range(6)
 _DIRECTORY = (0, 2, 3, 4)
 """Those of them that say where runs begin."""
 _DIRECTIONS = ("outgoing", "incoming")
+_SPARE_SHARE = 8
+"""Arrays are left to the next state where they take at most this part of the device's memory."""
 _MOST_POOLED_BYTES = 1 << 28
 """Of the memory that is left beside the graph."""
 
@@ -82,13 +88,15 @@ class DeviceGraph:
         self._users = 0
         self._closed = False
         self._shared: dict[tuple[str, int], DeviceArray | None] = {}
+        self._heir: weakref.ref[DeviceGraph] | None = None
+        self._spare: list[DeviceArray] = []
         if like is not None:
             self._share(like)
 
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        return self._workspace.budget.used
+        return self._workspace.budget.used + sum(each.nbytes for each in self._spare)
 
     @contextmanager
     def use(self) -> Iterator[None]:
@@ -163,13 +171,16 @@ class DeviceGraph:
         """
         if self._hubs is None:
             arrays = [self._csr(name, budget, _CSR_ARRAYS) for name in _DIRECTIONS]
-            types = len(self.graph.types)
-            starts = [run_starts(self.direction(name), types) for name in _DIRECTIONS]
+            starts = [self.starts_of(name) for name in _DIRECTIONS]
             most = int(budget.remaining * self.context.profile.hub_share)
             before = self._workspace.budget.used
             self._hubs = make_hub_bitmaps(self._workspace, starts, arrays, self.words, most)
             budget.reserve(self._workspace.budget.used - before, "bitmaps of long lists")
         return self._hubs
+
+    def starts_of(self, direction: str) -> NDArray[np.uint32]:
+        """Where the runs of ``outgoing`` or ``incoming`` rows begin, as on the device."""
+        return run_starts(getattr(self.graph, direction), len(self.graph.types))
 
     def label_slots(
         self, label_ids: Iterable[int], budget: MemoryBudget
@@ -201,14 +212,16 @@ class DeviceGraph:
 
     # ------------------------------------------------------------------ uploads
     def _share(self, like: DeviceGraph) -> None:
-        """Takes the arrays of rows that are the other graph's, too, by name and place."""
+        """Takes the arrays of rows that are the other graph's, too, or can be made of its own."""
         with like._users_lock:
-            for (name, place), array in () if like._closed else list(like._csrs.items()):
-                old, new = (_host_arrays(graph, name) for graph in (like.graph, self.graph))
-                if all(map(operator.is_, old[place], new[place])):
-                    self._shared[name, place] = (
-                        None if array is None else self._workspace.adopt(array.shared())
-                    )
+            arrays = {} if like._closed else like._arrays()
+            spare, like._spare = like._spare, []
+            if not like._closed:
+                like._heir = weakref.ref(self)
+        self._workspace.release(*[self._workspace.adopt(each) for each in spare])
+        self._shared = taken_over(self._workspace, like.graph, self.graph, arrays)
+        self.context.finish()  # before any of the older ones may be freed
+        self._workspace.trim()
         self.pool.give(like.pool.take())
 
     def _csr(
@@ -224,7 +237,7 @@ class DeviceGraph:
                     if (name, place) not in self._shared:
                         each = host[place]
                         uploaded[name, place] = (
-                            None if each is None else self._upload(each, what, budget)
+                            None if each is None else self._upload(whole(each), what, budget)
                         )
             except BaseException:
                 self._drop(list(uploaded.values()), budget)
@@ -241,7 +254,7 @@ class DeviceGraph:
         if name not in self._made:
             with_ranks = (name, 0) not in self._shared
             self._made[name] = csr_arrays(csr, len(self.graph.types), with_ranks=with_ranks)
-        return [*self._made[name].all(), csr.relationship_indexes]
+        return [*self._made[name].all(), csr.parts.relationship_indexes]
 
     def direction(self, name: str) -> Csr:
         """The rows ``outgoing`` or ``incoming`` on the host."""
@@ -272,8 +285,32 @@ class DeviceGraph:
         padded[: len(packed)] = packed
         return padded.view(np.uint32)
 
+    def _arrays(self) -> dict[tuple[str, int], DeviceArray | None]:
+        """Those of the rows that are here, by direction and place."""
+        return self._shared | self._csrs
+
+    def _leave(self) -> None:
+        """Leaves arrays to the next state that nobody else has: the one after it is made there.
+
+        Memory that is new costs more than filling it.
+        """
+        heir = None if self._heir is None else self._heir()
+        if heir is None:
+            return
+        found = self._arrays().values()
+        arrays = [array for array in found if array is not None and array.has_one_owner]
+        with heir._users_lock:
+            size = sum(each.nbytes for each in arrays)
+            if heir._closed or size > self.context.info.global_memory_bytes // _SPARE_SHARE:
+                return
+            heir._spare += self._workspace.given_away(arrays)
+
     def _free_when_unused(self) -> None:
         if self._closed and self._users == 0:
+            self._leave()
+            for spare in self._spare:
+                spare.free()
+            self._spare = []
             self._csrs.clear()
             self._made.clear()
             self._shared.clear()
@@ -283,18 +320,3 @@ class DeviceGraph:
             self._workspace.close()
             self.page_locked.close()
             self.pool.close()
-
-
-def _host_arrays(graph: DataGraph, name: str) -> list[tuple[Any, ...]]:
-    """What each array of a direction is made of on the host."""
-    csr: Csr = getattr(graph, name)
-    is_one_type = len(graph.types) <= 1
-    starts = csr.row_offsets if is_one_type else csr.run_starts
-    return [
-        (csr.run_offsets, csr.run_types, is_one_type),
-        (csr.neighbours,),
-        (csr.run_offsets, is_one_type),
-        (csr.run_types, is_one_type),
-        (starts, is_one_type),
-        (csr.relationship_indexes,),
-    ]

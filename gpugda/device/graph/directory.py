@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.csr import Csr
+    from gpugda.data.patches.patched import Array
 
 __all__ = ["FEW_RUNS", "CsrArrays", "csr_arrays", "run_starts"]
 
@@ -28,7 +29,7 @@ _THREE = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CsrArrays:
-    """What ``csr.h`` names, of one direction.
+    """What ``csr.h`` names, of one direction; arrays may be patched.
 
     Args:
         run_ranks: ``uint32``, the table of ranks; None where no row has more than `FEW_RUNS`.
@@ -39,12 +40,12 @@ class CsrArrays:
     """
 
     run_ranks: NDArray[np.uint32] | None
-    neighbours: NDArray[np.uint32]
-    run_offsets: NDArray[np.uint32] | None
-    run_types: NDArray[np.uint16] | None
-    run_starts: NDArray[np.uint32]
+    neighbours: Array
+    run_offsets: Array | None
+    run_types: Array | None
+    run_starts: Array
 
-    def all(self) -> tuple[NDArray[np.uint32] | NDArray[np.uint16] | None, ...]:
+    def all(self) -> tuple[Array | None, ...]:
         """In the order of ``GRAPH_PARAMETERS``."""
         return (
             self.run_ranks,
@@ -65,10 +66,11 @@ def csr_arrays(csr: Csr, type_count: int, *, with_ranks: bool = True) -> CsrArra
 
     ``with_ranks``: with the table of ranks, which takes longest to make.
     """
+    parts = csr.parts
     if type_count <= 1:
-        return CsrArrays(None, csr.neighbours, None, None, csr.row_offsets)
-    ranks = _run_ranks(csr) if with_ranks else None
-    return CsrArrays(ranks, csr.neighbours, csr.run_offsets, csr.run_types, csr.run_starts)
+        return CsrArrays(None, parts.neighbours, None, None, parts.row_offsets)
+    ranks = _run_ranks(csr) if with_ranks and type_count > FEW_RUNS else None
+    return CsrArrays(ranks, parts.neighbours, parts.run_offsets, parts.run_types, parts.run_starts)
 
 
 def _run_ranks(csr: Csr) -> NDArray[np.uint32] | None:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
 
 __all__ = [
-    "MOST_LINKS",
     "STEP_PARAMETERS",
     "Extension",
     "ExtensionKernels",
@@ -35,9 +34,6 @@ __all__ = [
     "Test",
     "extension_words",
 ]
-
-MOST_LINKS = 8
-"""Links that a kernel takes in one step."""
 
 _FILE = "extend.cl"
 STEP_PARAMETERS = f"{GRAPH}bIbIbIbQIb"
@@ -125,7 +121,7 @@ class Extension(NamedTuple):
             the other end; else None.
         kept: Old columns that the new table begins with.
         tests: What a new row must pass.
-        links: At most `MOST_LINKS`; only one with a bound column.
+        links: At most `thresholds.MOST_LINKS`; only one with a bound column.
         early: So many of the tests, the first ones, know no relationship of the step.
         ends: For each test that compares an old relationship with a link's, in this order, the
             columns of both ends of the old one. Only steps that go row by row need them.

@@ -24,7 +24,11 @@ _PIECE = 8192
 """Pairs that a work group takes at once; as in the kernels."""
 _BYTES_OF_LIST = 8 * 256
 """Where the other lists of a block of rows lie, per link besides the base."""
-_PARAMETERS = {"count_listed": "QbbQQbb", "append_listed": "QbbQQbbQb"}
+_PARAMETERS = {
+    "count_listed": "QbbQQbb",
+    "append_listed": "QbbQQbbQb",
+    "weigh_listed": "QbbQQbb",
+}
 
 
 class ListKernels:
@@ -43,6 +47,7 @@ class ListKernels:
             )
             for name, parameters in _PARAMETERS.items()
         }
+        self._append = get_kernel(context, _FILE, "append_weighed", f"{STEP_PARAMETERS}QQbbQb")
 
     def group_count(self, pairs: int) -> int:
         """Work groups of a launch, the length of its ``totals``."""
@@ -84,6 +89,47 @@ class ListKernels:
         """
         output = (extended.values, extended.column_stride, appended)
         self._launch("append_listed", workspace, arrays, table, pairs, window, output)
+
+    def weigh(
+        self,
+        workspace: Workspace,
+        arrays: StepArrays,
+        table: Table,
+        pairs: Pairs,
+        window: tuple[int, int],
+        counts: DeviceArray,
+    ) -> None:
+        """Adds how many of each row's pairs in a window pass to ``counts``, ``uint32[rows]``."""
+        self._launch("weigh_listed", workspace, arrays, table, pairs, window, (counts,))
+
+    def append_weighed(
+        self,
+        arrays: StepArrays,
+        table: Table,
+        rows: tuple[int, int],
+        counts: DeviceArray,
+        extended: Table,
+        appended: DeviceArray,
+    ) -> None:
+        """Appends those of some rows that have a count, with it in the node's column.
+
+        Args:
+            arrays: Of the step.
+            table: The partial embeddings.
+            rows: First row and the one after the last.
+            counts: Of all rows.
+            extended: Where rows are appended; there must be place for all.
+            appended: ``uint32[1]``, rows in ``extended``, before and after.
+        """
+        self._append.launch_groups(
+            self.group_count(rows[1] - rows[0]),
+            *arrays.arguments(table),
+            *rows,
+            counts,
+            extended.values,
+            extended.column_stride,
+            appended,
+        )
 
     def _launch(
         self,

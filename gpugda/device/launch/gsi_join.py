@@ -33,7 +33,7 @@ _FILE = "gsi_join.cl"
 _LISTS = "bIbbbbb"
 _ROWS = "bQQQ"
 _WARPS = 8
-_SET_OPERATIONS, _SHARED_INPUT, _IS_CLOSING = 1, 2, 4
+_SET_OPERATIONS, _SHARED_INPUT, _IS_CLOSING, _APPENDS = 1, 2, 4, 8
 
 
 def vertex_words(
@@ -57,7 +57,7 @@ class ListArrays:
         groups: Hash groups of 32 words, or row offsets.
         group_count: Groups that a hash chooses from; 0 for row offsets.
         neighbours: Per entry.
-        relationships: Per entry.
+        relationships: Per entry; None where nobody asks for them.
         types: ``uint16`` per entry, None where all types are asked for.
         allowed: Bitmap of types, None without ``types``.
         mask: Bitmap of relationships that predicates leave, None for all.
@@ -67,7 +67,7 @@ class ListArrays:
     groups: DeviceArray
     group_count: int
     neighbours: DeviceArray
-    relationships: DeviceArray
+    relationships: DeviceArray | None
     types: DeviceArray | None = None
     allowed: DeviceArray | None = None
     mask: DeviceArray | None = None
@@ -104,12 +104,16 @@ class Places:
     """Entries found per row: ``counts[i]`` of row i, from ``sums[i]`` on in ``entries``.
 
     ``entries`` is None where they are only counted. Without sums each row has ``stride`` places.
+    Where they ``append``, counts are those of before, neighbours are written instead of entries,
+    and their relationships to ``second`` if that is not None.
     """
 
     sums: DeviceArray | None
     entries: DeviceArray | None
     counts: DeviceArray
     stride: int = 0
+    second: DeviceArray | None = None
+    appends: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,7 +161,7 @@ class GsiJoin:
 
     def __init__(self, context: DeviceContext) -> None:
         self._by_warps = not context.is_cpu
-        first = f"{_ROWS}I{_LISTS}bbbQbQQbIbQbbbQIIII"
+        first = f"{_ROWS}I{_LISTS}bbbQbQQbIbQbbbbQIIII"
         following = f"{_ROWS}I{_LISTS}bbQbbbbbbQbII"
         self._bound = get_kernel(context, _FILE, "bound_rows", f"{_ROWS}II{_LISTS}bbIIbb")
         self._first = get_kernel(context, _FILE, "join_first", first)
@@ -223,11 +227,12 @@ class GsiJoin:
             places.sums,
             places.stride,
             places.entries,
+            places.second,
             places.counts,
             *_tasks(tasks),
             tasks.parts if tasks is not None else 0,
             *map(_column, limits),
-            step.how,
+            step.how | _APPENDS * places.appends,
         )
         self._launch(self._first, rows.count, tasks, arguments)
 

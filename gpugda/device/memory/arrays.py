@@ -83,6 +83,12 @@ class DeviceArray:
         buffer = cl.Buffer.from_int_ptr(self.buffer.int_ptr, retain=True)
         return DeviceArray(buffer, self.dtype, self.count, self.nbytes)
 
+    @property
+    def has_one_owner(self) -> bool:
+        """Whether nobody else owns the memory, a kernel that is to run included."""
+        count: int = self.buffer.get_info(cl.mem_info.REFERENCE_COUNT)
+        return count == 1
+
     def free(self) -> None:
         """Gives the memory back; a second call does nothing."""
         if self.buffer is not None:

@@ -17,7 +17,7 @@ from gpugda.device.memory.uploads import Uploads
 from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
     from numpy.typing import DTypeLike, NDArray
@@ -172,6 +172,15 @@ class Workspace(Transfers):
         for array in arrays:
             if self._live.pop(id(array), None) is not None:
                 self.outside += array.nbytes
+
+    def given_away(self, arrays: Sequence[DeviceArray]) -> list[DeviceArray]:
+        """The same arrays, which belong to who has them now."""
+        found = []
+        for array in arrays:
+            if self._live.pop(id(array), None) is not None:
+                self.budget.release(array.nbytes)
+                found.append(array)
+        return found
 
     def count(self, size: int, what: str) -> None:
         """Counts arrays that others own.

@@ -53,8 +53,10 @@ class Aggregate(Operator):
         self.keys = keys
         self.aggregates = aggregates
         self.always = always
+        self._named = {each.name for each in keys if isinstance(each, ast.Variable)}
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
+        context = context.for_some(None)
         counts = all(_counts(each) for each in self.aggregates)
         found, carried = (self._counted if counts else self._collected)(context)
         yield found
@@ -69,7 +71,8 @@ class Aggregate(Operator):
             if aggregation is None:
                 carried = tuple(batch.carried)
                 aggregation = Aggregation(self._query(carried, context))
-            aggregation.push(context.environment(batch), batch.weights)
+            apart = batch.distinct and self._named.issuperset(batch.columns)
+            aggregation.push(context.environment(batch), batch.weights, apart=apart)
         if aggregation is None:
             carried = () if context.argument is None else tuple(context.argument.carried)
             aggregation = Aggregation(self._query(carried, context))
@@ -182,6 +185,15 @@ class Aggregate(Operator):
         ]
         keys = [evaluate_operand(key, environment) for key in self.keys]
         yield Batch(len(rows), outer.carried, keys=keys, aggregates=aggregates)
+
+    def expected_rows(self) -> float | None:
+        """One where there are no keys."""
+        return 1.0 if self.always and not self.keys else None
+
+    def nothing(self) -> Batch:
+        """As of every operator."""
+        none = Constant(None)
+        return Batch(0, {}, keys=[none] * len(self.keys), aggregates=[none] * len(self.aggregates))
 
     def _query(self, carried: tuple[str, ...], context: ExecutionContext) -> Query:
         span = Span(0, 0)

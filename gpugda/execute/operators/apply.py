@@ -55,7 +55,7 @@ class Apply(Operator):
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         child, sub = self.children
-        for batch in in_batches(child.batches(context)):
+        for batch in in_batches(child.batches(context), context.enough):
             argument = numbered(batch, self.owner, None if self.whole else self.imported)
             seen = np.zeros(batch.row_count, dtype=np.bool_)
             for found in sub.batches(context.within(argument)):

@@ -5,47 +5,108 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gpugda.execute.batch import joined
 from gpugda.execute.grouping import group_rows, row_identity
+from gpugda.execute.memory import ResultRoom
 from gpugda.execute.operator import Operator
+from gpugda.execute.row_table import RowTable, stacked
+from gpugda.expressions.operands import as_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
+    from gpugda.execute.row_bounds import RowBounds
+    from gpugda.expressions.operands import Operand
 
 __all__ = ["Distinct"]
 
+_MERGE_ROWS = 1 << 16
+
 
 class Distinct(Operator):
-    """Each row once; memory grows with the distinct rows."""
+    """Each row once, as soon as it is found; memory grows with the distinct rows.
 
-    _MERGE_ROWS = 1 << 17
+    Args:
+        child: Rows.
+        bounds: What is taken of the rows, where that is known: then none waits for others.
+        owners: By column, the node or relationship whose property it is, hidden in the batches:
+            its NaN is the same as long as the owner is.
+    """
 
-    def __init__(self, child: Operator) -> None:
+    def __init__(
+        self,
+        child: Operator,
+        bounds: RowBounds | None = None,
+        owners: Mapping[str, str] | None = None,
+    ) -> None:
         self.children = (child,)
         self.columns = child.columns
+        self.bounds = bounds
+        self.owners = owners or {}
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
+        at_once = self.bounds is not None and self.bounds.stop(context) is not None
+        seen = _Seen(self.owners)
         waiting: list[Batch] = []
-        count, merged = 0, 0
-        for batch in self.children[0].batches(context):
-            waiting.append(_distinct(batch, count))
-            count += batch.row_count
-            if sum(each.row_count for each in waiting[1:]) > max(self._MERGE_ROWS, merged):
-                waiting = [_distinct(joined(waiting), count)]
-                merged = waiting[0].row_count
+        count = 0
+        for batch in self.children[0].batches(context.for_some(None)):
+            waiting.append(seen.once(batch))
+            count += waiting[-1].row_count
+            if at_once or count > max(_MERGE_ROWS, seen.row_count):
+                yield seen.new(waiting)
+                waiting, count = [], 0
         if waiting:
-            yield _distinct(joined(waiting), count)
+            yield seen.new(waiting)
 
     def describe(self) -> str:
         """As the class."""
         return "distinct rows"
 
 
-def _distinct(batch: Batch, first_row: int) -> Batch:
-    operands = list(batch.columns.values())
-    identities = [row_identity(each, first_row) for each in operands]
-    found = group_rows([*operands, *identities], batch.row_count)
-    return replace(batch, weights=None).take(found.first)
+class _Seen:
+    """The distinct rows so far."""
+
+    def __init__(self, owners: Mapping[str, str]) -> None:
+        self._owners = owners
+        self._table: RowTable | None = None
+        self._numbered = 0
+        self._room = ResultRoom(copied=True)
+
+    @property
+    def row_count(self) -> int:
+        return 0 if self._table is None else self._table.row_count
+
+    def once(self, batch: Batch) -> Batch:
+        """The distinct rows of one batch."""
+        batch = replace(batch, weights=None)
+        rows = group_rows(self._keys(batch), batch.row_count).first
+        found = batch if len(rows) == batch.row_count else batch.take(rows)
+        self._room.add(found)
+        return found
+
+    def new(self, batches: list[Batch]) -> Batch:
+        """The rows of such batches that none before had; from now on these are known, too."""
+        batch = joined(batches)
+        keys = RowTable(batch.row_count, tuple(self._keys(batch)))
+        if self._table is None and len(batches) == 1:
+            self._table = keys
+            return batch
+        before = self.row_count
+        table = keys if self._table is None else stacked([self._table, keys])
+        rows = group_rows(table.columns, table.row_count).first
+        self._table = table.take(rows)
+        return batch.take(rows[np.searchsorted(rows, before) :] - before)
+
+    def _keys(self, batch: Batch) -> list[Operand]:
+        """The columns, and what tells the NaNs of each apart."""
+        keys = list(batch.columns.values())
+        for name, operand in batch.columns.items():
+            owner = batch.hidden.get(self._owners.get(name, ""))
+            column = None if owner is None else as_column(owner, batch.row_count)
+            keys.append(row_identity(operand, self._numbered, column))
+        self._numbered += batch.row_count
+        return keys

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.execute.device_searches import DeviceSearches
 from gpugda.execute.entry_windows import entries_of
 from gpugda.execute.given_lists import along_lists
 from gpugda.execute.operator import Operator
@@ -82,6 +84,7 @@ class Expand(Operator):
             context.check,
             undirected=asked.direction is Direction.BOTH,
             with_start=asked.minimum == 0,
+            device=DeviceSearches(context, self, partial(self._cache.backwards, context)),
         )
         for begun, nodes in found:
             paths, places = entries_of(bounds, begun)

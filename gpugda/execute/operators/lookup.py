@@ -56,7 +56,7 @@ class Lookup(Operator):
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         graph = context.graph
         column = graph.node_properties.get(self.key)
-        for batch in in_batches(self.children[0].batches(context)):
+        for batch in in_batches(self.children[0].batches(context), context.enough):
             nothing = np.zeros(0, dtype=np.int64)
             yield self._batch(batch, nothing, nothing)
             found = evaluate_value(self.value, context.environment(batch))

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.execute.aggregating import LARGEST_INTEGER, too_large
 from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.matching import Selected, narrowed, select
+from gpugda.execute.needs import need_of
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import PatternOperator, pattern_text
+from gpugda.execute.oriented_count import count_oriented, noting_unoriented
 from gpugda.execute.seeds import Seeds
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.need import Count, Groups, Rows
+from gpugda.plan.rules.merge_nodes import merged_names
 from gpugda.query.ast import Variable
 from gpugda.query.query_graph import OutputColumn, Query
 from gpugda.query.shapes import variable_names
@@ -34,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["Match"]
 
 _NOWHERE = Span(0, 0)
+_LARGEST_WEIGHT: Final = 2**63
+"""Of more, and of all that is more: no aggregate has room for it."""
 
 
 class Match(PatternOperator):
@@ -47,9 +55,13 @@ class Match(PatternOperator):
         graph: The pattern.
         bound: Its variables that are columns of the rows.
         wanted: Its other variables that somebody reads.
-        weighted: Whether rows may stand for several equal ones.
         text: The query.
+        weighted: Whether rows may stand for several equal ones.
+        asked: The query, where it is this pattern with one projection: the join is asked for the
+            least that its answer depends on.
     """
+
+    _need: tuple[BoundQuery, Need] | None = None
 
     def __init__(
         self,
@@ -60,6 +72,7 @@ class Match(PatternOperator):
         text: str,
         *,
         weighted: bool = False,
+        asked: Query | None = None,
     ) -> None:
         self.children = () if child is None else (child,)
         before = () if child is None else child.columns
@@ -69,10 +82,16 @@ class Match(PatternOperator):
         self.columns = (*before, *self.wanted)
         self.weighted = weighted
         self._text = text
+        self._asked = asked
 
     # -------------------------------------------------------------- rows
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         plan = self.plan_on(context.graph, context.strategy.name)
+        if not self.children and isinstance(self.need(plan.bound), Count):
+            count = self._oriented(plan, context)
+            if count is not None:
+                yield self._batch(plan, self._number(count))
+                return
         selected = select(
             plan,
             context.graph,
@@ -82,15 +101,17 @@ class Match(PatternOperator):
             context.deadline,
         )
         if not self.children:
-            if selected is None:
-                yield self._nothing(plan, Batch(0, {}))
-            else:
+            found = False
+            if selected is not None:
                 for chunk in self._embeddings(selected, context):
+                    found = True
                     yield self._batch(plan, chunk)
+            if not found:
+                yield self.nothing()
             return
-        for batch in in_batches(self.children[0].batches(context)):
+        for batch in in_batches(self.children[0].batches(context), context.enough):
             if selected is None or batch.row_count == 0:
-                yield self._nothing(plan, batch)
+                yield self._none_of(batch)
             else:
                 yield from self._joined(plan, selected, batch, context)
 
@@ -101,7 +122,7 @@ class Match(PatternOperator):
         names = [name for name in self.bound if name in places]
         nodes = [name for name in names if places[name][0]]
         seeds = Seeds(batch, nodes, [name for name in names if not places[name][0]])
-        yield self._nothing(plan, batch)
+        yield self._none_of(batch)
         if not len(seeds.rows):
             return
         graph = context.graph
@@ -123,13 +144,31 @@ class Match(PatternOperator):
         strategy, report, deadline = context.strategy, context.report_of(self), context.deadline
         need = self.need(rest)
         if isinstance(need, Count):
-            count = strategy.count(plan, masks, report, deadline)
-            yield Embeddings(int(count > 0), {}, {}, np.array([count][: count > 0], np.uint64))
-        elif isinstance(need, Groups):
-            yield from strategy.groups(plan, masks, need, report, deadline)
+            with noting_unoriented(plan, context.graph):
+                count = strategy.count(plan, masks, report, deadline)
+            yield self._number(count)
+            return
+        if isinstance(need, Groups):
+            chunks = strategy.groups(plan, masks, need, report, deadline)
         else:
-            for chunk in strategy.embeddings(plan, masks, need, report, deadline):
+            if context.enough is not None:
+                need = replace(need, enough=context.enough)
+            chunks = strategy.embeddings(plan, masks, need, report, deadline)
+        with closing(chunks):  # LIMIT leaves early: the device is free again at once
+            for chunk in chunks:
                 yield _filtered(chunk, rest, context)
+
+    def _oriented(self, plan: Plan, context: ExecutionContext) -> int | None:
+        """The number of embeddings by way of the oriented graph; None where that is not the way."""
+        graph, strategy, report = context.graph, context.strategy, context.report_of(self)
+        return count_oriented(plan, graph, strategy, context.values, report, context.deadline)
+
+    def _number(self, count: int) -> Embeddings:
+        """One row that stands for all; none where there are none."""
+        if count > LARGEST_INTEGER and self._asked is not None and self._asked.aggregates:
+            raise too_large(self._asked, 0, f"the count is {count}")
+        weights = [min(count, _LARGEST_WEIGHT)] if count else []
+        return Embeddings(len(weights), {}, {}, np.array(weights, np.uint64))
 
     def _batch(self, plan: Plan, chunk: Embeddings) -> Batch:
         columns: dict[str, Operand] = {}
@@ -139,13 +178,18 @@ class Match(PatternOperator):
             kind = ColumnKind.NODE if is_node else ColumnKind.RELATIONSHIP
             indexes = (chunk.nodes if is_node else chunk.relationships)[position]
             columns[name] = Column(kind, indexes)
-        return Batch(chunk.row_count, columns, chunk.weights)
+        return Batch(chunk.row_count, columns, chunk.weights, distinct=chunk.distinct)
 
-    def _nothing(self, plan: Plan, batch: Batch) -> Batch:
-        places = self._places(plan.bound)
+    def nothing(self) -> Batch:
+        """As of every operator."""
+        before = {} if not self.children else self.children[0].nothing().columns
+        return self._none_of(Batch(0, before))
+
+    def _none_of(self, batch: Batch) -> Batch:
+        nodes = {each.name for each in self.graph.nodes}
         empty = np.zeros(0, dtype=np.uint32)
         added: dict[str, Operand] = {
-            name: Column(ColumnKind.NODE if places[name][0] else ColumnKind.RELATIONSHIP, empty)
+            name: Column(ColumnKind.NODE if name in nodes else ColumnKind.RELATIONSHIP, empty)
             for name in self.wanted
         }
         return batch.take(np.zeros(0, dtype=np.int64)).adding(added)
@@ -153,13 +197,22 @@ class Match(PatternOperator):
     # -------------------------------------------------------------- the plan
     @property
     def query(self) -> Query:
-        """The pattern as a query that returns what is read of it."""
+        """The query; or the pattern as one that returns what is read of it."""
+        if self._asked is not None:
+            return self._asked
         names = (*self.bound, *self.wanted)
         columns = tuple(OutputColumn(each, Variable(_NOWHERE, each)) for each in names)
         return Query(self._text, self.graph, columns)
 
     def need(self, bound: BoundQuery) -> Need:
         """Rows, unless they may stand for several: then groups, or a number."""
+        if self._need is None or self._need[0] is not bound:
+            self._need = (bound, self._find_need(bound))
+        return self._need[1]
+
+    def _find_need(self, bound: BoundQuery) -> Need:
+        if self._asked is not None:
+            return need_of(bound.query, bound)
         rows = _rows({*self.bound, *self.wanted, *_names_in(bound)}, self._places(bound))
         if not self.weighted or bound.residuals or rows.relationships:
             return rows
@@ -171,9 +224,8 @@ class Match(PatternOperator):
         """Whether a variable is a node, and its position, also where nodes were merged."""
         found = {each.name: (False, each.position) for each in reversed(bound.relationships)}
         found |= {each.name: (True, each.position) for each in bound.nodes}
-        for column in bound.query.columns:
-            assert isinstance(column.expression, Variable)
-            found[column.name] = found[column.expression.name]
+        if len(bound.nodes) < len(self.graph.nodes):
+            found |= {name: found[one] for name, one in merged_names(self.graph).items()}
         return found
 
     def describe(self) -> str:

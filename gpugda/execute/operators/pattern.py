@@ -39,9 +39,9 @@ class PatternOperator(Operator):
     def need(self, bound: BoundQuery) -> Need:
         """What is asked of the strategy, with these conditions left for the rows."""
 
-    def expected_rows(self, plan: Plan) -> float | None:
-        """Rows that it is expected to give; None where nobody knows."""
-        return estimate(plan).rows
+    def expected_rows(self) -> float | None:
+        """Embeddings by the plan that was made last; rows that join them come on top."""
+        return None if self._plan is None else estimate(self._plan[2]).rows
 
     def plan_on(self, graph: DataGraph, strategy: str) -> Plan:
         """How the pattern is matched; kept for the next run on the same graph."""

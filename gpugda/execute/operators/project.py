@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gpugda.execute.batch import Batch
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.aggregate import Aggregate
+from gpugda.execute.operators.slice import Slice
 from gpugda.execute.shown import text_of
 from gpugda.expressions.evaluate import evaluate_operand
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.execute.context import ExecutionContext
-    from gpugda.plan.logical import NamedExpression
+    from gpugda.query.query_graph import OutputColumn
 
 __all__ = ["Project"]
 
@@ -32,7 +33,7 @@ class Project(Operator):
     def __init__(
         self,
         child: Operator,
-        items: tuple[NamedExpression, ...],
+        items: tuple[OutputColumn, ...],
         *,
         keeps: bool = False,
         hidden: frozenset[str] = frozenset(),
@@ -56,12 +57,18 @@ class Project(Operator):
             columns = {**before, **made} if self.keeps else {**made, **before}
             yield Batch(batch.row_count, columns, batch.weights, hidden=hidden)
 
+    def expected_rows(self) -> float | None:
+        """Of its input."""
+        return self.children[0].expected_rows()
+
     def describe(self) -> str:
         """With the columns."""
         return f"project {', '.join(map(self._shown, self.items))}"
 
-    def _shown(self, item: NamedExpression) -> str:
+    def _shown(self, item: OutputColumn) -> str:
         child = self.children[0]
+        if isinstance(child, Slice):
+            (child,) = child.children
         keys = child.keys if isinstance(child, Aggregate) else ()
         aggregates = child.aggregates if isinstance(child, Aggregate) else ()
         text = text_of(item.expression, keys=keys, aggregates=aggregates)

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugda.errors import CypherExecutionError
 from gpugda.execute.batch import Batch, in_batches
+from gpugda.execute.device_searches import DeviceSearches
 from gpugda.execute.entry_windows import entries_of
 from gpugda.execute.longer_paths import paths_by_length
 from gpugda.execute.operator import Operator
@@ -57,7 +58,7 @@ class ShortestPath(Operator):
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         steps = self._cache.steps(context)
-        for batch in in_batches(self.children[0].batches(context)):
+        for batch in in_batches(self.children[0].batches(context), context.enough):
             asked = self._ends(batch)
             nothing = np.zeros(0, dtype=np.int64)
             none = Level(nothing, asked.starts[:0], np.zeros((0, 1), np.uint32))
@@ -122,6 +123,7 @@ class ShortestPath(Operator):
             self.asked.maximum,
             context.check,
             every=every,
+            device=DeviceSearches(context, self, lambda: back),
         )
         for level in found:
             paths, places = entries_of(bounds, level.rows)

@@ -59,16 +59,23 @@ class Empty(Operator):
 
 
 class Union(Operator):
-    """The rows of all inputs, one input after the other."""
+    """The rows of all inputs, one input after the other.
 
-    def __init__(self, children: tuple[Operator, ...]) -> None:
+    Args:
+        children: The inputs.
+        weighted: May rows have weights?
+    """
+
+    def __init__(self, children: tuple[Operator, ...], *, weighted: bool = False) -> None:
         self.children = children
+        self.weighted = weighted
         self.columns = children[0].columns
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         for child in self.children:
             for batch in child.batches(context):
-                yield batch.expanded().only(self.columns)
+                given = batch if self.weighted else batch.expanded()
+                yield given.only(self.columns)
 
     def describe(self) -> str:
         """As the class."""

@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.execute.batch import Batch, joined
 from gpugda.execute.operator import Operator
-from gpugda.execute.row_number import row_number
+from gpugda.execute.operators.sort import Sort
 from gpugda.execute.shown import text_of
 from gpugda.expressions.operands import as_column
+from gpugda.query.ast import Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.execute.context import ExecutionContext
+    from gpugda.execute.row_bounds import RowBounds
     from gpugda.query.ast import Expression
 
-__all__ = ["RowBounds", "Slice"]
-
-
-@dataclass(frozen=True, slots=True)
-class RowBounds:
-    """What SKIP and LIMIT say."""
-
-    skip: Expression | None
-    limit: Expression | None
-
-    def values(self, context: ExecutionContext) -> tuple[int, int | None]:
-        """Rows left out at the start, and the most rows after those; None for all.
-
-        Raises:
-            CypherTypeError: One is no integer from 0.
-        """
-        skip = row_number("SKIP", self.skip, context.parameters, context.text)
-        limit = row_number("LIMIT", self.limit, context.parameters, context.text)
-        return skip or 0, limit
-
-    def stop(self, context: ExecutionContext) -> int | None:
-        """How many rows suffice; None where all are needed."""
-        skip, limit = self.values(context)
-        return None if limit is None else skip + limit
+__all__ = ["Slice"]
 
 
 class Slice(Operator):
@@ -60,24 +40,50 @@ class Slice(Operator):
             if batches:
                 yield _slice_per_outer_row(joined(batches), skip, limit)
             return
-        seen = 0
         stop = None if limit is None else skip + limit
-        if stop == 0:
-            yield joined([], self.columns)
+        (child,) = self.children
+        if stop == 0 and not isinstance(child, Sort):  # which reads its rows all the same
+            yield child.nothing()
             return
-        for batch in self.children[0].batches(context):
-            batch = batch.expanded()
-            first, seen = seen, seen + batch.row_count
-            start = min(max(skip - first, 0), batch.row_count)
-            end = batch.row_count if stop is None else min(stop - first, batch.row_count)
-            yield batch.take(np.arange(start, max(start, end)))
-            if stop is not None and seen >= stop:
-                return
+        with closing(child.batches(context.for_some(stop))) as rows:
+            yield from _sliced(rows, skip, stop)
+
+    def expected_rows(self) -> float | None:
+        """Of its input, without what is cut off where the query says how much."""
+        rows = self.children[0].expected_rows()
+        skip, limit = _written(self.bounds.skip, 0.0), _written(self.bounds.limit, math.inf)
+        if rows is None or skip is None or limit is None:
+            return None
+        return min(max(0.0, rows - skip), limit)
 
     def describe(self) -> str:
         """With the bounds."""
         parts = (("skip", self.bounds.skip), ("limit", self.bounds.limit))
         return " ".join(f"{word} {text_of(e)}" for word, e in parts if e is not None)
+
+
+def _written(number: Expression | None, otherwise: float) -> float | None:
+    match number:
+        case None:
+            return otherwise
+        case Literal(value=int(value)):
+            return float(value)
+    return None
+
+
+def _sliced(batches: Iterator[Batch], skip: int, stop: int | None) -> Iterator[Batch]:
+    seen = 0
+    for batch in batches:
+        rows = batch.expanded()
+        first, seen = seen, seen + rows.row_count
+        start = min(max(skip - first, 0), rows.row_count)
+        end = rows.row_count if stop is None else min(stop - first, rows.row_count)
+        if start == 0 and end == rows.row_count:
+            yield rows
+        else:
+            yield rows.take(np.arange(start, max(start, end)))
+        if stop is not None and seen >= stop:
+            return
 
 
 def _slice_per_outer_row(batch: Batch, skip: int, limit: int | None) -> Batch:

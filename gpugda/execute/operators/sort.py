@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.batch import Batch, joined
+from gpugda.execute.memory import ResultRoom
 from gpugda.execute.operator import Operator
 from gpugda.execute.shown import text_of
 from gpugda.execute.sorting import sorted_rows
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gpugda.execute.context import ExecutionContext
-    from gpugda.execute.operators.slice import RowBounds
+    from gpugda.execute.row_bounds import RowBounds
     from gpugda.query.query_graph import SortKey
 
 __all__ = ["Sort"]
@@ -46,11 +47,15 @@ class Sort(Operator):
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         stop = None if self.bounds is None else self.bounds.stop(context)
         waiting: list[Batch] = []
-        for batch in self.children[0].batches(context):
+        room, count = ResultRoom(copied=True), 0
+        for batch in self.children[0].batches(context.for_some(None)):
             waiting.append(batch.expanded())
-            count = sum(each.row_count for each in waiting)
+            room.add(waiting[-1])
+            count += waiting[-1].row_count
             if stop is not None and len(waiting) > 1 and count > _MERGE_ROWS + 4 * stop:
                 waiting = [self._sorted(joined(waiting), context, stop)]
+                room.only(waiting[0])
+                count = waiting[0].row_count
         if waiting:
             yield self._sorted(joined(waiting), context, stop)
 
@@ -71,6 +76,10 @@ class Sort(Operator):
         if stop is not None and not carried:
             rows = rows[:stop]
         return batch.take(np.asarray(rows))
+
+    def expected_rows(self) -> float | None:
+        """Of its input."""
+        return self.children[0].expected_rows()
 
     def describe(self) -> str:
         """With the keys."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,29 +16,7 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.run import Run
 
-__all__ = ["CandidateCounts", "Candidates", "CollectedCandidates", "ExpectedCandidates"]
-
-
-class CandidateCounts(Protocol):
-    """How many candidates query nodes have, which is all that plans of a join ask."""
-
-    def count(self, position: int) -> int:
-        """Number of a query node's candidates."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedCandidates:
-    """Of a query that was not filtered, but made of one that was.
-
-    Args:
-        counts: By position of the query node.
-    """
-
-    counts: Sequence[int]
-
-    def count(self, position: int) -> int:
-        """Number of a query node's candidates, about."""
-        return self.counts[position]
+__all__ = ["Candidates", "CollectedCandidates"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

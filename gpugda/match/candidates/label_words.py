@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import Masks
     from gpugda.plan.plan import BoundNode, BoundQuery
 
-__all__ = ["all_node_masks", "label_words", "labels_read"]
+__all__ = ["all_node_masks", "label_words", "labels_read", "program_bits"]
 
 _ANY: Final = LabelOp.ANY  # looked up once: that takes longer than what is done with it
 _LABELS: Final = (LabelOp.LABEL, LabelOp.ANY)
@@ -76,12 +76,13 @@ def all_node_masks(
     node_masks = dict(masks.nodes)
     for node in bound.nodes:
         if not _fits_stack(node.labels):
-            bits = _evaluate(node.labels, graph)
+            bits = program_bits(node.labels, graph)
             node_masks[node.position] = bits & node_masks.get(node.position, bits)
     return node_masks
 
 
-def _evaluate(program: _LabelProgram, graph: DeviceGraph) -> NDArray[np.uint32]:
+def program_bits(program: _LabelProgram, graph: DeviceGraph) -> NDArray[np.uint32]:
+    """``uint32[words]``: the nodes that a label program leaves; bits past the last may be set."""
     stack: list[NDArray[np.uint32]] = []
     for operation, label in program:
         if operation is LabelOp.NONE:

@@ -21,9 +21,9 @@ from gpugda.expressions.operands import as_column
 from gpugda.expressions.parameters import Parameters
 from gpugda.match.candidates.keys import make_keys
 from gpugda.match.candidates.selections import bitmap_of
-from gpugda.match.comparisons import ABOVE, BELOW, GROUPED, SAME, Comparison
-from gpugda.match.variables import Variable
 from gpugda.plan.compared_values import ComparedValues, compared_values
+from gpugda.plan.comparisons import ABOVE, BELOW, GROUPED, SAME, Comparison
+from gpugda.plan.variables import Variable
 from gpugda.query import ast
 from gpugda.query.ast import ComparisonOperator
 from gpugda.query.render import expression_text

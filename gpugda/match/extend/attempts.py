@@ -8,21 +8,22 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from gpugda.match.embeddings import Embeddings, StrategyReport
-from gpugda.match.extend.counting.count_plan import Attempt, Eliminate, Join, Search
-from gpugda.match.extend.counting.problem import CountProblem
-from gpugda.match.extend.counting.search import CountSearch, first_plan
 from gpugda.match.extend.memory import check_room
 from gpugda.match.extend.prepared import NOTHING, PreparedCore, groups_of_rows
 from gpugda.match.extend.report import describe_attempt
-from gpugda.match.need import Count, Rows
+from gpugda.match.need import Rows
+from gpugda.match.special.cycles import find_cycle
+from gpugda.plan.counting.count_plan import Attempt, Eliminate, Join, Search
+from gpugda.plan.counting.problem import CountProblem
+from gpugda.plan.counting.search import CountSearch, first_plan
 
 if TYPE_CHECKING:
-    from gpugda.device.thresholds import CountThresholds
-    from gpugda.match.extend.counting.count_plan import CountPlan, FirstPlan
     from gpugda.match.extend.joined import Joined
     from gpugda.match.extend.joins import Joins
     from gpugda.match.extend.prepared import Goal
     from gpugda.match.run import Run
+    from gpugda.plan.counting.count_plan import CountPlan, FirstPlan
+    from gpugda.thresholds import CountThresholds
 
 __all__ = ["Attempts"]
 
@@ -69,7 +70,12 @@ class Attempts:
         before = query.took
         problem = self._problem()
         plan = given or first_plan(
-            query.bound, problem.candidates, goal.grouped or Count(), thresholds, before
+            query.bound,
+            problem.candidates,
+            thresholds,
+            before,
+            grouped=goal.grouped is not None,
+            streamed=goal.grouped is not None and goal.grouped.streamed,
         )
         found, done = self._run(plan, problem, thresholds)
         if not self._searches_again(before):
@@ -79,7 +85,8 @@ class Attempts:
     def _problem(self) -> CountProblem:
         query, run = self._joins.query, self._joins.run
         graph, nodes = run.graph.graph, tuple(sorted(self._goal.nodes))
-        return CountProblem(query.bound, graph, query.masks, self._joins.candidates, nodes)
+        candidates = self._joins.candidates
+        return CountProblem(query.bound, graph, query.masks, candidates, nodes, _is_cycle)
 
     def _searches_again(self, before: float | None) -> bool:
         """Was it joined now, which took so long that a plan may pay when it comes again?"""
@@ -154,3 +161,8 @@ class Attempts:
         (found,) = groups_of_rows(run, core, grouped)
         query.took = time.perf_counter() - started
         return found
+
+
+def _is_cycle(problem: CountProblem) -> bool:
+    rows = {node: node for node in range(len(problem.bound.nodes))}
+    return find_cycle(problem.bound, problem.graph, problem.masks, rows, first=0) is not None

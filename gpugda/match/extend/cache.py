@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.match.extend.counting.degree_messages import find_degrees
-from gpugda.match.extend.order import Growth, node_order
+from gpugda.plan.counting.degree_messages import find_degrees
+from gpugda.plan.join_order import Growth, MostGrowth, node_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.counting.count_plan import CountPlan
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.need import Rows
+    from gpugda.plan.counting.count_plan import CountPlan
     from gpugda.plan.plan import BoundQuery
 
-    StepsKey = tuple[Rows, frozenset[int], bool]
+    StepsKey = tuple[Rows, frozenset[int], bool, int]
 
 __all__ = ["KeptQueries", "KeptQuery"]
 
@@ -40,15 +40,18 @@ class KeptQuery:
     Args:
         bound: The query.
         masks: What predicates left.
+        graph: Says how uneven degrees are.
         candidates: None where a query node has none.
         took: Seconds that joining everything took, where no plan was looked for.
         plans: Count plans, by what is counted and what may be done for it.
         forms: Compiled steps of queries of its shape, by all else that they hang on.
-        steps: By what is wanted, the leaves that are not joined, and whether rows are only counted.
+        steps: By what is wanted, the leaves that are not joined, whether rows are only counted, and
+            which merged lists there were.
     """
 
     bound: BoundQuery
     masks: Masks
+    graph: DataGraph
     candidates: Candidates | None = None
     took: float | None = None
     plans: dict[object, CountPlan] = field(default_factory=dict)
@@ -88,6 +91,7 @@ class KeptQuery:
                 Growth(bound, candidates),
                 left_out,
                 self.masks.comparisons,
+                MostGrowth(bound, candidates, self.graph),
             )
         return self._orders[left_out]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.match.candidates.encode import exploring_looks
-from gpugda.match.extend.order import join_cost
 from gpugda.plan.cardinality import label_share
+from gpugda.plan.join_order import join_cost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.device.thresholds import FilterLimits
     from gpugda.match.embeddings import Masks
     from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship
+    from gpugda.thresholds import FilterLimits
 
 __all__ = ["leaves_nothing", "pays_exploring", "with_counts"]
 

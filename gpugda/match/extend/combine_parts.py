@@ -6,16 +6,16 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gpugda.match.extend.counting.count_plan import Product
 from gpugda.match.need import Groups
 from gpugda.match.tuple_counts import TupleCounts, difference, multiplied
+from gpugda.plan.counting.count_plan import Product
 from gpugda.types import MOST_WEIGHT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from gpugda.match.embeddings import Embeddings
-    from gpugda.match.extend.counting.count_plan import Part, Sum
+    from gpugda.plan.counting.count_plan import Part, Sum
 
     Nodes = tuple[int, ...]
 

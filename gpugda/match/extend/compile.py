@@ -5,26 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.deadline import check_time
-from gpugda.device.launch.extend import MOST_LINKS, Extension, KeyTest, Test
+from gpugda.device.launch.extend import Extension, KeyTest, Test
 from gpugda.garbage import collection_paused
-from gpugda.match.comparisons import Comparison, key_places
 from gpugda.match.extend.drafts import Draft, ExtendKind, make_drafts
 from gpugda.match.extend.links import Links
 from gpugda.match.extend.step import ExtendStep
 from gpugda.match.extend.step_forms import WITH_NODE, StepForms
-from gpugda.match.row_tests import variable_tests
 from gpugda.match.special.cycles import find_cycle
-from gpugda.match.variables import Variable, node_variable, relationship_variable
+from gpugda.plan.comparisons import Comparison, key_places
+from gpugda.plan.row_tests import variable_tests
+from gpugda.plan.variables import Variable, node_variable, relationship_variable
+from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Container, Mapping, Sequence
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.merged_lists import ListKind
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.step_forms import StepForm
     from gpugda.match.need import Rows
-    from gpugda.match.row_tests import VariableTest
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.row_tests import VariableTest
 
 __all__ = ["compile_extensions"]
 
@@ -41,6 +43,7 @@ def compile_extensions(
     counting: bool,
     counted: Collection[int] = (),
     explored: bool = False,
+    merged: Container[ListKind] = (),
     by_rows: bool = False,
     most_links: int = MOST_LINKS,
 ) -> tuple[ExtendStep, ...]:
@@ -56,10 +59,13 @@ def compile_extensions(
         counting: Only the number of rows is asked for.
         counted: Query nodes that are not in the order, counted per row.
         explored: Has each candidate what its query relationships ask for?
+        merged: Kinds of merged lists that there are.
         by_rows: Is it for a CPU, whose items go row by row where steps allow it?
         most_links: Links that one step follows.
     """
-    compiler = _Compiler(bound, graph, masks, wanted, rows, by_rows=by_rows, most_links=most_links)
+    compiler = _Compiler(
+        bound, graph, masks, wanted, rows, merged, by_rows=by_rows, most_links=most_links
+    )
     return compiler.steps(order, counting=counting, counted=counted, explored=explored)
 
 
@@ -71,6 +77,7 @@ class _Compiler:
         masks: Masks,
         wanted: Rows,
         rows: Mapping[int, int],
+        merged: Container[ListKind],
         *,
         by_rows: bool,
         most_links: int,
@@ -91,7 +98,7 @@ class _Compiler:
         self._known = {each.position for each in tested if not each.is_node}
         self._key_places = key_places(masks.keys) if masks.keys else []
         self._slots = {position: slot for slot, position in enumerate(masks.relationships)}
-        self._forms = StepForms(bound, graph, masks, self._known, by_rows=by_rows)
+        self._forms = StepForms(bound, graph, masks, self._known, merged=merged, by_rows=by_rows)
         self._links = Links(bound, graph, self._slots, self._known, self._forms)
 
     def steps(
@@ -238,6 +245,7 @@ class _Compiler:
             draft.most_rows,
             form.by_rows,
             tuple([e.text for e in draft.tests if isinstance(e, Comparison) and e.text]),
+            merged=form.merged,
         )
 
     def _places(self, draft: Draft, old: tuple[Variable, ...]) -> dict[Variable, int]:

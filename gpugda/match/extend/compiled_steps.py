@@ -8,12 +8,13 @@ from gpugda.match.extend.compile import compile_extensions
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.merged_lists import ListKind
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery
-    from gpugda.match.extend.counting.count_plan import Eliminate
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.need import Rows
+    from gpugda.plan.counting.count_plan import Eliminate
 
     Forms = dict[object, tuple[ExtendStep, ...]]
 
@@ -42,6 +43,7 @@ class CompiledSteps:
         masks: Masks,
         wanted: Rows,
         candidates: Candidates,
+        merged: frozenset[ListKind] = frozenset(),
         *,
         counting: bool,
         most_links: int,
@@ -54,13 +56,13 @@ class CompiledSteps:
             masks: Those of the core.
             wanted: What the last table must hold.
             candidates: Of the query nodes.
+            merged: Kinds of merged lists that there are.
             counting: Only the number of rows is asked for.
             most_links: Links that one step follows.
         """
         bound = query.bound
         counted = () if plan is None else tuple(each[0] for each in plan.rows)
-        left_out = frozenset(counted if plan is None else plan.left_out.union(counted))
-        order = query.order(left_out)
+        order = query.order(frozenset() if plan is None else plan.not_bound)
         core = bound if plan is None else plan.core
         # Which row of the matrix is whose depends on how many nodes the predicates leave.
         rows = tuple(candidates.rows.items())
@@ -68,7 +70,7 @@ class CompiledSteps:
         tested = None if plan is None else (core.tests, masks.comparisons)
         explored = candidates.explored
         forms = self._forms(query)
-        key = (tuple(order), rows, counted, tested, wanted, counting, explored, most_links)
+        key = (tuple(order), rows, counted, tested, wanted, counting, explored, merged, most_links)
         if key not in forms:
             forms[key] = compile_extensions(
                 core,
@@ -80,6 +82,7 @@ class CompiledSteps:
                 counting=counting and plan is None,
                 counted=counted,
                 explored=explored,
+                merged=merged,
                 by_rows=self._by_rows,
                 most_links=most_links,
             )

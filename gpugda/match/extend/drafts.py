@@ -7,20 +7,20 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gpugda.deadline import check_time
-from gpugda.device.launch.extend import MOST_LINKS
-from gpugda.match.comparisons import with_implied
-from gpugda.match.row_tests import all_most_parallel
-from gpugda.match.variables import Variable, node_variable, relationship_variable
+from gpugda.plan.comparisons import with_implied
+from gpugda.plan.row_tests import all_most_parallel
+from gpugda.plan.variables import Variable, ends_of, node_variable, relationship_variable
+from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.comparisons import Comparison
-    from gpugda.match.row_tests import VariableTest
+    from gpugda.plan.comparisons import Comparison
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.row_tests import VariableTest
 
-__all__ = ["MOST_ROWS_OF_PAIR", "Draft", "ExtendKind", "ends_of", "make_drafts"]
+__all__ = ["MOST_ROWS_OF_PAIR", "Draft", "ExtendKind", "make_drafts"]
 
 MOST_ROWS_OF_PAIR = 64
 """More parallel relationships than these are bound by steps of their own."""
@@ -200,14 +200,6 @@ class _CountedNodes:
         for node in found:
             del self._needs[node]
         return found
-
-
-def ends_of(bound: BoundQuery, variable: Variable) -> tuple[int, ...]:
-    """The query node of a variable, or both ends of its query relationship."""
-    if variable.is_node:
-        return (variable.position,)
-    each = bound.relationships[variable.position]
-    return each.source, each.target
 
 
 def _folded(drafts: list[Draft], known: Set[int]) -> list[Draft]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +11,10 @@ from gpugda.device.launch.extend import StepArrays, extension_words
 from gpugda.device.launch.hub_bitmaps import NO_HUBS
 from gpugda.device.launch.join import step_words
 from gpugda.device.launch.small_join import JoinStep, SmallJoin, join_step_words
-from gpugda.match.comparisons import join_keys
 from gpugda.match.extend.drafts import ExtendKind
+from gpugda.match.extend.merged_graph import graph_arguments
+from gpugda.match.extend.merged_steps import placed, placed_extension
+from gpugda.plan.comparisons import join_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,11 +22,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.device.launch.hub_bitmaps import HubBitmaps
+    from gpugda.device.launch.merged_lists import ListKind, MergedLists
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.extend.merged_graph import MergedGraph, Places
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.launch_size import LaunchSize
     from gpugda.match.run import Run
+    from gpugda.plan.plan import BoundRelationship
 
 __all__ = ["StepWords", "upload_steps"]
 
@@ -68,10 +73,15 @@ def upload_steps(
     run: Run,
     steps: Sequence[ExtendStep],
     candidates: Candidates,
-    keys: Sequence[NDArray[np.uint32]] = (),
+    keys: Sequence[NDArray[np.uint32]],
+    relationships: Sequence[BoundRelationship],
+    merged: MergedGraph,
+    lists: Mapping[ListKind, MergedLists],
 ) -> StepWords:
-    """Uploads steps; makes bitmaps of the data graph's long lists if a step will look at them."""
-    words, places = extension_words([each.extension for each in steps])
+    """Uploads steps; makes bitmaps of the long lists that steps will look at."""
+    moved = _MovedSteps(run, steps, relationships, merged, lists)
+    # The join of all steps at once reads the graph as it is.
+    words, places = extension_words([*(each.extension for each in steps), *moved.extensions])
     plain_places: dict[int, int] = {}
     for number, step in enumerate(steps):
         if not step.links:
@@ -79,7 +89,7 @@ def upload_steps(
             words.extend(step_words(step.kept, ()))
     together = tuple(
         JoinStep(_KINDS[step.kind], place, _most_rows(step, candidates), len(step.variables))
-        for step, place in zip(steps, places, strict=True)
+        for step, place in zip(steps, places, strict=False)
     )
     joined_at = len(words)
     words.extend(join_step_words(together))
@@ -87,8 +97,8 @@ def upload_steps(
     all_keys = None
     if keys:
         all_keys = run.workspace.upload(join_keys(keys), "keys of compared values")
-    arrays = {
-        number: StepArrays(
+    own = [
+        StepArrays(
             candidates.arrays,
             candidates.matrix,
             array,
@@ -98,8 +108,9 @@ def upload_steps(
             all_keys,
             len(step.extension.ends),
         )
-        for number, (step, place) in enumerate(zip(steps, places, strict=True))
-    }
+        for step, place in zip(steps, places, strict=False)
+    ]
+    arrays = moved.arrays(own, places[len(steps) :])
     plain = {n: (array, place) for n, place in plain_places.items()}
     at_all = StepArrays(candidates.arrays, candidates.matrix, array, joined_at, 0, keys=all_keys)
     return StepWords(array, arrays, plain, (together, at_all), all_keys)
@@ -111,8 +122,49 @@ def _most_rows(step: ExtendStep, candidates: Candidates) -> int:
 
 
 def _hubs(run: Run, step: ExtendStep) -> HubBitmaps:
-    if run.graph.context.is_cpu or not step.searched_only or len(step.links) == 1:
+    if run.graph.context.is_cpu or step.merged or not _looks_at_hubs(step):
         return NO_HUBS
     if not run.placement.is_whole:
         return NO_HUBS
     return run.graph.hub_bitmaps(run.workspace.budget)
+
+
+def _looks_at_hubs(step: ExtendStep) -> bool:
+    return step.searched_only and len(step.links) > 1
+
+
+class _MovedSteps:
+    """The steps that go through merged lists, which lie where else the graph's own do."""
+
+    def __init__(
+        self,
+        run: Run,
+        steps: Sequence[ExtendStep],
+        relationships: Sequence[BoundRelationship],
+        merged: MergedGraph,
+        lists: Mapping[ListKind, MergedLists],
+    ) -> None:
+        self._run, self._steps, self._merged, self._lists = run, steps, merged, lists
+        graph = run.graph.graph
+        self._numbers = [number for number, each in enumerate(steps) if each.merged]
+        self._places = [placed(steps[each], relationships, graph) for each in self._numbers]
+        self.extensions = [
+            placed_extension(steps[number], places, relationships, graph)
+            for number, places in zip(self._numbers, self._places, strict=True)
+        ]
+
+    def arrays(self, own: Sequence[StepArrays], at: Sequence[int]) -> dict[int, StepArrays]:
+        """By the number of the step; ``at``: of the steps that are moved, where their words are."""
+        found = dict(enumerate(own))
+        for number, places, place in zip(self._numbers, self._places, at, strict=True):
+            found[number] = self._moved(own[number], self._steps[number], places, place)
+        return found
+
+    def _moved(
+        self, arrays: StepArrays, step: ExtendStep, places: Places, place: int
+    ) -> StepArrays:
+        run, lists = self._run, self._lists
+        graph = graph_arguments(run, lists, places)
+        hubs = self._merged.hubs(run, lists, places) if _looks_at_hubs(step) else NO_HUBS
+        own = replace(arrays.filter, graph=graph)
+        return arrays._replace(filter=own, place=place, hubs=hubs)

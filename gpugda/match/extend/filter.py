@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from gpugda.device.launch.candidate_filter import FilterArrays
     from gpugda.device.launch.small_filter import SmallFilter
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.device.thresholds import FilterLimits
     from gpugda.match.candidates.encode import Encoding
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery
     from gpugda.match.run import Run
     from gpugda.plan.plan import BoundQuery
+    from gpugda.thresholds import FilterLimits
 
 __all__ = ["filter_for_extension", "find_candidates"]
 

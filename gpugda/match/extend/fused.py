@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpugda.device.launch.small_join import SmallJoined
-    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
+    from gpugda.thresholds import JoinLimits
 
 __all__ = ["join_at_once", "last_table"]
 

@@ -17,7 +17,7 @@ from gpugda.device.launch.leaf_products import SUM_WORDS, ProductArrays, group_w
 from gpugda.device.launch.row_groups import whole_sums
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.launch_size import LaunchSize
-from gpugda.match.variables import Variable
+from gpugda.plan.variables import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from gpugda.device.launch.join import Table
     from gpugda.device.launch.row_groups import GroupKernels
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.ranks import CandidateRanks
     from gpugda.match.need import Groups
     from gpugda.match.run import Run
+    from gpugda.thresholds import JoinLimits
 
 __all__ = ["GroupSums", "RowWeights", "sums_fit"]
 

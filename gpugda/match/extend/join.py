@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import ExtensionKernels
     from gpugda.device.launch.extend_rows import RowKernels
     from gpugda.device.launch.small_join import SmallJoined
-    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
+    from gpugda.thresholds import JoinLimits
 
 __all__ = ["ExtendWindows"]
 

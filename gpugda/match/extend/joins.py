@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -9,35 +10,38 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.graph.segment_views import MOST_PARTS
-from gpugda.device.launch.extend import MOST_LINKS, ExtensionKernels
+from gpugda.device.launch.extend import ExtensionKernels
 from gpugda.device.launch.extend_rows import RowKernels
 from gpugda.device.launch.leaf_products import ProductKernels
 from gpugda.device.launch.row_groups import GroupKernels
-from gpugda.match.extend.counting.count_plan import Eliminate
 from gpugda.match.extend.encode import upload_steps
 from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
 from gpugda.match.extend.join import ExtendWindows
 from gpugda.match.extend.joined import Joined, TableSums
 from gpugda.match.extend.memory import check_room, least_bytes
+from gpugda.match.extend.merged_steps import kinds_of
 from gpugda.match.extend.messages import Messages, has_room
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.segments.degrees import sees_parts
 from gpugda.match.extend.segments.views import views_of_steps
 from gpugda.match.extend.segments.windows import SegmentedWindows, waiting_bytes
 from gpugda.match.need import Groups, Rows
+from gpugda.plan.counting.count_plan import Eliminate
+from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.device.thresholds import JoinLimits, SegmentLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery
     from gpugda.match.extend.compiled_steps import CompiledSteps
-    from gpugda.match.extend.counting.count_plan import Join, TableMessage
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.merged_graph import MergedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
+    from gpugda.plan.counting.count_plan import Join, TableMessage
+    from gpugda.thresholds import JoinLimits, SegmentLimits
 
 __all__ = ["JoinKernels", "Joins"]
 
@@ -69,6 +73,7 @@ class Joins:
         query: What is known of it.
         candidates: Its own.
         ranks: Of these.
+        merged: Lists of its graph.
         segments: How much of the data graph is sent at once where it is too large.
     """
 
@@ -79,6 +84,7 @@ class Joins:
     query: KeptQuery
     candidates: Candidates
     ranks: CandidateRanks
+    merged: MergedGraph
     segments: SegmentLimits
 
     def within(self, run: Run) -> Joins:
@@ -169,24 +175,34 @@ class Joins:
     ) -> tuple[tuple[ExtendStep, ...], StepWords]:
         """From the query's last run, if that needed the same."""
         query, run = self.query, self.run
-        not_bound = frozenset[int]()
-        if plan is not None:
-            not_bound = plan.left_out.union(*plan.rows)
-        key = (wanted, not_bound, counting)
+        not_bound = frozenset[int]() if plan is None else plan.not_bound
+        key = (wanted, not_bound, counting, self.merged.version)
         if key not in query.steps:
+            lists = self.merged.lists
             steps = self.compiled.steps(
                 query,
                 plan,
                 masks,
                 wanted,
                 self.candidates,
+                frozenset(lists),
                 counting=counting,
-                most_links=MOST_LINKS if self.run.placement.is_whole else MOST_PARTS,
+                most_links=MOST_LINKS if run.placement.is_whole else MOST_PARTS,
             )
-            words = upload_steps(run, steps, self.candidates, masks.keys)
+            relationships = query.bound.relationships
+            words = upload_steps(
+                run, steps, self.candidates, masks.keys, relationships, self.merged, lists
+            )
             run.workspace.hand_over(*words.uploaded())
             query.add_steps(key, steps, words)
         return query.steps[key]
+
+    def note(self, joined: Joined, since: float) -> None:
+        """Says what took so long, for lists that would have helped; ``since``: of the clock."""
+        tables = (step for each in joined.tables_first for step in each.joined.steps)
+        relationships, graph = self.query.bound.relationships, self.run.graph.graph
+        kinds = kinds_of((*joined.steps, *tables), relationships, graph)
+        self.merged.note(kinds, time.perf_counter() - since)
 
     def _table(self, message: TableMessage, place: tuple[DeviceArray, int]) -> TableSums:
         run, separator = self.run, message.separator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpugda.device.launch.extend import Link, LinkFlags
-from gpugda.match.row_tests import type_ids
-from gpugda.match.variables import node_variable, relationship_variable
+from gpugda.plan.row_tests import type_ids
+from gpugda.plan.variables import node_variable, relationship_variable
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.extend.drafts import Draft
     from gpugda.match.extend.step_forms import StepForm, StepForms
-    from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery, BoundRelationship
+    from gpugda.plan.variables import Variable
 
 __all__ = ["Links"]
 

@@ -18,11 +18,11 @@ from gpugda.device.launch.leaf_products import (
     ProductArrays,
     product_words,
 )
-from gpugda.match.extend.counting.row_messages import most_fitting
 from gpugda.match.extend.segments.degrees import count_in_parts, has_nothing_in_common
-from gpugda.match.list_lengths import most_entries
-from gpugda.match.row_tests import type_ids
-from gpugda.match.variables import Variable
+from gpugda.plan.counting.row_messages import most_fitting
+from gpugda.plan.list_lengths import most_entries
+from gpugda.plan.row_tests import type_ids
+from gpugda.plan.variables import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from gpugda.device.launch.join import Table
     from gpugda.device.launch.leaf_products import ProductKernels
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.device.thresholds import SegmentLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.counting.count_plan import (
+    from gpugda.match.extend.groups import GroupSums
+    from gpugda.match.extend.ranks import CandidateRanks
+    from gpugda.match.run import Run
+    from gpugda.plan.counting.count_plan import (
         DegreeMessage,
         Eliminate,
         LikeLeaves,
         TableMessage,
     )
-    from gpugda.match.extend.groups import GroupSums
-    from gpugda.match.extend.ranks import CandidateRanks
-    from gpugda.match.run import Run
+    from gpugda.thresholds import SegmentLimits
 
 __all__ = ["Messages", "has_room"]
 

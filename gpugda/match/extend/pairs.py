@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import ExtensionKernels
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
+    from gpugda.thresholds import JoinLimits
 
 __all__ = ["PairSteps", "prefix_sums"]
 
@@ -122,8 +122,9 @@ class PairSteps:
         graph = self._run.graph.graph
         most = table.row_count * shortest(step.device_links, graph)
         if number == 1 and self._steps[0].kind is ExtendKind.NODES:
-            # No node comes twice: neither does an entry of a list.
-            most = min(most, graph.relationship_count)
+            # No node comes twice: neither does an entry of a list, nor of a merged one in one
+            # direction.
+            most = min(most, (1 + step.merged) * graph.relationship_count)
         return most
 
     # ------------------------------------------------------------------ appending, counting
@@ -176,6 +177,41 @@ class PairSteps:
         if totals is not self._totals:
             workspace.release(totals)
         return total
+
+    def weighed(self, number: int, table: Table) -> DeviceArray | None:
+        """How many fit to each row, where a step goes through plain lists and rows are many."""
+        lists, workspace = self._list_kernels(number), self._run.workspace
+        if lists is None or table.row_count < self._limits.listed_rows:
+            return None
+        pairs = self.measured(number, table)
+        counts = workspace.allocate(table.row_count, np.uint32, "counts of rows")
+        workspace.fill(counts, 0)
+        low = 0
+        while low < pairs.total:
+            high = min(low + self._most_pairs(number), pairs.total)
+            started = time.perf_counter()
+            lists.weigh(workspace, self._arrays[number], table, pairs, (low, high), counts)
+            if high < pairs.total:
+                self._run.graph.context.finish()
+                self._run.check_deadline()
+                self._launches[number].took(high - low, time.perf_counter() - started)
+            low = high
+        self.release(pairs)
+        return counts
+
+    def append_weighed(
+        self,
+        number: int,
+        table: Table,
+        rows: tuple[int, int],
+        counts: DeviceArray,
+        extended: Table,
+    ) -> int:
+        """Appends those of some rows that have a count; how many these are."""
+        lists = self._list_kernels(number)
+        assert lists is not None
+        lists.append_weighed(self._arrays[number], table, rows, counts, extended, self._counters)
+        return int(self._run.workspace.download(self._counters, 0, 1)[0])
 
     def append_counted(
         self, number: int, table: Table, rows: tuple[int, int], extended: Table

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
     from gpugda.device.launch.join import Table
-    from gpugda.match.comparisons import Comparison
     from gpugda.match.embeddings import Embeddings
-    from gpugda.match.extend.counting.count_plan import FirstPlan
     from gpugda.match.extend.joined import Joined
     from gpugda.match.need import Groups
     from gpugda.match.run import Run
-    from gpugda.match.variables import Variable
+    from gpugda.plan.comparisons import Comparison
+    from gpugda.plan.counting.count_plan import FirstPlan
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.variables import Variable
 
 __all__ = ["NOTHING", "Goal", "PreparedCore", "groups_of_rows"]
 
@@ -72,12 +72,14 @@ class PreparedCore:
         comparisons: Its conditions between two variables.
         joined: Makes the rows.
         grouped: What adds them up, or weighs them; None where they come as they are.
+        ended: Called when all is joined.
     """
 
     bound: BoundQuery
     comparisons: tuple[Comparison, ...]
     joined: Joined
     grouped: GroupSums | RowWeights | None
+    ended: Callable[[], None] | None = None
 
     @property
     def variables(self) -> Sequence[Variable]:
@@ -94,6 +96,8 @@ class PreparedCore:
 
     def describe(self, run: Run) -> None:
         """Says in the run's report what was done."""
+        if self.ended is not None:
+            self.ended()
         comparisons = self.comparisons
         describe_parts(run.report, self.joined)
         describe_joined(run.report, run.graph.graph, self.bound, self.joined, comparisons)

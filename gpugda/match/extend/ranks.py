@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpugda.device.launch.leaf_products import GroupKey
-from gpugda.match.variables import Variable
+from gpugda.plan.variables import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

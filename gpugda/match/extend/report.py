@@ -5,26 +5,26 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING
 
-from gpugda.match.candidates.candidates import ExpectedCandidates
-from gpugda.match.extend.counting.count_plan import Attempt, Search, Term
-from gpugda.match.extend.counting.join_cost import JoinCost
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.groups import GroupSums
-from gpugda.match.extend.order import MostGrowth
 from gpugda.match.report import node_text, relationship_text, tests_text
+from gpugda.plan.candidate_counts import ExpectedCandidates
+from gpugda.plan.counting.count_plan import Attempt, Search, Term
+from gpugda.plan.join_cost import JoinCost
+from gpugda.plan.join_order import MostGrowth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.identifiers import NameTable
-    from gpugda.match.candidates.candidates import CandidateCounts
-    from gpugda.match.comparisons import Comparison
     from gpugda.match.embeddings import StrategyReport
-    from gpugda.match.extend.counting.count_plan import Eliminate, FirstPlan, Part
     from gpugda.match.extend.groups import RowWeights
     from gpugda.match.extend.joined import Joined
     from gpugda.match.extend.step import ExtendStep
+    from gpugda.plan.candidate_counts import CandidateCounts
+    from gpugda.plan.comparisons import Comparison
+    from gpugda.plan.counting.count_plan import Eliminate, FirstPlan, Part
     from gpugda.plan.plan import BoundQuery
 
 __all__ = [
@@ -162,6 +162,7 @@ def describe_part(report: StrategyReport, graph: DataGraph, bound: BoundQuery, p
         ", ".join(relationship_text(graph.types, bound, bound.relationships[each]) for each in pair)
         for pair in part.pairs
     ]
+    texts += [", ".join(node_text(bound, each) for each in pair) for pair in part.nodes_apart]
     if part.is_loose:
         report.steps.append(f"counted where these may be the same: {'; '.join(texts)}")
         return
@@ -178,6 +179,7 @@ def _what(step: ExtendStep, types: NameTable, bound: BoundQuery) -> str:
     along = ", ".join(
         [relationship_text(types, bound, bound.relationships[each]) for each in step.links]
     )
+    along += " in merged lists" if step.merged else ""
     if step.kind is ExtendKind.CLOSE:
         return f"close {along}{tests}"
     if step.kind is ExtendKind.COUNT:

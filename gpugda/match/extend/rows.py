@@ -8,8 +8,8 @@ import numpy as np
 
 from gpugda.device.launch.extend import KeyTest
 from gpugda.device.launch.extend_rows import MOST_EXCLUDED
-from gpugda.match.comparisons import ABOVE, BELOW
 from gpugda.match.extend.memory import least_bytes
+from gpugda.plan.comparisons import ABOVE, BELOW
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

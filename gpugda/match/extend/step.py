@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import Extension, Link, Test
     from gpugda.match.extend.drafts import ExtendKind
     from gpugda.match.special.cycles import Cycle
-    from gpugda.match.variables import Variable
+    from gpugda.plan.variables import Variable
 
 __all__ = ["ExtendStep"]
 
@@ -34,6 +34,7 @@ class ExtendStep(NamedTuple):
         by_rows: Can it go row by row on a CPU?
         compared: The conditions among the tests, for people.
         cycle: Of the last step, the cycle that all steps together count.
+        merged: Does it go through merged lists?
     """
 
     kind: ExtendKind
@@ -51,6 +52,7 @@ class ExtendStep(NamedTuple):
     by_rows: bool = False
     compared: tuple[str, ...] = ()
     cycle: Cycle | None = None
+    merged: bool = False
 
     @property
     def compares(self) -> bool:

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpugda.match.comparisons import Comparison
+from gpugda.device.launch.merged_lists import ListKind
 from gpugda.match.extend.drafts import Draft, ExtendKind
-from gpugda.match.row_tests import all_most_parallel, all_type_ids
-from gpugda.match.variables import Variable, node_variable
+from gpugda.match.extend.merged_steps import kind_of, source_of
+from gpugda.plan.comparisons import Comparison
+from gpugda.plan.row_tests import all_most_parallel, all_type_ids
+from gpugda.plan.variables import Variable, node_variable
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.embeddings import Masks
-    from gpugda.match.row_tests import VariableTest
+    from gpugda.match.extend.merged_steps import Source
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.row_tests import VariableTest
 
 __all__ = ["WITH_NODE", "StepForm", "StepForms"]
 
 WITH_NODE = (ExtendKind.EXTEND, ExtendKind.COUNT)
 """Their position is the query node that they look for."""
+
+
+_PLACES = 2
+"""Lists of the outgoing direction, and of the incoming one, as kernels see them."""
 
 
 class StepForm(NamedTuple):
@@ -32,12 +39,14 @@ class StepForm(NamedTuple):
         searched_only: Can rows be intersected as plain sorted lists?
         by_rows: Do its tests only say which nodes and relationships differ, or compare nodes?
         counts_lengths: Does every entry give a row?
+        merged: Are some of these lists merged ones?
     """
 
     fits_all: bool
     searched_only: bool
     by_rows: bool
     counts_lengths: bool
+    merged: bool = False
 
 
 class StepForms:
@@ -48,6 +57,7 @@ class StepForms:
         graph: Decides which relationships need no look.
         masks: What predicates leave.
         known: Query relationships that somebody looks at.
+        merged: Kinds of merged lists that there are.
         by_rows: Is it for a device where items go row by row?
 
     Attributes:
@@ -62,19 +72,23 @@ class StepForms:
         masks: Masks,
         known: Container[int],
         *,
+        merged: Container[ListKind] = (),
         by_rows: bool,
     ) -> None:
         relationships = bound.relationships
+        self._graph = graph
+        self._merged = merged
         self.type_counts = [len(types) for types in all_type_ids(relationships, graph)]
         self.single = [most == 1 for most in all_most_parallel(relationships, graph)]
         self._bound = bound
         self._masks = masks
         self._by_rows = by_rows
+        self._unknown = [
+            each.position not in masks.relationships and each.position not in known
+            for each in relationships
+        ]
         self._plain = [
-            each.directed
-            and types == 1
-            and each.position not in masks.relationships
-            and each.position not in known
+            each.directed and types == 1 and self._unknown[each.position]
             for each, types in zip(relationships, self.type_counts, strict=True)
         ]
         self._at: list[set[int]] = [set() for _ in bound.nodes]
@@ -90,11 +104,14 @@ class StepForms:
             return StepForm(False, False, False, closes and not draft.tests)
         fits_all = self._fits_all(draft)
         only_nodes, only_differ = _what_tests_say(draft)
+        plain = only_nodes and self._has_plain_lists(draft)
+        merged = not plain and self._merges(draft)
         return StepForm(
             fits_all,
-            only_nodes and self._has_plain_lists(draft),
+            plain or (merged and only_nodes and self._are_single(draft)),
             self._by_rows and only_differ,
             fits_all and self._counts_lengths(draft),
+            merged,
         )
 
     def _fits_all(self, draft: Draft) -> bool:
@@ -110,6 +127,25 @@ class StepForms:
             return False
         is_one = len(draft.links) == 1
         return all(self._plain[each] and (is_one or self.single[each]) for each in draft.links)
+
+    def _merges(self, draft: Draft) -> bool:
+        """Can merged lists take the place of those of the graph, one kind per direction?"""
+        sources: set[Source] = set()
+        for position in draft.links:
+            if not self._unknown[position]:
+                return False
+            each = self._bound.relationships[position]
+            kind = kind_of(each, each.other_end(draft.position), self._graph)
+            sources.add(source_of(kind, self._graph))
+        merged = {each for each in sources if isinstance(each, ListKind)}
+        is_there = all(each in self._merged for each in merged)
+        return bool(merged) and is_there and len(sources) <= _PLACES
+
+    def _are_single(self, draft: Draft) -> bool:
+        """Does at most one entry of each list give a row, or is there but one list?"""
+        if draft.multiplies or not draft.bound.issuperset(draft.links):
+            return False
+        return len(draft.links) == 1 or all(self.single[each] for each in draft.links)
 
     def _counts_lengths(self, draft: Draft) -> bool:
         if draft.kind is ExtendKind.COUNT or draft.tests or draft.multiplies:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import ExtensionKernels, Pairs
     from gpugda.device.launch.extend_rows import RowKernels
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.extend.windows import WindowSizes
     from gpugda.match.run import Run
+    from gpugda.thresholds import JoinLimits
 
 __all__ = ["StepTables"]
 
@@ -119,17 +119,31 @@ class StepTables:
         return Table(values, capacity, width)
 
     def _counted_rows(self, number: int, table: Table) -> Iterator[Table]:
+        counts = self._pairs.weighed(number, table)
         for low, high in self._sizes.slices(number, table.row_count):
             extended = self._table(number, high - low)
             self._run.workspace.fill(self._counters, 0)
-            accumulator, rows = self._by_rows(number), (low, high)
-            if accumulator is not None:
-                filled = accumulator.append(number, table, rows, extended, self.totals)
-            else:
-                filled = self._pairs.append_counted(number, table, rows, extended)
+            filled = self._append_counted(number, table, (low, high), extended, counts)
             if filled:
                 yield Table(extended.values, filled, extended.width, high - low)
             self._run.workspace.release(extended.values)
+        self._run.workspace.release(counts)
+
+    def _append_counted(
+        self,
+        number: int,
+        table: Table,
+        rows: tuple[int, int],
+        extended: Table,
+        counts: DeviceArray | None,
+    ) -> int:
+        """Appends rows with how many fit; ``counts``: of all rows, where they are known."""
+        accumulator = self._by_rows(number)
+        if accumulator is not None:
+            return accumulator.append(number, table, rows, extended, self.totals)
+        if counts is not None:
+            return self._pairs.append_weighed(number, table, rows, counts, extended)
+        return self._pairs.append_counted(number, table, rows, extended)
 
     # ------------------------------------------------------------------ extensions
     def _extensions(self, number: int, table: Table) -> Iterator[Table]:

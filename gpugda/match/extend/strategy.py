@@ -5,6 +5,7 @@ More than 300 lines: the way of a query through the strategy, from top to bottom
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -14,28 +15,29 @@ from gpugda.deadline import check_deadline
 from gpugda.device.graph.placement import SegmentedPlacement
 from gpugda.device.graph.segments import whole_bytes
 from gpugda.device.launch.small_filter import SmallFilter
-from gpugda.device.thresholds import CountThresholds
 from gpugda.errors import MemoryLimitError
 from gpugda.match.beside import Beside
-from gpugda.match.candidates.candidates import ExpectedCandidates
 from gpugda.match.embeddings import Embeddings, StrategyReport
 from gpugda.match.extend.attempts import Attempts
 from gpugda.match.extend.cache import KeptQueries, KeptQuery
 from gpugda.match.extend.combine_parts import CountsInParts
 from gpugda.match.extend.compiled_steps import CompiledSteps
-from gpugda.match.extend.counting.count_plan import Join, Product, Sum
-from gpugda.match.extend.counting.search import first_plan, plan_of_part
 from gpugda.match.extend.filter import find_candidates
 from gpugda.match.extend.joins import JoinKernels, Joins
 from gpugda.match.extend.memory import check_room, said_how_much
-from gpugda.match.extend.order import planned_order
+from gpugda.match.extend.merged_graph import MergedGraph
 from gpugda.match.extend.prepared import NOTHING, Goal, PreparedCore, groups_of_rows
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.report import describe_part, first_text
 from gpugda.match.matcher import Matcher, add_up
-from gpugda.match.need import Count, Rows
+from gpugda.match.need import Count, Groups, Rows
 from gpugda.match.report import describe_candidates
+from gpugda.plan.candidate_counts import ExpectedCandidates
+from gpugda.plan.counting.count_plan import Join, Product, Sum
+from gpugda.plan.counting.search import first_plan, plan_of_part
+from gpugda.plan.join_order import planned_order
 from gpugda.plan.node_steps import node_steps
+from gpugda.thresholds import CountThresholds
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -43,14 +45,14 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.graph.placement import Placement
-    from gpugda.device.thresholds import Thresholds
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.counting.count_plan import CountPlan, FirstPlan, Part
     from gpugda.match.extend.joined import Joined
-    from gpugda.match.need import Groups, Need
+    from gpugda.match.need import Need
     from gpugda.match.run import Run
+    from gpugda.plan.counting.count_plan import CountPlan, FirstPlan, Part
     from gpugda.plan.plan import BoundQuery, Plan, PlanStep
+    from gpugda.thresholds import Thresholds
 
 __all__ = ["ExtendStrategy"]
 
@@ -81,7 +83,10 @@ class ExtendStrategy(Matcher):
         if isinstance(need, Rows) or not pattern.nodes:
             return ""
         counts = ExpectedCandidates([max(1, round(each.cardinality)) for each in pattern.nodes])
-        return first_text(first_plan(pattern, counts, need, CountThresholds()))
+        grouped = isinstance(need, Groups)
+        streamed = isinstance(need, Groups) and need.streamed
+        first = first_plan(pattern, counts, CountThresholds(), grouped=grouped, streamed=streamed)
+        return first_text(first)
 
     def __init__(
         self,
@@ -99,8 +104,9 @@ class ExtendStrategy(Matcher):
         self._join_kernels = JoinKernels(self._context)
         self._small_filter = SmallFilter(self._context) if self._context.is_cpu else None
         self._kept = KeptQueries(self._thresholds.join.most_queries)
-        by_rows = self._context.profile.intersection == "marks"
-        self._compiled = CompiledSteps(device_graph.graph, by_rows=by_rows)
+        self._merged = MergedGraph()
+        self._merges = self._context.profile.intersection == "lists"
+        self._compiled = CompiledSteps(device_graph.graph, by_rows=not self._merges)
 
     def placement(self) -> Placement:
         """See `Matcher.placement`: entries stay on the host where they would not fit."""
@@ -135,12 +141,12 @@ class ExtendStrategy(Matcher):
         self._is_segmented = True
 
     def kept_bytes(self) -> int:
-        """With what is kept of queries."""
-        return super().kept_bytes() + self._kept.nbytes
+        """With what is kept of queries, and merged lists."""
+        return super().kept_bytes() + self._kept.nbytes + self._merged.nbytes
 
     def give_up_kept(self, but: KeptQuery | None = None) -> int:
         """Perhaps without one query."""
-        return self._kept.drop(but=but) + super().give_up_kept()
+        return self._kept.drop(but=but) + self._merged.drop() + super().give_up_kept()
 
     def count(
         self,
@@ -334,7 +340,10 @@ class ExtendStrategy(Matcher):
         self, run: Run, bound: BoundQuery, masks: Masks, wanted: Rows, goal: Goal
     ) -> PreparedCore | Product | Sum | Embeddings | None:
         """Everything before the join, what is to be counted instead, or the groups already."""
+        started = time.perf_counter()
         with said_how_much(self.limit, self._graph.graph, bound, masks):
+            if self._merges and run.placement.is_whole:
+                self._merged.make_due(run)
             with run.stage("filter"):
                 query = self._query(run, bound, masks, counting=goal.counts)
             if query.candidates is None:
@@ -356,7 +365,12 @@ class ExtendStrategy(Matcher):
             with run.stage("join"):
                 rows = joins.grouped(None if goal.thrifty else goal.grouped, joined)
         check_room(run.workspace, joined.steps)
-        return PreparedCore(bound, masks.comparisons, joined, rows)
+        ended = (
+            partial(joins.note, joined, started)
+            if self._merges and run.placement.is_whole
+            else None
+        )
+        return PreparedCore(bound, masks.comparisons, joined, rows, ended)
 
     def _joins(self, run: Run, query: KeptQuery, candidates: Candidates) -> Joins:
         return Joins(
@@ -367,6 +381,7 @@ class ExtendStrategy(Matcher):
             query,
             candidates,
             CandidateRanks(run, candidates),
+            self._merged,
             self._thresholds.segments,
         )
 
@@ -374,7 +389,7 @@ class ExtendStrategy(Matcher):
         """The candidates, from the last run of the same query if its predicates left the same."""
         query = self._kept.find(bound, masks)
         if query is None:
-            query = KeptQuery(bound, masks)
+            query = KeptQuery(bound, masks, self._graph.graph)
             small, limits = self._small_filter, self._thresholds.filter
             query.candidates = find_candidates(
                 run, query, small, self._rounds, limits, counting=counting

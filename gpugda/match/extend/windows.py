@@ -11,9 +11,9 @@ from gpugda.match.launch_size import first_window
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gpugda.device.thresholds import JoinLimits
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
+    from gpugda.thresholds import JoinLimits
 
 __all__ = ["WindowSizes"]
 

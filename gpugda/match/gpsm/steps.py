@@ -6,8 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpugda.match.variables import Variable
 from gpugda.plan.plan import StepKind
+from gpugda.plan.variables import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

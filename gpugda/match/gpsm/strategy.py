@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from gpugda.device.launch.join import Table
     from gpugda.match.embeddings import Masks
     from gpugda.match.run import Run
-    from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.variables import Variable
 
 __all__ = ["GpsmStrategy"]
 

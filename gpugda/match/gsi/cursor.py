@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from gpugda.match.gsi.store import GraphStore
     from gpugda.match.gsi.windows import VertexWindows
     from gpugda.match.run import Run
-    from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery, BoundRelationship
+    from gpugda.plan.variables import Variable
 
 __all__ = ["VertexCursor", "lists_of", "type_frequency"]
 

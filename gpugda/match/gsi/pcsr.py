@@ -13,9 +13,19 @@ from gpugda.errors import MemoryLimitError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gpugda.data.csr import Csr
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["HostLists", "Partition", "hash_groups", "make_lists"]
+__all__ = [
+    "Entries",
+    "HostLists",
+    "Partition",
+    "gathered_lists",
+    "hash_groups",
+    "hashed_lists",
+    "make_lists",
+    "sorted_entries",
+]
 
 _NONE = 0xFFFFFFFF
 _PAIRS = 15
@@ -58,7 +68,9 @@ class HostLists:
         return sum(each.nbytes for each in arrays if each is not None)
 
 
-class _Entries(NamedTuple):
+class Entries(NamedTuple):
+    """Of lists: whose it is, the neighbour, and the relationship; each ``uint32``."""
+
     owners: NDArray[np.uint32]
     neighbours: NDArray[np.uint32]
     relationships: NDArray[np.uint32]
@@ -75,54 +87,93 @@ def make_lists(graph: DataGraph, partition: Partition, *, hashed: int | None) ->
     Raises:
         MemoryLimitError: They have more entries than offsets of 32 bits can name.
     """
+    found = sorted_entries(
+        graph, partition if hashed is not None else partition._replace(types=None)
+    )
+    if hashed is not None:
+        return hashed_lists(found, hashed)
+    owners, neighbours, relationships = found
+    offsets = np.zeros(graph.node_count + 1, dtype=np.uint32)
+    np.cumsum(np.bincount(owners, minlength=graph.node_count), out=offsets[1:])
+    types = graph.relationship_types()[relationships]
+    longest = int(np.diff(offsets).max(initial=0))
+    return HostLists(offsets, 0, neighbours, relationships, types, longest)
+
+
+def hashed_lists(entries: Entries, fill: int) -> HostLists:
+    """Lists of entries that are sorted by owner, in hash groups of so many owners on average."""
+    owners = entries.owners
+    firsts = np.flatnonzero(np.diff(owners, prepend=_NONE).astype(np.bool_))
+    lengths = np.diff(firsts, append=len(owners))
+    found = entries.neighbours, entries.relationships
+    return gathered_lists(owners[firsts], (firsts, lengths), found, fill)
+
+
+def gathered_lists(
+    owners: NDArray[np.uint32],
+    runs: tuple[NDArray[np.int64], NDArray[np.int64]],
+    entries: tuple[NDArray[np.uint32], NDArray[np.uint32]],
+    fill: int,
+) -> HostLists:
+    """Lists that lie somewhere among entries, in hash groups of so many owners on average.
+
+    Args:
+        owners: Whose; each once.
+        runs: Where each list begins, and how long it is: 1 at least.
+        entries: Neighbours and relationships.
+        fill: Nodes per hash group on average.
+    """
+    firsts, lengths = runs
+    groups, base, order = hash_groups(owners, lengths, fill)
+    places = np.repeat(firsts[order], lengths[order]) + places_in_runs(lengths[order])
+    neighbours, relationships = (each[places] for each in entries)
+    return HostLists(groups, base, neighbours, relationships, longest=int(lengths.max(initial=0)))
+
+
+def sorted_entries(graph: DataGraph, partition: Partition) -> Entries:
+    """The entries of a partition, by owner, then by neighbour.
+
+    Raises:
+        MemoryLimitError: There are more than offsets of 32 bits can name.
+    """
     if partition.outgoing and partition.incoming and 2 * graph.relationship_count > _MOST_ENTRIES:
         raise MemoryLimitError(
             f"lists of undirected relationships have up to {2 * graph.relationship_count:,} "
             f"entries, and at most {_MOST_ENTRIES:,} are possible: give a direction, or leave the "
             "strategy to gpugda"
         )
-    chosen = partition if hashed is not None else partition._replace(types=None)
-    owners, neighbours, relationships = _sorted(_entries(graph, chosen), graph.node_count)
-    if hashed is None:
-        offsets = np.zeros(graph.node_count + 1, dtype=np.uint32)
-        np.cumsum(np.bincount(owners, minlength=graph.node_count), out=offsets[1:])
-        types = graph.relationship_types()[relationships]
-        longest = int(np.diff(offsets).max(initial=0))
-        return HostLists(offsets, 0, neighbours, relationships, types, longest)
-    firsts = np.flatnonzero(np.diff(owners, prepend=_NONE).astype(np.bool_))
-    lengths = np.diff(firsts, append=len(owners))
-    groups, base, order = hash_groups(owners[firsts], lengths, hashed)
-    places = np.repeat(firsts[order], lengths[order]) + places_in_runs(lengths[order])
-    entries = neighbours[places], relationships[places]
-    return HostLists(groups, base, *entries, longest=int(lengths.max(initial=0)))
+    ways = []
+    if partition.outgoing:
+        ways.append(_one_way(graph.outgoing, partition.types, len(graph.types)))
+    if partition.incoming:
+        ways.append(_one_way(graph.incoming, partition.types, len(graph.types)))
+    if len(ways) == 2:
+        back = ways[1].owners != ways[1].neighbours  # a loop is in its list once
+        ways[1] = Entries(*(each[back] for each in ways[1]))
+    found = Entries(*(np.concatenate(each) for each in zip(*ways, strict=True)))
+    if len(ways) == 1 and (len(graph.types) <= 1 or len(partition.types or (0, 0)) == 1):
+        return found  # a row is sorted by neighbour within a type
+    return _sorted(found, graph.node_count)
 
 
-def _entries(graph: DataGraph, partition: Partition) -> _Entries:
-    """In no order."""
-    starts, ends = graph.start_nodes(), graph.outgoing.neighbours
-    indexes = np.arange(graph.relationship_count, dtype=np.uint32)
-    if partition.types is not None:
-        allowed = np.zeros(len(graph.types), dtype=np.bool_)
-        allowed[list(partition.types)] = True
-        indexes = indexes[allowed[graph.relationship_types()]]
-        starts, ends = starts[indexes], ends[indexes]
-    if not partition.incoming:
-        return _Entries(starts, ends, indexes)
-    if not partition.outgoing:
-        return _Entries(ends, starts, indexes)
-    back = starts != ends  # a loop is in its list once
-    return _Entries(
-        np.concatenate([starts, ends[back]]),
-        np.concatenate([ends, starts[back]]),
-        np.concatenate([indexes, indexes[back]]),
-    )
+def _one_way(csr: Csr, types: tuple[int, ...] | None, type_count: int) -> Entries:
+    """By owner."""
+    owners, relationships = csr.entry_nodes(), csr.relationship_indexes
+    if relationships is None:
+        relationships = np.arange(csr.relationship_count, dtype=np.uint32)
+    if types is None or len(types) == type_count:
+        return Entries(owners, csr.neighbours, relationships)
+    allowed = np.zeros(type_count, dtype=np.bool_)
+    allowed[list(types)] = True
+    chosen = np.flatnonzero(allowed[csr.entry_types()])
+    return Entries(owners[chosen], csr.neighbours[chosen], relationships[chosen])
 
 
-def _sorted(entries: _Entries, node_count: int) -> _Entries:
-    """By owner, then by neighbour."""
+def _sorted(entries: Entries, node_count: int) -> Entries:
+    # Two sorted halves are merged by a stable sort, not sorted again.
     keys = entries.owners.astype(np.uint64) * np.uint64(max(node_count, 1)) + entries.neighbours
     order = np.argsort(keys, kind="stable")
-    return _Entries(*(each[order] for each in entries))
+    return Entries(*(each[order] for each in entries))
 
 
 def hash_groups(

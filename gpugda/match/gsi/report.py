@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gpugda.match.gsi.steps import JoinKind
 from gpugda.match.report import made_text, node_text, relationship_text, tests_text
@@ -13,10 +13,16 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.gsi.steps import VertexStep
-    from gpugda.match.gsi.windows import VertexWindows
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["describe_steps"]
+__all__ = ["MadeRows", "describe_steps", "step_lines"]
+
+
+class MadeRows(Protocol):
+    """Who makes rows: how many of each step, and in how many windows."""
+
+    rows: list[int]
+    windows: list[int]
 
 
 def describe_steps(
@@ -24,17 +30,25 @@ def describe_steps(
     graph: DataGraph,
     bound: BoundQuery,
     steps: Sequence[VertexStep],
-    windows: VertexWindows,
+    windows: MadeRows,
 ) -> None:
     """One line per step: what was done, and how many rows came of it."""
-    for step, rows, chunks in zip(steps, windows.rows, windows.windows, strict=True):
-        report.steps.append(made_text(_what(step, graph, bound), rows, chunks))
+    for line in step_lines(graph, bound, steps, windows):
+        report.steps.append(line)
+
+
+def step_lines(
+    graph: DataGraph, bound: BoundQuery, steps: Sequence[VertexStep], windows: MadeRows
+) -> list[str]:
+    """The same without a report."""
+    made = zip(steps, windows.rows, windows.windows, strict=True)
+    return [made_text(_what(step, graph, bound), rows, chunks) for step, rows, chunks in made]
 
 
 def _what(step: VertexStep, graph: DataGraph, bound: BoundQuery) -> str:
     if step.kind is JoinKind.PRUNE:
         return f"prune{tests_text(len(step.tests))}"
-    if step.kind is JoinKind.NODES:
+    if step.kind in (JoinKind.NODES, JoinKind.SEED):
         return f"{step.kind} {node_text(bound, step.position)}"
     along = " and ".join(
         relationship_text(graph.types, bound, bound.relationships[link.relationship])

@@ -10,8 +10,8 @@ import numpy as np
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.squares import MOST_TYPES, CycleType, SquareKernels, cycle_words
 from gpugda.device.launch.triangles import MOST_PARALLEL, TriangleKernels, triangle_words
-from gpugda.match.list_lengths import most_entries
-from gpugda.match.row_tests import most_parallel, type_ids
+from gpugda.plan.list_lengths import most_entries
+from gpugda.plan.row_tests import most_parallel, type_ids
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from gpugda.device.launch.gsi_join import test_words
 from gpugda.match.need import Rows
-from gpugda.match.variables import Variable, node_variable, relationship_variable
+from gpugda.plan.variables import Variable, node_variable, relationship_variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpugda.match.row_tests import VariableTest
     from gpugda.match.stwig.decompose import Stwig
+    from gpugda.plan.row_tests import VariableTest
 
 __all__ = ["JoinPlan", "Relation", "Share", "plan_join", "shares_of"]
 

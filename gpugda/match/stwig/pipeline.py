@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from gpugda.match.stwig.decompose import Stwig
     from gpugda.match.stwig.join_plan import JoinPlan
     from gpugda.match.stwig.relations import Matched
-    from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.variables import Variable
 
 __all__ = ["StwigCursor"]
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from gpugda.match.gsi.store import GraphStore
     from gpugda.match.run import Run
     from gpugda.match.stwig.join_plan import Share
-    from gpugda.match.variables import Variable
     from gpugda.plan.plan import BoundQuery
+    from gpugda.plan.variables import Variable
 
 __all__ = ["Matched", "Matching"]
 

@@ -12,13 +12,13 @@ from gpugda.match.gsi.store import GraphStore
 from gpugda.match.matcher import Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.report import describe_candidates
-from gpugda.match.row_tests import variable_tests
 from gpugda.match.stwig.decompose import decompose
 from gpugda.match.stwig.join_plan import plan_join, shares_of
 from gpugda.match.stwig.order import join_order
 from gpugda.match.stwig.pipeline import StwigCursor
 from gpugda.match.stwig.relations import Matching
 from gpugda.plan.node_steps import node_steps
+from gpugda.plan.row_tests import variable_tests
 
 if TYPE_CHECKING:
     from gpugda.device.graph.device_graph import DeviceGraph

@@ -18,23 +18,42 @@ if TYPE_CHECKING:
 
     from gpugda.query.query_graph import Query, QueryGraph, QueryRelationship
 
-__all__ = ["merge_nodes", "renamed"]
+__all__ = ["merge_nodes", "merged_names", "renamed"]
 
 T = TypeVar("T")
 
 
 def merge_nodes(query: Query) -> Query:
     """The same query with one query node for each set of those that are required to be equal."""
-    graph = query.graph
-    merged = list(range(len(graph.nodes)))  # position of the node that each one is merged into
-    tests = [test for test in graph.predicates if _equal_nodes(test, graph) is not None]
-    for left, right in [*_pairs_of_tests(tests, graph), *_pairs_of_relationships(graph)]:
-        first, second = sorted((_root(merged, left), _root(merged, right)))
-        merged[second] = first
-    roots = [_root(merged, position) for position in range(len(merged))]
+    tests = _tests(query.graph)
+    roots = _roots(query.graph, tests)
     if roots == list(range(len(roots))):
         return query
     return _rewritten(query, roots, tests)
+
+
+def merged_names(graph: QueryGraph) -> dict[str, str]:
+    """The variable that stands for each node of the graph once those that are equal are one."""
+    roots = _roots(graph, _tests(graph))
+    names = {root: _name(_members(graph, roots, root)) for root in set(roots)}
+    return {node.name: names[roots[node.position]] for node in graph.nodes}
+
+
+def _tests(graph: QueryGraph) -> list[ast.Expression]:
+    return [test for test in graph.predicates if _equal_nodes(test, graph) is not None]
+
+
+def _roots(graph: QueryGraph, tests: Sequence[ast.Expression]) -> list[int]:
+    """Position of the node that each one is merged into."""
+    merged = list(range(len(graph.nodes)))
+    for left, right in [*_pairs_of_tests(tests, graph), *_pairs_of_relationships(graph)]:
+        first, second = sorted((_root(merged, left), _root(merged, right)))
+        merged[second] = first
+    return [_root(merged, position) for position in range(len(merged))]
+
+
+def _members(graph: QueryGraph, roots: Sequence[int], root: int) -> list[QueryNode]:
+    return [node for node in graph.nodes if roots[node.position] == root]
 
 
 def _root(merged: Sequence[int], position: int) -> int:
@@ -88,9 +107,7 @@ def _pairs_of_relationships(graph: QueryGraph) -> Iterator[tuple[int, int]]:
 def _rewritten(query: Query, roots: Sequence[int], tests: Sequence[ast.Expression]) -> Query:
     graph = query.graph
     kept = sorted(set(roots))
-    members = {
-        root: [node for node in graph.nodes if roots[node.position] == root] for root in kept
-    }
+    members = {root: _members(graph, roots, root) for root in kept}
     names = {root: _name(members[root]) for root in kept}
     nodes = tuple(
         QueryNode(

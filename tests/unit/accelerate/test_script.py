@@ -32,6 +32,11 @@ sys.exit(7)
 """
 
 
+def in_test_all(*values):
+    """Each starts two interpreters."""
+    return pytest.param(*values, marks=pytest.mark.slow)
+
+
 def run(tmp_path, script, *arguments, accelerated=True):
     path = tmp_path / "script.py"
     path.write_text(script)
@@ -52,10 +57,15 @@ def run(tmp_path, script, *arguments, accelerated=True):
     "script",
     [
         WHO_AM_I,
-        "import sys; sys.exit('a message')",
-        "def f():\n    return 1 / 0\ntry:\n    f()\nexcept ValueError:\n    pass",
-        "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise ValueError('x') from e",
-        "x = (",
+        *map(
+            in_test_all,
+            [
+                "import sys; sys.exit('a message')",
+                "def f():\n    return 1 / 0\ntry:\n    f()\nexcept ValueError:\n    pass",
+                "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise ValueError('x') from e",
+                "x = (",
+            ],
+        ),
     ],
 )
 def test_a_script_cannot_tell(tmp_path, script):
@@ -124,8 +134,15 @@ def run_module(tmp_path, *arguments):
     )
 
 
-@pytest.mark.parametrize("options", [[], ["-v"], ["--load", "background", "-v"]])
-@pytest.mark.parametrize("name", ["tool", "kit", "kit.__main__"])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("kit", ["--load", "background", "-v"]),
+        *(in_test_all(name, []) for name in ("tool", "kit", "kit.__main__")),
+        *(in_test_all(name, ["-v"]) for name in ("tool", "kit", "kit.__main__")),
+        *(in_test_all(name, ["--load", "background", "-v"]) for name in ("tool", "kit.__main__")),
+    ],
+)
 def test_a_module_runs_as_with_python(tmp_path, name, options):
     plain = run_module(tmp_path, name, "one", "-m", "-v", "--load")
     command = ["gpugda.accelerate", *options, "-m", name]
@@ -135,6 +152,7 @@ def test_a_module_runs_as_with_python(tmp_path, name, options):
     assert ours.stderr.startswith("gpugda: driver: 0 accelerated" if "-v" in options else "")
 
 
+@pytest.mark.slow
 def test_errors_of_a_module(tmp_path):
     ours = run_module(tmp_path, "gpugda.accelerate", "-m", "kit.broken")
     assert ours.returncode == 1

@@ -115,6 +115,17 @@ def test_a_hub_is_read_in_parts(width):
     assert len(bolt.pages("$parts")) >= 300 // width
 
 
+@pytest.mark.parametrize("hubs", [[0], [25], [49], [10, 11, 30]], ids=str)
+def test_a_hub_is_read_once_wherever_its_id_lies_among_the_others(hubs):
+    nodes = dict.fromkeys(range(50), ())
+    starts = [*range(50), *(hub for hub in hubs for _ in range(100))]
+    relationships = {(i << 45) + start: (start, "R", i % 50) for i, start in enumerate(starts)}
+    bolt = FakeBolt(nodes, relationships)
+    with pages_of(64, scattered=0):
+        assert exported(bolt) == (nodes, relationships)
+    assert bolt.pages("$parts")
+
+
 @pytest.mark.parametrize("width", [4, 64])
 def test_dense_ids_are_read_without_a_scan_or_a_page_too_many(width):
     nodes = dict.fromkeys(range(128), ("A",))

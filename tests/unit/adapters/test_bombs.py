@@ -100,6 +100,7 @@ def test_graphml_that_holds_too_much_at_a_time(small, tmp_path, monkeypatch, con
         gpugda.connect(tmp_path / "a.graphml")
 
 
+@pytest.mark.slow
 def test_graphml_with_a_key_of_its_own_for_each_node(small, tmp_path):
     nodes = "".join(
         f"<node id='{number}'><data key='k{number}'>x</data></node>" for number in range(30_000)

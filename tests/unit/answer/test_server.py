@@ -284,7 +284,7 @@ FAULTS = [
     "gpugda.answer.on_snapshot.answer_on_device",
     "gpugda.answer.demanded.property_needs",
     "gpugda.answer.demanded.refuse_outside",
-    "gpugda.loading.plan_pattern",
+    "gpugda.execute.operators.pattern.plan_pattern",
     "gpugda.live.keeper.SnapshotKeeper.admit",
 ]
 
@@ -825,6 +825,8 @@ def test_what_takes_the_database_too_long_to_find_out_is_known_to_take_long(open
 
 def test_what_a_strategy_cannot_take_is_left_to_the_database(open_answers, monkeypatch):
     class Picky(ExtendStrategy):
+        name = "picky"
+
         @classmethod
         def can_match(cls, pattern, need):
             return "it never is in the mood"

@@ -89,6 +89,7 @@ def test_own_queries(ring_source, tmp_path):
     assert not outcome.wrong
 
 
+@pytest.mark.slow
 def test_single_parts(ring_source, tmp_path):
     asked = options(tmp_path / "out", ablations=True, sizes=(2,), forms=("count",))
     outcome = run_benchmark(ring_source, asked, SilentProgress())

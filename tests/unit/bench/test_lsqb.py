@@ -64,6 +64,7 @@ def test_the_device_counts_as_the_reference():
 
 
 @pytest.mark.device
+@pytest.mark.slow
 def test_the_command_counts_with_all_engines(tmp_path):
     from gpugda.cli.app import app
 

@@ -25,8 +25,14 @@ PROFILE MATCH (a) RETURN a
 REPORT = """\
 {0}:2: device: MATCH (a:P)-[:R]->(b) RETURN count(*)
   device   MATCH (a:P)-[:R]->(b)
+  columns  aggregate count(*)
+  columns  project count(*)
 {0}:4: device: MATCH (a)-[:R]->(b) WITH a, count(b) AS c ORDER BY c DESC LIMIT 3 RETUR…
   device   MATCH (a)-[:R]->(b)
+  columns  aggregate count(b) by a
+  columns  project a, count(b) AS c
+  columns  sort by c DESC
+  columns  limit 3
   columns  project a.n, c
 {0}:8: Neo4j: MATCH (a) CALL db.labels() YIELD label RETURN label
   {0}:9:1: CALL of a procedure

@@ -5,6 +5,7 @@ from itertools import permutations
 import pytest
 from graphs import make_graph
 
+from gpugda.data import closing
 from gpugda.data.statistics import ANY, GraphStatistics
 
 
@@ -46,6 +47,24 @@ def test_types_are_told_apart():
 @pytest.mark.parametrize("pairs", [[], [(0, 0)], [(0, 1)], [(0, 1), (0, 1)], [(0, 0), (0, 0)]])
 def test_there_need_be_no_path_at_all(pairs):
     assert graph(2, pairs).statistics.closing_rates == {}
+
+
+def test_nodes_with_very_many_types_are_sampled_less(monkeypatch):
+    found = [0]
+    searched = closing._searched
+
+    def noted(csr, low, *rest):
+        found[0] = max(found[0], len(low))
+        return searched(csr, low, *rest)
+
+    monkeypatch.setattr(closing, "_searched", noted)
+    monkeypatch.setattr(closing, "_MOST_RUNS", 10_000)
+    kinds = [f"T{i}" for i in range(40)]
+    rows = [(s, kind, e, {}) for s in range(8) for e in range(8) for kind in kinds if s != e]
+    rates = make_graph([((), {})] * 8, rows).statistics.closing_rates
+    assert 1_000 < found[0] <= 10_000
+    assert rates[2, ANY] == pytest.approx(40, rel=0.2)
+    assert rates[2, 7] == pytest.approx(1, rel=0.2)
 
 
 def test_it_is_sampled_alike_and_kept():

@@ -1,16 +1,16 @@
 """A graph to which changes are applied equals one built anew, and the old one stays as it is."""
 
-import random
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fake_server import FakeServer, State, _batches
+from fake_server import State, _batches
 from gpugda_adapters.change_events import net_changes
 from histories import histories
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_database import RandomDatabase
 
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import column_from_values, to_values
@@ -18,9 +18,18 @@ from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.labels import distinct_label_sets
+from gpugda.data.patches import changing, patched
 from gpugda.ports import DatabaseVersion
 
 VERSION = DatabaseVersion("a-database", 1)
+
+
+@pytest.fixture(params=[1 << 17, 0], ids=["copied", "patched"], autouse=True)
+def patched_from(request, monkeypatch):
+    """All that is told here holds for arrays that are copied, and for those that are patched."""
+    monkeypatch.setattr(changing, "PATCHED_FROM", request.param)
+    monkeypatch.setattr(patched, "FEW_STRETCHES", 20)
+    monkeypatch.setattr(patched, "MOST_STRETCHES", 60)
 
 
 def graph_of(state, read=("x", "y"), *, complete=False):
@@ -149,17 +158,17 @@ def told_values(changes, state):
 
 
 @given(histories(), st.booleans(), st.booleans(), st.integers(0, 7))
-@settings(max_examples=150)
+@settings(max_examples=90)
 def test_increments_come_to_what_a_fresh_build_is(history, complete, derived, steps):
     graph = graph_of(history.states[0], complete=complete)
-    since, old_states = 0, []
+    quiet, since, old_states = graph, 0, []
     for number in sorted(history.states)[1:]:
         if derived:
             for each in (graph.parallel_counts, graph.either_way_counts, graph.label_codes):
                 each()
         changes = told_values(between(history, since, number), history.states[number])
         old_states.append((graph, seen(graph)))
-        graph, since = applied(graph, changes), number
+        graph, quiet, since = applied(graph, changes), applied(quiet, changes), number
         fresh = graph_of(history.states[number], complete=complete)
         expected = seen(fresh)
         assert seen(graph) == expected
@@ -173,6 +182,9 @@ def test_increments_come_to_what_a_fresh_build_is(history, complete, derived, st
         check(at_once)
         check_statistics(at_once)
         assert seen(at_once) == expected
+    # Nobody looked at the states between.
+    check(quiet)
+    assert seen(quiet) == seen(graph)
     for old, before in old_states:
         check(old)
         assert seen(old) == before
@@ -197,7 +209,7 @@ def between(history, since, until):
 
 
 @given(histories())
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_a_property_whose_values_are_not_told_counts_as_not_read(history):
     last = max(history.states)
     changes = between(history, 0, last)
@@ -217,70 +229,9 @@ def test_a_property_whose_values_are_not_told_counts_as_not_read(history):
 
 
 # ------------------------------------------------------------------ larger graphs, all values
-VALUES = ["a", "b", "ü", "", 1, 2**53 + 1, 1.5, float("nan"), True, [1, 2], ["a"], None, None]
-TEXTS = [None, *(f"text {number}" for number in range(40))]
-KINDS = {"mixed": VALUES, "text": TEXTS, "number": [None, 1, 2, 3], "list": [None, [1], [2], [1.5]]}
-
-
-class Random:
-    """A database of some hundred nodes to which random transactions are done."""
-
-    def __init__(self, seed, node_count):
-        self.draw = random.Random(seed)
-        self.server = FakeServer(
-            {number: self.node() for number in range(0, 3 * node_count, 3)}, {}
-        )
-        self.changes = self.server.tell_changes()
-        self.changes.follow(KINDS, KINDS)
-        nodes = list(self.server.state.nodes)
-        self.server.commit(
-            relationships={10**6 + n: self.relationship(nodes) for n in range(4 * node_count)}
-        )
-
-    def node(self):
-        labels = [name for name in "ABCDE" if self.draw.random() < 0.3]
-        return labels, self.properties()
-
-    def relationship(self, nodes):
-        start, end = self.draw.choice(nodes), self.draw.choice(nodes[: len(nodes) // 4 + 1])
-        # Many types at few nodes, so that some rows have long directories.
-        kind = f"T{self.draw.randrange(30)}" if start % 5 == 0 else self.draw.choice("RS")
-        return start, end, kind, self.properties()
-
-    def properties(self):
-        row = {key: self.draw.choice(values) for key, values in KINDS.items()}
-        return {key: value for key, value in row.items() if value is not None}
-
-    def transact(self, size):
-        draw, state = self.draw, self.server.state
-        gone = set(draw.sample(list(state.nodes), min(size, len(state.nodes) // 8)))
-        lost = {n for n, row in state.relationships.items() if gone & set(row[:2])}
-        lost |= set(draw.sample(list(state.relationships), min(size, len(state.relationships))))
-        nodes = {draw.randrange(4 * len(state.nodes)): self.node() for _ in range(size)}
-        nodes |= {n: self.node() for n in draw.sample(list(state.nodes), size)}
-        kept = [n for n in state.nodes if n not in gone] + list(nodes)
-        free = max(state.relationships, default=10**6) + 1
-        added = {free + n: self.relationship(kept) for n in range(draw.randrange(3 * size))}
-        some = set(draw.sample(list(state.relationships), size)) - lost
-        added |= {n: (*state.relationships[n][:3], self.properties()) for n in some}
-        # What is deleted and given again has another life: here only its id is the same.
-        self.server.commit(without=lost)
-        self.server.commit(without=gone - nodes.keys())
-        self.server.commit(nodes=nodes, relationships=added)
-
-    def graph(self):
-        graph = build_data_graph(_batches(self.server.state, VERSION, complete=False))
-        for of_nodes in (True, False):
-            columns = self.server.read_properties(
-                list(KINDS), graph.external_ids.of(of_nodes), VERSION, of_nodes=of_nodes
-            )
-            graph.add_properties(columns, list(KINDS), of_nodes=of_nodes)
-        return graph
-
-
 @pytest.mark.parametrize("size", [1, 3, 20, 60])
 def test_random_transactions_on_a_larger_graph(size):
-    database = Random(size, 300)
+    database = RandomDatabase(size, 300)
     graph = database.graph()
     graph.either_way_counts()
     version = database.server.version_of()
@@ -296,7 +247,7 @@ def test_random_transactions_on_a_larger_graph(size):
 
 
 def test_what_did_not_change_is_shared():
-    database = Random(0, 50)
+    database = RandomDatabase(0, 50)
     graph, version = database.graph(), database.server.version_of()
     nodes = database.server.state.nodes
     number = next(iter(nodes))
@@ -319,7 +270,7 @@ def test_what_did_not_change_is_shared():
 
 
 def test_texts_that_nothing_has_any_more_do_not_pile_up():
-    database = Random(0, 20)
+    database = RandomDatabase(0, 20)
     graph, version = database.graph(), database.server.version_of()
     number, (labels, properties) = next(iter(database.server.state.nodes.items()))
     for turn in range(1500):
@@ -334,7 +285,7 @@ def test_texts_that_nothing_has_any_more_do_not_pile_up():
 
 # ------------------------------------------------------------------ changes of another state
 def test_changes_of_another_state_are_refused():
-    database = Random(0, 20)
+    database = RandomDatabase(0, 20)
     graph, version = database.graph(), database.server.version_of()
     database.transact(3)
     changes = database.changes.changes_since(version)

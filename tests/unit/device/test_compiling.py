@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+import gpugda
 from gpugda.deadline import deadline_after, working_until
 from gpugda.device import program
 from gpugda.device.compiling import Compiling
@@ -77,10 +78,11 @@ def test_a_kernel_is_given_up_and_there_for_the_next(context, monkeypatch):
     monkeypatch.setattr(program, "_tuned_or_plain", slow)
     context.deadline = deadline_after(0.02)
     with pytest.raises(QueryTimeoutError):
-        get_kernel(context, *KERNEL)
+        get_kernel(context, *KERNEL).compile()
     monkeypatch.setattr(program, "_tuned_or_plain", lambda *_: pytest.fail("compiled twice"))
     context.deadline = None
-    assert get_kernel(context, *KERNEL).name == KERNEL[1]
+    get_kernel(context, *KERNEL).compile()
+    assert KERNEL[0] in context.programs
 
 
 @pytest.mark.device
@@ -97,8 +99,27 @@ def test_who_has_a_time_limit_does_not_wait_for_a_first_launch(context, monkeypa
         program._program(context, KERNEL[0])
     for _ in range(2):
         with working_until(deadline_after(0.05)), pytest.raises(QueryTimeoutError, match="count"):
-            get_kernel(context, *KERNEL)
+            get_kernel(context, *KERNEL).compile()
     ready.set()
     with working_until(deadline_after(60)):
-        assert get_kernel(context, *KERNEL).name == "count_valid"
+        get_kernel(context, *KERNEL).compile()
     assert launched == [("count_valid", True)]
+
+
+@pytest.mark.device
+def test_a_query_compiles_the_kernels_alone_that_it_launches(monkeypatch):
+    compiled = set()
+    handle = program._handle
+
+    def compile_it(made, name, parameters):
+        compiled.add(name)
+        return handle(made, name, parameters)
+
+    monkeypatch.setattr(program, "_handle", compile_it)
+    source = gpugda.graph(
+        nodes={"id": [0, 1]}, relationships={"source": [0], "target": [1], "type": ["KNOWS"]}
+    )
+    with gpugda.connect(source) as accelerator:
+        result = accelerator.run("MATCH (a)-[:KNOWS]->(b) RETURN id(a) < id(b)", engine="gpu")
+        assert [list(row) for row in result] == [[True]]
+    assert compiled == {"filter_all", "join_rows"}

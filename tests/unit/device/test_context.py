@@ -50,7 +50,7 @@ def test_headers_are_put_in_their_places_once():
 def test_kernel_that_does_not_build(context, monkeypatch):
     monkeypatch.setattr(program, "kernel_text", lambda file: "kernel void broken( { nonsense }")
     with pytest.raises(DeviceError, match=r"broken\.cl does not build for") as caught:
-        get_kernel(context, "broken.cl", "broken", "")
+        get_kernel(context, "broken.cl", "broken", "").compile()
     assert "error" in caught.value.build_log
 
 
@@ -58,7 +58,7 @@ def test_slow_build_is_logged(context, monkeypatch, caplog):
     monkeypatch.setattr(program, "_SLOW_BUILD_SECONDS", 0.0)
     monkeypatch.setattr(program, "is_everything_built", lambda _: False)
     with caplog.at_level(logging.INFO, "gpugda.device"):
-        get_kernel(context, "prefix_sum.cl", "scan_block_sums", "bQ")
+        get_kernel(context, "prefix_sum.cl", "scan_block_sums", "bQ").compile()
     assert "prefix_sum.cl" in caplog.text
     assert "first time" in caplog.text
 

@@ -37,6 +37,7 @@ def device(platform="Portable Computing Language"):
     return SimpleNamespace(index=0, name="cpu", platform=platform)
 
 
+@pytest.mark.slow
 def test_without_a_linker_nothing_is_built_and_the_process_lives(tmp_path):
     if not any("Portable" in each.platform for each in list_devices()):
         pytest.skip("no PoCL here")

@@ -72,6 +72,7 @@ def test_levels_without_flags():
     assert pocl_cpu.feature_level("Features : fp asimd") == "x86-64"
 
 
+@pytest.mark.slow
 def test_kernels_build_on_this_processor(tmp_path):
     if not any(POCL in each.platform for each in list_devices()):
         pytest.skip("no PoCL here")

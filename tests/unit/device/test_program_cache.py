@@ -47,7 +47,7 @@ def build(info=None):
     """In a context of its own, as another process would."""
     context = DeviceContext(info or choose_device())
     try:
-        get_kernel(context, *KERNEL)
+        get_kernel(context, *KERNEL).compile()
         return dict(context.plain_builds)
     finally:
         context.close()

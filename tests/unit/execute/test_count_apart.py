@@ -42,7 +42,7 @@ def _accelerator(edges: Any) -> Any:
     return gpugda.connect(gpugda.graph(nodes, columns))
 
 
-@settings(max_examples=40)
+@settings(max_examples=max(20, settings().max_examples // 6))
 @given(EDGES, st.sampled_from(QUERIES))
 def test_as_the_reference_also_with_parallel_relationships_and_loops(edges: Any, text: str) -> None:
     with pytest.MonkeyPatch.context() as patch, _accelerator(edges) as accelerator:

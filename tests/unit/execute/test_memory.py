@@ -4,15 +4,13 @@ import pytest
 import gpugda
 from gpugda.data.column import Column, ColumnKind
 from gpugda.execute import memory as host_memory
+from gpugda.execute.batch import Batch
 from gpugda.execute.memory import ResultRoom, available_bytes
-from gpugda.execute.row_table import RowTable
 from gpugda.expressions.operands import Constant
 
 MEBIBYTE = 1 << 20
-CHUNK = RowTable(
-    4 * MEBIBYTE,
-    (Column(ColumnKind.NODE, np.zeros(4 * MEBIBYTE, dtype=np.uint32)), Constant(1)),
-)
+NODES = Column(ColumnKind.NODE, np.zeros(4 * MEBIBYTE, dtype=np.uint32))
+CHUNK = Batch(4 * MEBIBYTE, {"n": NODES, "one": Constant(1)})
 
 
 @pytest.fixture

@@ -56,7 +56,11 @@ def _nodes(edges: Any, start: int, walked: Any) -> list[int]:
     return nodes
 
 
-@settings(max_examples=25, deadline=None)
+FEW = max(15, settings().max_examples // 10)
+"""Each starts several queries."""
+
+
+@settings(max_examples=FEW, deadline=None)
 @given(EDGES, st.sampled_from(list(ARROWS)))
 def test_lists_of_what_is_repeated(edges: Any, direction: str) -> None:
     """Read through aggregates of lists: nodes by their k, relationships by their w."""
@@ -76,7 +80,7 @@ def test_lists_of_what_is_repeated(edges: Any, direction: str) -> None:
     assert shown == wanted
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=FEW, deadline=None)
 @given(
     EDGES,
     st.sampled_from(list(ARROWS)),

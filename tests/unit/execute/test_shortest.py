@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from gpugda.execute import compact, entry_windows, longer_paths, shared_searches, shortest
 from gpugda.execute.longer_paths import distances_to, paths_by_length
+from gpugda.execute.shared_searches import HostSeconds
 from gpugda.execute.shortest import shortest_paths
 from gpugda.execute.steps import turned
 from gpugda.execute.trails import Level, adjacency_of
@@ -62,7 +63,8 @@ def test_all_shortest_paths(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shortest, "_MOST_DEPTHS", size)
         patch.setattr(entry_windows, "_MOST_ENTRIES", size)
-        patch.setattr(shortest, "pays", lambda *_: shared)
+        together = HostSeconds(0.0, 1.0) if shared else HostSeconds(1.0, 0.0)
+        patch.setattr(shortest, "host_seconds", lambda *_: together)
         patch.setattr(shared_searches, "_SOURCES", 1 + size % 7)
         patch.setattr(shared_searches, "_WORD", 1 + size % 3)
         patch.setattr(shared_searches, "_MOST_WORDS", size)
@@ -91,9 +93,11 @@ def test_all_shortest_paths(
 def test_many_pairs_of_few_nodes_are_searched_together() -> None:
     """A search serves all pairs of its node; a pair alone is searched from both ends."""
     steps = adjacency_of(_graph([(0, 1), (1, 2)])[0], Direction.BOTH, None)
-    assert shared_searches.pays(steps, pairs=1000, sources=2)
+    seconds = shared_searches.host_seconds(steps, pairs=1000, sources=2)
+    assert seconds.together < seconds.apart
     wide = replace(steps, neighbours=np.zeros(1_000_000, np.uint32))
-    assert not shared_searches.pays(wide, pairs=1, sources=1)
+    seconds = shared_searches.host_seconds(wide, pairs=1, sources=1)
+    assert seconds.together > seconds.apart
 
 
 @settings(max_examples=100)

@@ -9,6 +9,7 @@ import pytest
 from every_trail import trails_from
 
 import gpugda
+from gpugda.execute.operators.simple import Union
 
 EDGES = [(0, 1), (0, 1), (1, 2), (2, 0), (2, 2), (3, 1), (1, 3), (2, 3), (0, 0)]
 ARROWS = {"->": "-[:R*{}]->", "<-": "<-[:R*{}]-", "-": "-[*{}]-"}
@@ -61,3 +62,23 @@ def test_a_node_without_a_name_that_stands_in_two_patterns(accelerator: Any) -> 
     query = "MATCH (:L)-[:R*1..2]->(:L)-[:S]->(b:L) WITH b, count(*) AS c RETURN c"
     assert "_" in str(accelerator.explain(query))
     assert list(accelerator.run(query, engine="gpu")) == []
+
+
+def test_rows_of_unrolled_lengths_keep_their_weights(accelerator: Any) -> None:
+    """A row that stands for many paths is not repeated before it is counted."""
+    seen: list[tuple[int, int]] = []
+    batches = Union._batches
+
+    def watched(union: Any, context: Any) -> Any:
+        for batch in batches(union, context):
+            weights = batch.weights
+            seen.append((batch.row_count, 0 if weights is None else int(weights.sum())))
+            yield batch
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Union, "_batches", watched)
+        found = accelerator.run("MATCH (a)-[:R*1..3]->(b) RETURN count(*)", engine="gpu").values()
+    paths = sum(len(walked) > 0 for a in range(4) for _, walked in trails_from(EDGES, a, "->", 3))
+    assert found == [[paths]]
+    assert sum(max(each) for each in seen) == paths
+    assert sum(rows for rows, _ in seen) < paths

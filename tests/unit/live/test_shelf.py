@@ -5,6 +5,7 @@ from fake_server import FakeServer, facts, silent
 
 from gpugda.config import parse_freshness
 from gpugda.data.columns import column_from_values, to_values
+from gpugda.live import keeper as keeper_module
 from gpugda.live import shelf as shelf_module
 from gpugda.live.keeper import SnapshotKeeper
 from gpugda.live.shelf import DiskShelf
@@ -90,3 +91,76 @@ def test_what_was_read_fast_is_not_kept(make, monkeypatch):
     server = FakeServer(NODES, RELATIONSHIPS)
     make(server).refresh()
     assert server.count("read") == 1
+
+
+def kept_by_an_earlier_process(make, server):
+    """Follows the database, keeps a snapshot of its state, and ends."""
+    server.tell_changes()
+    first = make(server)
+    first.refresh()
+    assert first.wait(30)
+    first.close()
+    server.calls.clear()
+
+
+def test_an_earlier_state_on_disk_is_caught_up_from(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    kept_by_an_earlier_process(make, server)
+    server.commit(nodes={3: (("A",), {"x": 3})}, relationships={8: (3, 1, "S", {})})
+    server.commit(without=[7])
+    keeper = make(server)
+    loaded = keeper.refresh()
+    assert server.count("read") == 0
+    assert (loaded.version.transaction, loaded.transactions) == (12, 2)
+    assert loaded.graph.node_count == 3
+    assert loaded.graph.external_ids.relationships.tolist() == [8]
+    assert keeper.admit().loaded is loaded
+    server.commit(without=[8])
+    assert keeper.refresh().graph.relationship_count == 0
+    assert server.count("read") == 0
+
+
+def test_a_gap_since_the_state_on_disk_leads_to_a_fresh_export(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    kept_by_an_earlier_process(make, server)
+    server.changes.kept = 1
+    for number in range(3, 6):
+        server.commit(nodes={number: (("A",), {})})
+    keeper = make(server)
+    loaded = keeper.refresh()
+    assert server.count("read") == 1
+    assert (loaded.version.transaction, loaded.graph.node_count) == (13, 5)
+    # From here on it is followed again.
+    server.commit(nodes={9: (("A",), {})})
+    assert keeper.refresh().graph.node_count == 6
+    assert server.count("read") == 1
+
+
+def test_what_another_database_or_user_left_is_not_gone_on_from(make):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    kept_by_an_earlier_process(make, server)
+    server.database_id = "another"
+    server.commit(nodes={3: (("A",), {})})
+    assert make(server).refresh().version.database_id == "another"
+    assert server.count("read") == 1
+    someone_else = FakeServer(NODES, RELATIONSHIPS, facts(user="eve"))
+    someone_else.tell_changes()
+    someone_else.commit()
+    make(someone_else).refresh()
+    assert someone_else.count("read") == 1
+
+
+def test_a_later_state_takes_the_place_of_the_one_on_disk(make, monkeypatch):
+    server = FakeServer(NODES, RELATIONSHIPS)
+    kept_by_an_earlier_process(make, server)
+    monkeypatch.setattr(shelf_module, "_WORTH_SECONDS", 1000.0)
+    monkeypatch.setattr(keeper_module, "_KEEP_TRANSACTIONS", 1)
+    for number in range(3, 6):
+        server.commit(nodes={number: (("A",), {})})
+    second = make(server)
+    second.refresh()
+    assert second.wait(30)
+    second.close()
+    server.changes.kept = 0
+    assert make(server).refresh().graph.node_count == 5
+    assert server.count("read") == 0

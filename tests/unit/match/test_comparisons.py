@@ -17,16 +17,15 @@ from gpugda.data.columns import column_from_values
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError
-from gpugda.execute.gpu import run_on_device
+from gpugda.execute.pipeline import plan_of
 from gpugda.match.candidates.keys import GROUP_BITS, make_keys
 from gpugda.match.candidates.take_comparisons import take_comparisons
-from gpugda.match.comparisons import ABOVE, BELOW, SAME, Comparison, never_same, with_implied
 from gpugda.match.embeddings import Masks, StrategyReport
-from gpugda.match.extend.order import node_order
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.variables import Variable
 from gpugda.plan.bind import bind
-from gpugda.plan.matching_order import make_plan
+from gpugda.plan.comparisons import ABOVE, BELOW, SAME, Comparison, never_same, with_implied
+from gpugda.plan.join_order import node_order
+from gpugda.plan.variables import Variable
 from gpugda.query.analyse import analyse
 from gpugda.query.ast import ComparisonOperator
 from gpugda.query.parser import parse
@@ -163,8 +162,8 @@ def bound_of(text, graph):
 
 
 def rows_on(strategy, text, graph, parameters=None):
-    plan = make_plan(bound_of(text, graph), graph.statistics, "extend")
-    table = run_on_device(plan, graph, strategy, parameters or {}, report := StrategyReport())
+    plan = plan_of(analyse(parse(text)), graph, "extend")
+    table = plan.runnable.run(graph, strategy, parameters or {}, report := StrategyReport())
     rows = list(zip(*(column.values.tolist() for column in table.columns), strict=True))
     return sorted(rows), report
 
@@ -372,3 +371,18 @@ def test_a_limit_that_is_too_small_for_the_keys_names_one_that_suffices(context)
     enough = int(re.findall(r"[\d,]+ bytes", str(error.value))[-1][:-6].replace(",", ""))
     strategy = ExtendStrategy(DeviceGraph(context, graph), memory_limit=enough)
     assert rows_on(strategy, text, graph)[0] == [(1,)]
+
+
+def test_orders_that_cost_about_the_same_are_told_apart_by_uneven_degrees():
+    graph = make_graph([("", {})] * 4, [(0, "R", 1, {})])
+    bound = bound_of("MATCH (a)-->(b)-->(c) RETURN a", graph)
+    growth = {(0, 0): 1.2, (0, 1): 1.0, (1, 1): 1.0, (1, 2): 1.1}
+    uneven = growth | {(0, 0): 500.0}
+
+    def order(most=None):
+        counts = [20_000, 24_000, 22_000]
+        return node_order(bound, counts.__getitem__, lambda *at: growth[at], most_growth=most)
+
+    assert order()[0] == 0
+    assert order(lambda *at: uneven[at])[0] != 0
+    assert order(lambda *at: growth[at]) == order()

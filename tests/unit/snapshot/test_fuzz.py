@@ -26,7 +26,7 @@ from gpugda.snapshot.array_files import checksums, map_file, read_arrays, write_
 from gpugda.snapshot.manifest import FORMAT, MANIFEST, VERSION, read_manifest
 from gpugda.snapshot.store import save_snapshot
 
-SOME = (0, 16)
+SOME = (0, 48)
 SHARES = [SOME, *(pytest.param((first, 4), marks=pytest.mark.slow) for first in range(4))]
 """The first of the mutations that a child tries, and how far the next is."""
 QUERIES = (

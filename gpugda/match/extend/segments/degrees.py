@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from gpugda.device.graph.segment_views import Wanted
 from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.match.extend.segments.views import make_views
-from gpugda.match.row_tests import type_ids
+from gpugda.plan.row_tests import type_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.launch.candidate_filter import FilterArrays
-    from gpugda.device.thresholds import SegmentLimits
-    from gpugda.match.extend.counting.count_plan import DegreeMessage, Eliminate
     from gpugda.match.run import Run
+    from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate
+    from gpugda.thresholds import SegmentLimits
 
 __all__ = ["count_in_parts", "has_nothing_in_common", "sees_parts"]
 

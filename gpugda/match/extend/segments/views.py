@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from gpugda.device.graph.segments import Segments
-    from gpugda.device.thresholds import SegmentLimits
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
+    from gpugda.thresholds import SegmentLimits
 
 __all__ = ["make_views", "views_of_steps"]
 

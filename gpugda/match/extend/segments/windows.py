@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from gpugda.device.launch.extend import ExtensionKernels, Link
     from gpugda.device.launch.extend_rows import RowKernels
     from gpugda.device.launch.join import Table
-    from gpugda.device.thresholds import JoinLimits, SegmentLimits
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
+    from gpugda.thresholds import JoinLimits, SegmentLimits
 
 __all__ = ["SegmentedWindows", "waiting_bytes"]
 

@@ -8,13 +8,12 @@ from asts import binary, bound, comparison, label, lit, name, param, prop, query
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
+from projected import GivenEmbeddings, projected
 
 from gpugda.errors import CypherTypeError, ParameterMissingError
 from gpugda.execute.constants import Verdict, judge_constants, with_constants
 from gpugda.execute.needs import need_of
-from gpugda.execute.tail import Tail
 from gpugda.match.candidates.selections import make_masks, mask_query
-from gpugda.match.embeddings import Embeddings
 from gpugda.match.need import Count
 from gpugda.plan.plan import LabelOp
 from gpugda.query import ast
@@ -121,11 +120,10 @@ def test_an_error_counts_only_where_a_row_has_it():
     graph = make_graph(MIXED)
     asked = query([("n", var("n"))])
     _, rest = mask_query(bound(asked, predicates={"n": [prop("n", "x")]}), graph, {})
-    tail = Tail(asked, rest, graph, {})
-    tail.push(Embeddings(1, {0: np.array([0], dtype=np.uint32)}, {}))
-    assert tail.finish().columns[0].values.tolist() == [0]
+    table = projected(asked, graph, GivenEmbeddings([[(0,)]]), {}, rest)
+    assert table.columns[0].values.tolist() == [0]
     with pytest.raises(CypherTypeError, match="text"):
-        Tail(asked, rest, graph, {}).push(Embeddings(1, {0: np.array([1], dtype=np.uint32)}, {}))
+        projected(asked, graph, GivenEmbeddings([[(1,)]]), {}, rest)
 
 
 def test_a_count_is_not_plain_while_errors_are_possible():
@@ -167,6 +165,5 @@ def test_constants_that_are_errors_wait_for_rows():
     asked = bound(ASKED, predicates=predicates, constants=[param("p")])
     masks, rest = mask_query(with_constants(asked, Verdict.ERROR), graph, {"p": 1.5})
     assert bits(masks.nodes[0], 3) == [False, True, True]  # an error wins over null
-    rows = Embeddings(1, {0: np.array([2], dtype=np.uint32)}, {})
     with pytest.raises(CypherTypeError, match="as a predicate: Double"):
-        Tail(ASKED, rest, graph, {"p": 1.5}).push(rows)
+        projected(ASKED, graph, GivenEmbeddings([[(2,)]]), {"p": 1.5}, rest)

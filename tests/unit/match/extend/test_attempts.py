@@ -18,17 +18,18 @@ from hypothesis import strategies as st
 import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.placement import WholePlacement
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
-from gpugda.device.thresholds import CPU
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
-from gpugda.match.candidates.candidates import ExpectedCandidates
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.extend.counting.count_plan import Attempt, Join, Search
-from gpugda.match.extend.counting.search import CountSearch, first_plan
 from gpugda.match.extend.groups import GroupSums
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.need import Count, Groups
+from gpugda.match.need import Groups
 from gpugda.match.run import Run
+from gpugda.plan.candidate_counts import ExpectedCandidates
+from gpugda.plan.counting.count_plan import Attempt, Join, Search
+from gpugda.plan.counting.search import CountSearch, first_plan
+from gpugda.thresholds import CPU
 
 pytestmark = [
     pytest.mark.device,
@@ -127,7 +128,8 @@ def test_what_takes_longer_than_a_search_is_searched_for_at_once(context, monkey
 def first_of(relationships, decides=CPU.count, need=None, candidates=1000, took=None):
     bound = plan_of(relationships).bound
     counts = ExpectedCandidates([candidates] * len(bound.nodes))
-    return first_plan(bound, counts, need or Count(), decides, took)
+    streamed = need is not None and need.streamed
+    return first_plan(bound, counts, decides, took, grouped=need is not None, streamed=streamed)
 
 
 def test_small_queries_are_tried_for_less_time_than_large_ones():
@@ -252,7 +254,7 @@ def test_groups_that_are_streamed_are_not_waited_for(context, monkeypatch):
 def run(context):
     graph = DeviceGraph(context, a_graph(1, relationships=16, types="R"))
     with Workspace(context, MemoryBudget(1 << 20)) as workspace:
-        yield Run(None, graph, workspace, StrategyReport(), None)
+        yield Run(None, graph, workspace, StrategyReport(), None, WholePlacement(graph))
 
 
 def too_long(run):

@@ -7,9 +7,9 @@ import pytest
 from bound_queries import Node, Relationship, make_plan
 from graphs import make_graph
 
-from gpugda.device.thresholds import CPU, GPU
 from gpugda.match.embeddings import Masks
 from gpugda.match.extend.candidate_estimates import pays_exploring, with_counts
+from gpugda.thresholds import CPU, GPU
 
 NO_MASKS = Masks({}, {})
 

@@ -13,11 +13,9 @@ from graphs import make_graph
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError
-from gpugda.execute.gpu import run_on_device
+from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.plan.bind import bind
-from gpugda.plan.matching_order import make_plan
 from gpugda.query.prepare import prepare
 from gpugda.result.result import Result
 from gpugda.result.summary import Summary
@@ -67,13 +65,13 @@ class Asked:
 
     def __init__(self, context, rng):
         self.context, self.graph, self.text = context, random_graph(rng), random_query(rng)
-        self.plan = make_plan(bind(prepare(self.text), self.graph), self.graph.statistics, "extend")
+        self.plan = plan_of(prepare(self.text), self.graph, "extend")
 
     def rows(self, limit=None):
         """The rows, or the limit that the error names."""
         strategy = ExtendStrategy(DeviceGraph(self.context, self.graph), memory_limit=limit)
         try:
-            table = run_on_device(self.plan, self.graph, strategy, {}, StrategyReport(), None)
+            table = self.plan.runnable.run(self.graph, strategy, {}, StrategyReport())
             values = Result(table, Summary("gpu", query=self.text)).values()
             return Counter(map(repr, values))
         except MemoryLimitError as error:

@@ -9,9 +9,9 @@ from gpugda.match.candidates.encode import levels_of
 from gpugda.match.gpsm.counted import with_counted
 from gpugda.match.gpsm.steps import compile_steps
 from gpugda.match.need import Rows
-from gpugda.match.variables import Variable
 from gpugda.plan.matching_order import matching_order
 from gpugda.plan.plan import RowTest, StepKind
+from gpugda.plan.variables import Variable
 
 
 def n(position):

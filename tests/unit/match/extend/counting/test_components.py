@@ -25,13 +25,15 @@ from hypothesis import strategies as st
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.match.comparisons import BELOW, Comparison
 from gpugda.match.embeddings import Masks, StrategyReport
-from gpugda.match.extend.counting.components import find_factors
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.row_tests import Meetings
-from gpugda.match.variables import Variable
+from gpugda.plan.candidate_counts import ExpectedCandidates
+from gpugda.plan.comparisons import BELOW, Comparison
+from gpugda.plan.counting.clashes import Clashes
+from gpugda.plan.counting.components import find_factors
+from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.plan import LabelOp, RowTest
+from gpugda.plan.variables import Variable
 
 pytestmark = [
     pytest.mark.device,
@@ -56,8 +58,9 @@ def count(context, graph, plan, masks=NO_MASKS):
 
 
 def factors_of(plan, graph, masks=NO_MASKS):
-    counts = [graph.node_count] * len(plan.bound.nodes)
-    return find_factors(plan.bound, masks, counts, (), Meetings(plan.bound, graph))
+    counts = ExpectedCandidates([graph.node_count] * len(plan.bound.nodes))
+    problem = CountProblem(plan.bound, graph, masks, counts)
+    return find_factors(problem, Clashes(plan.bound, graph))
 
 
 APART = {
@@ -106,7 +109,10 @@ def test_what_is_tested_connects(context, name):
     plan = plan_of([Relationship(0, 1), Relationship(2, 3, clause=1)], [TESTS[name]])
     graph = a_graph(1, relationships=14)
     assert not factors_of(plan, graph)
-    assert count(context, graph, plan) == (all_embeddings(graph, plan).total(), False, 0)
+    counted, factors, terms = count(context, graph, plan)
+    assert counted == all_embeddings(graph, plan).total()
+    # Without the test, parts of the nodes that differ are apart.
+    assert (factors, terms > 0) == (name == "nodes that differ",) * 2
 
 
 def test_what_is_compared_connects(context):

@@ -27,15 +27,17 @@ from hypothesis import strategies as st
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import QueryTimeoutError
-from gpugda.match.comparisons import BELOW, Comparison
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend import combine_parts
-from gpugda.match.extend.counting.identify import identifications, identify, without_tests_of
-from gpugda.match.extend.counting.include_exclude import merged_term
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.row_tests import Meetings
-from gpugda.match.variables import Variable
+from gpugda.plan.candidate_counts import ExpectedCandidates
+from gpugda.plan.comparisons import BELOW, Comparison
+from gpugda.plan.counting.identify import identifications, identify, without_tests_of
+from gpugda.plan.counting.include_exclude import merged_term
+from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.plan import LabelOp, RowTest
+from gpugda.plan.row_tests import Meetings
+from gpugda.plan.variables import Variable
 
 needs_device = pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 
@@ -65,10 +67,11 @@ def total(graph, bound, masks, plan):
     return all_embeddings(graph, replace(plan, bound=bound), masks).total()
 
 
-def masks_of(merged, masks):
+def masks_of(graph, plan, merged, masks):
     """What predicates leave for a pattern in which two relationships are one."""
-    counts = [0] * len(merged.nodes)
-    return merged_term(merged, counts, (), 1, (0, 1)).masks(masks)
+    counts = ExpectedCandidates([0] * len(merged.nodes))
+    problem = CountProblem(plan.bound, graph, masks, counts)
+    return merged_term(problem, merged, 1, (0, 1)).masks(masks)
 
 
 def assert_identified_are_the_rest(graph, plan, masks):
@@ -85,7 +88,8 @@ def assert_identified_are_the_rest(graph, plan, masks):
             merged = identify(loose, graph, pair, nodes)
             if merged is not None:
                 terms += 1
-                same += sign * total(graph, merged.bound, masks_of(merged, masks), plan)
+                left = masks_of(graph, plan, merged, masks)
+                same += sign * total(graph, merged.bound, left, plan)
                 assert len(merged.nodes) == len(bound.nodes)
                 assert {*merged.nodes} == {*range(len(merged.bound.nodes))}
         assert total(graph, loose, masks, plan) == total(graph, bound, masks, plan) + same
@@ -153,7 +157,7 @@ def test_others_between_the_same_nodes_are_one_where_only_one_fits(turns, types,
         assert len(merged.bound.relationships) == relationships
         every = all_embeddings(graph, replace(plan, bound=bound), masks)
         same = sum(links[0] == links[2] for _, links in every.elements())
-        assert total(graph, merged.bound, masks_of(merged, masks), plan) == same
+        assert total(graph, merged.bound, masks_of(graph, plan, merged, masks), plan) == same
 
 
 def test_others_between_the_same_nodes_that_must_differ_leave_nothing():
@@ -249,6 +253,42 @@ def test_any_query_on_any_graph(context, case):
     assert groups(context, graph, plan, grouped, masks, report) == expected
     assert groups(context, graph, plan, grouped, masks, counted=False) == Counter(set(expected))
     event("groups added up" if any("same" in each for each in report.steps) else "groups joined")
+
+
+APART = [RowTest(True, 0, 3, False)]
+"""The ends of a path of three differ."""
+
+
+@needs_device
+@pytest.mark.device
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("loops", [True, False])
+def test_nodes_that_differ_are_counted_less_where_they_are_one(context, directed, loops):
+    plan, all_counted = plan_of(path(0, 1, 2, 3, kind=0, directed=directed), APART), 0
+    for seed in range(4):
+        graph, report = a_graph(seed, relationships=16, types="R", loops=loops), StrategyReport()
+        counted = strategy_for(context, graph).count(plan, NO_MASKS, report)
+        assert counted == all_embeddings(graph, plan).total()
+        assert "counted where these may be the same: (n0), (n3)" in report.steps
+        expected = expected_groups(graph, plan, (0, 1))
+        assert groups(context, graph, plan, (0, 1)) == expected
+        all_counted += counted
+    assert all_counted
+
+
+@needs_device
+@pytest.mark.device
+@given(case=branched_queries(alike=True), data=st.data())
+def test_any_query_whose_nodes_differ(context, case, data):
+    graph, plan, masks, _ = case
+    nodes = st.integers(0, len(plan.bound.nodes) - 1)
+    ends = data.draw(st.lists(st.tuples(nodes, nodes), min_size=1, max_size=3))
+    tests = [RowTest(True, *sorted(each), False) for each in ends]
+    bound = replace(plan.bound, tests=(*plan.bound.tests, *tests))
+    plan = replace(plan, bound=bound)
+    counted, terms = count(context, graph, plan, masks)
+    event("added up" if terms else "not added up")
+    assert counted == all_embeddings(graph, plan, masks).total()
 
 
 @needs_device

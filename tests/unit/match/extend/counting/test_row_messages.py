@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from gpugda.device.context import DeviceContext, list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import StrategyReport
-from gpugda.match.extend.counting.degree_messages import find_degrees
-from gpugda.match.extend.counting.row_messages import Independence, choose_rows, with_rows
 from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.plan.counting.degree_messages import find_degrees
+from gpugda.plan.counting.row_messages import Independence, choose_rows, with_rows
 from gpugda.plan.plan import LabelOp
 
 pytestmark = [

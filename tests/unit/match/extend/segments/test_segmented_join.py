@@ -16,16 +16,14 @@ from strategies import multigraphs
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.segments import whole_bytes
-from gpugda.device.thresholds import SegmentLimits
 from gpugda.errors import MemoryLimitError
-from gpugda.execute.gpu import run_on_device
+from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.plan.bind import bind
-from gpugda.plan.matching_order import make_plan
 from gpugda.query.prepare import prepare
 from gpugda.result.result import Result
 from gpugda.result.summary import Summary
+from gpugda.thresholds import SegmentLimits
 
 pytestmark = [
     pytest.mark.device,
@@ -65,14 +63,14 @@ def graph_with_a_hub(seed):
 
 def rows(context, graph, text, entries=None, rows_bytes=None, limit=None):
     """What comes of a query, and its report; ``entries``: of a part, None for the whole graph."""
-    plan = make_plan(bind(prepare(text), graph), graph.statistics, "extend")
+    plan = plan_of(prepare(text), graph, "extend")
     segments = SegmentLimits(most_entries=entries, rows_bytes=rows_bytes)
     decides = replace(context.profile.thresholds, segments=segments)
     strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides, memory_limit=limit)
     report = StrategyReport()
     try:
         assert strategy.placement().is_whole == (entries is None and limit is None)
-        table = run_on_device(plan, graph, strategy, {}, report, None)
+        table = plan.runnable.run(graph, strategy, {}, report, None)
         found = Counter(map(repr, Result(table, Summary("gpu", query=text)).values()))
         return found, report
     finally:
@@ -116,11 +114,11 @@ def test_a_limit_too_small_names_one_that_suffices(context):
     with pytest.raises(MemoryLimitError, match=r"memory_limit .*bytes") as raised:
         rows(context, graph, text, limit=500)
     words = str(raised.value).removesuffix(" is enough").removesuffix(" bytes").split()
-    plan = make_plan(bind(prepare(text), graph), graph.statistics, "extend")
+    plan = plan_of(prepare(text), graph, "extend")
     strategy = ExtendStrategy(
         DeviceGraph(context, graph), memory_limit=int(words[-1].replace(",", ""))
     )
-    table = run_on_device(plan, graph, strategy, {}, StrategyReport(), None)
+    table = plan.runnable.run(graph, strategy, {}, StrategyReport(), None)
     found = Counter(map(repr, Result(table, Summary("gpu", query=text)).values()))
     strategy.graph.close()
     assert found == expected

@@ -1,0 +1,48 @@
+"""Work on large arrays in as many threads as there are cores: NumPy works without Python's lock."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["core_count", "in_threads", "pieces_of"]
+
+_Part = TypeVar("_Part")
+_Found = TypeVar("_Found")
+_MOST_THREADS: Final = 32
+"""More do not sort or copy faster: the memory is busy."""
+
+
+def core_count() -> int:
+    """Cores that this process may use, at most 32."""
+    try:
+        count = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on Linux
+        count = os.cpu_count() or 1
+    return max(1, min(count, _MOST_THREADS))
+
+
+def in_threads(work: Callable[[_Part], _Found], parts: Sequence[_Part]) -> list[_Found]:
+    """What ``work`` gives for each part, in order. The first error is raised once all have ended.
+
+    One part, or one core, needs no thread. ``work`` of several parts runs at the same time.
+    """
+    threads = min(core_count(), len(parts))
+    if threads < 2:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(threads, thread_name_prefix="gpugda-build") as pool:
+        return list(pool.map(work, parts))
+
+
+def pieces_of(count: int, size: int) -> list[slice]:
+    """Slices of at most ``size`` that cover ``count`` elements.
+
+    Example:
+        >>> pieces_of(5, 2)
+        [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return [slice(low, min(low + size, count)) for low in range(0, count, size)]

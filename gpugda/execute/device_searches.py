@@ -1,0 +1,168 @@
+"""Searches from many nodes on the device, where that is expected to be faster than on the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gpugda.device.launch.path_levels import SEARCHES_A_WORD
+from gpugda.execute.trails import Level
+from gpugda.match.special.path_search import PathSearches, PathSteps, searches_that_fit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+    from numpy.typing import NDArray
+
+    from gpugda.execute.context import ExecutionContext
+    from gpugda.execute.trails import Adjacency
+
+    Indexes = NDArray[np.int64]
+    Nodes = NDArray[np.uint32]
+
+__all__ = ["DeviceSearches"]
+
+_MOST: Final = 1 << 10
+"""Searches that go together."""
+_LEVELS: Final = 8
+_MOST_LEVELS: Final = 32
+_PER_ENTRY: Final = 30e-9
+"""Seconds of the host, measured: an entry that a search looks at."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceSearches:
+    """Those of one operator in one run.
+
+    Args:
+        context: Of the run.
+        operator: Whose report tells what was done.
+        backwards: Makes the steps from their other ends.
+    """
+
+    context: ExecutionContext
+    operator: object
+    backwards: Callable[[], Adjacency]
+
+    def reach_pays(self, steps: Adjacency, starts: int, maximum: int | None) -> bool:
+        """Is reaching nodes from so many faster on the device?"""
+        nodes, entries = len(steps.offsets) - 1, len(steps.neighbours)
+        levels = _LEVELS if maximum is None else min(maximum, _LEVELS)
+        looks, step = 0.0, entries / max(nodes, 1)
+        for level in range(1, levels + 1):
+            looks = min(float(entries), looks + step**level)
+        seconds = starts * looks * _PER_ENTRY
+        return self._has_room(steps) and self._seconds(steps, starts, levels) < seconds
+
+    def shortest_pay(self, steps: Adjacency, sources: int, seconds: float) -> bool:
+        """Are shortest paths from so many nodes faster than so many seconds of the host?"""
+        return self._has_room(steps) and self._seconds(steps, sources, _LEVELS) < seconds
+
+    def _has_room(self, steps: Adjacency) -> bool:
+        """Is there memory for the steps, and for some levels of a word?"""
+        strategy = self.context.strategy
+        nodes, entries = len(steps.offsets), len(steps.neighbours)
+        needed = 2 * entries + nodes + _MOST_LEVELS * nodes
+        return 0 < 8 * needed < strategy.limit - strategy.graph.nbytes
+
+    def _seconds(self, steps: Adjacency, sources: int, levels: int) -> float:
+        costs = self.context.strategy.graph.context.profile.thresholds.paths
+        words = -(-sources // SEARCHES_A_WORD)
+        looks = words * (len(steps.neighbours) + len(steps.offsets))
+        return costs.begin_seconds + levels * looks * costs.word_seconds
+
+    def reached(
+        self, starts: Nodes, backwards: Adjacency, maximum: int | None, *, with_start: bool
+    ) -> Iterator[tuple[Indexes, Nodes]]:
+        """As `reach.reached`; along relationships with a direction unless ``with_start``."""
+        steps = _steps_of(backwards)
+        for first, searches, chunk in self._chunks(steps, starts, every=True):
+            numbers, nodes = searches.reached(chunk, maximum, with_start=with_start)
+            yield numbers + first, nodes
+
+    def paths(
+        self,
+        steps: Adjacency,
+        backwards: Adjacency,
+        starts: Nodes,
+        ends: Nodes,
+        maximum: int | None,
+        *,
+        every: bool,
+    ) -> Generator[Level, None, Indexes]:
+        """As `shortest.shortest_paths`; returns the pairs that are left to the host."""
+        few_ends = len(np.unique(ends)) < len(np.unique(starts))
+        one, other = (ends, starts) if few_ends else (starts, ends)
+        sources, source_of = np.unique(one, return_inverse=True)
+        pulled = steps if few_ends else backwards
+        found = self._shortest(pulled, sources, source_of, other, maximum, every=every)
+        while True:
+            try:
+                pairs, walked = next(found)
+            except StopIteration as end:
+                left: Indexes = end.value
+                return left
+            # They were read from their last nodes, of the search, to its source.
+            yield Level(pairs, ends[pairs], walked if few_ends else walked[:, ::-1])
+
+    def _shortest(
+        self,
+        pulled: Adjacency,
+        sources: Nodes,
+        source_of: Indexes,
+        others: Nodes,
+        maximum: int | None,
+        *,
+        every: bool,
+    ) -> Generator[tuple[Indexes, Nodes], None, Indexes]:
+        """Numbers of pairs, and their shortest paths from the other end to the source.
+
+        Returns the numbers of those that need more levels than fit the memory.
+
+        Args:
+            pulled: For each node the relationships by which a search may come to it.
+            sources: Different nodes, where searches begin.
+            source_of: Of each pair, the number of its source.
+            others: Of each pair, its other node.
+            maximum: Most relationships, None for no bound.
+            every: Whether all shortest paths of a pair are given, else one.
+        """
+        left = [np.zeros(0, dtype=np.int64)]
+        for first, searches, chunk in self._chunks(_steps_of(pulled), sources, every=every):
+            rows = np.flatnonzero((source_of >= first) & (source_of < first + len(chunk)))
+            asked = source_of[rows] - first, others[rows].astype(np.int64)
+            waiting = yield from _numbered(searches.shortest(chunk, *asked, maximum), rows)
+            left.append(rows[waiting])
+        return np.concatenate(left)
+
+    def _chunks(
+        self, steps: PathSteps, sources: Nodes, *, every: bool
+    ) -> Iterator[tuple[int, PathSearches, Nodes]]:
+        """As many sources as fit at a time, with the number of the first one."""
+        context = self.context
+        report = context.report_of(self.operator)
+        with context.strategy.running(report, context.deadline) as run:
+            size = max(SEARCHES_A_WORD, searches_that_fit(run, steps, _MOST))
+            searches = PathSearches(run, steps, every=every)
+            for first in range(0, len(sources), size):
+                yield first, searches, sources[first : first + size]
+        report.steps.append(f"searched from {len(sources):,} nodes, {size:,} at a time")
+
+
+def _numbered(
+    found: Generator[tuple[Indexes, Nodes], None, Indexes], rows: Indexes
+) -> Generator[tuple[Indexes, Nodes], None, Indexes]:
+    """The same with the numbers that pairs have in all chunks."""
+    while True:
+        try:
+            pairs, walked = next(found)
+        except StopIteration as end:
+            waiting: Indexes = end.value
+            return waiting
+        yield rows[pairs], walked
+
+
+def _steps_of(adjacency: Adjacency) -> PathSteps:
+    return PathSteps(adjacency.offsets, adjacency.neighbours, adjacency.relationships)

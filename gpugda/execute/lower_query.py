@@ -1,0 +1,61 @@
+"""One pattern with one projection, to operators: the join makes the least that the answer needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.execute.needs import names_read
+from gpugda.execute.operators.aggregate import Aggregate
+from gpugda.execute.operators.distinct import Distinct
+from gpugda.execute.operators.match import Match
+from gpugda.execute.operators.project import Project
+from gpugda.execute.operators.slice import Slice
+from gpugda.execute.operators.sort import Sort
+from gpugda.execute.row_bounds import RowBounds
+from gpugda.query import ast
+from gpugda.query.shapes import all_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gpugda.execute.operator import Operator
+    from gpugda.query.query_graph import OutputColumn, Query
+
+__all__ = ["lower_query", "nan_owners"]
+
+
+def lower_query(query: Query) -> Operator:
+    """Match, then what the query has of aggregate, slice, project, distinct, sort.
+
+    Rows that SKIP and LIMIT leave out are not projected, unless their columns say which they are.
+    """
+    bounds = None
+    if query.skip is not None or query.limit is not None:
+        bounds = RowBounds(query.skip, query.limit)
+    late = bounds is None or not (query.distinct or query.order_by)
+    graph = query.graph
+    own = {node.name for node in graph.nodes} | {each.name for each in graph.relationships}
+    wanted = tuple(sorted(names_read(query) & own))
+    made: Operator = Match(None, graph, (), wanted, query.text, asked=query)
+    if query.aggregating:
+        made = Aggregate(made, query.grouping, query.aggregates, always=not query.grouping)
+    if bounds is not None and late:
+        made = Slice(made, bounds)
+    owners = nan_owners(query.columns) if query.distinct else {}
+    hidden = all_names(key.expression for key in query.order_by) | set(owners.values())
+    made = Project(made, query.columns, hidden=frozenset(hidden))
+    if query.distinct:
+        made = Distinct(made, None if query.order_by else bounds, owners)
+    if query.order_by:
+        made = Sort(made, query.order_by, bounds)
+    return made if bounds is None or late else Slice(made, bounds)
+
+
+def nan_owners(columns: Iterable[OutputColumn]) -> Mapping[str, str]:
+    """By column that is a property of a variable, this variable."""
+    return {
+        column.name: column.expression.subject.name
+        for column in columns
+        if isinstance(column.expression, ast.Property)
+        and isinstance(column.expression.subject, ast.Variable)
+    }

@@ -1,0 +1,62 @@
+"""SKIP and LIMIT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpugda.errors import CypherTypeError
+from gpugda.expressions.environment import Environment
+from gpugda.expressions.evaluate import evaluate_operand
+from gpugda.expressions.operands import value_at
+
+if TYPE_CHECKING:
+    from gpugda.execute.context import ExecutionContext
+    from gpugda.expressions.parameters import Parameters
+    from gpugda.query.ast import Expression
+
+__all__ = ["RowBounds", "row_number"]
+
+
+@dataclass(frozen=True, slots=True)
+class RowBounds:
+    """What SKIP and LIMIT say."""
+
+    skip: Expression | None
+    limit: Expression | None
+
+    def values(self, context: ExecutionContext) -> tuple[int, int | None]:
+        """Rows left out at the start, and the most rows after those; None for all.
+
+        Raises:
+            CypherTypeError: One is no integer from 0.
+        """
+        skip = row_number("SKIP", self.skip, context.parameters, context.text)
+        limit = row_number("LIMIT", self.limit, context.parameters, context.text)
+        return skip or 0, limit
+
+    def stop(self, context: ExecutionContext) -> int | None:
+        """How many rows suffice; None where all are needed."""
+        skip, limit = self.values(context)
+        return None if limit is None else skip + limit
+
+
+def row_number(
+    clause: str, expression: Expression | None, parameters: Parameters, text: str
+) -> int | None:
+    """What follows SKIP or LIMIT; None where the clause is not there.
+
+    Raises:
+        CypherTypeError: It is no integer from 0.
+    """
+    if expression is None:
+        return None
+    number = value_at(evaluate_operand(expression, Environment(1, parameters, text)), 0)
+    if isinstance(number, int) and not isinstance(number, bool) and number >= 0:
+        return number
+    shown = "null" if number is None else str(number)
+    raise CypherTypeError(
+        f"{clause}: Invalid input. '{shown}' is not a valid value. Must be a non-negative integer.",
+        text,
+        expression.span,
+    )

@@ -1,0 +1,185 @@
+"""Merged lists of a graph: made on a GPU for steps that else go through several lists per link.
+
+A step along an undirected relationship, or one of several types, has one sorted list per node then,
+as a step along a directed relationship of one type has. The lists are made as soon as the joins
+that they would have helped have taken as long as that takes, kept, and given up when memory is
+short. They tell no relationship: where a relationship must be known, steps do without.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.device.launch.hub_bitmaps import make_hub_bitmaps
+from gpugda.device.launch.merged_lists import ListKind, MergeKernels
+from gpugda.errors import MemoryLimitError
+from gpugda.match.extend.merged_steps import Source, is_directed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from gpugda.device.launch.hub_bitmaps import HubBitmaps
+    from gpugda.device.launch.merged_lists import MergedLists
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.run import Run
+
+__all__ = ["MergedGraph", "Places", "graph_arguments"]
+
+_SECONDS = 1e-3
+_SECONDS_PER_ENTRY = 2e-9
+"""What making lists is expected to take."""
+_SHARE = 0.25
+"""Of the free memory, for the lists of one kind."""
+_NO_RUNS = np.zeros(2, dtype=np.uint32)
+
+Places = tuple[Source | None, Source | None]
+"""What lies where kernels look for outgoing, and for incoming lists."""
+
+
+class MergedGraph:
+    """The merged lists of one graph, shared by its queries.
+
+    Arrays are freed when nobody holds them: a run goes on with what others drop.
+
+    Attributes:
+        version: Another one as soon as there are other lists.
+    """
+
+    def __init__(self) -> None:
+        self.version = 0
+        self._lists: dict[ListKind, MergedLists] = {}
+        self._hubs: dict[Places, HubBitmaps] = {}
+        self._seconds: dict[ListKind, float] = {}
+        self._refused: set[ListKind] = set()
+        self._has_room = True
+        self._lock = threading.Lock()
+
+    @property
+    def lists(self) -> Mapping[ListKind, MergedLists]:
+        """Those there are now."""
+        return dict(self._lists)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        lists, hubs = tuple(self._lists.values()), tuple(self._hubs.values())
+        bitmaps = sum(array.nbytes for each in hubs for array in _arrays(each))
+        return bitmaps + sum(each.nbytes for each in lists)
+
+    def note(self, kinds: Iterable[ListKind], seconds: float) -> None:
+        """A join took so long that could have gone through these lists."""
+        with self._lock:
+            for each in kinds:
+                if each not in self._lists and each not in self._refused:
+                    self._seconds[each] = self._seconds.get(each, 0.0) + seconds
+
+    def make_due(self, run: Run) -> None:
+        """Makes the lists that pay by now, as far as they have room; the run holds the device."""
+        if not self._seconds or not self._has_room:
+            return
+        with self._lock:
+            for kind in [each for each in self._seconds if self._pays(run, each)]:
+                del self._seconds[kind]
+                if not (self._fits(run, kind) and self._make(run, kind)):
+                    self._refused.add(kind)
+
+    def _pays(self, run: Run, kind: ListKind) -> bool:
+        return self._seconds[kind] >= _SECONDS + _most_entries(run, kind) * _SECONDS_PER_ENTRY
+
+    def _fits(self, run: Run, kind: ListKind) -> bool:
+        most = 4 * (_most_entries(run, kind) + run.graph.graph.node_count)
+        return most <= run.workspace.available * _SHARE
+
+    def _make(self, run: Run, kind: ListKind) -> bool:
+        workspace = run.workspace
+        try:
+            with workspace.given_up(MemoryLimitError), run.stage("merge"):
+                made = _merged(run, kind)
+        except MemoryLimitError:
+            return False
+        if made is None:
+            return False
+        workspace.hand_over(made.neighbours, made.device_starts)
+        run.graph.graph.note_most_between(kind.types, made.most, directed=is_directed(kind))
+        self._lists[kind] = made
+        self.version += 1
+        return True
+
+    def hubs(self, run: Run, lists: Mapping[ListKind, MergedLists], places: Places) -> HubBitmaps:
+        """Bitmaps of the longest lists that lie in these places."""
+        with self._lock:
+            known = self._hubs.get(places)
+            if known is None:
+                known = _hubs(run, lists, places)
+                run.workspace.hand_over(*_arrays(known))
+                if self._has_room:
+                    self._hubs[places] = known
+            return known
+
+    def drop(self) -> int:
+        """Gives all up, for good. Returns how many bytes that gives when nobody uses them."""
+        with self._lock:
+            freed = self.nbytes
+            if freed:
+                self._lists.clear()
+                self._hubs.clear()
+                self._has_room = False
+                self.version += 1
+            return freed
+
+
+def graph_arguments(run: Run, lists: Mapping[ListKind, MergedLists], places: Places) -> list[Any]:
+    """For ``GRAPH_PARAMETERS``: merged lists in their places."""
+    found = run.graph.csr_arguments(run.workspace.budget)
+    for place, source in enumerate(places):
+        if isinstance(source, ListKind):
+            found[5 * place : 5 * place + 5] = lists[source].csr
+    return found
+
+
+def _most_entries(run: Run, kind: ListKind) -> int:
+    return run.graph.graph.relationship_count * (kind.outgoing + kind.incoming)
+
+
+def _merged(run: Run, kind: ListKind) -> MergedLists | None:
+    graph, workspace = run.graph.graph, run.workspace
+    types = range(len(graph.types)) if kind.types is None else kind.types
+    return MergeKernels(run.graph.context).merged(
+        workspace,
+        run.kernels.prefix_sum,
+        run.graph.csr_arguments(workspace.budget),
+        kind,
+        graph.node_count,
+        (graph.relationship_count, graph.relationship_count),
+        has_loops=any(graph.statistics.loop_counts[each] for each in types),
+    )
+
+
+def _hubs(run: Run, lists: Mapping[ListKind, MergedLists], places: Places) -> HubBitmaps:
+    arguments, workspace = graph_arguments(run, lists, places), run.workspace
+    return make_hub_bitmaps(
+        workspace,
+        [_starts(run, lists, each) for each in places],
+        [arguments[:5], arguments[5:10]],
+        run.graph.words,
+        int(workspace.available * run.graph.context.profile.hub_share),
+    )
+
+
+def _starts(
+    run: Run, lists: Mapping[ListKind, MergedLists], source: Source | None
+) -> NDArray[np.uint32]:
+    if source is None:
+        return _NO_RUNS
+    if isinstance(source, ListKind):
+        return lists[source].starts
+    return run.graph.starts_of("incoming" if source else "outgoing")
+
+
+def _arrays(hubs: HubBitmaps) -> list[DeviceArray]:
+    return [each for each in (*hubs.slots, hubs.bits) if each is not None]

@@ -1,0 +1,106 @@
+"""Which steps can go through merged lists, and where these lie for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.device.launch.extend import LinkFlags
+from gpugda.device.launch.merged_lists import ListKind
+from gpugda.match.extend.drafts import ExtendKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.extend import Extension, Link
+    from gpugda.match.extend.step import ExtendStep
+    from gpugda.plan.plan import BoundRelationship
+
+__all__ = [
+    "Source",
+    "is_directed",
+    "kind_of",
+    "kinds_of",
+    "placed",
+    "placed_extension",
+    "source_of",
+]
+
+Source = ListKind | bool
+"""Where a link finds its list: among merged ones, or the graph's own; then, are these incoming?"""
+
+_WITH_NODE = (ExtendKind.EXTEND, ExtendKind.COUNT)
+
+
+def kind_of(each: BoundRelationship, end: int, graph: DataGraph) -> ListKind:
+    """What a list must hold that leads from one end of a query relationship to the other."""
+    starts, types = each.source == end, each.types
+    if types is not None and len(types) == len(graph.types):
+        types = None
+    return ListKind(types, starts or not each.directed, not starts or not each.directed)
+
+
+def is_directed(kind: ListKind) -> bool:
+    """Are its relationships of one direction?"""
+    return not (kind.outgoing and kind.incoming)
+
+
+def source_of(kind: ListKind, graph: DataGraph) -> Source:
+    """The graph's own lists where these are the same."""
+    count = len(graph.types) if kind.types is None else len(kind.types)
+    return kind if count > 1 or not is_directed(kind) else kind.incoming
+
+
+def kinds_of(
+    steps: Iterable[ExtendStep], relationships: Sequence[BoundRelationship], graph: DataGraph
+) -> frozenset[ListKind]:
+    """The merged lists that steps could go through."""
+    found = [
+        source
+        for step in steps
+        if step.kind in _WITH_NODE
+        for source in _sources(step, relationships, graph)
+    ]
+    return frozenset(each for each in found if isinstance(each, ListKind))
+
+
+def placed(
+    step: ExtendStep, relationships: Sequence[BoundRelationship], graph: DataGraph
+) -> tuple[Source | None, Source | None]:
+    """What takes the place of the graph's outgoing, and of its incoming lists; None: nothing."""
+    sources = _sources(step, relationships, graph)
+    places: list[Source | None] = [own if own in sources else None for own in (False, True)]
+    for each in dict.fromkeys(sources):
+        if isinstance(each, ListKind):
+            places[1 if places[1] is None else 0] = each
+    return places[0], places[1]
+
+
+def placed_extension(
+    step: ExtendStep,
+    places: tuple[Source | None, Source | None],
+    relationships: Sequence[BoundRelationship],
+    graph: DataGraph,
+) -> Extension:
+    """The step with links that name these places."""
+    sources = _sources(step, relationships, graph)
+    links = zip(step.extension.links, sources, strict=True)
+    return step.extension._replace(links=tuple(_link(link, each, places) for link, each in links))
+
+
+def _sources(
+    step: ExtendStep, relationships: Sequence[BoundRelationship], graph: DataGraph
+) -> list[Source]:
+    return [
+        source_of(kind_of(relationships[each], end, graph), graph)
+        for each, end in zip(step.links, step.bound_ends, strict=True)
+    ]
+
+
+def _link(link: Link, source: Source, places: tuple[Source | None, Source | None]) -> Link:
+    if not isinstance(source, ListKind):
+        return link
+    is_incoming = places[1] == source
+    flags = link.flags & (LinkFlags.DISTINCT | LinkFlags.SEVERAL)
+    flags |= LinkFlags.PLAIN | LinkFlags.SORTED_ROWS
+    return link._replace(outgoing=not is_incoming, incoming=is_incoming, types=None, flags=flags)

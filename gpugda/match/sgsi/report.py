@@ -1,0 +1,37 @@
+"""What the join did, in lines for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.match.gsi.report import describe_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.match.gsi.steps import VertexStep
+    from gpugda.match.run import Run
+    from gpugda.match.sgsi.join import Sources
+    from gpugda.match.sgsi.windows import HostWindows
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["describe_join"]
+
+
+def describe_join(
+    run: Run,
+    bound: BoundQuery,
+    steps: Sequence[VertexStep],
+    sources: Sources,
+    windows: HostWindows,
+) -> None:
+    """One line per step, and one for the segments."""
+    describe_steps(run.report, run.graph.graph, bound, steps, windows)
+    partitions = {id(each): each for each in sources.segments.values()}.values()
+    count = sum(len(each.parts) for each in partitions)
+    size = sum(each.total_bytes for each in partitions)
+    loader = sources.loader
+    run.report.steps.append(
+        f"{count:,} segments of {len(partitions):,} partitions ({size:,} bytes): "
+        f"{loader.sent:,} sent to the device ({loader.sent_bytes:,} bytes)"
+    )

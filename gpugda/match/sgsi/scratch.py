@@ -1,0 +1,85 @@
+"""Arrays that all steps of a join use again, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.run import Run
+    from gpugda.match.sgsi.memory import MemoryPlan
+
+__all__ = ["Scratch"]
+
+
+class Scratch:
+    """Grows what is asked for, up to what the plan has room for.
+
+    Args:
+        run: Owns the arrays.
+        plan: The most rows and places.
+    """
+
+    def __init__(self, run: Run, plan: MemoryPlan) -> None:
+        self._run = run
+        self._plan = plan
+        self._arrays: dict[str, DeviceArray] = {}
+
+    def of_rows(self, name: str, count: int, dtype: DTypeLike = np.uint32) -> DeviceArray:
+        """An array for rows, with whatever was in it."""
+        return self._array(name, count, dtype, self._plan.rows)
+
+    def of_places(self, name: str, count: int, dtype: DTypeLike = np.uint32) -> DeviceArray:
+        """An array for places, with whatever was in it."""
+        return self._array(name, count, dtype, self._plan.places)
+
+    def filled(self, name: str, count: int, dtype: DTypeLike = np.uint32) -> DeviceArray:
+        """Zeros for rows."""
+        array = self.of_rows(name, count, dtype)
+        self._run.workspace.fill(array, 0)
+        return array
+
+    def filled_words(self, name: str, count: int, *, fresh: bool = True) -> DeviceArray:
+        """Zeros, exactly so many; with whatever was in them unless they are ``fresh``."""
+        array = self._array(name, count, np.uint32, count)
+        if fresh:
+            self._run.workspace.fill(array, 0)
+        return array
+
+    def sums(
+        self, values: DeviceArray, first: int, count: int, *, of_bits: bool = False
+    ) -> DeviceArray:
+        """Prefix sums; to be released by `release`."""
+        self.make_room()
+        sums = self._run.kernels.prefix_sum
+        return sums.run(self._run.workspace, values, first, count, of_bits=of_bits)
+
+    def upload(self, values: NDArray[Any], what: str) -> DeviceArray:
+        """A copy of a small array; to be released by `release`."""
+        self.make_room()
+        return self._run.workspace.upload(values, what)
+
+    def release(self, *arrays: DeviceArray | None) -> None:
+        """Lets arrays be used again."""
+        self._run.workspace.release(*arrays)
+
+    def make_room(self) -> None:
+        """Frees what lies idle where memory is so short that nothing may be longer than need be."""
+        if self._plan.is_tight:
+            self._run.workspace.trim()
+
+    def _array(self, name: str, count: int, dtype: DTypeLike, most: int) -> DeviceArray:
+        kind = np.dtype(dtype)
+        array = self._arrays.get(name)
+        if array is None or array.nbytes < count * kind.itemsize:
+            self._run.workspace.release(array)
+            self.make_room()
+            grown = max(count, min(most, 1 << max(count - 1, 0).bit_length()))
+            array = self._run.workspace.allocate(grown, kind, f"{name} of the join")
+            self._arrays[name] = array
+        array.count = count
+        return array

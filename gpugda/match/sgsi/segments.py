@@ -1,0 +1,160 @@
+"""Partitions in segments on the host: the same number of entries each, whoever these belong to."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from gpugda.match.gsi.pcsr import Entries, hashed_lists, sorted_entries
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.match.gsi.pcsr import HostLists, Partition
+
+__all__ = ["LEAST_ENTRIES", "HostSegments", "Segment", "Segments", "cut", "most_bytes"]
+
+LEAST_ENTRIES = 32
+"""Of a segment, unless options say otherwise."""
+_GROUP_BYTES = 128
+_PAIRS = 15
+_HOST_FACTOR = 2
+"""Times the relationships' own bytes that segments of earlier queries may take on the host."""
+_Key: TypeAlias = "tuple[Partition, int]"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segment:
+    """Entries that follow each other, as lists of their own.
+
+    Args:
+        lists: Hash groups over these entries.
+        owners: The first and the last node that has entries here.
+    """
+
+    lists: HostLists
+    owners: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segments:
+    """A partition.
+
+    Args:
+        parts: In the order of their owners.
+        entries: How many there are in all.
+        nbytes: Of the longest segment.
+    """
+
+    parts: tuple[Segment, ...]
+    entries: int
+    nbytes: int
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of all segments."""
+        return sum(each.lists.nbytes for each in self.parts)
+
+    def needed(self, column: NDArray[np.uint32]) -> list[int]:
+        """Segments whose owners reach from the smallest to the largest node of a column."""
+        if not len(column):
+            return []
+        low, high = int(column.min()), int(column.max())
+        return [
+            number
+            for number, each in enumerate(self.parts)
+            if each.owners[0] <= high and low <= each.owners[1]
+        ]
+
+
+def most_bytes(entries: int, owners: int, fill: int) -> int:
+    """What a segment of so many entries of so many nodes takes at most."""
+    groups = max(1, -(-owners // fill)) + owners // _PAIRS
+    return 8 * entries + _GROUP_BYTES * groups
+
+
+def cut(found: Entries, per_segment: int, fill: int) -> Segments:
+    """The segments of a partition's entries."""
+    parts = []
+    for first in range(0, len(found.owners), per_segment):
+        piece = Entries(*(each[first : first + per_segment] for each in found))
+        owners = int(piece.owners[0]), int(piece.owners[-1])
+        parts.append(Segment(hashed_lists(piece, fill), owners))
+    longest = max((each.lists.nbytes for each in parts), default=0)
+    return Segments(tuple(parts), len(found.owners), longest)
+
+
+class HostSegments:
+    """The segments of partitions that were asked for; those of earlier queries are kept a while.
+
+    Args:
+        graph: The data graph.
+        fill: Nodes per hash group, on average.
+        wanted: Entries of a segment; None for as many as there is room for.
+    """
+
+    def __init__(self, graph: DataGraph, fill: int, wanted: int | None) -> None:
+        self._graph = graph
+        self._fill = fill
+        self._wanted = wanted
+        self._kept: OrderedDict[Partition, Segments] = OrderedDict()
+
+    def find(
+        self, partition: Partition, room: int, mask: NDArray[np.uint32] | None = None
+    ) -> Segments:
+        """The segments of a partition, none of which takes more than so many bytes.
+
+        Args:
+            partition: Which.
+            room: Bytes of a segment on the device.
+            mask: Bitmap of the relationships that are left; then nothing is kept.
+        """
+        kept = self._kept.pop(partition, None) if mask is None else None
+        if kept is None or not self._suits(kept, room):
+            found = sorted_entries(self._graph, partition)
+            if mask is not None:
+                found = _masked(found, mask)
+            kept = cut(found, self._entries(found, room), self._fill)
+        if mask is None:
+            self._kept[partition] = kept
+            self._forget()
+        return kept
+
+    def _suits(self, kept: Segments, room: int) -> bool:
+        if kept.nbytes > room:
+            return False
+        return len(kept.parts) <= 1 or self._wanted is not None or kept.nbytes > room // 8
+
+    def _entries(self, found: Entries, room: int) -> int:
+        """How many entries a segment may have."""
+        if self._wanted is not None:
+            return self._wanted
+        total = len(found.owners)
+        firsts = np.diff(found.owners, prepend=np.uint32(0xFFFFFFFF)) != 0
+        owners = np.concatenate([[0], np.cumsum(firsts)])
+        entries = max(total, 1)
+        while entries > LEAST_ENTRIES and self._longest(owners, entries) > room:
+            entries = max(LEAST_ENTRIES, min(entries - 1, entries * 3 // 4))
+        return entries
+
+    def _longest(self, owners: NDArray[np.int64], entries: int) -> int:
+        """Bytes that the segment of the most owners takes at most."""
+        bounds = owners[np.append(np.arange(0, len(owners) - 1, entries), len(owners) - 1)]
+        most = int(np.diff(bounds).max(initial=0)) + 1  # a node may have begun before
+        return most_bytes(min(entries, len(owners) - 1), min(most, entries), self._fill)
+
+    def _forget(self) -> None:
+        """Lets go of what was asked for longest ago while all takes too much."""
+        most = _HOST_FACTOR * (self._graph.outgoing.nbytes + self._graph.incoming.nbytes)
+        while len(self._kept) > 1 and sum(e.total_bytes for e in self._kept.values()) > most:
+            self._kept.popitem(last=False)
+
+
+def _masked(found: Entries, mask: NDArray[np.uint32]) -> Entries:
+    bits = mask[found.relationships >> 5] >> (found.relationships & 31) & 1
+    left = np.flatnonzero(bits)
+    return Entries(*(each[left] for each in found))

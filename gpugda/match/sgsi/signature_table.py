@@ -1,0 +1,178 @@
+"""The table of vertex signatures on the host, made and read segment by segment."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.data.runs import places_in_runs
+from gpugda.device.launch.sgsi_signatures import SignatureSegment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.csr import Csr
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.launch.sgsi_signatures import SegmentSignatures
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.run import Run
+    from gpugda.match.sgsi.loader import SegmentLoader
+    from gpugda.match.sgsi.memory import MemoryPlan
+    from gpugda.match.sgsi.options import SgsiOptions
+
+__all__ = ["SignatureTable", "make_table"]
+
+_NONE = 0xFFFFFFFF
+_PIECE = 1 << 20
+"""Entries that are sent to the device at once."""
+_ENTRY_BYTES = 10
+_STARTS_HERE, _ENDS_HERE = 1, 2
+
+
+class SignatureTable:
+    """Signatures of all data nodes: buckets of columns, cut into segments of nodes.
+
+    Args:
+        values: ``uint32[words, nodes]``.
+        options: Sizes that are given.
+
+    Attributes:
+        values: As above.
+        options: As above.
+    """
+
+    def __init__(self, values: NDArray[np.uint32], options: SgsiOptions) -> None:
+        self.values = values
+        self.options = options
+
+    def segments(self, rows: int, room: int) -> Iterator[tuple[int, int]]:
+        """First and last node of each segment of so many bytes, for so many query nodes."""
+        count = self.values.shape[1]
+        size = self.options.segment_nodes
+        if size is None:
+            per_node = 4 * self._bucket_words(room) + rows / 8
+            size = _whole_words(room / per_node)
+        yield from pairwise([*range(0, count, size), count])
+
+    def _bucket_words(self, room: int) -> int:
+        """All where they fit; else one by one, for words that nobody asks for are not sent."""
+        if self.options.bucket_words is not None:
+            return self.options.bucket_words
+        return len(self.values) if self.values.nbytes <= room else 1
+
+    def buckets(self, asked: NDArray[np.uint32], room: int) -> Iterator[tuple[int, int]]:
+        """First and last word of each bucket in which something is asked for."""
+        words = len(self.values)
+        size = self._bucket_words(room)
+        for first, last in pairwise([*range(0, words, size), words]):
+            if asked[:, first:last].any():
+                yield first, last
+
+    def loaded(
+        self, loader: SegmentLoader, nodes: tuple[int, int], words: tuple[int, int]
+    ) -> SignatureSegment:
+        """A segment of a bucket on the device."""
+        wanted = {"values": lambda: self.values[slice(*words), slice(*nodes)].reshape(-1)}
+        found = loader.arrays((self, nodes, words), wanted)["values"]
+        return SignatureSegment(found, nodes[1] - nodes[0], words[0], words[1] - words[0])
+
+
+def make_table(
+    run: Run, kernels: SegmentSignatures, plan: MemoryPlan, options: SgsiOptions
+) -> NDArray[np.uint32]:
+    """The signatures of all data nodes: ``uint32[words, nodes]``."""
+    graph, words = run.graph.graph, options.lists.signature_words
+    table = np.empty((words, graph.node_count), dtype=np.uint32)
+    room = plan.segment_bytes + plan.places * 4
+    size = options.segment_nodes or _whole_words(room / 2 / (4 * words))
+    maker = _Maker(run, kernels, max(32, min(_PIECE, int(room / 2 / _ENTRY_BYTES) - 128)))
+    ways = (
+        (_STARTS_HERE, graph.outgoing, graph.relationship_types()),
+        (_ENDS_HERE, graph.incoming, graph.incoming.entry_types()),
+    )
+    for first, last in pairwise([*range(0, graph.node_count, size), graph.node_count]):
+        values = run.workspace.allocate(words * (last - first), np.uint32, "vertex signatures")
+        run.workspace.fill(values, 0)
+        segment = SignatureSegment(values, last - first, 0, words)
+        for direction, csr, types in ways:
+            maker.add(segment, direction, csr, types, first)
+        table[:, first:last] = run.workspace.download(values).reshape(words, last - first)
+        run.workspace.release(values)
+        if plan.is_tight:
+            run.workspace.trim()
+    return table
+
+
+def _whole_words(nodes: float) -> int:
+    """A multiple of 32, at least one."""
+    return max(32, int(nodes) // 32 * 32)
+
+
+class _Maker:
+    """Adds what nodes of a segment see, a piece of their entries at a time."""
+
+    def __init__(self, run: Run, kernels: SegmentSignatures, piece: int) -> None:
+        self._run = run
+        self._graph: DataGraph = run.graph.graph
+        self._kernels = kernels
+        self._piece = piece
+
+    def add(
+        self,
+        segment: SignatureSegment,
+        direction: int,
+        csr: Csr,
+        types: NDArray[np.uint16],
+        first_node: int,
+    ) -> None:
+        offsets = csr.row_offsets[first_node : first_node + segment.node_count + 1]
+        low, high = int(offsets[0]), int(offsets[-1])
+        for first in range(low, high, self._piece):
+            self._run.check_deadline()
+            last = min(first + self._piece, high)
+            places = np.arange(first, last, dtype=np.uint32)
+            owners = (np.searchsorted(offsets, places, side="right") - 1).astype(np.uint32)
+            labels, more = self._labels(csr.neighbours[first:last])
+            self._send(segment, direction, (owners, types[first:last], labels), adds_any=True)
+            if more is not None:
+                entries, others = more
+                for at in range(0, len(entries), self._piece):
+                    some = entries[at : at + self._piece]
+                    columns = (owners[some], types[first + some], others[at : at + self._piece])
+                    self._send(segment, direction, columns, adds_any=False)
+
+    def _labels(
+        self, neighbours: NDArray[np.uint32]
+    ) -> tuple[NDArray[np.uint32], tuple[NDArray[np.int64], NDArray[np.uint32]] | None]:
+        """The first label of each neighbour; and those beyond it, with whose they are."""
+        graph = self._graph
+        offsets = graph.label_offsets[neighbours]
+        counts = graph.label_offsets[neighbours + 1] - offsets
+        labels = np.full(len(neighbours), _NONE, dtype=np.uint32)
+        has_any = counts > 0
+        labels[has_any] = graph.label_ids[offsets[has_any]]
+        extra = np.flatnonzero(counts > 1)
+        if not len(extra):
+            return labels, None
+        lengths = counts[extra].astype(np.int64) - 1
+        entries = np.repeat(extra, lengths)
+        at = np.repeat(offsets[extra].astype(np.int64) + 1, lengths) + places_in_runs(lengths)
+        return labels, (entries, graph.label_ids[at].astype(np.uint32))
+
+    def _send(
+        self,
+        segment: SignatureSegment,
+        direction: int,
+        columns: tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint32]],
+        *,
+        adds_any: bool,
+    ) -> None:
+        workspace = self._run.workspace
+        sent: list[DeviceArray] = [workspace.upload(each, "entries") for each in columns]
+        entries = (sent[0], sent[1], sent[2])
+        self._kernels.add(entries, len(columns[0]), direction, segment, adds_any=adds_any)
+        workspace.release(*sent)

@@ -1,0 +1,190 @@
+"""The strategy ``sgsi``: as ``gsi``, for graphs that the device has no room for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from gpugda.device.launch.gsi_join import GsiJoin
+from gpugda.device.launch.sgsi_join import SgsiJoin
+from gpugda.device.launch.sgsi_signatures import SegmentSignatures
+from gpugda.device.memory.uploads import PageLocked, Uploads
+from gpugda.match.gsi.cursor import type_frequency
+from gpugda.match.gsi.order import node_order
+from gpugda.match.gsi.steps import compile_steps
+from gpugda.match.gsi.strategy import GsiStrategy
+from gpugda.match.matcher import Matcher
+from gpugda.match.need import Count, Rows
+from gpugda.match.sgsi.candidates import base_candidates, filter_by_segments
+from gpugda.match.sgsi.cursor import SegmentCursor
+from gpugda.match.sgsi.generate import Generator
+from gpugda.match.sgsi.join import JoinKernels, SegmentJoin, Sources
+from gpugda.match.sgsi.loader import KeptSegments, SegmentLoader
+from gpugda.match.sgsi.memory import plan_memory
+from gpugda.match.sgsi.options import SgsiOptions
+from gpugda.match.sgsi.scratch import Scratch
+from gpugda.match.sgsi.segments import HostSegments
+from gpugda.match.sgsi.signature_table import SignatureTable, make_table
+from gpugda.match.sgsi.windows import HostWindows
+from gpugda.plan.readable import bytes_text, count_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.match.embeddings import Masks
+    from gpugda.match.gsi.steps import Link, VertexStep
+    from gpugda.match.need import Need
+    from gpugda.match.run import Run
+    from gpugda.match.sgsi.candidates import HostCandidates
+    from gpugda.match.sgsi.memory import MemoryPlan
+    from gpugda.match.sgsi.segments import Segments
+    from gpugda.plan.plan import BoundQuery, PlanStep
+
+__all__ = ["SgsiStrategy"]
+
+_ENTRY_BYTES = 8
+_MOST_RELATIONSHIPS = 30_000
+"""A place counts what it has passed in 16 bits: links, and up to two tests per relationship."""
+
+
+class SgsiStrategy(Matcher):
+    """The host holds lists in segments and tables in columns; both go through the device.
+
+    Args:
+        device_graph: The data graph on its device; its relationships are not copied there.
+        memory_limit: As for every strategy.
+        refinement: Means nothing here: signatures are looked at once.
+        options: Which techniques are used; the answer is the same with all.
+    """
+
+    name = "sgsi"
+    method = (
+        "filters by vertex signatures, then joins node by node: segments of the lists and columns "
+        "of the tables come from the host as they are needed"
+    )
+
+    @classmethod
+    def can_match(cls, pattern: BoundQuery, need: Need) -> str | None:
+        """See `Matcher.can_match`."""
+        del need
+        if len(pattern.relationships) <= _MOST_RELATIONSHIPS:
+            return None
+        return (
+            f"the pattern has {len(pattern.relationships):,} relationships; strategy sgsi takes "
+            f"{_MOST_RELATIONSHIPS:,}"
+        )
+
+    @classmethod
+    def plan_steps(cls, pattern: BoundQuery) -> tuple[PlanStep, ...]:
+        """See `Matcher.plan_steps`: the order is that of ``gsi``."""
+        return GsiStrategy.plan_steps(pattern)
+
+    @classmethod
+    def said_of_sizes(cls, pattern: BoundQuery) -> str:
+        """See `Matcher.said_of_sizes`: the lists that are cut into segments."""
+        lists = {
+            (each.types, each.directed): each.cardinality * (1 if each.directed else 2)
+            for each in pattern.relationships
+        }
+        if not lists:
+            return ""
+        entries = sum(lists.values())
+        size = bytes_text(int(entries * _ENTRY_BYTES))
+        return f"lists of {count_text(entries)} entries, {size} or more, are cut into segments"
+
+    def __init__(
+        self,
+        device_graph: DeviceGraph,
+        *,
+        memory_limit: int | None = None,
+        refinement: Literal["off", "once", "fixpoint"] | str = "once",
+        options: SgsiOptions | None = None,
+    ) -> None:
+        super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
+        self._options = options or SgsiOptions()
+        self._joins = JoinKernels(GsiJoin(self._context), SgsiJoin(self._context))
+        self._signatures = SegmentSignatures(self._context)
+        lists = self._options.lists
+        self._host = HostSegments(
+            device_graph.graph, lists.group_fill, self._options.segment_entries
+        )
+        self._kept = KeptSegments()
+        self._uploads: Uploads | None = None
+        self._locked: PageLocked | None = None
+        self._table: SignatureTable | None = None
+
+    def kept_bytes(self) -> int:
+        """See `Matcher.kept_bytes`."""
+        return super().kept_bytes() + self._kept.nbytes
+
+    def give_up_kept(self) -> int:
+        """See `Matcher.give_up_kept`."""
+        return super().give_up_kept() + self._kept.drop()
+
+    def start(
+        self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
+    ) -> SegmentCursor | None:
+        """See `Matcher.start`."""
+        plan = plan_memory(
+            run.workspace, self._kept.nbytes, run.graph.words, len(pattern.nodes), self._options
+        )
+        scratch = Scratch(run, plan)
+        scratch.make_room()
+        loader = SegmentLoader(run, self._kept, plan.segments_bytes, scratch, *self._pipeline())
+        with run.stage("filter"):
+            candidates = self._filtered(run, pattern, masks, plan, loader)
+        if candidates is None:
+            loader.leave()
+            return None
+        run.report.candidates.update(dict(enumerate(candidates.counts)))
+        rows = Rows(frozenset(), frozenset()) if isinstance(need, Count) else need
+        frequency = type_frequency(pattern, self._graph)
+        order = node_order(pattern, candidates.count, frequency)
+        steps = compile_steps(pattern, self._graph.graph, order, rows, frequency)
+        with run.stage("lists"):
+            sources = Sources(candidates, self._segments(steps, masks, plan), loader)
+        join = SegmentJoin(run, sources, self._joins, scratch, plan, self._options)
+        generator = Generator(run, self._joins.sgsi, scratch)
+        windows = HostWindows(run, steps, candidates, join, generator)
+        return SegmentCursor(pattern, steps, sources, windows)
+
+    def _pipeline(self) -> tuple[Uploads | None, PageLocked | None]:
+        """Who sends segments ahead, and page-locked memory on a device that reads from it."""
+        if self._options.pipelined and self._uploads is None:
+            self._uploads = Uploads(self._context)
+            if self._context.profile.aside_bytes is not None:
+                graph = self._graph.graph
+                most = 2 * (graph.outgoing.nbytes + graph.incoming.nbytes)
+                self._locked = PageLocked(self._context, most)
+        return self._uploads, self._locked
+
+    def _filtered(
+        self,
+        run: Run,
+        pattern: BoundQuery,
+        masks: Masks,
+        plan: MemoryPlan,
+        loader: SegmentLoader,
+    ) -> HostCandidates | None:
+        found = base_candidates(run, pattern, masks)
+        if 0 in found.counts:
+            return None
+        if self._options.lists.signatures and pattern.relationships:
+            if self._table is None:
+                table = make_table(run, self._signatures, plan, self._options)
+                self._table = SignatureTable(table, self._options)
+            found = filter_by_segments(
+                run, pattern, found, self._table, self._signatures, loader, plan.segment_bytes
+            )
+        return None if 0 in found.counts else found
+
+    def _segments(
+        self, steps: Sequence[VertexStep], masks: Masks, plan: MemoryPlan
+    ) -> dict[Link, Segments]:
+        links = dict.fromkeys(link for step in steps for link in step.links)
+        return {
+            link: self._host.find(
+                link.partition, plan.segment_bytes, masks.relationships.get(link.relationship)
+            )
+            for link in links
+        }

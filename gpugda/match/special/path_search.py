@@ -1,0 +1,288 @@
+"""Searches from many nodes at once on the device: levels of bits, and the paths through them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.path_levels import SEARCHES_A_WORD, Longer, PathRows, StepArrays
+from gpugda.errors import MemoryLimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from numpy.typing import NDArray
+
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.run import Run
+
+    Indexes = NDArray[np.int64]
+    Words = NDArray[np.uint32]
+
+__all__ = ["PathSearches", "PathSteps", "searches_that_fit"]
+
+_LEVELS = 16
+"""So many levels must fit at once; searches that go deeper may run out of memory."""
+_SHARE_FOR_LEVELS = 0.5
+_LOOKS = 1 << 27
+"""Words that one launch looks at: between launches it is asked whether the time is up."""
+_MOST_LONGER = 1 << 20
+"""Paths that are made together, where one path does not lead to more."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PathSteps:
+    """The steps by which a search may come to each node, on the host.
+
+    Args:
+        offsets: ``int64[n+1]``.
+        neighbours: ``uint32`` per entry, where the step begins.
+        relationships: ``uint32`` per entry.
+    """
+
+    offsets: NDArray[np.int64]
+    neighbours: Words
+    relationships: Words
+
+
+def searches_that_fit(run: Run, steps: PathSteps, most: int) -> int:
+    """How many nodes can be searched from together; 0 where there is no room."""
+    entries = 8 * len(steps.neighbours) + 4 * len(steps.offsets)
+    room = (run.workspace.available - entries) * _SHARE_FOR_LEVELS
+    words = int(room / (4 * _LEVELS * max(len(steps.offsets), 1)))
+    return min(words * SEARCHES_A_WORD, most)
+
+
+@dataclass(slots=True, eq=False)
+class _Paths:
+    """Paths read back: the pair each belongs to, and their relationships from its end on."""
+
+    on_device: PathRows
+    pairs: Indexes
+    walked: Words
+
+
+class PathSearches:
+    """Searches along some steps.
+
+    Args:
+        run: Owns the arrays.
+        steps: Fewer than 2**32.
+        every: Are all shortest paths read back, or one of each pair?
+    """
+
+    def __init__(self, run: Run, steps: PathSteps, *, every: bool) -> None:
+        self._run = run
+        self._kernels = run.kernels.paths
+        self._every = every
+        self._nodes = len(steps.offsets) - 1
+        self._offsets = steps.offsets
+        with run.locked():
+            self._steps = StepArrays(
+                run.workspace.upload(steps.offsets.astype(np.uint32), "steps of paths"),
+                run.workspace.upload(steps.neighbours, "steps of paths"),
+                run.workspace.upload(steps.relationships, "steps of paths"),
+            )
+            self._grown = run.workspace.allocate(1, np.uint32, "whether a level has nodes")
+
+    def shortest(
+        self, sources: Words, searches: Indexes, nodes: Indexes, maximum: int | None
+    ) -> Generator[tuple[Indexes, Words], None, Indexes]:
+        """Numbers of pairs and their shortest paths from the end on, the shortest first.
+
+        Returns those that were not searched to the end, as no further level fits the memory.
+
+        Args:
+            sources: Different nodes, where searches begin.
+            searches: Of each pair, the number of its source.
+            nodes: Of each pair, the node to be reached: not its source.
+            maximum: Most relationships, None for no bound.
+        """
+        words = _words(len(sources))
+        with self._searching(sources, words, seen=True) as (levels, seen):
+            waiting = np.arange(len(nodes))
+            while len(waiting) and (maximum is None or len(levels) <= maximum):
+                with self._run.locked():
+                    try:
+                        is_grown = self._grow(levels, seen, words)
+                    except MemoryLimitError:
+                        return waiting
+                    if not is_grown:
+                        break
+                    met = self._met(levels[-1], words, nodes[waiting], searches[waiting])
+                found = waiting[met]
+                yield from self._paths(levels, words, found, nodes[found], searches[found])
+                waiting = waiting[~met]
+        return waiting[:0]
+
+    def reached(
+        self, sources: Words, maximum: int | None, *, with_start: bool
+    ) -> tuple[Indexes, Words]:
+        """Numbers of sources and the nodes that they reach, each pair once.
+
+        A source is its own where ``with_start``, or where a walk leads back to it.
+        """
+        words = _words(len(sources))
+        with self._searching(sources, words, seen=with_start) as (levels, seen):
+            steps = 0
+            while maximum is None or steps < maximum:
+                with self._run.locked():
+                    if not self._grow(levels, seen, words):
+                        break
+                self._run.workspace.release(levels.pop(0))
+                steps += 1
+            with self._run.locked():
+                bits = self._run.workspace.download(seen)
+        found = np.unpackbits(bits.view(np.uint8), bitorder="little")
+        nodes, numbers = np.nonzero(found.reshape(self._nodes, -1)[:, : len(sources)])
+        return numbers, nodes.astype(np.uint32)
+
+    @contextmanager
+    def _searching(
+        self, sources: Words, words: int, *, seen: bool
+    ) -> Iterator[tuple[list[DeviceArray], DeviceArray]]:
+        """The first level, and what was reached; the arrays are let go of at the end."""
+        workspace = self._run.workspace
+        levels: list[DeviceArray] = []
+        with self._run.locked():
+            begun, reached = (self._level(words) for _ in range(2))
+            for each in (begun, reached):
+                workspace.fill(each, 0)
+            begins = workspace.upload(sources, "nodes that are searched from")
+            self._kernels.begin(begins, words, begun)
+            if seen:
+                self._kernels.begin(begins, words, reached)
+        levels.append(begun)
+        try:
+            yield levels, reached
+        finally:
+            workspace.release(begins, reached, *levels)
+
+    def _level(self, words: int) -> DeviceArray:
+        size = max(1, self._nodes * words)
+        return self._run.workspace.allocate(size, np.uint32, "a level of searches")
+
+    def _grow(self, levels: list[DeviceArray], seen: DeviceArray, words: int) -> bool:
+        """Adds a level; or none, where nothing more is reached."""
+        workspace = self._run.workspace
+        fresh = self._level(words)
+        workspace.fill(self._grown, 0)
+        for nodes in self._windows(words):
+            self._run.check_deadline()
+            grown = levels[-1], seen, fresh
+            self._kernels.grow(self._steps, nodes, words, grown, self._grown)
+        if not int(workspace.download(self._grown)[0]):
+            workspace.release(fresh)
+            return False
+        levels.append(fresh)
+        return True
+
+    def _windows(self, words: int) -> Iterator[tuple[int, int]]:
+        """Nodes of one launch."""
+        first = 0
+        while first < self._nodes:
+            end = self._offsets[first] + _LOOKS // words
+            last = int(np.searchsorted(self._offsets, end, side="right")) - 1
+            last = min(max(last, first + 1), self._nodes)
+            yield first, last
+            first = last
+
+    def _rows(self, nodes: Indexes, searches: Indexes) -> PathRows:
+        workspace = self._run.workspace
+        return PathRows(
+            workspace.upload(nodes.astype(np.uint32), "ends of paths"),
+            workspace.upload(searches.astype(np.uint32), "searches of paths"),
+        )
+
+    def _met(
+        self, level: DeviceArray, words: int, nodes: Indexes, searches: Indexes
+    ) -> NDArray[np.bool_]:
+        workspace = self._run.workspace
+        rows = self._rows(nodes, searches)
+        met = workspace.allocate(len(nodes), np.uint32, "pairs that met")
+        self._kernels.met(level, words, rows, met)
+        found: NDArray[np.bool_] = workspace.download(met) > 0
+        workspace.release(rows.nodes, rows.searches, met)
+        return found
+
+    # ------------------------------------------------------------------ paths
+    def _paths(
+        self,
+        levels: list[DeviceArray],
+        words: int,
+        pairs: Indexes,
+        nodes: Indexes,
+        searches: Indexes,
+    ) -> Iterator[tuple[Indexes, Words]]:
+        """Of pairs whose distance is the newest level; depth first, so that few are there."""
+        if not len(pairs):
+            return
+        with self._run.locked():
+            rows = self._rows(nodes, searches)
+        begun = _Paths(rows, pairs, np.zeros((len(pairs), 0), dtype=np.uint32))
+        stack = [iter((begun,))]
+        while stack:
+            paths = next(stack[-1], None)
+            if paths is None:
+                stack.pop()
+            elif paths.walked.shape[1] == len(levels) - 1:
+                self._release(paths)
+                yield paths.pairs, paths.walked
+            else:
+                before = levels[len(levels) - 2 - paths.walked.shape[1]]
+                stack.append(self._longer(paths, before, words))
+
+    def _release(self, paths: _Paths) -> None:
+        self._run.workspace.release(paths.on_device.nodes, paths.on_device.searches)
+
+    def _longer(self, paths: _Paths, before: DeviceArray, words: int) -> Iterator[_Paths]:
+        """With one relationship more, in windows."""
+        workspace, rows = self._run.workspace, paths.on_device
+        with self._run.locked():
+            self._run.check_deadline()
+            counts = workspace.allocate(rows.nodes.count, np.uint32, "steps of paths")
+            once = not self._every
+            self._kernels.count_back(self._steps, before, words, rows, counts, once=once)
+            sums = self._run.kernels.prefix_sum.run(workspace, counts, 0, rows.nodes.count)
+            ends = workspace.download(sums).astype(np.int64)
+        first = 0
+        while first < rows.nodes.count:
+            last = int(np.searchsorted(ends, ends[first] + _MOST_LONGER, side="right")) - 1
+            last = min(max(last, first + 1), rows.nodes.count)
+            with self._run.locked():
+                self._run.check_deadline()
+                size = int(ends[last] - ends[first])
+                longer = self._write(paths, before, words, (first, last), sums, size)
+            yield longer
+            first = last
+        workspace.release(counts, sums)
+        self._release(paths)
+
+    def _write(
+        self,
+        paths: _Paths,
+        before: DeviceArray,
+        words: int,
+        window: tuple[int, int],
+        sums: DeviceArray,
+        size: int,
+    ) -> _Paths:
+        workspace = self._run.workspace
+        names = ("ends of paths", "searches of paths", "paths before", "relationships of paths")
+        nodes, searches, parents, taken = (
+            workspace.allocate(size, np.uint32, name) for name in names
+        )
+        longer = Longer(PathRows(nodes, searches), parents, taken)
+        rows = paths.on_device
+        self._kernels.write_back(self._steps, before, words, rows, window, sums, longer)
+        of = workspace.download(parents)
+        walked = np.concatenate([paths.walked[of], workspace.download(taken)[:, None]], axis=1)
+        workspace.release(parents, taken)
+        return _Paths(longer.rows, paths.pairs[of], walked)
+
+
+def _words(searches: int) -> int:
+    return max(1, -(-searches // SEARCHES_A_WORD))

@@ -1,0 +1,163 @@
+"""Comparisons that the join tests, and what follows from several of them together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.plan.variables import Variable
+
+__all__ = [
+    "ABOVE",
+    "BELOW",
+    "GROUPED",
+    "SAME",
+    "Comparison",
+    "join_keys",
+    "key_places",
+    "never_same",
+    "with_implied",
+]
+
+BELOW, SAME, ABOVE = 1, 2, 4
+GROUPED = 16
+"""As in ``comparisons.h``."""
+
+_BLOCK = 32
+"""Arrays of keys begin at multiples of so many."""
+
+_Domain = tuple[bool, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The keys of two variables of a row must be in some order.
+
+    Args:
+        left: A variable.
+        right: Another one.
+        outcomes: Bits of those that pass: left ``BELOW`` right, ``SAME``, ``ABOVE``; and `GROUPED`.
+        left_keys: Which of the arrays of keys is the left one's; None for its index.
+        right_keys: Likewise.
+        selectivity: About which share of all pairs passes.
+        text: The condition, for people; empty for one that follows from others.
+        is_redundant: Do earlier steps and the others of its step say it anyway?
+    """
+
+    left: Variable
+    right: Variable
+    outcomes: int
+    left_keys: int | None
+    right_keys: int | None
+    selectivity: float
+    text: str
+    is_redundant: bool = False
+
+    def variables(self) -> set[Variable]:
+        """What must be known."""
+        return {self.left, self.right}
+
+    def domain(self) -> _Domain | None:
+        """What both sides' keys are of, where it is the same: then order is transitive."""
+        if self.left.is_node != self.right.is_node or self.left_keys != self.right_keys:
+            return None
+        return self.left.is_node, self.left_keys
+
+
+_MOST_ORDERED = 32
+"""Variables in one order, of which it is found what follows: that takes the cube of their number,
+and to use it the square of their pairs."""
+
+
+def key_places(keys: Sequence[NDArray[np.uint32]]) -> list[int]:
+    """The block where each array begins among all of them."""
+    blocks = [0, *(-(-len(each) // _BLOCK) for each in keys)]
+    places: list[int] = np.cumsum(blocks).tolist()
+    return places[:-1]
+
+
+def join_keys(keys: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
+    """All arrays one after the other, as `key_places` has them."""
+    joined = np.zeros(_BLOCK * sum(-(-len(each) // _BLOCK) for each in keys), dtype=np.uint32)
+    for each, place in zip(keys, key_places(keys), strict=True):
+        joined[_BLOCK * place : _BLOCK * place + len(each)] = each
+    return joined
+
+
+def with_implied(
+    comparisons: Sequence[Comparison], bound_at: Mapping[Variable, int]
+) -> list[Comparison]:
+    """The comparisons, and those that follow from them and can be tested sooner.
+
+    Of ``a < b`` and ``b < c`` follows ``a < c``, worth testing where ``b`` is bound last. Elsewhere
+    it is redundant, but of indexes may cut lists that several rows have in common.
+    """
+    asked = {frozenset((each.left, each.right)) for each in comparisons}
+    implied: list[Comparison] = []
+    for (_, keys), order in _orders(comparisons).items():
+        for (low, high), strict in order.items():
+            if low == high or frozenset((low, high)) in asked:
+                continue
+            last = max(bound_at[low], bound_at[high])
+            between = {each for each, _ in order if (low, each) in order and (each, high) in order}
+            redundant = any(bound_at[each] <= last for each in between - {low, high})
+            if keys is None or not redundant:
+                like = next(each for each in comparisons if low in (each.left, each.right))
+                below = _below(low, high, strict=strict, like=like)
+                implied.append(replace(below, is_redundant=redundant))
+    return [*comparisons, *implied]
+
+
+def never_same(comparisons: Sequence[Comparison]) -> Iterator[frozenset[int]]:
+    """Pairs of query nodes that cannot be the same data node, by position."""
+    for each in comparisons:
+        domain = each.domain()
+        if domain is not None and domain[0] and not each.outcomes & SAME:
+            yield frozenset((each.left.position, each.right.position))
+    for (of_nodes, _), order in _orders(comparisons).items():
+        if of_nodes:
+            for (low, high), strict in order.items():
+                if strict:
+                    yield frozenset((low.position, high.position))
+
+
+def _orders(
+    comparisons: Sequence[Comparison],
+) -> dict[_Domain, dict[tuple[Variable, Variable], bool]]:
+    """Per domain all pairs (low, high) that are in order, and whether strictly."""
+    orders: dict[_Domain, dict[tuple[Variable, Variable], bool]] = {}
+    for each in comparisons:
+        domain, outcomes = each.domain(), each.outcomes & (BELOW | SAME | ABOVE)
+        if domain is None or outcomes in (BELOW | ABOVE, SAME):
+            continue
+        pair = (each.left, each.right) if outcomes & BELOW else (each.right, each.left)
+        known = orders.setdefault(domain, {})
+        known[pair] = known.get(pair, False) or not outcomes & SAME
+    for order in orders.values():
+        _close(order)
+    return orders
+
+
+def _close(order: dict[tuple[Variable, Variable], bool]) -> None:
+    """Adds what follows, unless there are too many: it only helps."""
+    variables = sorted({each for pair in order for each in pair})
+    if len(variables) > _MOST_ORDERED:
+        return
+    for middle, low, high in product(variables, repeat=3):  # Warshall's algorithm
+        if (low, middle) in order and (middle, high) in order:
+            strict = order[low, middle] or order[middle, high]
+            order[low, high] = order.get((low, high), False) or strict
+
+
+def _below(low: Variable, high: Variable, *, strict: bool, like: Comparison) -> Comparison:
+    outcomes = BELOW if strict else BELOW | SAME
+    outcomes |= like.outcomes & GROUPED
+    return replace(like, left=low, right=high, outcomes=outcomes, text="")

@@ -1,0 +1,277 @@
+"""Which leaves of a pattern are eliminated: degrees of the data nodes that they hang at count them.
+
+A leaf is a query node with one relationship. Given a row of all other nodes, the core, as many data
+nodes fit as there are data relationships that fit at its anchor. Numbers of several leaves are
+multiplied, but relationships of a clause differ: what the core has taken of them is subtracted;
+``k`` like leaves of one anchor have the falling factorial of ``k`` factors; two groups of leaves
+that can take the same relationships are counted by how many of those the first group takes. A leaf
+for which none of this is exact stays in the core.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from typing import TYPE_CHECKING
+
+from gpugda.plan.counting.clashes import Clashes, keeps_apart
+from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate, LikeLeaves
+from gpugda.plan.counting.row_messages import Countable
+from gpugda.plan.join_order import connected
+from gpugda.plan.row_tests import type_ids
+from gpugda.plan.variables import Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.plan.counting.count_plan import LikeNodes
+    from gpugda.plan.masks import Masks
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["Eliminable", "fewest_eliminated", "find_degrees"]
+
+_MOST_LIKE = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Eliminable:
+    """What could be eliminated of a pattern.
+
+    Args:
+        plan: Its leaves are.
+        has_cycle: Has the core a cycle?
+        countable: Query nodes of the core that could be counted per row, each group alone.
+        clash: Which query relationships must differ, and would not do so anyway.
+    """
+
+    plan: Eliminate
+    has_cycle: bool
+    countable: tuple[LikeNodes, ...]
+    clash: Clashes
+
+
+def find_degrees(
+    bound: BoundQuery,
+    graph: DataGraph,
+    masks: Masks,
+    grouped: Collection[int] = (),
+    *,
+    searching: bool = False,
+) -> Eliminable | None:
+    """Leaves of a pattern that are eliminated; None where there are too few.
+
+    Args:
+        bound: The pattern.
+        graph: What it is asked of.
+        masks: What predicates leave.
+        grouped: Query nodes that stay in the core, for rows are counted by them.
+        searching: Find out, too, what else could be eliminated.
+    """
+    leaves = _all_leaves(bound, masks, grouped)
+    if len(leaves) < fewest_eliminated(grouped) and not searching:
+        return None
+    found = _Leaves(bound, graph, masks)
+    while isinstance(made := found.messages(leaves), int):
+        del leaves[made]  # no formula is exact: it is joined, and may now clash with others
+    if len(leaves) < fewest_eliminated(grouped) and not searching:
+        return None
+    return found.result(leaves, made, grouped, searching=searching)
+
+
+def fewest_eliminated(grouped: Collection[int]) -> int:
+    """So many nodes are worth it: the last step counts one without making it, but no groups."""
+    return 1 if grouped else 2
+
+
+def _all_leaves(bound: BoundQuery, masks: Masks, grouped: Collection[int]) -> dict[int, int]:
+    """The anchor of each leaf by its relationship, without what is tested otherwise."""
+    degrees = [0] * len(bound.nodes)
+    for each in bound.relationships:
+        degrees[each.source] += 1
+        degrees[each.target] += 1
+    if 1 not in degrees:
+        return {}
+    tested = {
+        Variable(test.on_nodes, each)
+        for test in bound.tests
+        if not keeps_apart(test)
+        for each in (test.left, test.right)
+    }
+    tested |= {each for test in masks.comparisons for each in test.variables()}
+    leaves: dict[int, int] = {}
+    for each in bound.relationships:
+        # Of two nodes that have only each other, one is the anchor.
+        for leaf, anchor in ((each.target, each.source), (each.source, each.target)):
+            fits = leaf != anchor and degrees[leaf] == 1 and leaf not in grouped
+            fits = fits and each.position not in leaves
+            if fits and not tested & {Variable(True, leaf), Variable(False, each.position)}:
+                leaves[each.position] = anchor
+    return leaves
+
+
+class _Leaves:
+    def __init__(self, bound: BoundQuery, graph: DataGraph, masks: Masks) -> None:
+        self._bound = bound
+        self._graph = graph
+        self._masks = masks
+        self._clash = Clashes(bound, graph, masks.comparisons)
+
+    def messages(self, leaves: dict[int, int]) -> tuple[DegreeMessage, ...] | int:
+        """The messages, or a leaf's relationship that must be joined."""
+        groups: list[LikeLeaves] = []
+        for alike in self._alike(leaves):
+            taken = self._taken(alike[0], leaves)
+            for each in alike:
+                if self._taken(each, leaves) != taken or not self._can_subtract(each, taken):
+                    return each
+            for pair in combinations(alike, 2):
+                if not self._clash.are_apart(*pair):
+                    return pair[1]
+            groups.append(self._group(alike, leaves[alike[0]], taken))
+        return self._apart_or_both(groups)
+
+    def _apart_or_both(self, groups: list[LikeLeaves]) -> tuple[DegreeMessage, ...] | int:
+        """As `messages`, of groups; two that can take the same relationships are one message."""
+        messages: list[DegreeMessage] = []
+        left = list(groups)
+        while left:
+            group = left.pop(0)
+            others = [each for each in left if self._any_clash(group, each)]
+            if not others:
+                messages.append(self._message((group,)))
+                continue
+            other = others[0]
+            left.remove(other)
+            made = self._both(group, other)
+            third = [each for each in left if self._any_clash(other, each)]
+            if made is None or len(others) > 1 or third:
+                return other.relationships[-1]
+            messages.append(made)
+        return tuple(messages)
+
+    def result(
+        self,
+        leaves: dict[int, int],
+        messages: tuple[DegreeMessage, ...],
+        grouped: Collection[int],
+        *,
+        searching: bool,
+    ) -> Eliminable:
+        """The messages, and what is left of the pattern."""
+        tests = tuple(
+            test
+            for test in self._bound.tests
+            if test.on_nodes or (test.left not in leaves and test.right not in leaves)
+        )
+        links = self._bound.relationships
+        plan = Eliminate(replace(self._bound, tests=tests), messages)
+        countable: list[LikeNodes] = []
+        if searching:
+            taken = {each for group in plan.groups for each in group.taken}
+            countable = Countable(
+                self._bound, self._graph, self._masks, self._clash, leaves, taken
+            ).groups()
+        kept = tuple(each for each in countable if set(grouped).isdisjoint(each))
+        # Leaves are in no cycle: it is the core's.
+        parts = connected(len(self._bound.nodes), [(e.source, e.target) for e in links])
+        has_cycle = len(links) > len(self._bound.nodes) - len(parts)
+        return Eliminable(plan, has_cycle, kept, self._clash)
+
+    # ------------------------------------------------------------------ groups
+    def _alike(self, leaves: dict[int, int]) -> list[list[int]]:
+        alike: dict[object, list[int]] = {}
+        for position, anchor in leaves.items():
+            each = self._bound.relationships[position]
+            leaf = self._bound.nodes[each.other_end(anchor)]
+            mask = self._masks.nodes.get(leaf.position)
+            key = (
+                anchor,
+                each.types,
+                each.directed,
+                each.directed and each.source == anchor,
+                each.clause,
+                leaf.labels,
+                None if mask is None else mask.tobytes(),
+                position if position in self._masks.relationships else None,
+            )
+            alike.setdefault(key, []).append(position)
+        return [
+            each[first : first + _MOST_LIKE]
+            for each in alike.values()
+            for first in range(0, len(each), _MOST_LIKE)
+        ]
+
+    def _group(self, alike: Sequence[int], anchor: int, taken: frozenset[int]) -> LikeLeaves:
+        first = self._bound.relationships[alike[0]]
+        return LikeLeaves(
+            tuple(self._bound.relationships[each].other_end(anchor) for each in alike),
+            tuple(alike),
+            anchor,
+            not first.directed or first.source == anchor,
+            not first.directed or first.target == anchor,
+            tuple(sorted(taken)),
+        )
+
+    # ------------------------------------------------------------------ clashes
+    def _any_clash(self, one: LikeLeaves, other: LikeLeaves) -> bool:
+        return any(self._clash(*pair) for pair in product(one.relationships, other.relationships))
+
+    def _taken(self, position: int, leaves: Iterable[int]) -> frozenset[int]:
+        return frozenset(
+            each.position
+            for each in self._bound.relationships
+            if each.position not in leaves and self._clash(position, each.position)
+        )
+
+    def _can_subtract(self, position: int, taken: frozenset[int]) -> bool:
+        """Do the nodes of a row tell how many relationships the core has taken?"""
+        leaf = self._bound.relationships[position]
+        if taken and position in self._masks.relationships:
+            return False
+        relationships = [self._bound.relationships[each] for each in taken]
+        return all(
+            self._types(each) <= self._types(leaf) and (each.directed or not leaf.directed)
+            for each in relationships
+        ) and all(
+            self._clash.are_apart(a.position, b.position)
+            or self._types(a).isdisjoint(self._types(b))
+            for a, b in combinations(relationships, 2)
+        )
+
+    def _both(self, one: LikeLeaves, other: LikeLeaves) -> DegreeMessage | None:
+        """Two groups as one message, where what they have in common can be counted."""
+        all_apart = all(
+            self._clash.are_apart(*pair) for pair in product(one.relationships, other.relationships)
+        )
+        masked = {*one.relationships, *other.relationships} & self._masks.relationships.keys()
+        if not all_apart or masked:
+            return None
+        first = self._bound.relationships[one.relationships[0]]
+        second = self._bound.relationships[other.relationships[0]]
+        if not self._types(first) <= self._types(second):
+            one, other, first, second = other, one, second, first
+        if not self._types(first) <= self._types(second) or first.clause != second.clause:
+            return None
+        # What is taken from one only, for the other one is in another clause, would be in common.
+        for each in {*one.taken} ^ {*other.taken}:
+            overlaps = not self._types(self._bound.relationships[each]).isdisjoint(
+                self._types(first)
+            )
+            if overlaps and not all(
+                self._clash.are_apart(each, leaf.position) for leaf in (first, second)
+            ):
+                return None
+        return self._message((one, other), tuple(sorted({*one.taken} & {*other.taken})))
+
+    def _message(
+        self, groups: tuple[LikeLeaves, ...], taken: tuple[int, ...] = ()
+    ) -> DegreeMessage:
+        reads = {group.anchor for group in groups}
+        for position in {*taken}.union(*(group.taken for group in groups)):
+            each = self._bound.relationships[position]
+            reads |= {each.source, each.target}
+        return DegreeMessage(frozenset(reads), groups, taken)
+
+    def _types(self, each: BoundRelationship) -> frozenset[int]:
+        return type_ids(each, self._graph)

@@ -1,0 +1,216 @@
+"""The rule of elimination: query nodes behind a separator leave a message over it.
+
+What is behind a separator is counted by the separator's data nodes once, not once per row, and rows
+of the rest, the core, are multiplied with these numbers. The message has one of three forms:
+
+| separator | what is eliminated | message |
+| --- | --- | --- |
+| one node | leaves | degrees of the node |
+| one or two nodes | a part, which has a core and messages of its own | sums over its rows |
+| all neighbours | one node | what fits to a row |
+
+Parts that nothing connects (`components`) are eliminated behind an empty separator: their counts
+are multiplied. This is the sum over a tree of parts that makes joins of trees linear (M.
+Yannakakis, Algorithms for acyclic database schemes, 1981), where parts may have cycles.
+Relationships between two nodes of a separator are joined in the part and in the rest: at most one
+may fit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache, partial
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from gpugda.plan.counting.count_plan import Eliminate, TableMessage
+from gpugda.plan.counting.degree_messages import fewest_eliminated, find_degrees
+from gpugda.plan.counting.row_messages import Independence, choose_rows, with_rows
+from gpugda.plan.counting.separators import Separators, bits_of, each_bit
+from gpugda.plan.row_tests import is_single
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.plan.counting.costs import Costs
+    from gpugda.plan.counting.degree_messages import Eliminable
+    from gpugda.plan.counting.problem import CountProblem
+    from gpugda.plan.counting.separators import Offer
+    from gpugda.thresholds import CountThresholds
+
+    Nodes = int
+    """A bit per query node."""
+
+__all__ = ["Elimination", "best_elimination"]
+
+_MOST_REORDERED = 8
+"""Of more nodes the order is taken to stay the same where some are counted: finding it is dear."""
+
+
+def best_elimination(
+    problem: CountProblem, costs: Costs, thresholds: CountThresholds
+) -> Eliminate | None:
+    """The cheapest; None where joining everything is cheaper.
+
+    Args:
+        problem: What is counted.
+        costs: Of its pattern.
+        thresholds: When what pays.
+    """
+    grouped, is_large = frozenset(problem.grouped), costs.are_large
+    # Rows that are grouped are made in any case: fewer with leaves that are seldom there.
+    kept = grouped | _rare(problem, costs) if grouped else grouped
+    found = find_degrees(problem.bound, problem.graph, problem.masks, kept, searching=is_large)
+    if found is None:
+        return None
+    plan = _searched(found, problem, costs, thresholds) if is_large else found.plan
+    fewest = 1 if plan.tables else fewest_eliminated(grouped)
+    if len(plan.leaves) + sum(map(len, plan.rows)) + len(plan.tables) < fewest:
+        return None
+    is_more = grouped or plan.rows or plan.tables
+    return plan if is_more or _degrees_pay(found, costs, thresholds) else None
+
+
+def _searched(
+    found: Eliminable, problem: CountProblem, costs: Costs, thresholds: CountThresholds
+) -> Eliminate:
+    """By all forms of messages; over two nodes only where all else is dear."""
+    of_one = tuple(each for each in thresholds.separators if each == 1)
+    plan = Elimination(found, problem, costs, replace(thresholds, separators=of_one)).plan()
+    if 2 not in thresholds.separators or (cost := costs.of_plan(plan)) < thresholds.pair_pairs:
+        return plan
+    other = Elimination(found, problem, costs, thresholds).plan()
+    return other if costs.of_plan(other) < thresholds.pair_gain * cost else plan
+
+
+def _rare(problem: CountProblem, costs: Costs) -> frozenset[int]:
+    """Query nodes of which the nodes at the other end have less than one in the mean."""
+    return frozenset(
+        leaf
+        for each in problem.bound.relationships
+        for leaf, anchor in ((each.target, each.source), (each.source, each.target))
+        if costs.per_candidate(each, leaf, anchor) < 1
+    )
+
+
+def _degrees_pay(found: Eliminable, costs: Costs, thresholds: CountThresholds) -> bool:
+    """Is eliminating leaves cheaper than joining them?
+
+    Joining may count the last node of a cycle by intersection, without making its rows.
+    """
+    return (
+        not found.has_cycle
+        or math.prod(
+            costs.growth(position, group.anchor)
+            for group in found.plan.groups
+            for position in group.relationships
+        )
+        >= thresholds.cyclic_growth
+    )
+
+
+class Elimination:
+    """Of a pattern whose leaves are eliminated by degrees.
+
+    Args:
+        found: What else could be eliminated.
+        problem: What is counted.
+        costs: Of the pattern.
+        thresholds: When what pays.
+    """
+
+    def __init__(
+        self,
+        found: Eliminable,
+        problem: CountProblem,
+        costs: Costs,
+        thresholds: CountThresholds,
+    ) -> None:
+        self._found = found
+        self._problem = problem
+        self._costs = costs
+        self._thresholds = thresholds
+        self._separators = Separators(found, problem.masks.comparisons)
+        self._cost = cache(lambda nodes: costs.of_rows(frozenset(each_bit(nodes))))
+        core = found.plan.core
+        self._degrees = [(each, bits_of(each.separator)) for each in found.plan.degrees]
+        self._tests = [(each, self._separators.tested(each)) for each in core.tests]
+
+    def plan(self) -> Eliminate:
+        """The cheapest that is found by taking what is cheapest, again and again."""
+        plan, grouped = self._found.plan, self._problem.grouped
+        whole = (1 << len(plan.core.nodes)) - 1 & ~bits_of(plan.leaves)
+        return self._eliminated(whole, 0, bits_of(grouped), makes_rows=bool(grouped))
+
+    def _eliminated(
+        self, nodes: Nodes, separator: Nodes, kept: Nodes, *, makes_rows: bool
+    ) -> Eliminate:
+        """The plan of some nodes, the separator among them; ``kept``: not to be eliminated."""
+        tables: list[TableMessage] = []
+        while (best := self._cheapest(nodes, kept)) is not None:
+            at = best.separator
+            inner = self._eliminated(best.beyond | at, at, at, makes_rows=True)
+            tables.append(TableMessage(tuple(each_bit(at)), inner))
+            nodes &= ~best.beyond
+            kept |= at
+        plan = self._core(nodes, separator, tables)
+        inner_nodes = frozenset(each_bit(nodes & ~separator)).difference(
+            *(each.separator for each in tables)
+        )
+        return self._with_rows(plan, inner_nodes, makes_rows=makes_rows)
+
+    def _cheapest(self, nodes: Nodes, kept: Nodes) -> Offer | None:
+        """What leaves the least cost, if this is little enough."""
+        thresholds, best = self._thresholds, None
+        if (lowest := self._cost(nodes)) < thresholds.table_pairs:
+            return None
+        most = thresholds.table_gain * lowest
+        for each in self._offers(nodes, kept):
+            cost = self._costs.of_table(each_bit(each.separator))
+            for part in (nodes & ~each.beyond, each.beyond | each.separator):
+                if cost > most:
+                    break
+                cost += self._cost(part)
+            if cost < most or (cost == most and best is None):
+                most, best = cost, each
+        return best
+
+    def _offers(self, nodes: Nodes, kept: Nodes) -> Iterator[Offer]:
+        thresholds, separators = self._thresholds, self._separators
+        if 1 in thresholds.separators:
+            yield from separators.hanging(nodes, kept)
+        if 2 not in thresholds.separators or self._cost(nodes) < thresholds.pair_pairs:
+            return
+        if nodes.bit_count() > thresholds.most_paired:
+            return
+        graph, count = self._problem.graph, self._problem.candidates.count
+        for a, b in combinations(each_bit(nodes), 2):
+            if count(a) * count(b) <= thresholds.most_cells:
+                yield from separators.between(a, b, nodes, kept, lambda e: is_single(e, graph))
+
+    def _core(self, nodes: Nodes, separator: Nodes, tables: list[TableMessage]) -> Eliminate:
+        """What is joined of some nodes, and the messages to it."""
+        core = self._found.plan.core
+        # What depends on the separator alone belongs to the rest.
+        degrees = [each for each, read in self._degrees if not read & ~nodes and read & ~separator]
+        tests = tuple([test for test, tested in self._tests if not tested & ~nodes])
+        plan = Eliminate(replace(core, tests=tests), (*degrees, *tables))
+        others = frozenset(range(len(core.nodes))).difference(each_bit(nodes), plan.leaves)
+        return replace(plan, outside=others)
+
+    def _with_rows(self, plan: Eliminate, nodes: frozenset[int], *, makes_rows: bool) -> Eliminate:
+        """With those of some nodes counted per row for which that pays."""
+        found, costs, thresholds = self._found, self._costs, self._thresholds
+        groups = [each for each in found.countable if nodes.issuperset(each)]
+        if not groups:
+            return plan
+        order = costs.order(plan.joined)
+        cost = costs.join(order)
+        lowest = cost.of(counts_last=not (makes_rows or plan.leaves or plan.tables))
+        if lowest < thresholds.row_pairs:
+            return plan
+        may_add = Independence(self._problem.bound, order, found.clash).may_add
+        of = partial(costs.of_counting, plan.joined) if len(order) <= _MOST_REORDERED else cost.of
+        chosen = choose_rows(groups, may_add, of, lowest, thresholds.row_doubt)
+        return with_rows(plan, chosen) if chosen else plan

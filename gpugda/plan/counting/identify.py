@@ -1,0 +1,322 @@
+"""Queries in which two query relationships need not differ, or are the same data relationship.
+
+Both are queries of their own: in the second, the relationships are one, and so are their ends.
+
+More than 300 lines: relationships and nodes become one by the same steps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpugda.plan.cardinality import relationship_cardinality
+from gpugda.plan.degree_needs import degree_needs
+from gpugda.plan.join_order import connected
+from gpugda.plan.plan import LabelOp
+from gpugda.plan.row_tests import is_single
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.data.statistics import GraphStatistics
+    from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, RowTest
+
+    Pair = tuple[int, int]
+    TypeIds = tuple[int, ...] | None
+
+__all__ = [
+    "Identified",
+    "Merged",
+    "identifications",
+    "identify",
+    "identify_nodes",
+    "without_tests_of",
+]
+
+
+class Identified(NamedTuple):
+    """Query nodes that are the same, as groups; where several cases overlap, some are subtracted.
+
+    Attributes:
+        groups: Of positions, each with two at least, rising.
+        sign: 1, or -1 for what two of the others have in common.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    sign: int
+
+
+class Merged(NamedTuple):
+    """A query where two relationships are one.
+
+    Attributes:
+        bound: The query.
+        nodes: Of each query node before, which one it is now.
+        relationships: Likewise.
+    """
+
+    bound: BoundQuery
+    nodes: tuple[int, ...]
+    relationships: tuple[int, ...]
+
+
+def without_tests_of(bound: BoundQuery, pairs: Collection[Pair]) -> BoundQuery:
+    """The query where these pairs of relationships, each rising, may be the same."""
+    loose = set(pairs)
+    tests = tuple(each for each in bound.tests if _pair(each) not in loose)
+    return _with_needs(replace(bound, tests=tests))
+
+
+def identifications(
+    one: BoundRelationship, other: BoundRelationship, turns: Sequence[tuple[Pair, Pair]]
+) -> list[Identified]:
+    """In which cases the ends of two relationships are the same where these are.
+
+    Args:
+        one: A query relationship.
+        other: Another one.
+        turns: The directions that are possible, from `Meetings.turns`.
+    """
+    found = [_groups(pairs) for pairs in turns]
+    if len(found) < 2:
+        return [Identified(groups, 1) for groups in found]
+    whole = _groups([(one.source, each) for each in (one.target, other.source, other.target)])
+    # One direction may be a case of the other one: with an end in common, all ends are one node.
+    if whole in found:
+        found.remove(whole)
+        return [Identified(groups, 1) for groups in found] or [Identified(whole, 1)]
+    # A loop is found in both directions.
+    return [*(Identified(groups, 1) for groups in found), Identified(whole, -1)]
+
+
+def identify(
+    bound: BoundQuery,
+    graph: DataGraph,
+    pair: Pair,
+    groups: Sequence[Sequence[int]],
+    untested: Collection[Pair] = (),
+) -> Merged | None:
+    """The query where two relationships are one, and so are the nodes of each group.
+
+    Others that then lie between the same nodes, where only one data relationship fits, are one,
+    too: twice the same would only be estimated as if it left fewer rows than once. None where there
+    are no rows: a test fails, types have nothing in common, or there are no loops.
+
+    Args:
+        bound: The query, without tests that compare anything but node and node, or relationship
+            and relationship.
+        graph: What it is asked of.
+        pair: The relationships; the first one stays.
+        groups: The nodes.
+        untested: Pairs of relationships, each rising, that may be the same besides.
+    """
+    one, other = (bound.relationships[each] for each in pair)
+    types = _common_types(one.types, other.types)
+    if types == ():
+        return None
+    return _merged(
+        bound,
+        graph,
+        [
+            _one_of(one, other, types) if each is one else each
+            for each in bound.relationships
+            if each is not other
+        ],
+        _merged_places(len(bound.nodes), groups),
+        _merged_places(len(bound.relationships), [pair]),
+        {pair, *untested},
+    )
+
+
+def identify_nodes(bound: BoundQuery, graph: DataGraph, pair: Pair) -> Merged | None:
+    """The query where two query nodes are one; None where there are no rows, as of `identify`.
+
+    Args:
+        bound: The query; none of its tests may say that the two differ.
+        graph: What it is asked of.
+        pair: The query nodes.
+    """
+    nodes = _merged_places(len(bound.nodes), [pair])
+    links = tuple(range(len(bound.relationships)))
+    return _merged(bound, graph, bound.relationships, nodes, links, ())
+
+
+def _merged(
+    bound: BoundQuery,
+    graph: DataGraph,
+    relationships: Iterable[BoundRelationship],
+    nodes: tuple[int, ...],
+    links: tuple[int, ...],
+    untested: Collection[Pair],
+) -> Merged | None:
+    """``nodes``, ``links``: the place that each query node, and relationship, has then."""
+    tests = _tests(bound.tests, nodes, links, untested)
+    if tests is None:
+        return None
+    merged_nodes = tuple(
+        _node(place, [each for each, at in zip(bound.nodes, nodes, strict=True) if at == place])
+        for place in range(1 + max(nodes))
+    )
+    merged_links = tuple(
+        _moved(each, nodes, links, merged_nodes, graph.statistics) for each in relationships
+    )
+    loops = (each for each in merged_links if each.source == each.target)
+    if not all(_has_loops(each, graph.statistics) for each in loops):
+        return None
+    made = replace(bound, nodes=merged_nodes, relationships=merged_links, tests=tests)
+    return _with_single_ones(made, graph, nodes, links)
+
+
+def _merged_places(count: int, groups: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Of each of so many numbers its place when those of a group are the first of it."""
+    first = {each: min(group) for group in groups for each in group}
+    left = [each for each in range(count) if first.get(each, each) == each]
+    place_of = {each: place for place, each in enumerate(left)}
+    return tuple(place_of[first.get(each, each)] for each in range(count))
+
+
+def _one_of(one: BoundRelationship, other: BoundRelationship, types: TypeIds) -> BoundRelationship:
+    """What two relationships that are the same ask for together."""
+    # Of an undirected one and a directed one, this tells its direction.
+    kept = other if one.directed < other.directed else one
+    return replace(
+        kept,
+        position=one.position,
+        name=one.name,
+        types=types,
+        predicates=tuple(dict.fromkeys((*one.predicates, *other.predicates))),
+        clause=one.clause,
+    )
+
+
+def _with_single_ones(
+    made: BoundQuery, graph: DataGraph, nodes: tuple[int, ...], links: tuple[int, ...]
+) -> Merged | None:
+    """With what is the same anyway as one, too. None where a test says that it differs."""
+    again = _same_anyway(made, graph)
+    if again is None:
+        return Merged(_with_needs(made), nodes, links)
+    if any(_pair(each) == again for each in made.tests):
+        return None
+    merged = identify(made, graph, again, ())
+    # No nodes are merged once more, for the ends are the same.
+    return merged and Merged(
+        merged.bound, nodes, tuple(merged.relationships[each] for each in links)
+    )
+
+
+def _same_anyway(bound: BoundQuery, graph: DataGraph) -> Pair | None:
+    """Two relationships between the same nodes where only one data relationship fits."""
+    for one, other in combinations(bound.relationships, 2):
+        ends = other.source, other.target
+        if ends == (one.source, one.target):
+            directed = one.directed and other.directed
+        elif ends == (one.target, one.source) and not (one.directed and other.directed):
+            directed = False
+        else:
+            continue
+        types = None if one.types is None or other.types is None else (*one.types, *other.types)
+        kinds = types and tuple(dict.fromkeys(types))
+        if is_single(replace(one, types=kinds, directed=directed), graph):
+            return one.position, other.position
+    return None
+
+
+def _groups(pairs: Sequence[Pair]) -> tuple[tuple[int, ...], ...]:
+    count = 1 + max(map(max, pairs))
+    return tuple(tuple(each) for each in connected(count, pairs) if len(each) > 1)
+
+
+def _pair(test: RowTest) -> Pair | None:
+    """The relationships that it says differ."""
+    if test.on_nodes or test.equal:
+        return None
+    return min(test.left, test.right), max(test.left, test.right)
+
+
+def _tests(
+    tests: Iterable[RowTest],
+    nodes: Sequence[int],
+    links: Sequence[int],
+    untested: Collection[Pair],
+) -> tuple[RowTest, ...] | None:
+    """The tests of what is left; None where one fails."""
+    found: dict[RowTest, None] = {}
+    for each in tests:
+        if _pair(each) in untested:
+            continue
+        places = nodes if each.on_nodes else links
+        left, right = sorted((places[each.left], places[each.right]))
+        if left != right or each.left == each.right:
+            found[each._replace(left=left, right=right)] = None
+        elif not each.equal:
+            return None
+    return tuple(found)
+
+
+def _common_types(one: TypeIds, other: TypeIds) -> TypeIds:
+    if one is None or other is None:
+        return other if one is None else one
+    return tuple(each for each in one if each in other)
+
+
+def _node(place: int, merged: Sequence[BoundNode]) -> BoundNode:
+    if len(merged) == 1:
+        return replace(merged[0], position=place)
+    programs = list(dict.fromkeys(each.labels for each in merged if each.labels))
+    both = [((LabelOp.AND, 0),)] * (len(programs) - 1)
+    return replace(
+        merged[0],
+        position=place,
+        labels=tuple(chain(*programs, *both)),
+        predicates=tuple(dict.fromkeys(chain(*(each.predicates for each in merged)))),
+        cardinality=min(each.cardinality for each in merged),
+    )
+
+
+def _moved(
+    each: BoundRelationship,
+    nodes: Sequence[int],
+    links: Sequence[int],
+    bound_nodes: Sequence[BoundNode],
+    statistics: GraphStatistics,
+) -> BoundRelationship:
+    source, target = nodes[each.source], nodes[each.target]
+    return replace(
+        each,
+        position=links[each.position],
+        source=source,
+        target=target,
+        cardinality=relationship_cardinality(
+            bound_nodes[source],
+            bound_nodes[target],
+            each.types,
+            each.predicates,
+            statistics,
+            directed=each.directed,
+        ),
+    )
+
+
+def _has_loops(each: BoundRelationship, statistics: GraphStatistics) -> bool:
+    if each.types is None:
+        return statistics.loop_count > 0
+    return any(statistics.loop_counts[kind] for kind in each.types)
+
+
+def _with_needs(bound: BoundQuery) -> BoundQuery:
+    """With the degrees that nodes need where only some relationships must differ."""
+    apart = {_pair(each) for each in bound.tests}
+    needs = degree_needs(
+        len(bound.nodes),
+        bound.relationships,
+        [each.types for each in bound.relationships],
+        lambda one, other: (one, other) in apart,
+    )
+    nodes = tuple(
+        replace(node, degree_needs=own) for node, own in zip(bound.nodes, needs, strict=True)
+    )
+    return replace(bound, nodes=nodes)

@@ -1,0 +1,59 @@
+"""What is to be counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpugda.plan.candidate_counts import ExpectedCandidates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.plan.candidate_counts import CandidateCounts
+    from gpugda.plan.counting.count_plan import Part
+    from gpugda.plan.masks import Masks
+    from gpugda.plan.plan import BoundQuery
+
+__all__ = ["CountProblem"]
+
+
+def _never(problem: CountProblem) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountProblem:
+    """A pattern whose embeddings are counted.
+
+    Args:
+        bound: The pattern.
+        graph: What it is asked of.
+        masks: What predicates leave.
+        candidates: Of the query nodes.
+        grouped: Query nodes by which embeddings are counted.
+        is_cycle: Is a pattern a cycle that is counted without rows?
+    """
+
+    bound: BoundQuery
+    graph: DataGraph
+    masks: Masks
+    candidates: CandidateCounts
+    grouped: tuple[int, ...] = ()
+    is_cycle: Callable[[CountProblem], bool] = _never
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Of each query node, how many candidates."""
+        return tuple(self.candidates.count(node) for node in range(len(self.bound.nodes)))
+
+    def of(self, part: Part) -> CountProblem:
+        """The problem of a part."""
+        return replace(
+            self,
+            bound=part.pattern,
+            masks=part.masks(self.masks),
+            candidates=ExpectedCandidates(part.counts),
+            grouped=tuple(sorted(set(part.grouped))),
+        )

@@ -1,0 +1,256 @@
+"""Which nodes of a pattern are eliminated per row: a step counts what fits, and binds none of it.
+
+Query nodes with no relationship between them are independent: given a row of all others, the core,
+as many data nodes fit as an intersection of lists has that nobody needs to write down, and these
+numbers multiply. Rows of the core are far fewer than embeddings, as in counting by a vertex cover.
+Relationships of a clause must differ, though: two such nodes may not be able to take the same one.
+``k`` like nodes, with the same relationships to the same nodes, take the same relationships exactly
+where they are the same data node: they have the falling factorial of ``k`` factors.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from itertools import combinations, product
+from typing import TYPE_CHECKING
+
+from gpugda.plan.counting.count_plan import RowMessage
+from gpugda.plan.join_cost import links_among
+from gpugda.plan.join_order import connected
+from gpugda.plan.list_lengths import most_entries
+from gpugda.plan.row_tests import is_single, most_parallel, type_ids
+from gpugda.thresholds import MOST_LINKS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence, Set
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.plan.counting.count_plan import Eliminate, LikeNodes
+    from gpugda.plan.masks import Masks
+    from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
+
+__all__ = ["Countable", "Independence", "choose_rows", "most_fitting", "with_rows"]
+
+_MOST_FITTING = 1 << 32
+
+
+class Countable:
+    """Query nodes that may be counted per row.
+
+    Args:
+        bound: The query.
+        graph: Says how many parallel relationships there are.
+        masks: What predicates leave.
+        clash: Could two query relationships be the same data relationship, and must not?
+        leaves: Relationships of leaves that are eliminated.
+        taken: Query relationships that the leaves must know of.
+    """
+
+    def __init__(
+        self,
+        bound: BoundQuery,
+        graph: DataGraph,
+        masks: Masks,
+        clash: Callable[[int, int], bool],
+        leaves: Collection[int],
+        taken: Set[int],
+    ) -> None:
+        self._bound = bound
+        self._graph = graph
+        self._masks = masks
+        self._clash = clash
+        self._around: dict[int, list[BoundRelationship]] = defaultdict(list)
+        for each in bound.relationships:
+            for node in {each.source, each.target}:
+                self._around[node].append(each)
+        at_leaves = [bound.relationships[each] for each in leaves]
+        self._leaf_ends = {end for each in at_leaves for end in (each.source, each.target)}
+        self._taken = taken
+        self._tested_nodes = {
+            end for test in bound.tests if test.on_nodes for end in (test.left, test.right)
+        }
+        self._equated = {
+            end
+            for test in bound.tests
+            if not test.on_nodes and (test.equal or test.left == test.right)
+            for end in (test.left, test.right)
+        }
+        compared = {each for test in masks.comparisons for each in test.variables()}
+        self._equated |= {each.position for each in compared if not each.is_node}
+        self._compared = {each.position for each in compared if each.is_node}
+
+    def groups(self) -> list[LikeNodes]:
+        """Each group may be; whether all together is not said."""
+        alike: dict[object, list[int]] = {}
+        for node in range(len(self._bound.nodes)):
+            if self._fits(node):
+                alike.setdefault(self._key(node), []).append(node)
+        groups: list[LikeNodes] = []
+        for nodes in alike.values():
+            groups += [tuple(nodes)] if self._are_alike(nodes) else [(node,) for node in nodes]
+        return groups
+
+    def _fits(self, node: int) -> bool:
+        around = self._around[node]
+        return (
+            0 < len(around) <= MOST_LINKS
+            and node not in self._leaf_ends
+            and node not in self._compared
+            and not any(
+                each.source == each.target
+                or each.position in self._taken
+                or each.position in self._equated
+                for each in around
+            )
+            and most_fitting(self._bound, self._graph, node) < _MOST_FITTING
+        )
+
+    def _key(self, node: int) -> object:
+        """The same for nodes that look alike."""
+        around = self._around[node]
+        anchors = [each.other_end(node) for each in around]
+        if node in self._tested_nodes or len(set(anchors)) < len(anchors):
+            return node
+        if not all(is_single(each, self._graph) for each in around):
+            return node
+        mask = self._masks.nodes.get(node)
+        links = (
+            (
+                anchor,
+                tuple(sorted(type_ids(each, self._graph))),
+                each.directed,
+                each.directed and each.source == node,
+                each.clause,
+                each.position if each.position in self._masks.relationships else -1,
+            )
+            for each, anchor in zip(around, anchors, strict=True)
+        )
+        labels = self._bound.nodes[node].labels
+        return (labels, None if mask is None else mask.tobytes(), tuple(sorted(links)))
+
+    def _are_alike(self, nodes: Sequence[int]) -> bool:
+        """Do they clash exactly where they are the same data node?"""
+        return all(
+            self._clash(a.position, b.position) == (a.other_end(one) == b.other_end(other))
+            for one, other in combinations(nodes, 2)
+            for a, b in product(self._around[one], self._around[other])
+        )
+
+
+def most_fitting(bound: BoundQuery, graph: DataGraph, node: int) -> int:
+    """No row has more data nodes, and relationships to them, for a query node."""
+    around = [each for each in bound.relationships if node in (each.source, each.target)]
+    parallel = 1
+    for each in around:
+        parallel *= most_parallel(each, graph)
+    shortest = min(_longest_list(each, each.other_end(node), graph) for each in around)
+    return parallel * shortest
+
+
+def _longest_list(each: BoundRelationship, end: int, graph: DataGraph) -> int:
+    """Relationships of any data node that fit, seen from one end."""
+    starts = each.source == end
+    return most_entries(
+        graph,
+        each.types,
+        outgoing=starts or not each.directed,
+        incoming=not starts or not each.directed,
+    )
+
+
+# ------------------------------------------------------------------ which of them
+def choose_rows(
+    groups: Iterable[LikeNodes],
+    may_add: Callable[[Sequence[LikeNodes], LikeNodes], bool],
+    cost: Callable[[Set[int]], float],
+    lowest: float,
+    doubt: float,
+) -> list[LikeNodes]:
+    """Those that make the join cheapest, of sets that grow by what is cheapest alone.
+
+    Args:
+        groups: Of `Countable`.
+        may_add: May a group be counted together with those?
+        cost: Of the join where some nodes are counted per row.
+        lowest: Of the join where none is.
+        doubt: The first set that is taken may cost so many times as much.
+    """
+    alone = [group for group in groups if may_add((), group)]
+    found: list[LikeNodes] = []
+    best = 0
+    for group in sorted(alone, key=lambda each: cost(set(each))):
+        if not may_add(found, group):
+            continue
+        found.append(group)
+        new = cost({node for each in found for node in each})
+        if new < lowest * (doubt if best == 0 else 1.0):
+            lowest, best = new, len(found)
+    return found[:best]
+
+
+class Independence:
+    """Which nodes can be counted per row together.
+
+    Args:
+        bound: The pattern.
+        nodes: Those that are joined otherwise.
+        clash: Could two query relationships be the same data relationship, and must not?
+    """
+
+    def __init__(
+        self, bound: BoundQuery, nodes: Sequence[int], clash: Callable[[int, int], bool]
+    ) -> None:
+        self._clash = clash
+        self._nodes = frozenset(nodes)
+        self._tests = [test for test in bound.tests if test.on_nodes]
+        self._around = links_among(bound, nodes)
+        self._links = {(each.source, each.target) for each in bound.relationships}
+        self._components = self._count_components(self._nodes)
+
+    def may_add(self, chosen: Sequence[LikeNodes], group: LikeNodes) -> bool:
+        """May it be counted together with those? The rest stays connected, and no two clash."""
+        others = {node for each in chosen for node in each}
+        mine = set(group)
+        if any(each.other_end(node) in others for node in mine for each in self._around[node]):
+            return False
+        if any({test.left, test.right} <= others | mine for test in self._tests):
+            return False
+        if any(
+            self._clash(a.position, b.position)
+            for node, other in product(mine, others)
+            for a, b in product(self._around[node], self._around[other])
+        ):
+            return False
+        return self._count_components(self._nodes - others - mine) == self._components
+
+    def _count_components(self, nodes: Set[int]) -> int:
+        place = {node: number for number, node in enumerate(nodes)}
+        pairs = [(place[a], place[b]) for a, b in self._links if a in place and b in place]
+        return len(connected(len(place), pairs))
+
+
+def with_rows(plan: Eliminate, chosen: Sequence[LikeNodes]) -> Eliminate:
+    """The same where these nodes are counted per row, too."""
+    core = replace(plan.core, tests=_without_tests(plan.core, chosen))
+    return replace(plan, core=core, messages=(*plan.messages, *map(RowMessage, chosen)))
+
+
+def _without_tests(bound: BoundQuery, chosen: Sequence[LikeNodes]) -> tuple[RowTest, ...]:
+    """The tests but for those between chosen nodes, which never fail or are counted."""
+    owner: list[int | None] = [None] * len(bound.relationships)
+    for node in (node for group in chosen for node in group):
+        for each in bound.relationships:
+            if node in (each.source, each.target):
+                owner[each.position] = node
+    like = {node for group in chosen for node in group[1:]}
+
+    def is_kept(test: RowTest) -> bool:
+        if test.on_nodes:
+            return True
+        left, right = owner[test.left], owner[test.right]
+        if left in like or right in like:
+            return False
+        return left is None or right is None or left == right
+
+    return tuple(test for test in bound.tests if is_kept(test))

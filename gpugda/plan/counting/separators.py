@@ -1,0 +1,183 @@
+"""At which nodes a pattern falls into parts: its separators of one node, and of two.
+
+Where all paths from some query nodes to the others lead through a separator, and no relationship
+beyond it could be one of the others', how often what is beyond fits depends on the separator's data
+nodes alone. Parts at two nodes are those of a decomposition at pairs of nodes (J. Hopcroft, R.
+Tarjan, Dividing a graph into triconnected components, 1973).
+
+Sets of query nodes, and of query relationships, are numbers with a bit for each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpugda.deadline import check_time
+from gpugda.plan.counting.clashes import keeps_apart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from gpugda.plan.comparisons import Comparison
+    from gpugda.plan.counting.degree_messages import Eliminable
+    from gpugda.plan.plan import BoundRelationship, RowTest
+
+    Nodes = int
+    """A bit per query node."""
+
+__all__ = ["Offer", "Separators", "bits_of", "each_bit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What could be eliminated: the nodes beyond a separator."""
+
+    separator: Nodes
+    beyond: Nodes
+
+
+class Separators:
+    """Of a pattern whose leaves are eliminated.
+
+    Args:
+        found: What could be eliminated.
+        comparisons: Of the pattern.
+    """
+
+    def __init__(self, found: Eliminable, comparisons: Iterable[Comparison]) -> None:
+        self._clash = found.clash
+        plan = found.plan
+        core = self._core = plan.core
+        ends = [1 << each.source | 1 << each.target for each in core.relationships]
+        self._ends = ends
+        # Of each query relationship, the nodes of the core that its number depends on.
+        self._reads = list(ends)
+        for message in plan.degrees:
+            nodes = bits_of(message.separator)
+            for group in message.groups:
+                for position in group.relationships:
+                    self._reads[position] = nodes
+        # Of each node those that it has a relationship to; that it is read with; by which ones.
+        self._linked = [0] * len(core.nodes)
+        self._near = [0] * len(core.nodes)
+        self._at = [0] * len(core.nodes)
+        for position, read in enumerate(self._reads):
+            for node in each_bit(ends[position]):
+                self._linked[node] |= ends[position]
+            for node in each_bit(read):
+                self._near[node] |= read
+                self._at[node] |= 1 << position
+        self._looped = bits_of(
+            each.source for each in core.relationships if each.source == each.target
+        )
+        self._together = [
+            self.tested(test) for test in core.tests if test.on_nodes or not keeps_apart(test)
+        ]
+        for each in comparisons:
+            nodes = 0
+            for one in each.variables():
+                nodes |= 1 << one.position if one.is_node else self._reads[one.position]
+            self._together.append(nodes)
+
+    def tested(self, test: RowTest) -> Nodes:
+        """The nodes that a test depends on."""
+        if test.on_nodes:
+            return 1 << test.left | 1 << test.right
+        return self._reads[test.left] | self._reads[test.right]
+
+    def hanging(self, nodes: Nodes, kept: Nodes) -> Iterator[Offer]:
+        """What could be eliminated of a part, at one node."""
+        for node in each_bit(nodes & ~self._looped):
+            beyonds = [
+                each for each in self._components(nodes & ~(1 << node)) if each & self._near[node]
+            ]
+            if len(beyonds) > 1:
+                for beyond in beyonds:
+                    if not beyond & kept and self._is_apart(1 << node, beyond, 0):
+                        yield Offer(1 << node, beyond)
+
+    def between(
+        self,
+        a: int,
+        b: int,
+        nodes: Nodes,
+        kept: Nodes,
+        is_single: Callable[[BoundRelationship], bool],
+    ) -> Iterator[Offer]:
+        """What could be eliminated of a part, at these two nodes."""
+        separator = 1 << a | 1 << b
+        if separator & self._looped:
+            return
+        components = self._components(nodes & ~separator)
+        if len(components) < 2:
+            return
+        shared = [
+            each for each in self._core.relationships if self._ends[each.position] == separator
+        ]
+        if not all(map(is_single, shared)):
+            return
+        both = bits_of(each.position for each in shared)
+        for beyond in components:
+            reaches_both = beyond & self._near[a] and beyond & self._near[b]
+            if not reaches_both or beyond & kept or not self._is_apart(separator, beyond, both):
+                continue
+            # Else a part falls apart, and one of the two is a separator alone.
+            if all(self._joins(separator, part) for part in (nodes & ~beyond, beyond | separator)):
+                yield Offer(separator, beyond)
+
+    def _is_apart(self, separator: Nodes, beyond: Nodes, shared: int) -> bool:
+        """Does what is beyond some nodes depend on no other one?
+
+        ``shared``: a bit for each query relationship that is joined here and in the rest.
+        """
+        whole = beyond | separator
+        if any(each & beyond and each & ~whole for each in self._together):
+            return False
+        inside = 0
+        for node in each_bit(beyond):
+            inside |= self._at[node]
+            if self._near[node] & ~whole:
+                return False
+        apart = ~(inside | shared)
+        return not any(self._clash.of(each) & apart for each in each_bit(inside))
+
+    def _components(self, nodes: Nodes) -> list[Nodes]:
+        found = []
+        check_time()
+        while nodes:
+            component = _reached(nodes & -nodes, nodes, self._near)
+            nodes &= ~component
+            found.append(component)
+        return found
+
+    def _joins(self, separator: Nodes, nodes: Nodes) -> bool:
+        """Are two nodes connected by relationships among these nodes?"""
+        return not separator & ~_reached(separator & -separator, nodes, self._linked)
+
+
+def _reached(start: Nodes, nodes: Nodes, near: Sequence[Nodes]) -> Nodes:
+    """Those of the nodes that are connected with one of them."""
+    reached = waiting = start
+    while waiting:
+        node = waiting & -waiting
+        new = near[node.bit_length() - 1] & nodes & ~reached
+        reached |= new
+        waiting = waiting & ~node | new
+    return reached
+
+
+def bits_of(numbers: Iterable[int]) -> int:
+    """A bit for each."""
+    found = 0
+    for each in numbers:
+        found |= 1 << each
+    return found
+
+
+def each_bit(bits: int) -> Iterator[int]:
+    """The numbers whose bits are set, rising."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest

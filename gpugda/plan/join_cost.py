@@ -1,0 +1,111 @@
+"""What a join costs: pairs that are tested, and rows that are made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence, Set
+
+    from gpugda.plan.comparisons import Comparison
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["JoinCost", "links_among"]
+
+_COST_OF_ROW = 4.0
+"""Of making a row, in pairs that are tested."""
+_EACH_FURTHER = 0.5
+"""So much less each further relationship to the same node selects."""
+
+
+def links_among(bound: BoundQuery, nodes: Sequence[int]) -> dict[int, list[BoundRelationship]]:
+    """Of each of some query nodes, its relationships to others of them."""
+    around: dict[int, list[BoundRelationship]] = {node: [] for node in nodes}
+    for each in bound.relationships:
+        if each.source in around and each.target in around and each.source != each.target:
+            around[each.source].append(each)
+            around[each.target].append(each)
+    return around
+
+
+class JoinCost:
+    """Of some query nodes, in an order.
+
+    Args:
+        bound: The pattern.
+        order: Of the nodes.
+        node_count: Candidates of a query node.
+        growth: As in `node_order`.
+    """
+
+    def __init__(
+        self,
+        bound: BoundQuery,
+        order: Sequence[int],
+        node_count: Callable[[int], int],
+        growth: Callable[[int, int], float],
+    ) -> None:
+        self._order = order
+        self._count = node_count
+        self._growth = growth
+        self._around = links_among(bound, order)
+
+    def of(self, counted: Set[int] = frozenset(), *, counts_last: bool = False) -> float:
+        """What the join costs where some of the nodes are only counted per row.
+
+        ``counts_last``: No rows of the last node are made.
+        """
+        rows, cost = 1.0, 0.0
+        reached: set[int] = set()
+        waiting = set(counted)
+        core = [node for node in self._order if node not in counted]
+        for node in core:
+            pairs, factor = self._added(node, reached)
+            is_made = node != core[-1] or not counts_last
+            cost += rows * (pairs + (_COST_OF_ROW * factor if is_made else 0.0))
+            rows *= factor
+            reached.add(node)
+            ready = {
+                each
+                for each in waiting
+                if all(link.other_end(each) in reached for link in self._around[each])
+            }
+            for each in ready:
+                pairs, factor = self._step(each, self._around[each])
+                cost += rows * pairs
+                rows *= min(1.0, factor)
+                cost += rows * _COST_OF_ROW
+            waiting -= ready
+        return cost
+
+    def rows(self, comparisons: Sequence[Comparison] = ()) -> list[float]:
+        """Rows after each node of the order."""
+        nodes = [each for each in comparisons if each.left.is_node and each.right.is_node]
+        rows, found, reached = 1.0, list[float](), set[int]()
+        for node in self._order:
+            rows *= self._added(node, reached)[1]
+            reached.add(node)
+            for each in nodes:
+                ends = {each.left.position, each.right.position}
+                rows *= each.selectivity if node in ends and ends <= reached else 1.0
+            found.append(rows)
+        return found
+
+    def _added(self, node: int, reached: Set[int]) -> tuple[float, float]:
+        """Pairs, and rows, per row where this node is added to those."""
+        return self._step(
+            node, [each for each in self._around[node] if each.other_end(node) in reached]
+        )
+
+    def _step(self, node: int, around: Sequence[BoundRelationship]) -> tuple[float, float]:
+        """Pairs, and rows, per row."""
+        count = max(self._count(node), 1)
+        if not around:
+            return 0.0, float(count)
+        growths = [self._growth(each.position, each.other_end(node)) for each in around]
+        factor, exponent = float(count), 1.0
+        for growth in sorted(growths):
+            # Neighbours of neighbours are neighbours more often than chance would have it.
+            factor *= min(growth / count, 1.0) ** exponent
+            exponent *= _EACH_FURTHER
+        return min(growths), factor

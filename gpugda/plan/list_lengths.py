@@ -1,0 +1,29 @@
+"""How long the lists of a data node can be, from the statistics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpugda.data.data_graph import DataGraph
+
+__all__ = ["most_entries"]
+
+
+def most_entries(
+    graph: DataGraph, types: tuple[int, ...] | None, *, outgoing: bool, incoming: bool
+) -> int:
+    """No node has more relationships of these types, None for any, in these directions."""
+    return sum(
+        _largest(graph, types, outgoing=is_outgoing)
+        for is_outgoing, is_followed in ((True, outgoing), (False, incoming))
+        if is_followed
+    )
+
+
+def _largest(graph: DataGraph, types: tuple[int, ...] | None, *, outgoing: bool) -> int:
+    statistics = graph.statistics
+    of_any = statistics.degrees(None, outgoing=outgoing).largest
+    if types is None:
+        return of_any
+    return min(of_any, sum(statistics.degrees(each, outgoing=outgoing).largest for each in types))

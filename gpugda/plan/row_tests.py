@@ -1,0 +1,251 @@
+"""Which tests rows must pass, in the form that needs the fewest relationship columns."""
+
+from __future__ import annotations
+
+from functools import lru_cache, reduce
+from itertools import combinations
+from operator import or_
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpugda.deadline import check_time
+from gpugda.plan.comparisons import never_same
+from gpugda.plan.plan import LabelOp
+from gpugda.plan.variables import Variable, node_variable, relationship_variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.plan.comparisons import Comparison
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = [
+    "Meetings",
+    "VariableTest",
+    "all_most_parallel",
+    "all_type_ids",
+    "is_single",
+    "most_either_way",
+    "most_parallel",
+    "not_both",
+    "type_ids",
+    "variable_tests",
+]
+
+
+_Pair = tuple[int, int]
+
+
+class VariableTest(NamedTuple):
+    """Two variables must be equal or differ; with a second pair, not both pairs may be equal.
+
+    All are nodes, or all relationships.
+    """
+
+    left: Variable
+    right: Variable
+    equal: bool
+    second: tuple[Variable, Variable] | None = None
+
+    def variables(self) -> tuple[Variable, ...]:
+        """What must be known."""
+        pair = self.left, self.right
+        return pair if self.second is None else pair + self.second
+
+
+def all_type_ids(
+    relationships: Sequence[BoundRelationship], graph: DataGraph
+) -> list[frozenset[int]]:
+    """Types that each of many query relationships allows."""
+    count = len(graph.types)
+    return [_type_ids(each.types, count) for each in relationships]
+
+
+def type_ids(each: BoundRelationship, graph: DataGraph) -> frozenset[int]:
+    """Types that a query relationship allows."""
+    return _type_ids(each.types, len(graph.types))
+
+
+@lru_cache(maxsize=256)
+def _type_ids(types: tuple[int, ...] | None, count: int) -> frozenset[int]:
+    return frozenset(range(count) if types is None else types)
+
+
+def most_parallel(each: BoundRelationship, graph: DataGraph) -> int:
+    """How many relationships, at most, fit between two given nodes."""
+    return graph.most_between(each.types, directed=each.directed)
+
+
+def most_either_way(relationships: Iterable[BoundRelationship], graph: DataGraph) -> int:
+    """How many, at most, of the types of any of these fit between two nodes, either way round."""
+    kinds = frozenset[int]().union(*(type_ids(each, graph) for each in relationships))
+    return sum(graph.either_way_counts()[kind] for kind in kinds)
+
+
+def all_most_parallel(relationships: Sequence[BoundRelationship], graph: DataGraph) -> list[int]:
+    """The same of each of many; most are alike."""
+    found: dict[tuple[tuple[int, ...] | None, bool], int] = {}
+    for each in relationships:
+        kind = each.types, each.directed
+        if kind not in found:
+            found[kind] = most_parallel(each, graph)
+    return [found[each.types, each.directed] for each in relationships]
+
+
+def is_single(each: BoundRelationship, graph: DataGraph) -> bool:
+    """Does at most one relationship fit between two given nodes?"""
+    return most_parallel(each, graph) == 1
+
+
+def variable_tests(
+    bound: BoundQuery, graph: DataGraph, comparisons: Sequence[Comparison] = ()
+) -> list[VariableTest]:
+    """The tests of a query, without those that always hold on this graph.
+
+    Two different query relationships of one type without parallel relationships are the same
+    data relationship exactly where both their ends are: so their nodes are compared, and they
+    need not be known themselves, nor joined yet: whatever else comes, they would be the same.
+    """
+    tests: list[VariableTest] = []
+    meetings = Meetings(bound, graph, comparisons)
+    near, relationships = meetings.near, bound.relationships
+    for on_nodes, left, right, equal in bound.tests:
+        check_time()
+        if on_nodes or equal or left == right:
+            tests.append(VariableTest(Variable(on_nodes, left), Variable(on_nodes, right), equal))
+        elif near[left] >> right & 1:
+            a, b = relationships[left], relationships[right]
+            turns = meetings.turns(a, b)
+            if turns and meetings.are_single(a, b):
+                for first, second in turns:
+                    tests.append(not_both(first, second))
+            elif turns:
+                variables = relationship_variable(left), relationship_variable(right)
+                tests.append(VariableTest(*variables, False))
+    return tests
+
+
+def not_both(first: _Pair, second: _Pair) -> VariableTest:
+    """A test that not all of these query nodes are pair by pair the same data node.
+
+    Of one pair at least the query nodes are different.
+    """
+    if first[0] == first[1]:
+        first, second = second, first
+    left, right = node_variable(first[0]), node_variable(first[1])
+    if second[0] == second[1]:
+        return VariableTest(left, right, False)  # never apart if these are one, too
+    others = node_variable(second[0]), node_variable(second[1])
+    return VariableTest(left, right, False, others)
+
+
+# ------------------------------------------------------------------ can they be the same at all?
+class Meetings:
+    """Which query relationships of a query could be the same data relationship, were it allowed?
+
+    Not if a query node of the one then was the same data node as one that it must differ from, or
+    that has a label which is on no node with its own, or that it has a relationship to, of a type
+    without loops in the graph. What is compared may also say that two nodes are never the same.
+
+    Attributes:
+        near: Of each query relationship, a bit for each one that it may meet, at first sight.
+    """
+
+    def __init__(
+        self, bound: BoundQuery, graph: DataGraph, comparisons: Sequence[Comparison] = ()
+    ) -> None:
+        loops = graph.statistics.loop_counts
+        self._types = all_type_ids(bound.relationships, graph)
+        # Of each query node, a bit for each that it must differ from.
+        self._differ = _differently_labelled(bound, graph)
+        for test in [each for each in bound.tests if each[0]]:  # most are of relationships
+            if not test.equal:
+                self._set_apart(test.left, test.right)
+        loopless = {types for types in set(self._types) if not any([loops[kind] for kind in types])}
+        for each, types in zip(bound.relationships, self._types, strict=True):
+            if types in loopless:
+                self._set_apart(each.source, each.target)
+        for nodes in never_same(comparisons):
+            self._set_apart(min(nodes), max(nodes))
+        self._single = [most == 1 for most in all_most_parallel(bound.relationships, graph)]
+        never = any(others >> node & 1 for node, others in enumerate(self._differ))
+        self.near = [0] * len(bound.relationships) if never else _near(bound, self._differ)
+
+    def _set_apart(self, left: int, right: int) -> None:
+        self._differ[left] |= 1 << right
+        self._differ[right] |= 1 << left
+
+    def can_meet(self, a: BoundRelationship, b: BoundRelationship) -> bool:
+        """Could these two?"""
+        return bool(self.near[a.position] >> b.position & 1 and self.turns(a, b))
+
+    def turns(self, a: BoundRelationship, b: BoundRelationship) -> list[tuple[_Pair, _Pair]]:
+        """The pairs of query nodes that then would be the same: one end with one, other with other.
+
+        Either the same way round or, where one is undirected, the other way.
+        """
+        if self._types[a.position].isdisjoint(self._types[b.position]):
+            return []
+        turns = []
+        starts, ends = (a.source, b.source), (a.target, b.target)
+        if self._may_be_same(starts, ends):
+            turns.append((starts, ends))
+        if not (a.directed and b.directed):
+            starts, ends = (a.source, b.target), (a.target, b.source)
+            if self._may_be_same(starts, ends):
+                turns.append((starts, ends))
+        return turns
+
+    def are_single(self, a: BoundRelationship, b: BoundRelationship) -> bool:
+        """Do their nodes decide whether they are the same?"""
+        return self._single[a.position] and self._single[b.position]
+
+    def _may_be_same(self, first: _Pair, second: _Pair) -> bool:
+        (a, b), (c, d), differ = first, second, self._differ
+        if differ[a] >> b & 1 or differ[c] >> d & 1:
+            return False
+        if a in second or b in second:
+            together = 1 << a | 1 << b | 1 << c | 1 << d
+            return not (differ[a] | differ[b] | differ[c] | differ[d]) & together
+        return True
+
+
+def _near(bound: BoundQuery, differ: Sequence[int]) -> list[int]:
+    """Of each query relationship, a bit for each other one none of whose ends must be elsewhere."""
+    starting, ending = [0] * len(differ), [0] * len(differ)
+    undirected = 0
+    for each in bound.relationships:
+        starting[each.source] |= 1 << each.position
+        ending[each.target] |= 1 << each.position
+        undirected |= 0 if each.directed else 1 << each.position
+    # Nodes with the same label differ from the same others.
+    starts: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    for others in set(differ):
+        alike = [node for node in range(len(differ)) if not others >> node & 1]
+        starts[others] = reduce(or_, [starting[node] for node in alike], 0)
+        ends[others] = reduce(or_, [ending[node] for node in alike], 0)
+    return [
+        (starts[one] & ends[other])
+        | (ends[one] & starts[other] & (undirected if each.directed else -1))
+        for each in bound.relationships
+        for one, other in ((differ[each.source], differ[each.target]),)
+    ]
+
+
+def _differently_labelled(bound: BoundQuery, graph: DataGraph) -> list[int]:
+    """Of each query node with one label, bits for those whose label no data node has beside it."""
+    labels = [
+        node.labels[0][1] if len(node.labels) == 1 and node.labels[0][0] is LabelOp.LABEL else None
+        for node in bound.nodes
+    ]
+    nodes_of: dict[int, int] = {}
+    for position, label in enumerate(labels):
+        if label is not None:
+            nodes_of[label] = nodes_of.get(label, 0) | 1 << position
+    apart = dict.fromkeys(nodes_of, 0)
+    for one, other in combinations(sorted(nodes_of), 2):
+        if graph.labels_apart(one, other):
+            apart[one] |= nodes_of[other]
+            apart[other] |= nodes_of[one]
+    return [0 if label is None else apart[label] for label in labels]

@@ -1,0 +1,111 @@
+/* Making an array of an older one of which stretches moved (see gpugda/data/patches).
+
+       block_shifts   how far blocks of 32 numbers move, MIXED where not all of one do alike
+       patch_words    an array of u32, whose values may be numbers that move
+       patch_halves   an array of u16
+
+   The table holds, one after the other: where stretches begin; where they lie in the older array, or beyond its end in
+   what was added; what is added to their values; where numbers begin that move alike, and how far; what was added.
+*/
+#include "work_split.h"
+
+#define BLOCK_BITS 5
+#define MIXED 0x80000000u
+#define FEW_SHIFTS 32
+#define TILE 64
+
+/* The last of rising starts that is not above the number, or 0. */
+static inline uint last_not_above(global const uint *starts, uint count, uint number) {
+    uint low = 0, high = count;
+    while (low < high) {
+        uint middle = (low + high) / 2;
+        if (starts[middle] <= number) low = middle + 1;
+        else high = middle;
+    }
+    return low ? low - 1 : 0;
+}
+
+kernel void block_shifts(
+    global const uint *table, uint stretch_count, uint shift_count, uint block_count, global uint *blocks
+) {
+    global const uint *starts = table + 3 * stretch_count, *amounts = starts + shift_count;
+    FOR_EACH(block, block_count) {
+        uint first = (uint)block << BLOCK_BITS;
+        uint shift = last_not_above(starts, shift_count, first);
+        uint next = shift + 1 < shift_count ? starts[shift + 1] : NONE;
+        blocks[block] = next - first < (1u << BLOCK_BITS) ? MIXED : amounts[shift];
+    }
+}
+
+static inline uint moved(
+    uint number, global const uint *starts, uint shift_count, global const uint *blocks
+) {
+    uint amount = blocks[number >> BLOCK_BITS];
+    if (amount == MIXED) amount = starts[shift_count + last_not_above(starts, shift_count, number)];
+    return number + amount;
+}
+
+#ifdef ON_CPU
+/* By tiles, so that the compiler takes many values at a time. */
+static inline void move_few(
+    global const uint *source, uint count, global const uint *starts, uint shift_count, global uint *found
+) {
+    for (uint first = 0; first < count; first += TILE) {
+        uint size = min(count - first, (uint)TILE);
+        uint values[TILE], amounts[TILE];
+        for (uint i = 0; i < TILE; ++i) {
+            values[i] = i < size ? source[first + i] : 0;
+            amounts[i] = starts[shift_count];
+        }
+        for (uint shift = 1; shift < shift_count; ++shift) {
+            uint start = starts[shift], amount = starts[shift_count + shift];
+            for (uint i = 0; i < TILE; ++i) amounts[i] = values[i] >= start ? amount : amounts[i];
+        }
+        for (uint i = 0; i < size; ++i) found[first + i] = values[i] + amounts[i];
+    }
+}
+#endif
+
+kernel void patch_words(
+    global const uint *older, uint older_count, global const uint *table, uint stretch_count, uint shift_count,
+    global const uint *blocks, global uint *found, uint count, uint share
+) {
+    global const uint *places = table + stretch_count, *more = places + stretch_count;
+    global const uint *starts = more + stretch_count, *added = starts + 2 * shift_count;
+    uint at = get_group_id(0) * share, end = min(at + share, count);
+    uint item = get_local_id(0), items = get_local_size(0);
+    for (uint stretch = last_not_above(table, stretch_count, at); at < end; ++stretch) {
+        uint stop = stretch + 1 < stretch_count ? min(end, table[stretch + 1]) : end, size = stop - at;
+        uint place = places[stretch] + (at - table[stretch]), amount = more[stretch];
+        bool is_new = place >= older_count;
+        global const uint *source = is_new ? added + (place - older_count) : older + place;
+        global uint *target = found + at;
+        if (is_new || shift_count == 0) {
+            for (uint i = item; i < size; i += items) target[i] = source[i] + amount;
+#ifdef ON_CPU
+        } else if (shift_count <= FEW_SHIFTS) {
+            move_few(source, size, starts, shift_count, target);
+#endif
+        } else {
+            for (uint i = item; i < size; i += items) target[i] = moved(source[i], starts, shift_count, blocks);
+        }
+        at = stop;
+    }
+}
+
+kernel void patch_halves(
+    global const ushort *older, uint older_count, global const uint *table, uint stretch_count,
+    global ushort *found, uint count, uint share
+) {
+    global const uint *places = table + stretch_count, *added = table + 3 * stretch_count;
+    uint at = get_group_id(0) * share, end = min(at + share, count);
+    uint item = get_local_id(0), items = get_local_size(0);
+    for (uint stretch = last_not_above(table, stretch_count, at); at < end; ++stretch) {
+        uint stop = stretch + 1 < stretch_count ? min(end, table[stretch + 1]) : end, size = stop - at;
+        uint place = places[stretch] + (at - table[stretch]);
+        for (uint i = item; i < size; i += items) {
+            found[at + i] = place < older_count ? older[place + i] : (ushort)added[place - older_count + i];
+        }
+        at = stop;
+    }
+}

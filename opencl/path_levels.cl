@@ -1,0 +1,81 @@
+/* Breadth first from many nodes at once, and paths read back through the levels.
+
+   Bit i of a node's words says that search i has reached it: `words` words a node. A level holds what was reached for the first
+   time by so many steps. Steps are entries: those of node v, offsets[v] … offsets[v+1]-1, are the steps by which a search may come
+   to v; neighbours[e] is where it comes from.
+
+       set_sources        one item per search: the bit of the node where it begins
+       grow_level         one item per node and word: what the newest level leads to and was not reached before
+       find_met           one item per pair: has a level this bit?
+       count_steps_back   one item per path: how many steps lead to its node from the level before (with `once`, one at most)
+       write_steps_back   the same: the paths with one relationship more, each with the path that it comes of
+*/
+#include "work_split.h"
+
+static inline bool has_search(global const uint *level, uint words, uint node, uint search) {
+    return (level[(ulong)node * words + (search >> 5)] >> (search & 31)) & 1;
+}
+
+kernel void set_sources(global const uint *sources, ulong count, uint words, volatile global uint *level) {
+    FOR_EACH(i, count) atomic_or(&level[(ulong)sources[i] * words + (i >> 5)], 1u << (i & 31));
+}
+
+kernel void grow_level(
+    global const uint *offsets, global const uint *neighbours, ulong first_node, ulong count, uint words,
+    global const uint *newest, global uint *seen, global uint *fresh, global uint *grown
+) {
+    uint any = 0;
+    FOR_EACH(i, count * words) {
+        ulong place = first_node * words + i;
+        uint node = (uint)(first_node + i / words), word = i % words, wanted = ~seen[place], found = 0;
+        uint last = wanted ? offsets[node + 1] : 0;
+        for (uint entry = offsets[node]; entry < last; ++entry) {
+            found |= newest[(ulong)neighbours[entry] * words + word];
+            if (!(wanted & ~found)) break;
+        }
+        found &= wanted;
+        fresh[place] = found;
+        if (found) seen[place] |= found;
+        any |= found;
+    }
+    if (any) grown[0] = 1;
+}
+
+kernel void find_met(
+    global const uint *level, uint words, global const uint *nodes, global const uint *searches, ulong count, global uint *met
+) {
+    FOR_EACH(i, count) met[i] = has_search(level, words, nodes[i], searches[i]);
+}
+
+kernel void count_steps_back(
+    global const uint *offsets, global const uint *neighbours, global const uint *before, uint words,
+    global const uint *nodes, global const uint *searches, ulong count, uint once, global uint *counts
+) {
+    FOR_EACH(i, count) {
+        uint node = nodes[i], search = searches[i], found = 0;
+        for (uint entry = offsets[node]; entry < offsets[node + 1]; ++entry) {
+            found += has_search(before, words, neighbours[entry], search);
+            if (once && found) break;
+        }
+        counts[i] = found;
+    }
+}
+
+kernel void write_steps_back(
+    global const uint *offsets, global const uint *neighbours, global const uint *relationships, global const uint *before, uint words,
+    global const uint *nodes, global const uint *searches, ulong first, ulong count, global const ulong *sums,
+    global uint *longer_nodes, global uint *longer_searches, global uint *parents, global uint *taken
+) {
+    FOR_EACH(i, count) {
+        uint node = nodes[first + i], search = searches[first + i];
+        ulong place = sums[first + i] - sums[first], end = sums[first + i + 1] - sums[first];
+        for (uint entry = offsets[node]; place < end; ++entry) {
+            uint from = neighbours[entry];
+            if (!has_search(before, words, from, search)) continue;
+            longer_nodes[place] = from;
+            longer_searches[place] = search;
+            parents[place] = (uint)(first + i);
+            taken[place++] = relationships[entry];
+        }
+    }
+}

@@ -1,0 +1,121 @@
+"""Arrays that the device makes of older ones, against those that the host makes whole."""
+
+import numpy as np
+import pytest
+
+from gpugda.data.patches import changing
+from gpugda.data.patches.changing import renumbered, spliced, stepped
+from gpugda.data.patches.patched import whole
+from gpugda.data.patches.splice import Splice
+from gpugda.device.launch.patch import patch_array
+from gpugda.device.memory.buffers import MemoryBudget, Workspace
+
+BUDGET = 1 << 30
+
+
+@pytest.fixture(autouse=True)
+def patch_all(monkeypatch):
+    monkeypatch.setattr(changing, "PATCHED_FROM", 0)
+
+
+def random_splice(random, count, changes):
+    removed = np.unique(random.integers(0, count, min(changes, count))) if count else np.empty(0)
+    places = np.sort(random.integers(0, count + 1, changes))
+    return Splice(count, removed.astype(np.int64), places)
+
+
+def check(context, states):
+    """Each later state made of each earlier one, on the device, is what the host says."""
+    with Workspace(context, MemoryBudget(BUDGET)) as workspace:
+        for later, array in enumerate(states):
+            for older in states[:later]:
+                patch = array.since(older)
+                if patch is None:  # it was worn, so that it is made of a later one
+                    assert array.base is not getattr(older, "base", older)
+                    continue
+                before = workspace.upload(whole(older))
+                found = workspace.download(patch_array(workspace, before, patch))
+                np.testing.assert_array_equal(found, whole(array))
+                assert found.dtype == whole(array).dtype
+
+
+def chain(random, count, changes, change):
+    """An array and what became of it; the host makes one of them whole on the way."""
+    states = [change.start(random, count)]
+    for step in range(4):
+        states.append(change(random, states[-1], changes))
+        if step == 1:
+            whole(states[-1])
+    return states
+
+
+class Spliced:
+    """Entries that go and come."""
+
+    dtype = np.uint32
+
+    def start(self, random, count):
+        return random.integers(0, 1 << 16, count).astype(self.dtype)
+
+    def __call__(self, random, array, changes):
+        splice = random_splice(random, len(array), changes)
+        return spliced(array, splice, random.integers(0, 1 << 16, len(splice.places)))
+
+
+class Halves(Spliced):
+    dtype = np.uint16
+
+
+class Stepped(Spliced):
+    """Offsets that grow and shrink as well."""
+
+    def __call__(self, random, array, changes):
+        array = super().__call__(random, array, changes)
+        places = np.sort(random.integers(0, len(array) + 1, changes))
+        return stepped(array, places, random.integers(-3, 4, changes))
+
+
+class Renumbered:
+    """A permutation: each number goes from where it was to where it counts afterwards."""
+
+    def start(self, random, count):
+        return random.permutation(count).astype(np.uint32)
+
+    def __call__(self, random, array, changes):
+        splice = random_splice(random, len(array), changes)
+        gone = np.flatnonzero(np.isin(whole(array), splice.removed))
+        places = np.sort(random.integers(0, len(array) + 1, len(splice.places)))
+        moved = renumbered(array, splice)
+        return spliced(moved, Splice(len(array), gone, places), splice.new_places())
+
+
+@pytest.mark.parametrize("changes", [1, 3, 40])
+@pytest.mark.parametrize("count", [0, 1, 50, 5000, 40_000])
+@pytest.mark.parametrize("change", [Spliced(), Halves(), Stepped(), Renumbered()])
+def test_each_state_is_made_of_each_earlier_one(context, change, count, changes):
+    random = np.random.default_rng(count + changes)
+    check(context, chain(random, count, changes, change))
+
+
+def test_a_worn_array_is_made_whole_and_still_known_to_descend(context, monkeypatch):
+    monkeypatch.setattr("gpugda.data.patches.patched.FEW_STRETCHES", 4)
+    random, change = np.random.default_rng(5), Renumbered()
+    old = change(random, change.start(random, 3000), 30)
+    whole(old)
+    new = change(random, old, 2)
+    assert new.base is whole(old)
+    check(context, [old, new])
+
+
+def test_arrays_of_other_lines_are_not_made_of_each_other():
+    random = np.random.default_rng(1)
+    start, change = Spliced().start(random, 100), Spliced()
+    first = change(random, start, 3)
+    one, other = change(random, first, 3), change(random, first, 3)
+    assert one.since(first) is not None
+    assert other.since(one) is None
+    assert one.since(other) is None
+    assert first.since(one) is None
+    numbers = Renumbered().start(random, 100)
+    some, more = (renumbered(numbers, random_splice(random, 100, 3)) for _ in range(2))
+    assert more.since(some) is None

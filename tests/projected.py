@@ -1,0 +1,57 @@
+"""What a query of one pattern makes of given embeddings: its operators on a join that is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpugda.data.data_graph import DataGraph
+from gpugda.execute.operators.match import Match
+from gpugda.execute.pipeline import make_pipeline
+from gpugda.execute.result_table import ResultTable
+from gpugda.match.embeddings import Embeddings, StrategyReport
+from gpugda.match.need import Groups, Need
+from gpugda.plan.matching_order import make_plan
+from gpugda.plan.plan import BoundQuery
+from gpugda.query.query_graph import Query
+
+
+class GivenEmbeddings:
+    """In a strategy's place: gives chunks of rows of nodes, and tells how many were taken."""
+
+    name, compares, orients = "extend", False, False
+
+    def __init__(self, chunks: Sequence[Sequence[tuple[int, ...]]]) -> None:
+        self.chunks = chunks
+        self.taken = 0
+
+    def embeddings(self, plan: Any, masks: Any, need: Need, *_: Any) -> Iterator[Embeddings]:
+        for chunk in self.chunks:
+            self.taken += 1
+            rows = np.array(chunk, dtype=np.uint32).reshape(len(chunk), -1)
+            yield Embeddings(len(chunk), {node: rows[:, node].copy() for node in need.nodes}, {})
+
+    def groups(self, plan: Any, masks: Any, need: Groups, *rest: Any) -> Iterator[Embeddings]:
+        return self.embeddings(plan, masks, need.rows, *rest)
+
+    def count(self, *_: Any) -> int:
+        return sum(map(len, self.chunks))
+
+
+def projected(
+    asked: Query,
+    graph: DataGraph,
+    matcher: GivenEmbeddings,
+    parameters: Mapping[str, Any],
+    rest: BoundQuery | None = None,
+) -> ResultTable:
+    """The answer; ``rest`` says which conditions are left for the rows."""
+    pipeline = make_pipeline(asked)
+    if rest is not None:
+        operator = pipeline.root
+        while not isinstance(operator, Match):
+            (operator,) = operator.children
+        operator._plan = (graph, "extend", make_plan(rest, graph.statistics, "extend"))
+    return pipeline.run(graph, matcher, parameters, StrategyReport())  # type: ignore[arg-type]

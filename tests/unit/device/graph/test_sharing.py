@@ -1,0 +1,131 @@
+"""The copy of a state on the device is made of the copy of the state before, or shares with it."""
+
+import gc
+
+import numpy as np
+import pytest
+from random_database import RandomDatabase
+
+from gpugda.data.increments.apply import applied
+from gpugda.data.patches import changing
+from gpugda.device.graph import sharing
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.memory.buffers import MemoryBudget
+
+BUDGET = 1 << 30
+
+
+@pytest.fixture(autouse=True)
+def patch_all(monkeypatch):
+    monkeypatch.setattr(changing, "PATCHED_FROM", 0)
+
+
+def states(database, count, size=3):
+    """Data graphs of a database from transaction to transaction."""
+    graph, version = database.graph(), database.server.version_of()
+    yield graph
+    for _ in range(count):
+        database.transact(size)
+        changes = database.changes.changes_since(version)
+        graph, version = applied(graph, changes), changes.version
+        yield graph
+
+
+def check(device_graph):
+    """The arrays of the rows hold what the host says."""
+    found = device_graph.csr_arguments(MemoryBudget(BUDGET))
+    for csr, arrays in (
+        (device_graph.graph.outgoing, found[1:5]),
+        (device_graph.graph.incoming, found[6:11]),
+    ):
+        host = (csr.neighbours, csr.run_offsets, csr.run_types, csr.run_starts)
+        for array, expected in zip(arrays, (*host, csr.relationship_indexes), strict=False):
+            np.testing.assert_array_equal(device_graph._workspace.download(array), expected)
+
+
+@pytest.fixture
+def made(monkeypatch):
+    """A list that grows with each array that is made of an older one."""
+    found, make = [], sharing.patch_array
+
+    def spy(*arguments):
+        found.append(arguments)
+        return make(*arguments)
+
+    monkeypatch.setattr(sharing, "patch_array", spy)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_each_state_is_made_of_the_one_before(context, made, seed):
+    current = None
+    for graph in states(RandomDatabase(seed, 200), 8):
+        following = DeviceGraph(context, graph, like=current)
+        if current is not None:
+            current.close()
+        current = following
+        check(current)
+    assert len(made) > 8 * 4
+    current.close()
+    assert current.nbytes == 0
+
+
+def test_who_reads_an_older_state_reads_on(context, made):
+    """Also while arrays that others left are written to again."""
+    readers, current = [], None
+    for number, graph in enumerate(states(RandomDatabase(7, 200), 9)):
+        following = DeviceGraph(context, graph, like=current)
+        if current is not None:
+            current.close()
+        current = following
+        check(current)
+        if number in (2, 5):
+            reading = current.use()
+            reading.__enter__()
+            readers.append((current, reading))
+        for reader, _ in readers:
+            check(reader)
+    assert made
+    for reader, reading in readers:
+        check(reader)
+        reading.__exit__(None, None, None)
+        assert reader.nbytes == 0
+    check(current)
+    current.close()
+    assert current.nbytes == 0
+
+
+def test_a_state_that_no_query_asked_is_gone_on_from(context, made):
+    current = None
+    for number, graph in enumerate(states(RandomDatabase(3, 100), 4)):
+        following = DeviceGraph(context, graph, like=current)
+        if number == 0:
+            following.csr_arguments(MemoryBudget(BUDGET))
+        if current is not None:
+            current.close()
+        current = following
+    check(current)
+    assert len(made) > 4 * 4
+
+
+def test_without_place_for_both_arrays_are_uploaded(context, made, monkeypatch):
+    monkeypatch.setattr(sharing, "_SHARE_OF_MEMORY", 1 << 60)
+    current = None
+    for graph in states(RandomDatabase(3, 100), 3):
+        following = DeviceGraph(context, graph, like=current)
+        check(following)
+        current = following
+    assert not made
+
+
+def test_memory_does_not_grow_with_the_states(context):
+    current, sizes = None, []
+    for graph in states(RandomDatabase(1, 200), 12, size=1):
+        following = DeviceGraph(context, graph, like=current)
+        following.csr_arguments(MemoryBudget(BUDGET))
+        if current is not None:
+            current.close()
+        current = following
+        gc.collect()
+        sizes.append(current.nbytes)
+    assert max(sizes) < 3 * sizes[0]

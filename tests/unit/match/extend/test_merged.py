@@ -1,0 +1,180 @@
+"""Joins through merged lists against joins of the same queries before there are any."""
+
+from __future__ import annotations
+
+import pytest
+from bound_queries import NO_MASKS
+from graphs import make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import multigraphs
+
+from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.launch.merged_lists import ListKind
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend import merged_graph
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.need import Count, Rows
+from gpugda.match.registry import plan_pattern
+from gpugda.plan.bind import bind
+from gpugda.query.prepare import prepare
+from gpugda.thresholds import JoinLimits, Thresholds
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+AT_ONCE = Thresholds(join=JoinLimits(most_at_once=0, listed_rows=0))
+"""Never in one launch of all steps, which reads the graph as it is."""
+TRIANGLE = "MATCH (a)--(b)--(c)--(a) RETURN count(*)"
+UNTYPED = "MATCH (a)-->(b)-->(c)<--(a) RETURN count(*)"
+BOTH = ListKind(None, True, True)
+
+
+@pytest.fixture(scope="module")
+def accelerator():
+    """Split as a GPU wants it: others have no merged lists."""
+    opened = DeviceContext(choose_device(), like_cpu=False)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Lists are merged after the first join."""
+    monkeypatch.setattr(merged_graph, "_SECONDS", 0.0)
+    monkeypatch.setattr(merged_graph, "_SECONDS_PER_ENTRY", 0.0)
+
+
+def plan_of(text, graph):
+    return plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+
+
+def counted(strategy, plan):
+    report = StrategyReport()
+    return strategy.count(plan, NO_MASKS, report), list(report.steps)
+
+
+def rows_of(strategy, plan):
+    report, nodes = StrategyReport(), frozenset(range(len(plan.bound.nodes)))
+    links = frozenset(range(len(plan.bound.relationships)))
+    found = []
+    for need in (Rows(nodes, frozenset()), Rows(nodes, links)):
+        for chunk in strategy.embeddings(plan, NO_MASKS, need, report):
+            columns = [chunk.nodes[each].tolist() for each in sorted(chunk.nodes)]
+            columns += [chunk.relationships[each].tolist() for each in sorted(chunk.relationships)]
+            found += zip(*columns, strict=True)
+    return sorted(found)
+
+
+@st.composite
+def patterns(draw):
+    count = draw(st.integers(2, 4))
+    ends = [(draw(st.integers(0, node - 1)), node) for node in range(1, count)]
+    more = st.tuples(st.integers(0, count - 1), st.integers(0, count - 1))
+    ends += draw(st.lists(more, max_size=3))
+    kind = st.sampled_from(["--", "--", "-->", "<--", "-[:R]-", "-[:R|S]-", "-[:R|S]->", "-[:R]->"])
+    label = draw(st.sampled_from(["", "", ":A"]))
+    steps = [f"({'abcd'[one]}{label}){draw(kind)}({'abcd'[two]})" for one, two in ends]
+    return f"MATCH {', '.join(steps)} RETURN count(*)"
+
+
+@st.composite
+def simple_graphs(draw):
+    """Each two nodes have one relationship at most, of any type, and perhaps some have a loop."""
+    count = draw(st.integers(2, 7))
+    pairs = [(one, other) for other in range(count) for one in range(other)]
+    pairs += [(node, node) for node in range(count)] if draw(st.booleans()) else []
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=16))
+    turned = [pair[::-1] if draw(st.booleans()) else pair for pair in chosen]
+    types = draw(st.sampled_from(["R", "RS", "RST"]))
+    labels = st.sampled_from(["", "A"])
+    return (
+        [(draw(labels), {}) for _ in range(count)],
+        [(start, draw(st.sampled_from(types)), end, {}) for start, end in turned],
+    )
+
+
+@given(specs=st.one_of(simple_graphs(), simple_graphs(), multigraphs()), text=patterns())
+def test_the_same_rows(accelerator, specs, text):
+    graph = make_graph(*specs)
+    device_graph = DeviceGraph(accelerator, graph)
+    plan = plan_of(text, graph)
+    before = ExtendStrategy(device_graph, thresholds=AT_ONCE)
+    expected, _ = counted(before, plan)
+    rows = rows_of(before, plan)
+    strategy = ExtendStrategy(device_graph, thresholds=AT_ONCE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(merged_graph, "_SECONDS", 0.0)
+        patch.setattr(merged_graph, "_SECONDS_PER_ENTRY", 0.0)
+        for _ in range(3):
+            assert counted(strategy, plan)[0] == expected
+            assert rows_of(strategy, plan) == rows
+    device_graph.close()
+
+
+def ring(count, kinds="R"):
+    """Each node to the next two, of each type in turn."""
+    steps = [
+        (node, kinds[step % len(kinds)], (node + step) % count, {})
+        for node in range(count)
+        for step in (1, 2)
+    ]
+    return make_graph([("", {})] * count, steps)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "text"), [("R", TRIANGLE), ("RS", TRIANGLE), ("RS", UNTYPED)], ids=str
+)
+def test_lists_are_merged_when_that_pays(accelerator, at_once, kinds, text):
+    graph = ring(40, kinds)
+    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=AT_ONCE)
+    plan = plan_of(text, graph)
+    first, steps = counted(strategy, plan)
+    assert not any("merged" in each for each in steps)
+    again, steps = counted(strategy, plan)
+    assert first == again > 0
+    assert sum("in merged lists" in each for each in steps) >= 1
+    assert strategy.kept_bytes() > 0
+
+
+def test_they_are_not_merged_before(accelerator):
+    graph = ring(40)
+    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=AT_ONCE)
+    plan = plan_of(TRIANGLE, graph)
+    strategy._merged.note([BOTH], 0.9e-3)
+    counted(strategy, plan)
+    assert not strategy._merged.lists or strategy._merged.version == 1
+    strategy._merged.note([BOTH], 1.0)
+    counted(strategy, plan)
+    assert BOTH in strategy._merged.lists
+
+
+def test_they_are_given_up_for_good(accelerator, at_once):
+    graph = ring(40)
+    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=AT_ONCE)
+    plan = plan_of(TRIANGLE, graph)
+    found = [counted(strategy, plan)[0] for _ in range(2)]
+    assert strategy._merged.nbytes > 0
+    assert strategy.give_up_kept() > 0
+    assert strategy._merged.nbytes == 0
+    for _ in range(3):
+        again, steps = counted(strategy, plan)
+        found.append(again)
+        assert not any("merged" in each for each in steps)
+    assert len(set(found)) == 1
+
+
+def test_without_room_they_are_not_made(accelerator, at_once):
+    graph = ring(4000)
+    device_graph = DeviceGraph(accelerator, graph)
+    plan = plan_of(TRIANGLE, graph)
+    expected, _ = counted(ExtendStrategy(device_graph), plan)
+    strategy = ExtendStrategy(device_graph, thresholds=AT_ONCE)
+    strategy.limit = device_graph.nbytes + 150_000
+    for _ in range(3):
+        again, steps = counted(strategy, plan)
+        assert again == expected
+        assert not any("merged" in each for each in steps)
+    assert not strategy._merged.lists

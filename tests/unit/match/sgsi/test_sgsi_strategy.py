@@ -1,0 +1,280 @@
+"""SGSI's join against trying every assignment, with many segments, subtables and tiny limits."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from bound_cases import cases
+from bound_queries import (
+    NO_MASKS,
+    Node,
+    Relationship,
+    all_embeddings,
+    checked,
+    count,
+    found_by,
+    make_plan,
+    projected,
+)
+from graphs import design_graph, make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+import gpugda
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.errors import MemoryLimitError, QueryTimeoutError
+from gpugda.match.embeddings import Masks, StrategyReport
+from gpugda.match.gsi.options import GsiOptions
+from gpugda.match.gsi.strategy import GsiStrategy
+from gpugda.match.need import Count, Rows
+from gpugda.match.sgsi.options import SgsiOptions, sgsi_variants
+from gpugda.match.sgsi.strategy import SgsiStrategy
+from gpugda.plan.plan import LabelOp, RowTest
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+NOTHING = Rows(frozenset(), frozenset())
+LONG = GsiOptions(launch_from=3, group_from=2, share_from=1, group_fill=15, signature_words=2)
+
+VARIANTS = {
+    "all": SgsiOptions(),
+    **sgsi_variants(),
+    "without signatures": SgsiOptions(lists=GsiOptions(signatures=False)),
+    "a segment per entry": SgsiOptions(segment_entries=1, segment_nodes=32),
+    "segments of three": SgsiOptions(segment_entries=3, bucket_words=5),
+    "subtables of two rows": SgsiOptions(rows=2),
+    "few places": SgsiOptions(segment_entries=2, places=2, rows=3),
+    "long rows": SgsiOptions(lists=LONG, histogram=False, segment_entries=4),
+    "everything small": SgsiOptions(
+        lists=LONG, segment_entries=2, rows=2, places=3, bucket_words=1
+    ),
+}
+
+
+def strategy_for(context, graph, **settings):
+    return SgsiStrategy(DeviceGraph(context, graph), **settings)
+
+
+def check(context, graph, plan, masks=NO_MASKS, **settings):
+    return checked(strategy_for(context, graph, **settings), graph, plan, masks)
+
+
+@given(case=cases(), variant=st.sampled_from(sorted(VARIANTS)))
+def test_any_query_on_any_graph(context, case, variant):
+    graph, plan, masks, wanted = case
+    strategy = strategy_for(context, graph, options=VARIANTS[variant])
+    expected = all_embeddings(graph, plan, masks)
+    assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+    assert count(strategy, plan, masks) == expected.total()
+
+
+# ------------------------------------------------------------------ memory
+def named_limit(context, graph, plan, **settings):
+    """The smallest limit, as the refusal of a smaller one says."""
+    device_graph = DeviceGraph(context, graph)
+    with pytest.raises(MemoryLimitError, match="the smallest that works is") as raised:
+        count(SgsiStrategy(device_graph, memory_limit=1, **settings), plan)
+    return int(re.search("works is ([0-9,]+)", str(raised.value))[1].replace(",", ""))
+
+
+@given(case=cases(), entries=st.sampled_from([None, 1, 5]))
+def test_any_query_with_the_smallest_limit_that_is_named(context, case, entries):
+    graph, plan, masks, wanted = case
+    if not graph.node_count or not plan.bound.nodes or not graph.relationship_count:
+        return
+    options = SgsiOptions(segment_entries=entries)
+    limit = named_limit(context, graph, plan, options=options) if plan.bound.nodes else 1
+    device_graph = DeviceGraph(context, graph)
+    strategy = SgsiStrategy(device_graph, memory_limit=limit, options=options)
+    expected = all_embeddings(graph, plan, masks)
+    assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+    assert count(strategy, plan, masks) == expected.total()
+    with pytest.raises(MemoryLimitError, match=f"the smallest that works is {limit:,}"):
+        count(SgsiStrategy(device_graph, memory_limit=limit - 1, options=options), plan)
+
+
+def hub_graph(leaves=700):
+    """A hub with a quarter of all relationships, parallel ones and loops, and a ring around it."""
+    nodes = [("H", {})] + [("A" if at % 3 else "B", {}) for at in range(leaves)]
+    relationships = [(0, "R" if at % 2 else "S", at, {}) for at in range(1, leaves + 1)]
+    relationships += [(at, "R", at % leaves + 1, {}) for at in range(1, leaves + 1)] * 2
+    relationships += [(at, "S", leaves + 1 - at, {}) for at in range(1, leaves + 1)]
+    relationships += [(0, "R", at, {}) for at in range(1, leaves, 50)] + [(0, "R", 0, {})] * 2
+    return make_graph(nodes, relationships)
+
+
+HUB_PLANS = {
+    "triangles": make_plan(
+        [Node()] * 3, [Relationship(0, 1), Relationship(1, 2), Relationship(0, 2)]
+    ),
+    "undirected triangles": make_plan(
+        [Node()] * 3,
+        [
+            Relationship(0, 1, directed=False),
+            Relationship(1, 2, (0,), directed=False),
+            Relationship(2, 0, directed=False),
+        ],
+    ),
+    "two paths": make_plan([Node()] * 3, [Relationship(0, 1, (0,)), Relationship(1, 2, (0, 1))]),
+    "a square": make_plan(
+        [Node(), Node(), Node(((LabelOp.LABEL, 1),)), Node()],
+        [Relationship(0, 1), Relationship(1, 2), Relationship(3, 2), Relationship(0, 3)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HUB_PLANS)
+def test_a_hub_over_many_segments(context, budgets, name):
+    graph, plan = hub_graph(), HUB_PLANS[name]
+    device_graph = DeviceGraph(context, graph)
+    expected = count(GsiStrategy(device_graph), plan)
+    assert expected > 100
+    sizes = GsiOptions(launch_from=300, group_from=64, share_from=32)
+    for options in (
+        SgsiOptions(lists=sizes, histogram=False, segment_entries=200, places=500),
+        SgsiOptions(segment_entries=90, rows=1100, places=2000),
+        SgsiOptions(lists=GsiOptions(load_balance=False), segment_entries=1000),
+    ):
+        assert count(SgsiStrategy(device_graph, options=options), plan) == expected
+    limit = 4 * named_limit(context, graph, plan)
+    report = StrategyReport()
+    tight = SgsiStrategy(device_graph, memory_limit=limit)
+    assert tight.count(plan, NO_MASKS, report) == expected
+    assert budgets[-1].peak <= limit
+    assert int(report.steps[-1].split()[0]) > 3, report.steps[-1]
+
+
+def test_segments_stay_for_later_queries_and_make_room(context, budgets):
+    graph = hub_graph()
+    device_graph = DeviceGraph(context, graph)
+    plan = HUB_PLANS["triangles"]
+    strategy = SgsiStrategy(device_graph)
+    sent = []
+    for _ in range(2):
+        report = StrategyReport()
+        strategy.count(plan, NO_MASKS, report)
+        sent.append(report.steps[-1])
+    assert sent[0] != sent[1]
+    assert sent[1].endswith(": 0 sent to the device (0 bytes)")
+    assert strategy.kept_bytes() > 0
+    freed = strategy.give_up_kept()
+    assert freed > 0
+    assert strategy.kept_bytes() == 0
+
+
+def test_explain_and_profile_tell_segments_and_bytes():
+    nodes = {"id": list(range(300)), "labels": [["A"]] * 300}
+    chain = {"source": list(range(299)), "target": list(range(1, 300)), "type": ["R"] * 299}
+    text = "MATCH (a)-[:R]->(b)-[:R]->(c) RETURN count(*) AS n"
+    with gpugda.connect(gpugda.graph(nodes, chain), memory_limit=60_000) as accelerator:
+        explained = str(accelerator.explain(text, strategy="sgsi"))
+        assert "lists of 299 entries, 2.3 KiB or more, are cut into segments" in explained
+        result = accelerator.run(text, engine="gpu", strategy="sgsi")
+        assert result.single()["n"] == 298
+        assert "segments of 2 partitions" in str(accelerator.profile(text, strategy="sgsi"))
+
+
+# ------------------------------------------------------------------ single cases
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_two_over_k_parallel_relationships(context, k):
+    graph = make_graph([("", {}), ("", {})], [(0, "R", 1, {})] * k)
+    plan = make_plan([Node(), Node()], [Relationship(0, 1, (0,)), Relationship(0, 1, (0,))])
+    for entries in (None, 1, 2):
+        options = SgsiOptions(segment_entries=entries)
+        assert check(context, graph, plan, options=options) == k * (k - 1)
+
+
+def test_empty_graphs(context):
+    for graph in (make_graph([]), make_graph([("A", {})] * 33)):
+        assert check(context, graph, make_plan([Node(), Node()], [Relationship(0, 1)])) == 0
+        assert check(context, graph, make_plan([Node()])) == graph.node_count
+    assert found_by(strategy_for(context, design_graph()), make_plan([])) == {((), ()): 1}
+
+
+def test_products_and_their_tests(context):
+    graph = make_graph([("A", {})] * 5 + [("B", {})] * 3, [(0, "R", 5, {}), (1, "R", 1, {})])
+    a, b = Node(((LabelOp.LABEL, 0),)), Node(((LabelOp.LABEL, 1),))
+    assert check(context, graph, make_plan([a, b, a])) == 75
+    assert check(context, graph, make_plan([a, a], tests=[RowTest(True, 0, 1, False)])) == 20
+    two = [Relationship(0, 1), Relationship(2, 3)]
+    assert check(context, graph, make_plan([Node()] * 4, two)) == 2
+
+
+def test_tables_of_a_few_rows_on_the_host(context, monkeypatch):
+    monkeypatch.setattr("gpugda.match.sgsi.windows._MOST_BYTES", 24)
+    nodes = 5
+    graph = make_graph(
+        [("", {})] * nodes, [(a, "R", b, {}) for a in range(nodes) for b in range(nodes)]
+    )
+    relationships = [Relationship(0, 1), Relationship(1, 2), Relationship(2, 0)]
+    plan = make_plan([Node()] * 4, relationships, [RowTest(True, 0, 3, False)])
+    check(context, graph, plan)
+
+
+def test_few_rows_are_made_where_few_suffice(context):
+    graph = make_graph([("", {})] * 3000)
+    plan = make_plan([Node(), Node()])
+    need = Rows(frozenset({0, 1}), frozenset(), enough=1)
+    chunks = strategy_for(context, graph).embeddings(plan, NO_MASKS, need, StrategyReport())
+    assert next(chunks).row_count < 5000
+    chunks.close()
+
+
+def test_deadline(context):
+    strategy = strategy_for(context, hub_graph(50))
+    plan = HUB_PLANS["two paths"]
+    late = time.monotonic() - 1
+    with pytest.raises(QueryTimeoutError):
+        strategy.count(plan, NO_MASKS, StrategyReport(), deadline=late)
+    with pytest.raises(QueryTimeoutError):
+        list(strategy.embeddings(plan, NO_MASKS, NOTHING, StrategyReport(), deadline=late))
+    assert count(strategy, plan) == count(strategy_for(context, hub_graph(50)), plan)
+
+
+@pytest.mark.parametrize("nodes", [None, 32])
+def test_signatures_take_candidates_away(context, nodes):
+    graph = make_graph([("A", {})] * 40 + [("B", {})], [(at, "R", 40, {}) for at in range(7)])
+    plan = make_plan(
+        [Node(((LabelOp.LABEL, 0),)), Node(((LabelOp.LABEL, 1),))], [Relationship(0, 1, (0,))]
+    )
+    for signatures, left in ((True, 7), (False, 40)):
+        options = SgsiOptions(lists=GsiOptions(signatures=signatures), segment_nodes=nodes)
+        report = StrategyReport()
+        strategy = strategy_for(context, graph, options=options)
+        assert strategy.count(plan, NO_MASKS, report) == 7
+        assert report.candidates == {0: left, 1: 1}
+    assert report.steps[-2].endswith("7 rows")
+
+
+def test_predicates_on_relationships_that_close_a_cycle(context):
+    graph = make_graph(
+        [("", {})] * 3, [(0, "R", 1, {}), (1, "R", 2, {}), (0, "R", 2, {}), (0, "R", 2, {})]
+    )
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2), Relationship(0, 2)])
+    assert check(context, graph, plan) == 2
+    only_one = Masks({}, {2: np.array([0b0010], dtype=np.uint32)})
+    assert check(context, graph, plan, only_one) == 1
+
+
+def test_many_types(context):
+    kinds = 5000
+    graph = make_graph([("", {})] * 3, [(0, f"T{at}", 1 + at % 2, {}) for at in range(kinds)])
+    for types, found in (((4242,), 1), (tuple(range(0, kinds, 5)), 1000), (None, kinds)):
+        plan = make_plan([Node()] * 2, [Relationship(0, 1, types)])
+        assert count(strategy_for(context, graph), plan) == found
+
+
+def test_too_many_relationships_are_refused(context):
+    del context
+    one = make_plan([Node()] * 2, [Relationship(0, 1)]).bound
+    assert SgsiStrategy.can_match(one, Count()) is None
+    many = replace(one, relationships=one.relationships * 30_001)
+    assert "takes 30,000" in SgsiStrategy.can_match(many, Count())
