@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from gpugda.deadline import check_time
 from gpugda.device.launch.extend import Extension, KeyTest, Test
-from gpugda.garbage import collection_paused
 from gpugda.match.extend.drafts import Draft, ExtendKind, make_drafts
 from gpugda.match.extend.links import Links
 from gpugda.match.extend.step import ExtendStep
@@ -15,7 +14,6 @@ from gpugda.match.special.cycles import find_cycle
 from gpugda.plan.comparisons import Comparison, key_places
 from gpugda.plan.row_tests import variable_tests
 from gpugda.plan.variables import Variable, node_variable, relationship_variable
-from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Mapping, Sequence
@@ -28,48 +26,23 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
     from gpugda.plan.row_tests import VariableTest
 
-__all__ = ["compile_extensions"]
+__all__ = ["StepCompiler"]
 
 
-@collection_paused()
-def compile_extensions(
-    bound: BoundQuery,
-    graph: DataGraph,
-    order: Sequence[int],
-    masks: Masks,
-    wanted: Rows,
-    rows: Mapping[int, int],
-    *,
-    counting: bool,
-    counted: Collection[int] = (),
-    explored: bool = False,
-    merged: Container[ListKind] = (),
-    by_rows: bool = False,
-    most_links: int = MOST_LINKS,
-) -> tuple[ExtendStep, ...]:
-    """The steps with their columns.
+class StepCompiler:
+    """Of a query's steps.
 
     Args:
         bound: The query.
         graph: Decides which tests and relationships need no look.
-        order: Query nodes.
         masks: What predicates leave.
         wanted: What the last table must hold.
         rows: Row of each query node in the matrix of candidates.
-        counting: Only the number of rows is asked for.
-        counted: Query nodes that are not in the order, counted per row.
-        explored: Has each candidate what its query relationships ask for?
         merged: Kinds of merged lists that there are.
         by_rows: Is it for a CPU, whose items go row by row where steps allow it?
         most_links: Links that one step follows.
     """
-    compiler = _Compiler(
-        bound, graph, masks, wanted, rows, merged, by_rows=by_rows, most_links=most_links
-    )
-    return compiler.steps(order, counting=counting, counted=counted, explored=explored)
 
-
-class _Compiler:
     def __init__(
         self,
         bound: BoundQuery,
@@ -104,6 +77,14 @@ class _Compiler:
     def steps(
         self, order: Sequence[int], *, counting: bool, counted: Collection[int], explored: bool
     ) -> tuple[ExtendStep, ...]:
+        """The steps with their columns.
+
+        Args:
+            order: Query nodes.
+            counting: Only the number of rows is asked for.
+            counted: Query nodes that are not in the order, counted per row.
+            explored: Has each candidate what its query relationships ask for?
+        """
         drafts = make_drafts(
             self._bound,
             self._graph,
