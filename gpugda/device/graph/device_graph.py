@@ -1,4 +1,7 @@
-"""A data graph's arrays on the device, uploaded when first needed, shared by all queries."""
+"""A data graph's arrays on the device, uploaded when first needed, shared by all queries.
+
+More than 300 lines: uploading, sharing and freeing look at the same arrays and users.
+"""
 
 from __future__ import annotations
 
