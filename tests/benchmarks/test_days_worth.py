@@ -1,7 +1,7 @@
 """A day's changes: a million of them, in random transactions, on one graph.
 
 Run as a program it prints how long they take, what memory they need, and how fast the last graph
-answers beside a fresh one: python tests/benchmarks/test_days_worth.py [RELATIONSHIPS] [CHANGES]
+answers beside a fresh one: python tests/benchmarks/test_days_worth.py [RELATIONSHIPS] [CHANGES] [A TRANSACTION]
 """
 
 from __future__ import annotations
@@ -201,8 +201,8 @@ def tell(transactions, size, sizes, times):
 
 if __name__ == "__main__":
     wanted = [int(each) for each in sys.argv[1:]]
-    count, changes = (*wanted, *(1_000_000, 1_000_000)[len(wanted) :])
-    last, fresh, copy, context, sizes, times = run_all(count, changes, 500, tell)
+    count, changes, size = (*wanted, *(1_000_000, 1_000_000, 500)[len(wanted) :])
+    last, fresh, copy, context, sizes, times = run_all(count, changes, size, tell)
     print(f"all equal; {sum(times):.1f} s, {max(times):.3f} s the longest")
     fresh_copy = DeviceGraph(context, fresh)
     found = [[], []]
