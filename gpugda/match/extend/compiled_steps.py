@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.match.extend.compile import compile_extensions
+from gpugda.garbage import collection_paused
+from gpugda.match.extend.compile import StepCompiler
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
@@ -70,19 +71,21 @@ class CompiledSteps:
         forms = self._forms(query)
         key = (tuple(order), rows, counted, tested, wanted, counting, explored, merged)
         if key not in forms:
-            forms[key] = compile_extensions(
-                core,
-                self._graph,
-                order,
-                masks,
-                wanted,
-                candidates.rows,
-                counting=counting and plan is None,
-                counted=counted,
-                explored=explored,
-                merged=merged,
-                by_rows=self._by_rows,
-            )
+            with collection_paused():
+                forms[key] = StepCompiler(
+                    core,
+                    self._graph,
+                    masks,
+                    wanted,
+                    candidates.rows,
+                    merged,
+                    by_rows=self._by_rows,
+                ).steps(
+                    order,
+                    counting=counting and plan is None,
+                    counted=counted,
+                    explored=explored,
+                )
         return forms[key]
 
     def _forms(self, query: KeptQuery) -> Forms:

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 
 from gpugda.plan.counting.clashes import Clashes, keeps_apart
 from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate, LikeLeaves
-from gpugda.plan.counting.row_messages import Countable
-from gpugda.plan.join_order import connected
 from gpugda.plan.row_tests import type_ids
 from gpugda.plan.variables import Variable
 
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.plan.counting.count_plan import LikeNodes
     from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
@@ -36,18 +33,14 @@ _MOST_LIKE = 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Eliminable:
-    """What could be eliminated of a pattern.
+    """A pattern of which more may be eliminated.
 
     Args:
         plan: Its leaves are.
-        has_cycle: Has the core a cycle?
-        countable: Query nodes of the core that could be counted per row, each group alone.
         clash: Which query relationships must differ, and would not do so anyway.
     """
 
     plan: Eliminate
-    has_cycle: bool
-    countable: tuple[LikeNodes, ...]
     clash: Clashes
 
 
@@ -66,7 +59,7 @@ def find_degrees(
         graph: What it is asked of.
         masks: What predicates leave.
         grouped: Query nodes that stay in the core, for rows are counted by them.
-        searching: Find out, too, what else could be eliminated.
+        searching: May more be eliminated? Then there never are too few.
     """
     leaves = _all_leaves(bound, masks, grouped)
     if len(leaves) < fewest_eliminated(grouped) and not searching:
@@ -76,7 +69,7 @@ def find_degrees(
         del leaves[made]  # no formula is exact: it is joined, and may now clash with others
     if len(leaves) < fewest_eliminated(grouped) and not searching:
         return None
-    return found.result(leaves, made, grouped, searching=searching)
+    return found.result(leaves, made)
 
 
 def fewest_eliminated(grouped: Collection[int]) -> int:
@@ -150,33 +143,14 @@ class _Leaves:
             messages.append(made)
         return tuple(messages)
 
-    def result(
-        self,
-        leaves: dict[int, int],
-        messages: tuple[DegreeMessage, ...],
-        grouped: Collection[int],
-        *,
-        searching: bool,
-    ) -> Eliminable:
+    def result(self, leaves: dict[int, int], messages: tuple[DegreeMessage, ...]) -> Eliminable:
         """The messages, and what is left of the pattern."""
         tests = tuple(
             test
             for test in self._bound.tests
             if test.on_nodes or (test.left not in leaves and test.right not in leaves)
         )
-        links = self._bound.relationships
-        plan = Eliminate(replace(self._bound, tests=tests), messages)
-        countable: list[LikeNodes] = []
-        if searching:
-            taken = {each for group in plan.groups for each in group.taken}
-            countable = Countable(
-                self._bound, self._graph, self._masks, self._clash, leaves, taken
-            ).groups()
-        kept = tuple(each for each in countable if set(grouped).isdisjoint(each))
-        # Leaves are in no cycle: it is the core's.
-        parts = connected(len(self._bound.nodes), [(e.source, e.target) for e in links])
-        has_cycle = len(links) > len(self._bound.nodes) - len(parts)
-        return Eliminable(plan, has_cycle, kept, self._clash)
+        return Eliminable(Eliminate(replace(self._bound, tests=tests), messages), self._clash)
 
     # ------------------------------------------------------------------ groups
     def _alike(self, leaves: dict[int, int]) -> list[list[int]]:

@@ -26,14 +26,16 @@ from typing import TYPE_CHECKING
 
 from gpugda.plan.counting.count_plan import Eliminate, TableMessage
 from gpugda.plan.counting.degree_messages import fewest_eliminated, find_degrees
-from gpugda.plan.counting.row_messages import Independence, choose_rows, with_rows
+from gpugda.plan.counting.row_messages import Countable, Independence, with_rows
 from gpugda.plan.counting.separators import Separators, bits_of, each_bit
+from gpugda.plan.join_order import connected
 from gpugda.plan.row_tests import is_single
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence, Set
 
     from gpugda.plan.counting.costs import Costs
+    from gpugda.plan.counting.count_plan import LikeNodes
     from gpugda.plan.counting.degree_messages import Eliminable
     from gpugda.plan.counting.problem import CountProblem
     from gpugda.plan.counting.separators import Offer
@@ -64,23 +66,30 @@ def best_elimination(
     found = find_degrees(problem.bound, problem.graph, problem.masks, kept, searching=is_large)
     if found is None:
         return None
-    plan = _searched(found, problem, costs, thresholds) if is_large else found.plan
+    plan = _searched(found, problem, kept, costs, thresholds) if is_large else found.plan
     fewest = 1 if plan.tables else fewest_eliminated(grouped)
     if len(plan.leaves) + sum(map(len, plan.rows)) + len(plan.tables) < fewest:
         return None
     is_more = grouped or plan.rows or plan.tables
-    return plan if is_more or _degrees_pay(found, costs, thresholds) else None
+    return plan if is_more or _degrees_pay(plan, costs, thresholds) else None
 
 
 def _searched(
-    found: Eliminable, problem: CountProblem, costs: Costs, thresholds: CountThresholds
+    found: Eliminable,
+    problem: CountProblem,
+    kept: Set[int],
+    costs: Costs,
+    thresholds: CountThresholds,
 ) -> Eliminate:
     """By all forms of messages; over two nodes only where all else is dear."""
+    groups = Countable(found, problem.graph, problem.masks).groups()
+    countable = [each for each in groups if kept.isdisjoint(each)]
     of_one = tuple(each for each in thresholds.separators if each == 1)
-    plan = Elimination(found, problem, costs, replace(thresholds, separators=of_one)).plan()
+    with_one = replace(thresholds, separators=of_one)
+    plan = Elimination(found, problem, countable, costs, with_one).plan()
     if 2 not in thresholds.separators or (cost := costs.of_plan(plan)) < thresholds.pair_pairs:
         return plan
-    other = Elimination(found, problem, costs, thresholds).plan()
+    other = Elimination(found, problem, countable, costs, thresholds).plan()
     return other if costs.of_plan(other) < thresholds.pair_gain * cost else plan
 
 
@@ -94,28 +103,30 @@ def _rare(problem: CountProblem, costs: Costs) -> frozenset[int]:
     )
 
 
-def _degrees_pay(found: Eliminable, costs: Costs, thresholds: CountThresholds) -> bool:
+def _degrees_pay(plan: Eliminate, costs: Costs, thresholds: CountThresholds) -> bool:
     """Is eliminating leaves cheaper than joining them?
 
     Joining may count the last node of a cycle by intersection, without making its rows.
     """
-    return (
-        not found.has_cycle
-        or math.prod(
-            costs.growth(position, group.anchor)
-            for group in found.plan.groups
-            for position in group.relationships
-        )
-        >= thresholds.cyclic_growth
+    links, count = plan.core.relationships, len(plan.core.nodes)
+    parts = connected(count, [(each.source, each.target) for each in links])
+    if len(links) <= count - len(parts):
+        return True
+    growth = math.prod(
+        costs.growth(position, group.anchor)
+        for group in plan.groups
+        for position in group.relationships
     )
+    return growth >= thresholds.cyclic_growth
 
 
 class Elimination:
     """Of a pattern whose leaves are eliminated by degrees.
 
     Args:
-        found: What else could be eliminated.
+        found: The pattern.
         problem: What is counted.
+        countable: Query nodes that could be counted per row, each group alone.
         costs: Of the pattern.
         thresholds: When what pays.
     """
@@ -124,11 +135,13 @@ class Elimination:
         self,
         found: Eliminable,
         problem: CountProblem,
+        countable: Sequence[LikeNodes],
         costs: Costs,
         thresholds: CountThresholds,
     ) -> None:
         self._found = found
         self._problem = problem
+        self._countable = countable
         self._costs = costs
         self._thresholds = thresholds
         self._separators = Separators(found, problem.masks.comparisons)
@@ -201,8 +214,8 @@ class Elimination:
 
     def _with_rows(self, plan: Eliminate, nodes: frozenset[int], *, makes_rows: bool) -> Eliminate:
         """With those of some nodes counted per row for which that pays."""
-        found, costs, thresholds = self._found, self._costs, self._thresholds
-        groups = [each for each in found.countable if nodes.issuperset(each)]
+        costs, thresholds = self._costs, self._thresholds
+        groups = [each for each in self._countable if nodes.issuperset(each)]
         if not groups:
             return plan
         order = costs.order(plan.joined)
@@ -210,7 +223,7 @@ class Elimination:
         lowest = cost.of(counts_last=not (makes_rows or plan.leaves or plan.tables))
         if lowest < thresholds.row_pairs:
             return plan
-        may_add = Independence(self._problem.bound, order, found.clash).may_add
+        independence = Independence(self._problem.bound, order, self._found.clash)
         of = partial(costs.of_counting, plan.joined) if len(order) <= _MOST_REORDERED else cost.of
-        chosen = choose_rows(groups, may_add, of, lowest, thresholds.row_doubt)
+        chosen = independence.choose(groups, of, lowest, thresholds.row_doubt)
         return with_rows(plan, chosen) if chosen else plan

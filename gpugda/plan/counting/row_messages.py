@@ -23,14 +23,15 @@ from gpugda.plan.row_tests import is_single, most_parallel, type_ids
 from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence, Set
+    from collections.abc import Callable, Iterable, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.counting.count_plan import Eliminate, LikeNodes
+    from gpugda.plan.counting.degree_messages import Eliminable
     from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
-__all__ = ["Countable", "Independence", "choose_rows", "most_fitting", "with_rows"]
+__all__ = ["Countable", "Independence", "most_fitting", "with_rows"]
 
 _MOST_FITTING = 1 << 32
 
@@ -39,34 +40,23 @@ class Countable:
     """Query nodes that may be counted per row.
 
     Args:
-        bound: The query.
+        found: The pattern, its leaves eliminated.
         graph: Says how many parallel relationships there are.
         masks: What predicates leave.
-        clash: Could two query relationships be the same data relationship, and must not?
-        leaves: Relationships of leaves that are eliminated.
-        taken: Query relationships that the leaves must know of.
     """
 
-    def __init__(
-        self,
-        bound: BoundQuery,
-        graph: DataGraph,
-        masks: Masks,
-        clash: Callable[[int, int], bool],
-        leaves: Collection[int],
-        taken: Set[int],
-    ) -> None:
-        self._bound = bound
+    def __init__(self, found: Eliminable, graph: DataGraph, masks: Masks) -> None:
+        bound = self._bound = found.plan.core
         self._graph = graph
         self._masks = masks
-        self._clash = clash
+        self._clash = found.clash
         self._around: dict[int, list[BoundRelationship]] = defaultdict(list)
         for each in bound.relationships:
             for node in {each.source, each.target}:
                 self._around[node].append(each)
-        at_leaves = [bound.relationships[each] for each in leaves]
-        self._leaf_ends = {end for each in at_leaves for end in (each.source, each.target)}
-        self._taken = taken
+        groups = found.plan.groups
+        self._leaf_ends = found.plan.leaves.union(group.anchor for group in groups)
+        self._taken = {each for group in groups for each in group.taken}
         self._tested_nodes = {
             end for test in bound.tests if test.on_nodes for end in (test.left, test.right)
         }
@@ -160,35 +150,6 @@ def _longest_list(each: BoundRelationship, end: int, graph: DataGraph) -> int:
 
 
 # ------------------------------------------------------------------ which of them
-def choose_rows(
-    groups: Iterable[LikeNodes],
-    may_add: Callable[[Sequence[LikeNodes], LikeNodes], bool],
-    cost: Callable[[Set[int]], float],
-    lowest: float,
-    doubt: float,
-) -> list[LikeNodes]:
-    """Those that make the join cheapest, of sets that grow by what is cheapest alone.
-
-    Args:
-        groups: Of `Countable`.
-        may_add: May a group be counted together with those?
-        cost: Of the join where some nodes are counted per row.
-        lowest: Of the join where none is.
-        doubt: The first set that is taken may cost so many times as much.
-    """
-    alone = [group for group in groups if may_add((), group)]
-    found: list[LikeNodes] = []
-    best = 0
-    for group in sorted(alone, key=lambda each: cost(set(each))):
-        if not may_add(found, group):
-            continue
-        found.append(group)
-        new = cost({node for each in found for node in each})
-        if new < lowest * (doubt if best == 0 else 1.0):
-            lowest, best = new, len(found)
-    return found[:best]
-
-
 class Independence:
     """Which nodes can be counted per row together.
 
@@ -207,6 +168,33 @@ class Independence:
         self._around = links_among(bound, nodes)
         self._links = {(each.source, each.target) for each in bound.relationships}
         self._components = self._count_components(self._nodes)
+
+    def choose(
+        self,
+        groups: Iterable[LikeNodes],
+        cost: Callable[[Set[int]], float],
+        lowest: float,
+        doubt: float,
+    ) -> list[LikeNodes]:
+        """Those that make the join cheapest, of sets that grow by what is cheapest alone.
+
+        Args:
+            groups: Of `Countable`.
+            cost: Of the join where some nodes are counted per row.
+            lowest: Of the join where none is.
+            doubt: The first set that is taken may cost so many times as much.
+        """
+        alone = [group for group in groups if self.may_add((), group)]
+        found: list[LikeNodes] = []
+        best = 0
+        for group in sorted(alone, key=lambda each: cost(set(each))):
+            if not self.may_add(found, group):
+                continue
+            found.append(group)
+            new = cost({node for each in found for node in each})
+            if new < lowest * (doubt if best == 0 else 1.0):
+                lowest, best = new, len(found)
+        return found[:best]
 
     def may_add(self, chosen: Sequence[LikeNodes], group: LikeNodes) -> bool:
         """May it be counted together with those? The rest stays connected, and no two clash."""

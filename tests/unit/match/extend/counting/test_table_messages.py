@@ -409,7 +409,6 @@ WHAT_PAYS = CountThresholds(
     table_cost=10,
     search_rows=0,
     search_pairs=0,
-    row_pairs=math.inf,
 )
 
 
@@ -421,7 +420,7 @@ def split(relationships, cost, candidates=16, *, is_single=True, grouped=()):
     found = find_degrees(bound, graph, NO_MASKS, searching=True)
     costs = Costs(problem, WHAT_PAYS, lambda: None)
     costs.of_rows = cost
-    return tree(Elimination(found, problem, costs, WHAT_PAYS).plan())
+    return tree(Elimination(found, problem, (), costs, WHAT_PAYS).plan())
 
 
 def tree(plan):
