@@ -133,12 +133,14 @@ class StepPattern:
         relationships: Variables of the relationships, one less; likewise.
         arrows: What these are, each.
         predicates: Over these variables, and over others that are bound before.
+        by_row: Must one of them be matched for each repetition, as it has a subquery?
     """
 
     nodes: tuple[str, ...]
     relationships: tuple[str, ...]
     arrows: tuple[Arrow, ...]
     predicates: tuple[Expression, ...] = ()
+    by_row: bool = False
 
     @property
     def names(self) -> frozenset[str]:
@@ -153,7 +155,7 @@ class StepPattern:
     @property
     def is_one_step(self) -> bool:
         """Whether it is a relationship whose conditions read nothing else."""
-        return len(self.relationships) == 1 and not self.outside
+        return len(self.relationships) == 1 and not self.outside and not self.by_row
 
 
 @value(frozen=True, slots=True)

@@ -299,9 +299,9 @@ class PatternReader:
             relationships.append(name)
             arrows.append(Arrow(None if types and is_dynamic(types) else types, element.direction))
             predicates += [*_type_tests(name, types), *self._inline(name, element)]
-        step = StepPattern(
-            tuple(nodes), tuple(relationships), tuple(arrows), (*predicates, *conditions)
-        )
+        tests = (*predicates, *conditions)
+        by_row = any(map(needs_each_row, tests))
+        step = StepPattern(tuple(nodes), tuple(relationships), tuple(arrows), tests, by_row)
         self._check_step(step, group)
         return step
 
@@ -309,8 +309,8 @@ class PatternReader:
         if len(step.names) < len(step.nodes) + len(step.relationships):
             raise self._unsupported("a variable that stands twice in a quantified path", group.span)
         for each in step.predicates:
-            if needs_each_row(each):
-                raise self._unsupported("a subquery in a quantified path", each.span)
+            if needs_each_row(each) and not any(isinstance(e, _SUBQUERIES) for e in walk(each)):
+                raise self._unsupported("chance in a quantified path", each.span)
         if step.names & set(self._outer):
             raise self._unsupported("a bound variable in a quantified path", group.span)
 
@@ -367,6 +367,10 @@ class PatternReader:
         own = [
             each for each in tests if variable_names(each) <= {name} and not needs_each_row(each)
         ]
+        for each in tests:
+            if each not in own and needs_each_row(each):
+                message = "a subquery in a relationship of varying length"
+                raise self._unsupported(message, each.span)
         others = [_for_all(name, each) for each in tests if each not in own]
         if mode is ExpandMode.SELECTED:
             selected = replace(selected, conditions=(*selected.conditions, *others))

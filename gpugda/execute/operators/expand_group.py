@@ -13,6 +13,7 @@ from gpugda.execute.steps import truth_of_each, turned
 from gpugda.execute.trails import Adjacency, adjacency_of, trails
 from gpugda.plan.label_programs import type_ids
 from gpugda.plan.logical import ExpandMode
+from gpugda.plan.pattern_reader import needs_each_row
 from gpugda.query.shapes import variable_names
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _split(step: StepPattern, context: ExecutionContext) -> tuple[_Masks, tuple[
     for each in step.predicates:
         names = variable_names(each)
         name = next(iter(names)) if len(names) == 1 else ""
-        if name not in step.names:
+        if name not in step.names or needs_each_row(each):
             left.append(each)
             continue
         of_nodes = name in step.nodes

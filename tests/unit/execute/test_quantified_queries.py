@@ -174,3 +174,16 @@ def test_query(query: str, rows: Any) -> None:
 def test_refused(query: str, construct: str) -> None:
     with _accelerator(CHAIN) as accelerator, pytest.raises(UnsupportedQueryError, match=construct):
         _rows(accelerator, query)
+
+
+def test_a_subquery_in_the_brackets_of_a_quantified_relationship_is_refused() -> None:
+    """It would be tested with all relationships of the path in the place of one."""
+    source = gpugda.graph(
+        nodes={"id": ["a", "b"], "labels": [["N"], ["N"]]},
+        relationships={"source": ["a", "b"], "target": ["b", "a"], "type": ["R", "S"]},
+    )
+    text = "MATCH (a)-[r WHERE EXISTS { ()-[q:S]->() WHERE q = r }]->{1,2}(b) RETURN a"
+    with gpugda.connect(source) as accelerator:
+        with pytest.raises(gpugda.UnsupportedQueryError, match="a subquery in a relationship"):
+            accelerator.run(text, engine="gpu")
+        assert len(accelerator.run(text, engine="reference").values()) == 1
