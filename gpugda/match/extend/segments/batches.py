@@ -143,17 +143,18 @@ class Sorter:
         if placed is not table:
             self._run.workspace.release(placed.values)
 
-    def split(self, table: Table) -> Iterator[tuple[int, Table]]:
-        """The rows of a table key by key, without the host; each table is valid until the next."""
+    def split(self, table: Table) -> Iterator[tuple[int, int | None, Table]]:
+        """The rows of a table key by key, with the next key; each table is valid until the next."""
         if not self._is_sorting or table.row_count == 0:
-            yield 0, table
+            yield 0, None, table
             return
         workspace = self._run.workspace
         placed, first = self._sorted(table)
         counts = np.diff(first)
-        for key in np.flatnonzero(counts).tolist():
+        keys = np.flatnonzero(counts).tolist()
+        for key, following in zip(keys, [*keys[1:], None], strict=True):
             if placed is table:
-                yield key, table
+                yield key, following, table
                 continue
             rows = int(counts[key])
             values = workspace.allocate(rows * table.width, np.uint32, "partial embeddings")
@@ -161,7 +162,7 @@ class Sorter:
             for column in range(table.width):
                 begin = column * table.row_count + int(first[key])
                 workspace.copy_part(placed.values, begin, values, column * rows, rows)
-            yield key, Table(values, rows, table.width, rows)
+            yield key, following, Table(values, rows, table.width, rows)
             workspace.release(values)
         if placed is not table:
             workspace.release(placed.values)

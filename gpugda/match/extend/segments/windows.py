@@ -164,10 +164,12 @@ class SegmentedWindows(ExtendWindows):
         firsts = batch.keys()
         for first in firsts:
             for waiting in batch.tables(self._run, first, self._most_waiting(number) // 2 or 1):
-                for key, table in second.split(waiting):
+                for key, following, table in second.split(waiting):
                     self._run.check_deadline()
-                    for wanted in sequence.wanted((first, key)):
-                        self._seen.acquire(wanted)
+                    coming = [] if following is None else sequence.wanted((first, following))
+                    parts = sequence.wanted((first, key))
+                    for wanted, after in zip(parts, [*parts[1:], *coming[:1], None], strict=False):
+                        self._seen.acquire(wanted, after)
                         yield wanted, table
 
     def _most_waiting(self, number: int) -> int:
