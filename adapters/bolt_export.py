@@ -47,6 +47,7 @@ def export(
     labels: tuple[str, ...] | None = None,
     types: tuple[str, ...] | None = None,
     sessions: int | None = None,
+    moving: bool = False,
 ) -> Iterator[GraphBatches]:
     """The nodes and relationships of a database, without properties.
 
@@ -61,12 +62,13 @@ def export(
         labels: Only nodes with one of these; None for all.
         types: Only relationships of these types; None for all.
         sessions: How many pages are asked for at the same time; None for what the connection says.
+        moving: What is read need not be of one state; of a whole database, see `DatabaseServer`.
 
     Raises:
         SourceError: The server cannot be reached, refuses, or is lost on the way.
         StaleSnapshotError: The database changed so that what was read contradicts itself.
     """
-    reading = _Export(connection, version, progress, labels, types, sessions)
+    reading = _Export(connection, version, progress, labels, types, sessions, moving)
     prefixes = reading.prefixes()
     with closing(reading.nodes()) as nodes, closing(reading.relationships()) as relationships:
         yield GraphBatches(nodes, relationships, version, prefixes, properties_complete=False)
@@ -83,7 +85,9 @@ class _Export:
         labels: tuple[str, ...] | None,
         types: tuple[str, ...] | None,
         sessions: int | None,
+        moving: bool,
     ) -> None:
+        self._moving = moving
         self._connection = connection
         self._version = version
         self._progress = progress
@@ -114,7 +118,7 @@ class _Export:
         reader = self._reader("reading nodes")
         if self._labels is None:
             count = self._count(reader, "(x)")
-            found = _exactly(count, self._all_nodes(reader, count))
+            found = self._exactly(count, self._all_nodes(reader, count))
         else:
             count = sum(self._count(reader, f"(x{any_of((name,))})") for name in self._labels)
             found = read_labelled_nodes(reader, self._labels, count) if self._labels else _none()
@@ -127,9 +131,10 @@ class _Export:
 
     def _all_nodes(self, reader: PageReader, count: int) -> Generator[NodeBatch, None, None]:
         if not self._connection.facts.plugin:
-            yield from read_nodes(reader, count)
+            yield from read_nodes(reader, count, moving=self._moving)
             return
-        first = yield from walk(reader, plugin_nodes(), NODES, count, PLUGIN_PAGE)
+        pages = plugin_nodes()
+        first = yield from walk(reader, pages, NODES, count, PLUGIN_PAGE, moving=self._moving)
         if first is not None:
             yield from read_scattered_nodes(reader, first)
 
@@ -146,22 +151,24 @@ class _Export:
         with closing(self._relationships(reader, count)) as found:
             for batch in found:
                 if batch.count:
-                    yield self._known.checked(batch)
+                    yield batch if self._moving else self._known.checked(batch)
 
     def _relationships(
         self, reader: PageReader, count: int
     ) -> Generator[RelationshipBatch, None, None]:
         nodes = self._known.ids
-        if count == 0 or len(nodes) == 0:
+        if (count == 0 or len(nodes) == 0) and not self._moving:
             if count and self._labels is None:
                 raise StaleSnapshotError(_CHANGED)
             return _none()
+        known_largest = self._version and self._labels is None and not self._moving
         reading = RelationshipReading(
             reader,
             self._reader("reading degrees", 1),
             self._all_types(reader) if self._types is None else self._types,
             restricted=self._types is not None,
-            largest_node=int(nodes[-1]) if self._version and self._labels is None else None,
+            largest_node=int(nodes[-1]) if known_largest else None,
+            moving=self._moving,
         )
         if self._few_start(reader, len(nodes)):
             found = reading.by_node(nodes)
@@ -170,12 +177,19 @@ class _Export:
         else:
             found = reading.by_id(nodes, count)
         return (
-            found if self._labels is not None or self._types is not None else _exactly(count, found)
+            found
+            if self._labels is not None or self._types is not None
+            else self._exactly(count, found)
         )
 
     def _few_start(self, reader: PageReader, node_count: int) -> bool:
         """Whether the nodes are so few that asking each for its relationships is quicker."""
         return self._labels is not None and node_count * _FEW < self._count(reader, "(x)")
+
+    def _exactly(
+        self, count: int, batches: Generator[_Batch, None, None]
+    ) -> Generator[_Batch, None, None]:
+        return batches if self._moving else _exactly(count, batches)
 
     # -------------------------------------------------------------- questions
     def _reader(self, doing: str, sessions: int | None = None) -> PageReader:

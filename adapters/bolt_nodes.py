@@ -28,9 +28,11 @@ _SCATTERED = 512
 NODES = Space("(x)", _SCATTERED)
 
 
-def read_nodes(reader: PageReader, count: int) -> Generator[NodeBatch, None, None]:
-    """All nodes."""
-    yield from _read(reader, NODES, count, None)
+def read_nodes(
+    reader: PageReader, count: int, *, moving: bool = False
+) -> Generator[NodeBatch, None, None]:
+    """All nodes; ``moving`` as for `walk`."""
+    yield from _read(reader, NODES, count, None, moving=moving)
 
 
 def read_scattered_nodes(reader: PageReader, first: int) -> Generator[NodeBatch, None, None]:
@@ -52,12 +54,17 @@ def any_of(names: tuple[str, ...]) -> str:
 
 
 def _read(
-    reader: PageReader, space: Space, count: int, labels: tuple[str, ...] | None
+    reader: PageReader,
+    space: Space,
+    count: int,
+    labels: tuple[str, ...] | None,
+    *,
+    moving: bool = False,
 ) -> Generator[NodeBatch, None, None]:
     question = _question(labels)
     first: int | None = 0
     if labels is None:
-        first = yield from walk(reader, question, space, count)
+        first = yield from walk(reader, question, space, count, moving=moving)
     elif (pages := occupied(reader, space, 0, count)) is not None:
         yield from reader.answers(question, pages)
         first = None

@@ -45,6 +45,7 @@ class RelationshipReading:
         restricted: Whether there are others.
         largest_node: Largest id of a node; None if not known, or if nobody could tell that larger
             ones came meanwhile, which would not fit where this is packed.
+        moving: See `DatabaseServer.read`.
     """
 
     reader: PageReader
@@ -52,6 +53,7 @@ class RelationshipReading:
     types: tuple[str, ...]
     restricted: bool
     largest_node: int | None
+    moving: bool = False
 
     def by_id(
         self, nodes: NDArray[np.int64], count: int
@@ -65,7 +67,7 @@ class RelationshipReading:
         question = self._question("", [Field("ids", "id(r) - $first", PAGE_BITS)])
         first: int | None = 0
         if not self.restricted:
-            first = yield from walk(self.reader, question, self._space, count)
+            first = yield from walk(self.reader, question, self._space, count, moving=self.moving)
         elif (pages := occupied(self.reader, self._space, 0, count)) is not None:
             yield from self.reader.answers(question, pages)
             first = None
@@ -77,7 +79,12 @@ class RelationshipReading:
     ) -> Generator[RelationshipBatch, None, None]:
         """As `by_id`, of a server with gpugda's plugin; all that there are."""
         first = yield from walk(
-            self.reader, plugin_relationships(), self._space, count, PLUGIN_PAGE
+            self.reader,
+            plugin_relationships(),
+            self._space,
+            count,
+            PLUGIN_PAGE,
+            moving=self.moving,
         )
         if first is not None:
             yield from self.by_node(nodes, first)
@@ -86,6 +93,8 @@ class RelationshipReading:
         self, nodes: NDArray[np.int64], first: int = 0
     ) -> Generator[RelationshipBatch, None, None]:
         """Those that start from these nodes, with ids from ``first`` on, in any order."""
+        if self.moving:
+            raise StaleSnapshotError(f"{_CHANGED} Their ids are too scattered to read it on.")
         own_id = [Field("ids", "id(r)", WHOLE)]
         hubs: list[tuple[int, int]] = []
         later = f"AND id(r) >= {first}"

@@ -65,13 +65,18 @@ def walk(
     space: Space,
     count: int,
     page: int | None = None,
+    *,
+    moving: bool = False,
 ) -> Generator[_Answer, None, int | None]:
     """Answers in the order of ids until there are ``count``; a page has `PAGE` ids, or so many.
+
+    ``moving``: The count tells little, as things come and go meanwhile: a scan tells when all that
+    is there was asked for.
 
     Returns:
         None; or the id from which on ids are too scattered for pages of them.
     """
-    first = 0
+    first, total = 0, count
     span = min(count, _ROUND)
     while count > 0:
         found = 0
@@ -84,9 +89,9 @@ def walk(
             break
         # As many as are needed if the ids go on as densely as in this round.
         span = min(max(count * span // found, _SMALLEST_ROUND), max(first, _ROUND))
-    if count <= 0:
+    if count <= 0 and not moving:
         return None
-    pages = occupied(reader, space, first, count)
+    pages = occupied(reader, space, first, total if moving else count)
     if pages is None:
         return first
     yield from reader.answers(question, pages)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.columns import column_from_values
 from gpugda.errors import SourceError
-from gpugda.ports import ChangeBatch, LabelChanges, PropertyChanges
+from gpugda.ports import ChangeBatch, LabelChanges, PropertyChanges, TouchedOnTheWay
 
 from .bolt_values import refuse_vectors
 from .bolt_zones import in_unknown_zone
@@ -98,7 +98,7 @@ def net_changes(events: ChangeEvents, since: int, version: DatabaseVersion) -> C
     """The difference between the states before and after."""
     nodes = _Lives(events.created_nodes, events.deleted_nodes)
     relationships = _Lives(events.created_relationships, events.deleted_relationships)
-    created, labels = _labels(events, nodes)
+    created, labels, on_the_way = _labels(events, nodes)
     return ChangeBatch(
         since=since,
         version=version,
@@ -115,6 +115,11 @@ def net_changes(events: ChangeEvents, since: int, version: DatabaseVersion) -> C
         node_properties=_properties(events.node_properties, nodes, events.names),
         relationship_properties=_properties(
             events.relationship_properties, relationships, events.names
+        ),
+        touched=TouchedOnTheWay(
+            np.union1d(events.created_nodes.ids, events.deleted_nodes.ids),
+            np.union1d(events.created_relationships.ids, events.deleted_relationships.ids),
+            on_the_way,
         ),
     )
 
@@ -183,8 +188,8 @@ def _last_of(keys: Sequence[NDArray[np.int64]], steps: NDArray[np.int64]) -> NDA
 
 
 # ------------------------------------------------------------------ nodes
-def _labels(events: ChangeEvents, nodes: _Lives) -> tuple[NodeBatch, LabelChanges]:
-    """The created nodes, and the labels of the others."""
+def _labels(events: ChangeEvents, nodes: _Lives) -> tuple[NodeBatch, LabelChanges, LabelChanges]:
+    """The created nodes, the labels of the others that changed, and all that were touched."""
     given = events.labels
     label = np.where(given.codes < 0, -1 - given.codes, given.codes)
     counted = np.flatnonzero(nodes.counts(given.ids, given.steps))
@@ -192,15 +197,17 @@ def _labels(events: ChangeEvents, nodes: _Lives) -> tuple[NodeBatch, LabelChange
     rows, firsts = counted[_last_of(keys, steps)], counted[_last_of(keys, -steps)]
     # What was got and lost again, or lost and got, is as it was.
     changed = (given.codes[rows] < 0) == (given.codes[firsts] < 0)
-    rows = rows[changed]
     ids, added, label = given.ids[rows], given.codes[rows] >= 0, label[rows]
     new = nodes.is_new(ids)
+    has = new & added & changed
     created = _created_nodes(
-        events.created_nodes.ids[nodes.new], ids[new & added], label[new & added], events.names
+        events.created_nodes.ids[nodes.new], ids[has], label[has], events.names
     )
-    ids, added, label = ids[~new], added[~new], label[~new]
-    codes, names = _recoded(label, events.names)
-    return created, LabelChanges(ids, codes, added, names)
+    found = []
+    for some in (changed & ~new, ~new):
+        codes, names = _recoded(label[some], events.names)
+        found.append(LabelChanges(ids[some], codes, added[some], names))
+    return created, found[0], found[1]
 
 
 def _created_nodes(

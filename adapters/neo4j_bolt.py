@@ -125,9 +125,9 @@ class BoltSource:
         return self._connection.version_of([bookmark])
 
     def read(
-        self, progress: Progress, *, gentle: bool = False
+        self, progress: Progress, *, gentle: bool = False, moving: bool = False
     ) -> AbstractContextManager[GraphBatches]:
-        """The graph in columns, at the newest state."""
+        """The graph in columns, at the newest state; or while it changes."""
         from .bolt_export import export
 
         self._connection.recheck()
@@ -138,6 +138,7 @@ class BoltSource:
             labels=self._projection.labels,
             types=self._projection.types,
             sessions=1 if gentle else None,
+            moving=moving,
         )
 
     def read_properties(

@@ -16,6 +16,7 @@ from gpugda.ports import DatabaseServer, GraphSource, Progress, Projection, Snap
 from gpugda.snapshot.opening import open_saved
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from gpugda.data.data_graph import DataGraph
@@ -93,13 +94,20 @@ class LoadedGraph:
         return f"{self.source_name}{at}, loaded {self.loaded_at.isoformat(timespec='seconds')}"
 
 
-def load(source: GraphSource, progress: Progress, *, gentle: bool = False) -> LoadedGraph:
+def load(
+    source: GraphSource,
+    progress: Progress,
+    *,
+    gentle: bool = False,
+    mend: Callable[[GraphBatches], GraphBatches] | None = None,
+) -> LoadedGraph:
     """Reads a source.
 
     Args:
         source: An embedded graph, or a database.
         progress: Told how far it has come.
         gentle: Leave most of a database server to others.
+        mend: Makes one state of what is read of a database server that changes meanwhile.
 
     Raises:
         SourceError: It cannot be read, or contradicts itself.
@@ -107,8 +115,8 @@ def load(source: GraphSource, progress: Progress, *, gentle: bool = False) -> Lo
     started = time.perf_counter()
     version, projection = None, Projection()
     opened: AbstractContextManager[GraphBatches | SnapshotFolder]
-    if gentle and isinstance(source, DatabaseServer):
-        opened = source.read(progress, gentle=True)
+    if isinstance(source, DatabaseServer) and (gentle or mend):
+        opened = source.read(progress, gentle=gentle, moving=mend is not None)
     else:
         opened = source.read(progress)
     with opened as content:
@@ -117,6 +125,7 @@ def load(source: GraphSource, progress: Progress, *, gentle: bool = False) -> Lo
             _refuse_parts(saved.graph, source.name)
             graph, projection = saved.graph, saved.manifest.projection
         else:
+            content = content if mend is None else mend(content)
             graph = build_data_graph(content, progress)
             version = content.version
     if isinstance(source, DatabaseServer):

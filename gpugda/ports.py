@@ -39,6 +39,7 @@ __all__ = [
     "ServerFacts",
     "SilentProgress",
     "SnapshotFolder",
+    "TouchedOnTheWay",
 ]
 
 
@@ -251,6 +252,22 @@ class PropertyChanges:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class TouchedOnTheWay:
+    """What transactions touched, also where nothing of it lasts.
+
+    Args:
+        nodes: ``int64``, rising: ids of all nodes that were created or deleted.
+        relationships: Likewise.
+        labels: Of nodes that are in both states: each label that was got or lost, as it is in the
+            end.
+    """
+
+    nodes: NDArray[np.int64]
+    relationships: NDArray[np.int64]
+    labels: LabelChanges
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ChangeBatch:
     """What leads from one state of a database to a later one: the net effect of its transactions.
 
@@ -270,6 +287,7 @@ class ChangeBatch:
         deleted_relationships: Likewise, with the ends and types that they had.
         node_properties: By key.
         relationship_properties: By key.
+        touched: What was touched on the way; None where the source does not tell.
     """
 
     since: int
@@ -282,6 +300,7 @@ class ChangeBatch:
     deleted_relationships: RelationshipBatch
     node_properties: Mapping[str, PropertyChanges]
     relationship_properties: Mapping[str, PropertyChanges]
+    touched: TouchedOnTheWay | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,13 +381,15 @@ class DatabaseServer(GraphSource, Protocol):
         """The part of the database that `read` gives."""
 
     def read(
-        self, progress: Progress, *, gentle: bool = False
+        self, progress: Progress, *, gentle: bool = False, moving: bool = False
     ) -> AbstractContextManager[GraphBatches]:
         """As `GraphSource.read`, of the newest state.
 
         Args:
             progress: Told how far it has come; what it raises ends the reading.
             gentle: Leave most of the server to others, as nobody waits.
+            moving: The database may change meanwhile. What no transaction touches is read, each
+                once; of what one touches anything, in any state, also twice.
         """
 
     def probe(self, timeout: float | None = None) -> DatabaseVersion | None:

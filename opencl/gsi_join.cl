@@ -19,15 +19,9 @@
 #include "search.h"
 #include "neighbour_lists.h"
 #include "vertex_join.h"
+#include "warps.h"
 
-#define WARP 32
-#define WARPS 8
 #define STAGED 128
-
-/* Where a row's places begin: given by sums, or by the longest that any list is. */
-static inline ulong first_place(global const ulong *sums, ulong stride, ulong row) {
-    return sums ? sums[row] : stride * row;
-}
 
 /* Bits of `how`. */
 #define SET_OPERATIONS 1u   /* read lists in batches from local memory, candidates as bitmaps, collect what is written */
@@ -142,21 +136,6 @@ kernel void intersect_next(NEXT_PARAMETERS) {
 }
 
 #else
-
-/* Which lanes of this warp hold something: a bit each. All work items of the group come here. */
-static inline uint ballot(local uint *ballots, uint warp, uint lane, bool holds) {
-    if (lane == 0) ballots[warp] = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (holds) atomic_or(&ballots[warp], 1u << lane);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return ballots[warp];
-}
-
-static inline uint most_of(local const uint *values) {
-    uint most = 0;
-    for (uint i = 0; i < WARPS; ++i) most = max(most, values[i]);
-    return most;
-}
 
 kernel void join_first(FIRST_PARAMETERS) {
     local uint ballots[WARPS], task_row[WARPS], task_begin[WARPS], task_length[WARPS], task_alone[WARPS], source[WARPS];

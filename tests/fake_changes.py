@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.columns import column_from_values
-from gpugda.ports import ChangeBatch, ChangeGap, LabelChanges, PropertyChanges
+from gpugda.ports import ChangeBatch, ChangeGap, LabelChanges, PropertyChanges, TouchedOnTheWay
 
 
 class FakeChanges:
@@ -63,20 +65,42 @@ class FakeChanges:
 
     def _between(self, since, last):
         old, new = self.server.states[since], self.server.states[last]
+        touched = self._touched(since, last)
+        # What went and came again with the same id is another thing.
+        lives, ties = set(touched.nodes.tolist()), set(touched.relationships.tolist())
+        nodes = {number: row for number, row in old.nodes.items() if number not in lives}
+        relationships = {n: row for n, row in old.relationships.items() if n not in ties}
+        created = {n: row for n, row in new.relationships.items() if n not in relationships}
         return ChangeBatch(
             since=since,
             version=self.server.version_of(last),
             transaction_count=last - since,
-            created_nodes=_nodes({i: new.nodes[i] for i in new.nodes if i not in old.nodes}),
-            deleted_nodes=_ids(set(old.nodes) - set(new.nodes)),
-            labels=_labels(old.nodes, new.nodes),
-            created_relationships=_relationships(_only_in(new, old)),
-            deleted_relationships=_relationships(_only_in(old, new)),
-            node_properties=_properties(old.nodes, new.nodes, self.keys[True], since, set()),
-            relationship_properties=_properties(
-                old.relationships, new.relationships, self.keys[False], since, _only_in(new, old)
+            created_nodes=_nodes({i: row for i, row in new.nodes.items() if i not in nodes}),
+            deleted_nodes=_ids(old.nodes.keys() & lives),
+            labels=_labels(nodes, new.nodes),
+            created_relationships=_relationships(created),
+            deleted_relationships=_relationships(
+                {number: row for number, row in old.relationships.items() if number in ties}
             ),
+            node_properties=_properties(nodes, new.nodes, self.keys[True], since),
+            relationship_properties=_properties(
+                relationships, new.relationships, self.keys[False], since
+            ),
+            touched=touched,
         )
+
+    def _touched(self, since, last):
+        """All that some transaction created, deleted or labelled."""
+        states = [self.server.states[each] for each in range(since, last + 1)]
+        nodes, relationships, labelled = set(), set(), {}
+        for old, new in pairwise(states):
+            nodes |= old.nodes.keys() ^ new.nodes.keys()
+            relationships |= _only_in(new, old).keys() | _only_in(old, new).keys()
+            for node in old.nodes.keys() & new.nodes.keys():
+                for label in set(old.nodes[node][0]) ^ set(new.nodes[node][0]):
+                    labelled[node, label] = label in new.nodes[node][0]
+        rows = sorted((*key, added) for key, added in labelled.items() if key[0] not in nodes)
+        return TouchedOnTheWay(_ids(nodes), _ids(relationships), _label_changes(rows))
 
 
 def _ids(numbers):
@@ -120,6 +144,10 @@ def _labels(old, new):
         for node in sorted(old.keys() & new.keys())
         for label in sorted(set(old[node][0]) ^ set(new[node][0]))
     ]
+    return _label_changes(changes)
+
+
+def _label_changes(changes):
     names = list(dict.fromkeys(label for _, label, _ in changes))
     return LabelChanges(
         node_ids=np.array([node for node, _, _ in changes], dtype=np.int64),
@@ -129,10 +157,10 @@ def _labels(old, new):
     )
 
 
-def _properties(old, new, kept, since, replaced):
+def _properties(old, new, kept, since):
     touched = {}
     for number in sorted(new):
-        before = {} if number in replaced else (old[number][-1] if number in old else {})
+        before = old[number][-1] if number in old else {}
         now = new[number][-1]
         for key in sorted(before.keys() | now.keys()):
             if repr(before.get(key)) != repr(now.get(key)):  # 1 is another value than true

@@ -74,6 +74,7 @@ class FakeServer:
         self.tells_version = self.facts.has_bookmarks
         self.closed = False
         self.changes = None
+        self.largest = 100  # ids are smaller, where it is read while it changes
         self.states = {self.transaction: self.state}
         self._lock = threading.Lock()
 
@@ -116,11 +117,34 @@ class FakeServer:
         return DatabaseVersion(self.database_id, number, f"bookmark {number}")
 
     @contextmanager
-    def read(self, progress, *, gentle=False):
+    def read(self, progress, *, gentle=False, moving=False):
         self.calls.append(("read", gentle))
         state, version = self.state, self.probe()
         progress.phase("nodes", len(state.nodes))
+        if moving:
+            yield self._read_moving(version)
+            return
         yield _batches(state, version, complete=False, between=lambda: self._call("during_read"))
+
+    def _read_moving(self, version):
+        """Each node and each relationship in the state in which its turn comes."""
+
+        def nodes():
+            for number in range(self.largest):
+                self._call("during_read")
+                if number in self.state.nodes:
+                    state = State({number: self.state.nodes[number]})
+                    yield from _batches(state, version, complete=False).nodes
+
+        def relationships():
+            for number in range(self.largest):
+                self._call("during_read")
+                if number in self.state.relationships:
+                    state = State({}, {number: self.state.relationships[number]})
+                    yield from _batches(state, version, complete=False).relationships
+
+        prefixes = IdentifierPrefixes(f"4:{self.database_id}:", f"5:{self.database_id}:")
+        return GraphBatches(nodes(), relationships(), version, prefixes, properties_complete=False)
 
     def read_properties(self, keys, ids, version, *, of_nodes, progress=None):
         self.calls.append(("properties", keys, of_nodes))

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from gpugda.bench.pbe_patterns import PBE_PATTERNS
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
 from gpugda.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -42,6 +43,8 @@ class Recipe:
         query_nodes: Nodes of a query graph.
         by_walks: Are query graphs what random walks see? Else nodes with labels drawn at random,
             and twice as many relationships between any two of them, as for the STwig join.
+        patterns: Query graphs by name, in place of drawn ones; then the graph is simple: no two
+            nodes have two relationships.
     """
 
     nodes: int
@@ -51,9 +54,19 @@ class Recipe:
     quadrants: tuple[float, float, float] | None
     query_nodes: int = 12
     by_walks: bool = True
+    patterns: Mapping[str, str] | None = None
 
 
 _SCALE_FREE = (0.57, 0.19, 0.19)
+_SOCIAL = (0.45, 0.22, 0.22)
+_MORE_DRAWN = 1.3
+"""Times as many relationships as a simple graph shall have: some are drawn again."""
+
+
+def _social(nodes: int, relationships: int) -> Recipe:
+    """A graph without labels, and the patterns of PBE."""
+    return Recipe(nodes, relationships, 1, 1, _SOCIAL, 5, patterns=PBE_PATTERNS)
+
 
 RECIPES = {
     "enron": Recipe(69_000, 274_000, 10, 100, _SCALE_FREE),
@@ -66,9 +79,14 @@ RECIPES = {
     "fr": Recipe(65_000_000, 1_800_000_000, 1_000, 1_000, _SCALE_FREE),
     "yh": Recipe(417_000_000, 2_800_000_000, 1_000, 1_000, _SCALE_FREE),
     "wd": Recipe(97_000_000, 1_000_000_000, 1_000, 86, _SCALE_FREE),
+    "youtube": _social(1_100_000, 2_900_000),
+    "livejournal": _social(3_900_000, 34_600_000),
+    "orkut": _social(3_000_000, 117_100_000),
+    "uk2002": _social(18_500_000, 298_100_000),
+    "friendster": _social(65_600_000, 1_806_000_000),
 }
 """By the name of the paper's graph: all of GSI but DBpedia, the smallest one of STwig, and the four
-of SGSI (DBpedia has 124,000 types, and we have numbers for 65,535)."""
+of SGSI (DBpedia has 124,000 types, and we have numbers for 65,535); and those of PBE but Yahoo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +113,11 @@ def make_recipe(name: str, scale: float, seed: int) -> DataGraph:
     wanted = max(16, round(scale * recipe.relationships))
     if recipe.quadrants is None:
         starts, ends = _mesh(rng, nodes, wanted)
-    else:
+    elif recipe.patterns is None:
         starts, ends = _rmat(rng, nodes, wanted, recipe.quadrants)
+    else:
+        drawn = _rmat(rng, nodes, round(_MORE_DRAWN * wanted), recipe.quadrants)
+        starts, ends = _simple(rng, nodes, wanted, drawn)
     labels = _power_law(rng, recipe.labels, nodes)
     types = _power_law(rng, recipe.types, len(starts))
     ids = pa.array(np.arange(nodes))
@@ -126,6 +147,15 @@ def _rmat(
     return starts[kept], ends[kept]
 
 
+def _simple(
+    rng: np.random.Generator, nodes: int, count: int, drawn: tuple[Indexes, Indexes]
+) -> tuple[Indexes, Indexes]:
+    """So many of the relationships, if there are, no two between the same two nodes."""
+    low, high = np.minimum(*drawn), np.maximum(*drawn)
+    pairs = rng.permutation(np.unique(low * nodes + high))[:count]
+    return pairs // nodes, pairs % nodes
+
+
 def _mesh(rng: np.random.Generator, nodes: int, count: int) -> tuple[Indexes, Indexes]:
     """Neighbours in a square grid, so many of them."""
     side = max(2, int(nodes**0.5))
@@ -147,6 +177,8 @@ def _power_law(rng: np.random.Generator, kinds: int, count: int) -> NDArray[np.i
 def recipe_queries(name: str, graph: DataGraph, count: int, seed: int) -> list[str]:
     """Patterns on the graph of a recipe, undirected as the papers' graphs are."""
     recipe = RECIPES[name]
+    if recipe.patterns is not None:
+        return list(recipe.patterns.values())[:count]
     if recipe.by_walks:
         return walk_queries(graph, recipe.query_nodes, count, seed)
     return _drawn_queries(graph, recipe.query_nodes, count, seed)

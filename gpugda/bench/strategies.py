@@ -17,18 +17,15 @@ from gpugda.bench.folders import made_folder
 from gpugda.bench.machine import describe_machine
 from gpugda.bench.published import HARDWARE, PUBLISHED
 from gpugda.bench.recipes import RECIPES, make_recipe, recipe_queries
+from gpugda.bench.variants import all_matchers
 from gpugda.config import device_wanted, parse_bytes
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.program import build_everything
 from gpugda.errors import GpugdaError, MemoryLimitError, QueryTimeoutError
 from gpugda.match.embeddings import Masks, StrategyReport
-from gpugda.match.gsi.options import ablation_steps
-from gpugda.match.gsi.strategy import GsiStrategy
 from gpugda.match.need import Count, Rows
-from gpugda.match.registry import STRATEGIES, plan_pattern
-from gpugda.match.sgsi.options import sgsi_variants
-from gpugda.match.sgsi.strategy import SgsiStrategy
+from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
 from gpugda.query.query_graph import Query
@@ -118,30 +115,19 @@ def run_strategies(options: StrategiesOptions, progress: Progress) -> Strategies
     try:
         progress.phase("compiling kernels")
         build_everything(context, on_demand=True)
-        matchers = _matchers(DeviceGraph(context, graph), options)
+        limit = parse_bytes(options.connect.get("memory_limit"))
+        matchers = all_matchers(options.graph, DeviceGraph(context, graph), limit)
         runs = _measure(graph, patterns, matchers, options, progress)
         device = context.info.name
     finally:
         context.close()
     outcome = StrategiesOutcome(
-        _table(options, runs, list(matchers)), _disagreeing(runs), _notes(options, graph, patterns)
+        _table(options, runs, list(matchers)) + _by_query(options, runs, list(matchers)),
+        _disagreeing(runs),
+        _notes(options, graph, patterns),
     )
     _write(folder, options, outcome, runs, (device, patterns))
     return outcome
-
-
-def _matchers(graph: DeviceGraph, options: StrategiesOptions) -> dict[str, Matcher]:
-    """All strategies, and those of GSI and SGSI that lack techniques."""
-    limit = parse_bytes(options.connect.get("memory_limit"))
-    found: dict[str, Matcher] = {
-        name: matcher(graph, memory_limit=limit) for name, matcher in STRATEGIES.items()
-    }
-    variants = {name: each for name, each in ablation_steps().items() if name != "+DR"}
-    for name, each in variants.items():
-        found[f"gsi {name}"] = GsiStrategy(graph, memory_limit=limit, options=each)
-    for name, options_of in sgsi_variants().items():
-        found[f"sgsi {name}"] = SgsiStrategy(graph, memory_limit=limit, options=options_of)
-    return found
 
 
 # ------------------------------------------------------------------ measuring
@@ -245,6 +231,26 @@ def _table(options: StrategiesOptions, runs: Sequence[_Run], names: Sequence[str
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
+def _by_query(options: StrategiesOptions, runs: Sequence[_Run], names: Sequence[str]) -> str:
+    """Where queries have names: milliseconds of each by each strategy, and the embeddings."""
+    titles, text = RECIPES[options.graph].patterns, ""
+    for form in options.forms if titles else ():
+        rows = [[form, "embeddings", *names], ["---"] * (len(names) + 2)]
+        for number, title in enumerate(titles or ()):
+            mine = [run for run in runs if run.query == number and run.form == form]
+            own = {run.strategy: run for run in mine}
+            found = {f"{run.embeddings:,}" for run in mine if run.embeddings is not None}
+            if own:
+                cells = [_milliseconds(own[name]) for name in names]
+                rows.append([title, ", ".join(sorted(found)), *cells])
+        text += "\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+    return text
+
+
+def _milliseconds(run: _Run) -> str:
+    return f"{1000 * run.seconds:.2f}" if run.outcome == "ok" else run.outcome
+
+
 def _answered_by_all(runs: Sequence[_Run]) -> set[int]:
     failed = {run.query for run in runs if run.outcome != "ok"}
     return {run.query for run in runs} - failed
@@ -276,10 +282,12 @@ def _published(options: StrategiesOptions, name: str) -> str:
 
 
 def _notes(options: StrategiesOptions, graph: DataGraph, patterns: Sequence[str]) -> list[str]:
+    size = RECIPES[options.graph].query_nodes
+    what = f"{size} nodes" if RECIPES[options.graph].patterns is None else f"up to {size} nodes"
     notes = [
         f"{options.graph} at scale {options.scale:g}: {graph.node_count:,} nodes, "
         f"{graph.relationship_count:,} relationships; {len(patterns)} queries of "
-        f"{RECIPES[options.graph].query_nodes} nodes. Relationships of an embedding are different; "
+        f"{what}. Relationships of an embedding are different; "
         "in the papers its nodes are, so there are fewer.",
         "Columns of all's: over the queries that every strategy answered.",
         *(f"The figures of {name}'s paper: {hardware}." for name, hardware in HARDWARE.items()),

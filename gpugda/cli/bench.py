@@ -100,7 +100,7 @@ def bench(
         typer.Option(
             "--strategies",
             help="All strategies on random walks of 12 nodes over a generated --graph: enron, "
-            "gowalla, patent, road, watdiv, stwig; without a server.",
+            "gowalla, patent, road, watdiv, stwig, db, fr, yh, wd; without a server.",
             rich_help_panel=_QUERIES,
         ),
     ] = False,

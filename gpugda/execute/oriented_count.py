@@ -6,6 +6,7 @@ that it would have helped took as long as that is expected to take.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from contextlib import contextmanager
@@ -43,8 +44,44 @@ _SECONDS_PER_RELATIONSHIP = 1.5e-7
 """To build the oriented graph, on one core. Measured: 0.6e-7 to 1.1e-7."""
 
 
-_KIND, _PLAN = "oriented count", "oriented plan"
-"""Kept with a plan: with the bound query, and the graph, that they are of."""
+_KIND, _PLAN, _TIMES = "oriented count", "oriented plan", "oriented times"
+"""Kept with a plan: the first two with the bound query, and the graph, that they are of."""
+
+_ORIENTED_RUNS, _PLAIN_RUNS = 2, 3
+"""So many of each are timed before they are compared: first ones compile, and copy the graph."""
+_FAR_SLOWER = 4
+
+
+@dataclass(slots=True)
+class _Times:
+    """How long the counts of one plan took.
+
+    Args:
+        oriented: The best in the oriented graph.
+        plain: The best in the graph as it is.
+        oriented_runs: How many of the former there were.
+        plain_runs: How many of the latter.
+    """
+
+    oriented: float = math.inf
+    plain: float = math.inf
+    oriented_runs: int = 0
+    plain_runs: int = 0
+
+    def note(self, seconds: float, *, is_oriented: bool) -> None:
+        if is_oriented:
+            self.oriented, self.oriented_runs = min(self.oriented, seconds), self.oriented_runs + 1
+        else:
+            self.plain, self.plain_runs = min(self.plain, seconds), self.plain_runs + 1
+
+    @property
+    def prefer_plain(self) -> bool:
+        """Is the graph as it is faster, or was it timed too seldom to tell?"""
+        if self.oriented_runs < _ORIENTED_RUNS:
+            return False
+        if self.plain_runs < _PLAIN_RUNS:
+            return self.plain < _FAR_SLOWER * self.oriented
+        return self.plain < self.oriented
 
 
 @dataclass(slots=True, eq=False)
@@ -88,17 +125,20 @@ def count_oriented(
     kind = _kind(plan, graph) if strategy.orients else None
     if kind is None or (isinstance(kind, UpwardSquare) and not counts_upwards(strategy.graph)):
         return None
-    form = _FORMS.setdefault(graph, _Form())
-    if not _is_worth_building(form, graph, deadline):
+    form, times = _FORMS.setdefault(graph, _Form()), _times(plan)
+    if times.prefer_plain or not _is_worth_building(form, graph, deadline):
         return None
     upwards = _built(form, graph, report)
     with strategy.on(upwards) as beside:
         if beside is None:
             return None
+        started = time.perf_counter()
         try:
             if isinstance(kind, UpwardSquare):
                 return _square_count(kind, beside, report, deadline)
-            return _query_count(kind, plan, upwards, beside, parameters, report, deadline)
+            found = _query_count(kind, plan, upwards, beside, parameters, report, deadline)
+            times.note(time.perf_counter() - started, is_oriented=True)
+            return found
         except MemoryLimitError:
             # The graph as it is leaves more room.
             plan.kept[_KIND] = (plan.bound, None)
@@ -143,6 +183,7 @@ def noting_unoriented(plan: Plan, graph: DataGraph) -> Iterator[None]:
     started = time.perf_counter()
     try:
         yield
+        _times(plan).note(time.perf_counter() - started, is_oriented=False)
     finally:
         note_unoriented(plan, graph, time.perf_counter() - started)
 
@@ -151,6 +192,11 @@ def note_unoriented(plan: Plan, graph: DataGraph, seconds: float) -> None:
     """Remembers how long a count took that had to do without the oriented graph."""
     if _kind(plan, graph) is not None:
         _FORMS.setdefault(graph, _Form()).seconds += seconds
+
+
+def _times(plan: Plan) -> _Times:
+    times: _Times = plan.kept.setdefault(_TIMES, _Times())
+    return times
 
 
 def _kind(plan: Plan, graph: DataGraph) -> OrientedQuery | UpwardSquare | None:

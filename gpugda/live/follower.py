@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 
 _FIRST_GUESS = 0.01
 """Seconds that catching up is expected to take before it was done once."""
+_ATTEMPTS = 10
+"""How often changes are asked for where some transactions are still being committed."""
 _WEIGHT = 0.3
 """Of the newest time in the expected one."""
 
@@ -206,6 +208,24 @@ class Follower:
             taken = time.perf_counter() - started
             self.seconds += _WEIGHT * (taken - self.seconds)
         return found
+
+    def changes(self, since: DatabaseVersion, until: DatabaseVersion) -> ChangeBatch | None:
+        """What was committed since a state, up to that one at least; None where it is not known.
+
+        Raises:
+            SourceError: The server cannot be asked.
+        """
+        source = self._source
+        if source is None or not self.follows or since.database_id != until.database_id:
+            return None
+        for _ in range(_ATTEMPTS):
+            batch = source.changes_since(since, until)
+            if isinstance(batch, ChangeGap):
+                self.lost(batch.reason)
+                return None
+            if batch.version.transaction >= until.transaction:
+                return batch if batch.touched is not None else None
+        return None
 
     def _gap(self, reason: str) -> None:
         """With the lock held: nobody is to go on from the snapshot that there was."""

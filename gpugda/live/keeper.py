@@ -210,7 +210,7 @@ class SnapshotKeeper:
         with self._refreshing:
             started = time.monotonic()
             for attempt in range(attempts):
-                found = self._followed() or self._read()
+                found = self._followed() or self._read(again=attempt > 0 or self._failures > 0)
                 if found is not None:
                     is_new = found.loaded is not self._loaded
                     self._take(found, time.monotonic() - started)
@@ -250,8 +250,11 @@ class SnapshotKeeper:
                 return Reading(found, asked_at, was_followed=True)
         return None
 
-    def _read(self) -> Reading | None:
-        """The newest state, read from the shelf or the server."""
+    def _read(self, *, again: bool) -> Reading | None:
+        """The newest state, read from the shelf or the server.
+
+        ``again``: It changed while it was read before: so it may, where it tells what changed.
+        """
         if not self.follower.follows:
             self.follower.begin(self._loaded)
         found = read_snapshot(
@@ -260,6 +263,7 @@ class SnapshotKeeper:
             self._progress,
             self._loaded,
             gentle=self._background.is_current,
+            follower=self.follower if again and self.follower.follows else None,
         )
         if found is not None:
             self.follower.took(found.loaded)

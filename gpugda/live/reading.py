@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from gpugda.errors import StaleSnapshotError
+from gpugda.live.mending import mended
 from gpugda.loading import load
 
 if TYPE_CHECKING:
+    from gpugda.live.follower import Follower
     from gpugda.loading import LoadedGraph
-    from gpugda.ports import DatabaseServer, DatabaseVersion, Progress
+    from gpugda.ports import ChangeBatch, DatabaseServer, DatabaseVersion, Progress
 
 __all__ = ["EmptyShelf", "Reading", "SnapshotShelf", "read_snapshot"]
 
@@ -64,8 +66,11 @@ def read_snapshot(
     current: LoadedGraph | None = None,
     *,
     gentle: bool = False,
+    follower: Follower | None = None,
 ) -> Reading | None:
     """One attempt to get a snapshot of the newest state; None if the database changed meanwhile.
+
+    With a follower it may change: then what changed is told by it.
 
     The state is asked for before and after: all reads are at the first state or a later one, so if
     the newest state at the end still is the first, all that was read is of that state.
@@ -80,6 +85,8 @@ def read_snapshot(
             return Reading(current, asked_at)
         if (found := shelf.find(before)) is not None:
             return Reading(found, asked_at, from_shelf=True)
+    if before is not None and follower is not None:
+        return _read_moving(server, progress, before, follower, gentle=gentle)
     try:
         loaded = load(server, progress, gentle=gentle)
     except StaleSnapshotError as error:  # what was listed is gone: it changed
@@ -88,5 +95,34 @@ def read_snapshot(
     asked_at = time.monotonic()
     after = server.probe()
     if loaded.version is not None and after != loaded.version:
+        return None
+    return Reading(loaded, asked_at)
+
+
+def _read_moving(
+    server: DatabaseServer,
+    progress: Progress,
+    before: DatabaseVersion,
+    follower: Follower,
+    *,
+    gentle: bool,
+) -> Reading | None:
+    """Reads what may change meanwhile, and takes what did from the follower."""
+    asked_at = 0.0
+
+    def ask() -> ChangeBatch:
+        nonlocal asked_at
+        asked_at = time.monotonic()
+        # All was read in an earlier state than this one, or in it.
+        until = server.probe()
+        found = None if until is None else follower.changes(before, until)
+        if found is None:
+            raise StaleSnapshotError("What changed while the database was read is not known.")
+        return found
+
+    try:
+        loaded = load(server, progress, gentle=gentle, mend=lambda torn: mended(torn, ask))
+    except StaleSnapshotError as error:
+        logger.info("%s", error)
         return None
     return Reading(loaded, asked_at)

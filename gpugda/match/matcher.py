@@ -1,4 +1,7 @@
-"""A strategy: what one offers, and what all have in common (memory, stages, chunks of rows)."""
+"""A strategy: what one offers, and what all have in common (memory, stages, chunks of rows).
+
+More than 300 lines: one class, with a sentence on each thing that is asked of it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
+from gpugda.device.graph.placement import WholePlacement
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import ConfigurationError
 from gpugda.match.beside import Beside
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.device.graph.placement import Placement
     from gpugda.device.launch.join import Table
     from gpugda.match.embeddings import Masks, StrategyReport
     from gpugda.match.host_table import HostTable
@@ -125,6 +130,10 @@ class Matcher(ABC):
         """Frees them. Returns how many bytes that gave."""
         return self._beside.give_up()
 
+    def placement(self) -> Placement:
+        """Where the relationships are while a query runs; here, all of them on the device."""
+        return WholePlacement(self._graph)
+
     # ------------------------------------------------------------------ what a strategy says
     @classmethod
     def can_match(cls, pattern: BoundQuery, need: Need) -> str | None:
@@ -150,6 +159,15 @@ class Matcher(ABC):
         Of the class, too: by the estimates of the plan. Empty where there is nothing to say.
         """
         del pattern, need
+        return ""
+
+    @classmethod
+    def said_of_sizes(cls, pattern: BoundQuery) -> str:
+        """What goes through the device in parts, and how much of it, for `explain`.
+
+        By the estimates of the plan, as `said_first`. Empty where there is nothing to say.
+        """
+        del pattern
         return ""
 
     @abstractmethod
@@ -245,7 +263,7 @@ class Matcher(ABC):
         with self._graph.use(), self._workspace() as workspace:
             before = workspace.taken - self._graph.nbytes
             try:
-                yield Run(self._kernels, self._graph, workspace, report, deadline)
+                yield Run(self._kernels, self._graph, workspace, report, deadline, self.placement())
             finally:
                 report.memory.note(workspace.most_taken - before - self._graph.nbytes)
 

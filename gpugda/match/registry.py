@@ -10,6 +10,7 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
 from gpugda.match.gsi.strategy import GsiStrategy
 from gpugda.match.need import Count
+from gpugda.match.pbe.strategy import PbeStrategy
 from gpugda.match.report import oriented_text
 from gpugda.match.sgsi.strategy import SgsiStrategy
 from gpugda.match.stwig.strategy import StwigStrategy
@@ -30,6 +31,7 @@ _MATCHERS: Final[tuple[type[Matcher], ...]] = (
     GsiStrategy,
     SgsiStrategy,
     StwigStrategy,
+    PbeStrategy,
 )
 
 STRATEGIES: Final = {each.name: each for each in _MATCHERS}
@@ -64,7 +66,7 @@ def plan_pattern(
         pattern,
         statistics,
         strategy,
-        matcher.method,
+        "; ".join(filter(None, [matcher.method, matcher.said_of_sizes(pattern)])),
         compares=matcher.compares,
         declined=matcher.can_match(pattern, need) or "",
         find_steps=matcher.plan_steps,

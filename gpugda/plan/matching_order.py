@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpugda.plan.join_order import connected
 from gpugda.plan.partial_rows import PartialRows
 from gpugda.plan.plan import Plan, PlanStep, StepKind
 from gpugda.plan.readable import rate_text
@@ -146,22 +147,13 @@ def _warnings(bound: BoundQuery) -> Iterator[str]:
 
 def _components(bound: BoundQuery) -> list[list[int]]:
     """Query nodes that hang together by relationships, or by tests for equality."""
-    parent = list(range(len(bound.nodes)))
-
-    def root(node: int) -> int:
-        while parent[node] != node:
-            node = parent[node]
-        return node
-
-    for each in bound.relationships:
-        parent[root(each.source)] = root(each.target)
-    for test in [each for each in bound.tests if each.equal]:  # most say what must differ
-        left, right = (_node_of(bound, test, side) for side in (test.left, test.right))
-        parent[root(left)] = root(right)
-    parts: dict[int, list[int]] = {}
-    for node in range(len(bound.nodes)):
-        parts.setdefault(root(node), []).append(node)
-    return list(parts.values())
+    pairs = [(each.source, each.target) for each in bound.relationships]
+    pairs += [
+        (_node_of(bound, test, test.left), _node_of(bound, test, test.right))
+        for test in bound.tests
+        if test.equal
+    ]
+    return connected(len(bound.nodes), pairs)
 
 
 def _node_of(bound: BoundQuery, test: RowTest, side: int) -> int:

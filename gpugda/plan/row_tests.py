@@ -13,7 +13,7 @@ from gpugda.plan.plan import LabelOp
 from gpugda.plan.variables import Variable, node_variable, relationship_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.comparisons import Comparison
@@ -25,7 +25,9 @@ __all__ = [
     "all_most_parallel",
     "all_type_ids",
     "is_single",
+    "most_either_way",
     "most_parallel",
+    "not_both",
     "type_ids",
     "variable_tests",
 ]
@@ -74,6 +76,12 @@ def most_parallel(each: BoundRelationship, graph: DataGraph) -> int:
     return graph.most_between(each.types, directed=each.directed)
 
 
+def most_either_way(relationships: Iterable[BoundRelationship], graph: DataGraph) -> int:
+    """How many, at most, of the types of any of these fit between two nodes, either way round."""
+    kinds = frozenset[int]().union(*(type_ids(each, graph) for each in relationships))
+    return sum(graph.either_way_counts()[kind] for kind in kinds)
+
+
 def all_most_parallel(relationships: Sequence[BoundRelationship], graph: DataGraph) -> list[int]:
     """The same of each of many; most are alike."""
     found: dict[tuple[tuple[int, ...] | None, bool], int] = {}
@@ -110,15 +118,18 @@ def variable_tests(
             turns = meetings.turns(a, b)
             if turns and meetings.are_single(a, b):
                 for first, second in turns:
-                    tests.append(_not_both(first, second))
+                    tests.append(not_both(first, second))
             elif turns:
                 variables = relationship_variable(left), relationship_variable(right)
                 tests.append(VariableTest(*variables, False))
     return tests
 
 
-def _not_both(first: _Pair, second: _Pair) -> VariableTest:
-    """Not all of these query nodes are pair by pair the same data node."""
+def not_both(first: _Pair, second: _Pair) -> VariableTest:
+    """A test that not all of these query nodes are pair by pair the same data node.
+
+    Of one pair at least the query nodes are different.
+    """
     if first[0] == first[1]:
         first, second = second, first
     left, right = node_variable(first[0]), node_variable(first[1])

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from benchmarks.test_strategies import rmat_ends, snap_ends
+from benchmarks.test_strategies import rmat_ends, snap_ends, undirected_ends
 
 import gpugda
 
@@ -159,6 +159,9 @@ def _graphs() -> dict[str, tuple[str, Callable[[], PeerGraph | None]]]:
         for name, (file, headed) in SNAP.items():
             found[name + suffix] = kind, partial(_snap, file, headed, made)
         found["R-MAT 16" + suffix] = kind, partial(_rmat, made)
+    for name in ("wiki-Vote", "email-Enron"):
+        found[f"{name} undirected"] = "undirected", found[name][1]
+    found["R-MAT 16 undirected"] = "undirected", lambda: plain(*undirected_ends(16), 1 << 16)
     found["WordNet"] = "wordnet", wordnet
     for name in KNOWLEDGE:
         found[name] = name, partial(knowledge, name)

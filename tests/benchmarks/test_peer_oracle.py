@@ -13,8 +13,13 @@ from benchmarks.peer_queries import motifs, parse, star_count
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+MOST_UNDIRECTED = 5
+"""Steps that are turned both ways, in all orders of the relationships: one by one that is a lot."""
 MOTIFS = [
-    motif for kind in dict.fromkeys(kind for kind, _ in GRAPHS.values()) for motif in motifs(kind)
+    motif
+    for kind in dict.fromkeys(kind for kind, _ in GRAPHS.values())
+    for motif in motifs(kind)
+    if sum(not each.directed for each in motif.steps) <= MOST_UNDIRECTED
 ]
 VALUES = {
     "rank": [None, 0, 4, 7, 19, 50, 96],

@@ -28,6 +28,8 @@ from gpugda.ports import GraphSource  # noqa: E402
 
 SNAP = Path(os.environ.get("GPUGDA_SHARED", HERE.parents[2] / "shared")) / "data" / "snap"
 TRIANGLES = "MATCH (a)-->(b)-->(c), (a)-->(c) RETURN count(*)"
+UNDIRECTED = {14: 129_671, 18: 2_093_821, 20: 8_383_422}
+"""Edges by scale."""
 RMAT = {
     # scale: (edges drawn, relationships left, triangles)
     16: (1_000_000, 913_473, 21_341_738),
@@ -76,6 +78,20 @@ def rmat_ends(scale: int) -> tuple[np.ndarray, np.ndarray]:
     pairs = np.unique(source * nodes + target)
     pairs = pairs[pairs // nodes != pairs % nodes]
     assert RMAT[scale][1] in (None, len(pairs)), f"{len(pairs)} relationships: another generator"
+    return pairs // nodes, pairs % nodes
+
+
+def undirected_ends(scale: int) -> tuple[np.ndarray, np.ndarray]:
+    """Edges as relationships from the lower to the higher node: 8 draws a node, less skewed."""
+    random, nodes = np.random.default_rng(1), 1 << scale
+    source, target = np.zeros(8 * nodes, np.int64), np.zeros(8 * nodes, np.int64)
+    for _ in range(scale):
+        quadrant = random.random(8 * nodes)
+        source = 2 * source + (quadrant >= 0.67)
+        target = 2 * target + (((quadrant >= 0.45) & (quadrant < 0.67)) | (quadrant >= 0.89))
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    pairs = np.unique((low * nodes + high)[low != high])
+    assert UNDIRECTED.get(scale, len(pairs)) == len(pairs), f"{len(pairs)}: another generator"
     return pairs // nodes, pairs % nodes
 
 

@@ -21,7 +21,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import numpy as np  # noqa: E402 - also run by hand, where the tests' folder is not on the path yet
 import pytest  # noqa: E402
-from test_strategies import as_graph, snap  # noqa: E402
+from test_strategies import as_graph, snap, undirected_ends  # noqa: E402
 
 from gpugda.data.build import build_data_graph  # noqa: E402
 from gpugda.data.data_graph import DataGraph  # noqa: E402
@@ -47,22 +47,8 @@ PATTERNS = {
     "5-clique but for one": "0-1 0-2 0-3 0-4 1-3 1-4 2-3 2-4 3-4",
     "5-clique": "0-1 0-2 0-3 0-4 1-2 1-3 1-4 2-3 2-4 3-4",
 }
-SEEN = {14: (129_671, {"triangle": 317_364, "4-clique": 227_352, "5-clique": 124_200})}
 SNAP = ("wiki-Vote.csv.xz", "email-Enron.txt.xz")
 REPEATS = 5
-
-
-def edges(scale: int) -> tuple[np.ndarray, np.ndarray]:
-    random, nodes = np.random.default_rng(1), 1 << scale
-    source, target = np.zeros(8 * nodes, np.int64), np.zeros(8 * nodes, np.int64)
-    for _ in range(scale):
-        quadrant = random.random(8 * nodes)
-        source = 2 * source + (quadrant >= 0.67)
-        target = 2 * target + (((quadrant >= 0.45) & (quadrant < 0.67)) | (quadrant >= 0.89))
-    low, high = np.minimum(source, target), np.maximum(source, target)
-    pairs = np.unique((low * nodes + high)[low != high])
-    assert SEEN.get(scale, (len(pairs),))[0] == len(pairs), "another generator"
-    return pairs // nodes, pairs % nodes
 
 
 def read(source: GraphSource) -> DataGraph:
@@ -126,7 +112,7 @@ def mean(figures: dict[str, tuple[float, float]]) -> float:
 
 
 def rmat(scale: int, context: DeviceContext) -> float:
-    graph = read(as_graph(*edges(scale), 1 << scale))
+    graph = read(as_graph(*undirected_ends(scale), 1 << scale))
     figures = compare(f"R-MAT {scale}", graph, context)
     print(f"R-MAT {scale}: geometric mean {mean(figures):.2f} times", flush=True)
     return mean(figures)

@@ -12,6 +12,7 @@ from strategies import rows_key
 
 import gpugda
 from gpugda import errors
+from gpugda.match.pbe.options import PbeOptions
 from gpugda.match.registry import STRATEGIES
 
 ENGINES = ["reference", *STRATEGIES]
@@ -40,9 +41,29 @@ def accelerators() -> Iterator[dict[int, Any]]:
         accelerator.close()
 
 
+@pytest.fixture(scope="module")
+def partitioned() -> Iterator[dict[int, Any]]:
+    """The same, where ``pbe`` divides each graph."""
+    made: dict[int, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gpugda.match.pbe.strategy._USUAL", PbeOptions(partitions=3))
+        yield made
+        for accelerator in made.values():
+            accelerator.close()
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", all_cases(), ids=lambda case: f"{case.topic}: {case.name}")
 def test_case(case: Case, engine: str, accelerators: dict[int, Any]) -> None:
+    check_case(case, engine, accelerators)
+
+
+@pytest.mark.parametrize("case", all_cases(), ids=lambda case: f"{case.topic}: {case.name}")
+def test_case_in_partitions(case: Case, partitioned: dict[int, Any]) -> None:
+    check_case(case, "pbe", partitioned)
+
+
+def check_case(case: Case, engine: str, accelerators: dict[int, Any]) -> None:
     if case.error:
         with pytest.raises(getattr(errors, case.error)) as raised:
             run_case(case, engine, accelerators)

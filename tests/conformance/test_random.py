@@ -15,6 +15,7 @@ from strategies import QueryCase, assert_same_answer, multigraphs, query_texts
 
 import gpugda
 from gpugda.errors import QueryError
+from gpugda.match.pbe.options import PbeOptions
 from gpugda.match.registry import STRATEGIES
 
 GRAPHS_AND_QUERIES = st.tuples(multigraphs(), st.lists(query_texts(), min_size=1, max_size=4))
@@ -42,6 +43,7 @@ PLACES: dict[str, dict[str, Any]] = {
         "device.graph.node_bitmaps._FEWEST_LOOKS": 0,
         "device.graph.node_bitmaps._SHARE_OF_NODES": 0.0,
     },
+    "partitions": {"match.pbe.strategy._USUAL": PbeOptions(partitions=3)},
 }
 VARIANTS = sorted({*FORMS, *JOINS, *CANDIDATES, *PLACES})
 

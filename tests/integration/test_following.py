@@ -8,6 +8,8 @@ from contextlib import closing
 import neo4j_servers
 import numpy as np
 import pytest
+from gpugda_adapters import bolt_export
+from gpugda_adapters.bolt_nodes import read_nodes
 from neo4j_servers import UnavailableError
 
 import gpugda
@@ -237,6 +239,73 @@ def test_random_transactions_lead_to_what_is_there(plugged):
         graph.incoming.check()
 
 
+class Unresting:
+    """Random transactions without a pause."""
+
+    def __init__(self, server):
+        self.server, self.stop = server, threading.Event()
+        self.thread = threading.Thread(target=self.write)
+
+    def write(self):
+        draw, turn = random.Random(5), 0
+        with self.server.driver.session() as session:
+            while not self.stop.is_set():
+                turn += 1
+                session.run(draw.choice(STATEMENTS), i=turn).consume()
+
+    def __enter__(self):
+        self.thread.start()
+
+    def __exit__(self, *_):
+        self.stop.set()
+        self.thread.join(120)
+
+
+@pytest.mark.parametrize("pages", ["plugin", "bolt"])
+def test_a_database_that_never_rests_is_read_while_it_changes(graph, pages, monkeypatch):
+    if pages == "bolt":
+        monkeypatch.setattr(
+            bolt_export._Export,
+            "_all_nodes",
+            lambda export, reader, count: read_nodes(reader, count, moving=export._moving),
+        )
+        reading = bolt_export.RelationshipReading
+        monkeypatch.setattr(reading, "by_plugin", reading.by_id)
+    graph.run(
+        f"UNWIND range(0, {PEOPLE // 4}) AS i CREATE (:P {{i: -i, x: i}})-[:R {{w: i}}]->(:Q)"
+    )
+    with closing(gpugda.connect(graph.uri, auth=graph.auth, cache=False)) as accelerator:
+        keeper = accelerator._answers._keeper
+        for _ in range(5):
+            with Unresting(graph):
+                time.sleep(0.2)
+                keeper.follower._state.loaded = keeper._loaded = None
+                keeper._failures = 1  # as after an export that was torn
+                accelerator.refresh()
+            assert keeper.loaded.transactions == 0
+            accelerator.refresh()
+            read_all(accelerator)
+            assert everything(accelerator) == in_database(graph)
+
+
+def test_a_process_goes_on_from_what_another_one_kept(graph, tmp_path, monkeypatch):
+    monkeypatch.setattr("gpugda.live.shelf._WORTH_SECONDS", 0.0)
+    monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path))
+    with closing(gpugda.connect(graph.uri, auth=graph.auth)) as first:
+        read_all(first)
+        assert first._answers._keeper.wait(60)
+        transaction = first._answers._keeper.loaded.version.transaction
+    for number in range(1, 6):
+        graph.run(WRITE, n=number)
+    with closing(gpugda.connect(graph.uri, auth=graph.auth)) as second:
+        assert second.run(PAIR, engine="gpu").values() == [[5, 5]]
+        loaded = second._answers._keeper.loaded
+        assert loaded.transactions >= 5
+        assert loaded.version.transaction >= transaction + 5
+        read_all(second)
+        assert everything(second) == in_database(graph)
+
+
 def test_more_changes_than_fit_lead_to_a_fresh_export(graph, accelerator):
     read_all(accelerator)
     graph.run("UNWIND range(1, 60000) AS i CREATE (:Many {x: i})")
@@ -248,11 +317,12 @@ def test_more_changes_than_fit_lead_to_a_fresh_export(graph, accelerator):
     assert accelerator.status()["transactions_applied"] == 1
 
 
-def test_a_restart_leads_to_a_fresh_export(graph, accelerator):
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_a_restart_leads_to_a_fresh_export(graph, accelerator, end):
     read_all(accelerator)
     graph.run(WRITE, n=1)
     assert accelerator.run(PAIR, engine="gpu").values() == [[1, 1]]
-    graph.stop()
+    getattr(graph, end)()
     graph.start()
     graph.run(WRITE, n=2)
     assert accelerator.run(PAIR, engine="gpu").values() == [[2, 2]]

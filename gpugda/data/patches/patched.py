@@ -25,7 +25,7 @@ __all__ = ["Array", "Patched", "whole"]
 
 FEW_STRETCHES = 1 << 8
 """With more than these, the whole array becomes the base once it is there."""
-MOST_STRETCHES = 1 << 15
+MOST_STRETCHES = 1 << 13
 """With more, it is made."""
 
 

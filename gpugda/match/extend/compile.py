@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from gpugda.deadline import check_time
 from gpugda.device.launch.extend import Extension, KeyTest, Test
-from gpugda.garbage import collection_paused
 from gpugda.match.extend.drafts import Draft, ExtendKind, make_drafts
 from gpugda.match.extend.links import Links
 from gpugda.match.extend.step import ExtendStep
@@ -27,44 +26,23 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
     from gpugda.plan.row_tests import VariableTest
 
-__all__ = ["compile_extensions"]
+__all__ = ["StepCompiler"]
 
 
-@collection_paused()
-def compile_extensions(
-    bound: BoundQuery,
-    graph: DataGraph,
-    order: Sequence[int],
-    masks: Masks,
-    wanted: Rows,
-    rows: Mapping[int, int],
-    *,
-    counting: bool,
-    counted: Collection[int] = (),
-    explored: bool = False,
-    merged: Container[ListKind] = (),
-    by_rows: bool = False,
-) -> tuple[ExtendStep, ...]:
-    """The steps with their columns.
+class StepCompiler:
+    """Of a query's steps.
 
     Args:
         bound: The query.
         graph: Decides which tests and relationships need no look.
-        order: Query nodes.
         masks: What predicates leave.
         wanted: What the last table must hold.
         rows: Row of each query node in the matrix of candidates.
-        counting: Only the number of rows is asked for.
-        counted: Query nodes that are not in the order, counted per row.
-        explored: Has each candidate what its query relationships ask for?
         merged: Kinds of merged lists that there are.
         by_rows: Is it for a CPU, whose items go row by row where steps allow it?
+        most_links: Links that one step follows.
     """
-    compiler = _Compiler(bound, graph, masks, wanted, rows, merged, by_rows=by_rows)
-    return compiler.steps(order, counting=counting, counted=counted, explored=explored)
 
-
-class _Compiler:
     def __init__(
         self,
         bound: BoundQuery,
@@ -75,8 +53,10 @@ class _Compiler:
         merged: Container[ListKind],
         *,
         by_rows: bool,
+        most_links: int,
     ) -> None:
         self._by_rows = by_rows
+        self._most_links = most_links
         self._bound = bound
         self._graph = graph
         self._masks = masks
@@ -97,6 +77,14 @@ class _Compiler:
     def steps(
         self, order: Sequence[int], *, counting: bool, counted: Collection[int], explored: bool
     ) -> tuple[ExtendStep, ...]:
+        """The steps with their columns.
+
+        Args:
+            order: Query nodes.
+            counting: Only the number of rows is asked for.
+            counted: Query nodes that are not in the order, counted per row.
+            explored: Has each candidate what its query relationships ask for?
+        """
         drafts = make_drafts(
             self._bound,
             self._graph,
@@ -107,6 +95,7 @@ class _Compiler:
             counting=counting,
             counted=counted,
             loops_seen=self._loops_seen() if explored else frozenset(),
+            most_links=self._most_links,
         )
         if self._by_rows:
             place = {node: number for number, node in enumerate(order)}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.match.extend.compile import compile_extensions
+from gpugda.garbage import collection_paused
+from gpugda.match.extend.compile import StepCompiler
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
@@ -46,6 +47,7 @@ class CompiledSteps:
         merged: frozenset[ListKind] = frozenset(),
         *,
         counting: bool,
+        most_links: int,
     ) -> tuple[ExtendStep, ...]:
         """Of a query, or of the core of a plan, whose rows are made.
 
@@ -57,11 +59,11 @@ class CompiledSteps:
             candidates: Of the query nodes.
             merged: Kinds of merged lists that there are.
             counting: Only the number of rows is asked for.
+            most_links: Links that one step follows.
         """
         bound = query.bound
         counted = () if plan is None else tuple(each[0] for each in plan.rows)
-        left_out = frozenset(counted if plan is None else plan.left_out.union(counted))
-        order = query.order(left_out)
+        order = query.order(frozenset() if plan is None else plan.not_bound)
         core = bound if plan is None else plan.core
         # Which row of the matrix is whose depends on how many nodes the predicates leave.
         rows = tuple(candidates.rows.items())
@@ -69,21 +71,24 @@ class CompiledSteps:
         tested = None if plan is None else (core.tests, masks.comparisons)
         explored = candidates.explored
         forms = self._forms(query)
-        key = (tuple(order), rows, counted, tested, wanted, counting, explored, merged)
+        key = (tuple(order), rows, counted, tested, wanted, counting, explored, merged, most_links)
         if key not in forms:
-            forms[key] = compile_extensions(
-                core,
-                self._graph,
-                order,
-                masks,
-                wanted,
-                candidates.rows,
-                counting=counting and plan is None,
-                counted=counted,
-                explored=explored,
-                merged=merged,
-                by_rows=self._by_rows,
-            )
+            with collection_paused():
+                forms[key] = StepCompiler(
+                    core,
+                    self._graph,
+                    masks,
+                    wanted,
+                    candidates.rows,
+                    merged,
+                    by_rows=self._by_rows,
+                    most_links=most_links,
+                ).steps(
+                    order,
+                    counting=counting and plan is None,
+                    counted=counted,
+                    explored=explored,
+                )
         return forms[key]
 
     def _forms(self, query: KeptQuery) -> Forms:

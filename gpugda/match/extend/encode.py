@@ -13,7 +13,7 @@ from gpugda.device.launch.join import step_words
 from gpugda.device.launch.small_join import JoinStep, SmallJoin, join_step_words
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.merged_graph import graph_arguments
-from gpugda.match.extend.merged_steps import placed, placed_extension
+from gpugda.match.extend.merged_steps import placed, placed_extension, wanted_places
 from gpugda.plan.comparisons import join_keys
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.merged_graph import MergedGraph, Places
+    from gpugda.match.extend.merged_steps import Source
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.launch_size import LaunchSize
     from gpugda.match.run import Run
@@ -80,8 +81,9 @@ def upload_steps(
 ) -> StepWords:
     """Uploads steps; makes bitmaps of the long lists that steps will look at."""
     moved = _MovedSteps(run, steps, relationships, merged, lists)
-    # The join of all steps at once reads the graph as it is.
     words, places = extension_words([*(each.extension for each in steps), *moved.extensions])
+    moved_places = places[len(steps) :]
+    common = moved.common_places()
     plain_places: dict[int, int] = {}
     for number, step in enumerate(steps):
         if not step.links:
@@ -89,7 +91,9 @@ def upload_steps(
             words.extend(step_words(step.kept, ()))
     together = tuple(
         JoinStep(_KINDS[step.kind], place, _most_rows(step, candidates), len(step.variables))
-        for step, place in zip(steps, places, strict=False)
+        for step, place in zip(
+            steps, places if common is None else moved.in_place(places, moved_places), strict=False
+        )
     )
     joined_at = len(words)
     words.extend(join_step_words(together))
@@ -110,9 +114,12 @@ def upload_steps(
         )
         for step, place in zip(steps, places, strict=False)
     ]
-    arrays = moved.arrays(own, places[len(steps) :])
+    arrays = moved.arrays(own, moved_places)
     plain = {n: (array, place) for n, place in plain_places.items()}
-    at_all = StepArrays(candidates.arrays, candidates.matrix, array, joined_at, 0, keys=all_keys)
+    looks = candidates.arrays
+    if common is not None:
+        looks = replace(looks, graph=graph_arguments(run, lists, common))
+    at_all = StepArrays(looks, candidates.matrix, array, joined_at, 0, keys=all_keys)
     return StepWords(array, arrays, plain, (together, at_all), all_keys)
 
 
@@ -123,6 +130,8 @@ def _most_rows(step: ExtendStep, candidates: Candidates) -> int:
 
 def _hubs(run: Run, step: ExtendStep) -> HubBitmaps:
     if run.graph.context.is_cpu or step.merged or not _looks_at_hubs(step):
+        return NO_HUBS
+    if not run.placement.is_whole:
         return NO_HUBS
     return run.graph.hub_bitmaps(run.workspace.budget)
 
@@ -143,6 +152,7 @@ class _MovedSteps:
         lists: Mapping[ListKind, MergedLists],
     ) -> None:
         self._run, self._steps, self._merged, self._lists = run, steps, merged, lists
+        self._relationships = relationships
         graph = run.graph.graph
         self._numbers = [number for number, each in enumerate(steps) if each.merged]
         self._places = [placed(steps[each], relationships, graph) for each in self._numbers]
@@ -150,6 +160,28 @@ class _MovedSteps:
             placed_extension(steps[number], places, relationships, graph)
             for number, places in zip(self._numbers, self._places, strict=True)
         ]
+
+    def common_places(self) -> Places | None:
+        """What lies where for all steps at once; None where they do not agree."""
+        graph = self._run.graph.graph
+        found: tuple[set[Source], set[Source]] = (set(), set())
+        if not self._numbers:
+            return None
+        for step in self._steps:
+            for place, source in enumerate(wanted_places(step, self._relationships, graph)):
+                if source is not None:
+                    found[place].add(source)
+        if any(len(each) > 1 for each in found):
+            return None
+        outgoing, incoming = (next(iter(each), None) for each in found)
+        return outgoing, incoming
+
+    def in_place(self, places: Sequence[int], moved: Sequence[int]) -> list[int]:
+        """Where the words of the steps are, of those that are moved where these are."""
+        found = list(places[: len(self._steps)])
+        for number, place in zip(self._numbers, moved, strict=True):
+            found[number] = place
+        return found
 
     def arrays(self, own: Sequence[StepArrays], at: Sequence[int]) -> dict[int, StepArrays]:
         """By the number of the step; ``at``: of the steps that are moved, where their words are."""

@@ -24,6 +24,7 @@ __all__ = [
     "placed",
     "placed_extension",
     "source_of",
+    "wanted_places",
 ]
 
 Source = ListKind | bool
@@ -72,8 +73,20 @@ def placed(
     places: list[Source | None] = [own if own in sources else None for own in (False, True)]
     for each in dict.fromkeys(sources):
         if isinstance(each, ListKind):
-            places[1 if places[1] is None else 0] = each
+            # Each kind in the same place for all steps, where there is no other.
+            first = int(each.incoming)
+            places[first if places[first] is None else 1 - first] = each
     return places[0], places[1]
+
+
+def wanted_places(
+    step: ExtendStep, relationships: Sequence[BoundRelationship], graph: DataGraph
+) -> tuple[Source | None, Source | None]:
+    """As `placed`, of any step: those that are not moved find the graph's own lists."""
+    sources = _sources(step, relationships, graph)
+    if not step.merged and any(isinstance(each, ListKind) for each in sources):
+        return False, True
+    return placed(step, relationships, graph)
 
 
 def placed_extension(
@@ -101,5 +114,6 @@ def _link(link: Link, source: Source, places: tuple[Source | None, Source | None
     if not isinstance(source, ListKind):
         return link
     is_incoming = places[1] == source
-    flags = LinkFlags.PLAIN | LinkFlags.SORTED_ROWS
+    flags = link.flags & (LinkFlags.DISTINCT | LinkFlags.SEVERAL)
+    flags |= LinkFlags.PLAIN | LinkFlags.SORTED_ROWS
     return link._replace(outgoing=not is_incoming, incoming=is_incoming, types=None, flags=flags)

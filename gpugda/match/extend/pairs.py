@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from gpugda.match.launch_size import LaunchSize
 from gpugda.match.list_lengths import shortest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from gpugda.device.launch.extend import ExtensionKernels
     from gpugda.device.launch.join import Table
@@ -159,20 +160,12 @@ class PairSteps:
         if groups > totals.count:
             totals = workspace.allocate(groups, np.uint64, "totals")
         workspace.fill(totals, 0)
-        low = 0
-        while low < pairs.total:
-            high = min(low + launched, pairs.total)
-            started = time.perf_counter()
-            arrays = self._arrays[number]
+        arrays = self._arrays[number]
+        for window in self._launched(number, (0, pairs.total), lambda: launched):
             if lists is not None:
-                lists.count(workspace, arrays, table, pairs, (low, high), totals)
+                lists.count(workspace, arrays, table, pairs, window, totals)
             else:
-                self._kernels.count(arrays, table, pairs, (low, high), totals)
-            if high < pairs.total:
-                self._run.graph.context.finish()
-                self._run.check_deadline()
-                self._launches[number].took(high - low, time.perf_counter() - started)
-            low = high
+                self._kernels.count(arrays, table, pairs, window, totals)
         total = int(workspace.download(totals).sum(dtype=np.uint64))
         if totals is not self._totals:
             workspace.release(totals)
@@ -186,16 +179,9 @@ class PairSteps:
         pairs = self.measured(number, table)
         counts = workspace.allocate(table.row_count, np.uint32, "counts of rows")
         workspace.fill(counts, 0)
-        low = 0
-        while low < pairs.total:
-            high = min(low + self._most_pairs(number), pairs.total)
-            started = time.perf_counter()
-            lists.weigh(workspace, self._arrays[number], table, pairs, (low, high), counts)
-            if high < pairs.total:
-                self._run.graph.context.finish()
-                self._run.check_deadline()
-                self._launches[number].took(high - low, time.perf_counter() - started)
-            low = high
+        most = partial(self._most_pairs, number)
+        for window in self._launched(number, (0, pairs.total), most):
+            lists.weigh(workspace, self._arrays[number], table, pairs, window, counts)
         self.release(pairs)
         return counts
 
@@ -217,21 +203,31 @@ class PairSteps:
         self, number: int, table: Table, rows: tuple[int, int], extended: Table
     ) -> int:
         """Appends those of some rows to which something fits; how many these are."""
-        context = self._run.graph.context
         if number not in self._launches:
             self._launches[number] = self._first_counted(number)
-        kernels, launches, (low, high) = WeighKernels(context), self._launches[number], rows
-        while low < high:
-            size = min(high - low, launches.size)
-            self._run.check_deadline()
-            started = time.perf_counter()
-            part = (low, low + size)
+        kernels, launches = WeighKernels(self._run.graph.context), self._launches[number]
+        self._run.check_deadline()
+        for part in self._launched(number, rows, lambda: launches.size):
             kernels.weigh(self._arrays[number], table, part, extended, self._counters)
-            low += size
-            if low < high:
-                context.finish()
-                launches.took(size, time.perf_counter() - started)
         return int(self._run.workspace.download(self._counters, 0, 1)[0])
+
+    def _launched(
+        self, number: int, whole: tuple[int, int], size: Callable[[], int]
+    ) -> Iterator[tuple[int, int]]:
+        """Windows of pairs, or rows, one a launch, as large as ``size`` says.
+
+        Between two of them, the device is waited for and the time is measured.
+        """
+        low, end = whole
+        while low < end:
+            high = min(low + size(), end)
+            started = time.perf_counter()
+            yield low, high
+            if high < end:
+                self._run.graph.context.finish()
+                self._run.check_deadline()
+                self._launches[number].took(high - low, time.perf_counter() - started)
+            low = high
 
     def _first_counted(self, number: int) -> LaunchSize:
         limits, seconds = self._limits, self._run.graph.context.profile.launch_seconds

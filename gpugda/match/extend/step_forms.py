@@ -105,10 +105,10 @@ class StepForms:
         fits_all = self._fits_all(draft)
         only_nodes, only_differ = _what_tests_say(draft)
         plain = only_nodes and self._has_plain_lists(draft)
-        merged = only_nodes and not plain and self._has_merged_lists(draft)
+        merged = not plain and self._merges(draft)
         return StepForm(
             fits_all,
-            plain or merged,
+            plain or (merged and only_nodes and self._are_single(draft)),
             self._by_rows and only_differ,
             fits_all and self._counts_lengths(draft),
             merged,
@@ -128,22 +128,24 @@ class StepForms:
         is_one = len(draft.links) == 1
         return all(self._plain[each] and (is_one or self.single[each]) for each in draft.links)
 
-    def _has_merged_lists(self, draft: Draft) -> bool:
-        """As above where merged lists take the place of those of the graph, one per direction."""
-        if draft.multiplies or not draft.bound.issuperset(draft.links):
-            return False
-        is_one = len(draft.links) == 1
+    def _merges(self, draft: Draft) -> bool:
+        """Can merged lists take the place of those of the graph, one kind per direction?"""
         sources: set[Source] = set()
         for position in draft.links:
-            if not self._unknown[position] or not (is_one or self.single[position]):
+            if not self._unknown[position]:
                 return False
             each = self._bound.relationships[position]
             kind = kind_of(each, each.other_end(draft.position), self._graph)
-            source = source_of(kind, self._graph)
-            if isinstance(source, ListKind) and source not in self._merged:
-                return False
-            sources.add(source)
-        return len(sources) <= _PLACES
+            sources.add(source_of(kind, self._graph))
+        merged = {each for each in sources if isinstance(each, ListKind)}
+        is_there = all(each in self._merged for each in merged)
+        return bool(merged) and is_there and len(sources) <= _PLACES
+
+    def _are_single(self, draft: Draft) -> bool:
+        """Does at most one entry of each list give a row, or is there but one list?"""
+        if draft.multiplies or not draft.bound.issuperset(draft.links):
+            return False
+        return len(draft.links) == 1 or all(self.single[each] for each in draft.links)
 
     def _counts_lengths(self, draft: Draft) -> bool:
         if draft.kind is ExtendKind.COUNT or draft.tests or draft.multiplies:

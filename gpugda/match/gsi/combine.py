@@ -1,10 +1,13 @@
-"""What comes of rows by one step: Prealloc-Combine, or counting first and joining twice."""
+"""What comes of rows by one step: Prealloc-Combine, or counting first and joining twice.
+
+More than 300 lines: one step from its rows to what it found, in both forms.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -12,17 +15,19 @@ from gpugda.device.launch.gsi_join import Places, Rows, StepArrays, TaskList
 from gpugda.match.gsi.steps import JoinKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from gpugda.device.launch.gsi_join import GsiJoin, ListArrays
-    from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.gsi.options import GsiOptions
     from gpugda.match.gsi.steps import Link, VertexStep
     from gpugda.match.run import Run
 
-__all__ = ["Combiner", "Found"]
+__all__ = ["Combiner", "Found", "Watch"]
+
+Watch: TypeAlias = "Callable[[VertexStep, Rows, Places, ListArrays], None]"
+"""Drops places of the rows of a step that watches columns."""
 
 _MOST_PLACES = 1 << 27
 """Allocated in advance at once: what a launch looks at, and a deadline waits for."""
@@ -76,6 +81,7 @@ class Combiner:
         lists: Of each link.
         kernels: The launcher.
         options: Which techniques are used.
+        watch: Called before what a step found is counted.
     """
 
     def __init__(
@@ -85,33 +91,34 @@ class Combiner:
         lists: Mapping[Link, ListArrays],
         kernels: GsiJoin,
         options: GsiOptions,
+        watch: Watch | None = None,
     ) -> None:
         self._run = run
         self._candidates = candidates
         self._lists = lists
         self._kernels = kernels
         self._options = options
+        self._watch = watch
         self._profile = run.graph.context.profile
 
     def found(
-        self, step: VertexStep, words: tuple[DeviceArray, int], table: Table, share: int
+        self, step: VertexStep, words: tuple[DeviceArray, int], everything: Rows, share: int
     ) -> Iterator[tuple[Rows, Found]]:
-        """What is found for the rows of a table, in as many parts as fit a share of the memory.
+        """What is found for rows of a table, in as many parts as fit a share of the memory.
 
         Raises:
             MemoryLimitError: Not even one row's entries fit.
         """
-        everything = Rows(table, 0, table.row_count)
         bounds = self._bounds(step, everything, share)
         most = max(1, min(share // 4, _MOST_PLACES, self._profile.most_pairs))
         if bounds.total <= most:
             yield everything, self._combined(step, words, everything, bounds)
             return
-        firsts = self._parts(bounds, table.row_count, most)
+        firsts = self._parts(bounds, everything.count, most)
         self._run.workspace.release(*bounds.arrays())
         for first, last in pairwise(firsts):
             self._run.check_deadline()
-            rows = Rows(table, first, last - first)
+            rows = Rows(everything.table, everything.first + first, last - first)
             yield rows, self._combined(step, words, rows, self._bounds(step, rows, share))
 
     def summed(self, counts: DeviceArray) -> Found:
@@ -183,6 +190,8 @@ class Combiner:
         for link in step.links[1:]:
             self._run.check_deadline()
             places = self._intersected(step, rows, bounds, places, link)
+        if self._watch is not None and step.watched:
+            self._watch(step, rows, places, self._lists[step.links[0]])
         sums = self._run.kernels.prefix_sum.run(self._run.workspace, places.counts, 0, rows.count)
         total = int(self._run.workspace.download(sums, rows.count, 1)[0])
         kept = {id(places.sums)}

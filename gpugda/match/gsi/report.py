@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpugda.match.gsi.steps import VertexStep
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["MadeRows", "describe_steps"]
+__all__ = ["MadeRows", "describe_steps", "step_lines"]
 
 
 class MadeRows(Protocol):
@@ -33,14 +33,22 @@ def describe_steps(
     windows: MadeRows,
 ) -> None:
     """One line per step: what was done, and how many rows came of it."""
-    for step, rows, chunks in zip(steps, windows.rows, windows.windows, strict=True):
-        report.steps.append(made_text(_what(step, graph, bound), rows, chunks))
+    for line in step_lines(graph, bound, steps, windows):
+        report.steps.append(line)
+
+
+def step_lines(
+    graph: DataGraph, bound: BoundQuery, steps: Sequence[VertexStep], windows: MadeRows
+) -> list[str]:
+    """The same without a report."""
+    made = zip(steps, windows.rows, windows.windows, strict=True)
+    return [made_text(_what(step, graph, bound), rows, chunks) for step, rows, chunks in made]
 
 
 def _what(step: VertexStep, graph: DataGraph, bound: BoundQuery) -> str:
     if step.kind is JoinKind.PRUNE:
         return f"prune{tests_text(len(step.tests))}"
-    if step.kind is JoinKind.NODES:
+    if step.kind in (JoinKind.NODES, JoinKind.SEED):
         return f"{step.kind} {node_text(bound, step.position)}"
     along = " and ".join(
         relationship_text(graph.types, bound, bound.relationships[link.relationship])

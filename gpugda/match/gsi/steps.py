@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, BoundRelationship
     from gpugda.plan.row_tests import VariableTest
 
-__all__ = ["JoinKind", "Link", "VertexStep", "compile_steps"]
+__all__ = ["JoinKind", "Link", "Seed", "VertexStep", "compile_steps"]
 
 _Test = tuple[int, int, bool, int | None, int | None]
 
@@ -35,6 +35,24 @@ class JoinKind(StrEnum):
     """Adds a query relationship between nodes that are bound."""
     PRUNE = "prune"
     """Leaves out those that fail a test."""
+    SEED = "seed"
+    """Stands for rows that are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """What is bound in the rows that a join begins with.
+
+    Args:
+        nodes: Query nodes; the order then has the others alone.
+        relationship: A query relationship between two of them, None if none is bound.
+        watched: Query relationships whose nodes a step looks at beside those of the seed: such a
+            step keeps them all.
+    """
+
+    nodes: tuple[int, ...]
+    relationship: BoundRelationship | None = None
+    watched: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +85,8 @@ class VertexStep:
         added: Columns of the new table for the node and the relationship; None where nobody needs
             it any more.
         variables: What the columns of the new table hold.
+        watched: Columns of the seed's nodes, and then of those that the added one has a watched
+            relationship to; none where nothing is watched.
     """
 
     kind: JoinKind
@@ -76,6 +96,7 @@ class VertexStep:
     tests: tuple[_Test, ...]
     added: tuple[int | None, int | None]
     variables: tuple[Variable, ...]
+    watched: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +108,10 @@ class _Draft:
     links: tuple[tuple[BoundRelationship, int], ...] = ()
     added: tuple[Variable, ...] = ()
     tests: tuple[VariableTest, ...] = ()
+    watched: tuple[Variable, ...] = ()
 
     def reads(self) -> set[Variable]:
-        found = {node_variable(end) for _, end in self.links}
+        found = {node_variable(end) for _, end in self.links} | set(self.watched)
         if self.kind is JoinKind.CLOSE:
             found |= {node_variable(each.other_end(end)) for each, end in self.links}
         return found | {variable for test in self.tests for variable in test.variables()}
@@ -102,8 +124,11 @@ def compile_steps(
     wanted: Rows,
     frequency: Callable[[BoundRelationship], float],
     part: tuple[Sequence[BoundRelationship], Sequence[VariableTest]] | None = None,
+    seed: Seed | None = None,
 ) -> tuple[VertexStep, ...]:
     """The steps that join query nodes in this order, along all relationships or those of a part.
+
+    With a seed its rows are the first step.
 
     A relationship that links a node beside the first one is bound by a step of its own where it
     matters which one it is, or that there are several; else the node's step looks for it alone.
@@ -119,7 +144,7 @@ def compile_steps(
         variable = relationship_variable(each.position)
         return variable in needed or variable in tested or not is_single(each, graph)
 
-    drafts = _with_tests(_drafts(relationships, order, frequency, matters), tests)
+    drafts = _with_tests(_drafts(relationships, order, frequency, matters, seed), tests)
     needed_after: list[set[Variable]] = []
     for draft in reversed(drafts):
         needed_after.append(set(needed))
@@ -137,9 +162,10 @@ def _drafts(
     order: Iterable[tuple[int, bool]],
     frequency: Callable[[BoundRelationship], float],
     matters: Callable[[BoundRelationship], bool],
+    seed: Seed | None,
 ) -> list[_Draft]:
-    drafts: list[_Draft] = []
-    reached: set[int] = set()
+    drafts: list[_Draft] = [] if seed is None else _seeded(seed, relationships)
+    reached: set[int] = set() if seed is None else set(seed.nodes)
     for node, begins in order:
         links = [
             (each, each.other_end(node))
@@ -153,13 +179,34 @@ def _drafts(
             drafts.append(_Draft(JoinKind.NODES, node, added=(variable,)))
         else:
             first = relationship_variable(links[0][0].position)
-            drafts.append(_Draft(JoinKind.JOIN, node, tuple(links), (variable, first)))
+            watched = () if seed is None else _watched(seed, links)
+            both = (variable, first)
+            drafts.append(_Draft(JoinKind.JOIN, node, tuple(links), both, watched=watched))
         loops = [each for each in relationships if each.source == each.target == node]
         closing = [link for link in links[1:] if matters(link[0])]
         for each, end in [*closing, *((each, node) for each in loops)]:
             added = (relationship_variable(each.position),)
             drafts.append(_Draft(JoinKind.CLOSE, each.position, ((each, end),), added))
     return drafts
+
+
+def _seeded(seed: Seed, relationships: Sequence[BoundRelationship]) -> list[_Draft]:
+    """The seed, and the other relationships between its nodes."""
+    own = seed.relationship
+    added = [node_variable(node) for node in seed.nodes]
+    added += [] if own is None else [relationship_variable(own.position)]
+    drafts = [_Draft(JoinKind.SEED, seed.nodes[0], added=tuple(added))]
+    for each in relationships:
+        if each is not own and {each.source, each.target} <= set(seed.nodes):
+            variable = relationship_variable(each.position)
+            link = ((each, each.source),)
+            drafts.append(_Draft(JoinKind.CLOSE, each.position, link, (variable,)))
+    return drafts
+
+
+def _watched(seed: Seed, links: Sequence[tuple[BoundRelationship, int]]) -> tuple[Variable, ...]:
+    ends = dict.fromkeys(end for each, end in links if each.position in seed.watched)
+    return tuple(node_variable(node) for node in (*seed.nodes, *ends)) if ends else ()
 
 
 def _with_tests(drafts: Sequence[_Draft], tests: Sequence[VariableTest]) -> list[_Draft]:
@@ -171,12 +218,12 @@ def _with_tests(drafts: Sequence[_Draft], tests: Sequence[VariableTest]) -> list
     found: list[_Draft] = []
     for number, draft in enumerate(drafts):
         own = tuple(due[number])
-        if draft.kind is JoinKind.NODES:
+        if draft.kind in (JoinKind.NODES, JoinKind.SEED):
             found.append(draft)
             if own:
                 found.append(_Draft(JoinKind.PRUNE, draft.position, tests=own))
         else:
-            found.append(_Draft(draft.kind, draft.position, draft.links, draft.added, own))
+            found.append(replace(draft, tests=own))
     return found
 
 
@@ -200,6 +247,7 @@ def _compile(
         tuple(_columns(test, at) for test in draft.tests),
         (places.get(True), places.get(False)),
         tuple(variables),
+        tuple(column[each] for each in draft.watched),
     )
 
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from gpugda.device.launch.gsi_join import GsiJoin, ListArrays
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.gsi.combine import Found
+    from gpugda.match.gsi.combine import Found, Watch
     from gpugda.match.gsi.options import GsiOptions
     from gpugda.match.gsi.steps import Link, VertexStep
     from gpugda.match.run import Run
     from gpugda.plan.variables import Variable
 
-__all__ = ["VertexWindows"]
+__all__ = ["Source", "VertexWindows"]
 
 _FIRST_WINDOW = 1 << 18
 """Rows of the first window: who takes few rows must not wait for many."""
@@ -42,7 +42,7 @@ _Words: TypeAlias = "tuple[DeviceArray, int]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Source:
+class Source:
     """Where the rows of a step come from."""
 
     rows: Rows
@@ -59,6 +59,7 @@ class VertexWindows:
         lists: Per query relationship and end seen from, see `ListsOf`.
         kernels: The launcher.
         options: Which techniques are used.
+        watch: See `Combiner`.
 
     Attributes:
         steps: What is done.
@@ -74,13 +75,14 @@ class VertexWindows:
         lists: Mapping[Link, ListArrays],
         kernels: GsiJoin,
         options: GsiOptions,
+        watch: Watch | None = None,
     ) -> None:
         self._run = run
         self.steps = steps
         self._candidates = candidates
         self._kernels = kernels
         self._words, self._places = self._upload_words()
-        self._combiner = Combiner(run, candidates, lists, kernels, options)
+        self._combiner = Combiner(run, candidates, lists, kernels, options, watch)
         self._sizes = self._launch_sizes(_FIRST_WINDOW)
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
@@ -98,12 +100,18 @@ class VertexWindows:
         """
         first = _FIRST_WINDOW if enough is None else first_window(enough, _FIRST_WINDOW)
         self._sizes = self._launch_sizes(first)
-        yield from self._extend(0, Table(None, 1, 0))
+        for number, table in self._starts():
+            yield from self._extend(number, table)
 
     def counts(self) -> Iterator[int]:
         """Numbers of full embeddings, to be added up; rows of the last step are not made."""
         self._sizes = self._launch_sizes(_FIRST_COUNT_WINDOW)
-        yield from self._count(0, Table(None, 1, 0))
+        for number, table in self._starts():
+            yield from self._count(number, table)
+
+    def _starts(self) -> Iterator[tuple[int, Table]]:
+        """Tables to begin with, each with the number of the step that extends it."""
+        yield 0, Table(None, 1, 0)
 
     def _launch_sizes(self, first: int) -> list[LaunchSize]:
         most = [_LARGEST_WINDOW] * (len(self.steps) - 1) + [_LARGEST_LAST_WINDOW]
@@ -122,6 +130,9 @@ class VertexWindows:
         if number < len(self.steps) - 1:
             for each in self._windows(number, table):
                 yield from self._count(number + 1, each)
+            return
+        if number == len(self.steps):
+            yield table.row_count
             return
         for total, source in self._sources(number, table):
             self._release(source)
@@ -154,37 +165,41 @@ class VertexWindows:
 
     def _window(self, number: int) -> int:
         """How many rows a step may make at once: its share of the memory, no more than grown to."""
-        steps_left = len(self.steps) - number
         width = len(self.steps[number].variables)
-        share = self._run.workspace.available // (2 * steps_left)
-        row_bytes = 4 * width + (0 if steps_left == 1 else _BYTES_TO_EXTEND)
+        row_bytes = 4 * width + (_BYTES_TO_EXTEND if number < len(self.steps) - 1 else 0)
         longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
-        return max(1, min(self._sizes[number].size, longest, share // max(row_bytes, 1)))
+        fitting = self._share(number) // max(row_bytes, 1)
+        return max(1, min(self._sizes[number].size, longest, fitting))
+
+    def _share(self, number: int) -> int:
+        """Bytes that a step may take for its rows, and again for what it finds."""
+        return self._run.workspace.available // (2 * (len(self.steps) - number))
 
     # ------------------------------------------------------------------ kinds of steps
-    def _sources(self, number: int, table: Table) -> Iterator[tuple[int, _Source]]:
+    def _sources(self, number: int, table: Table) -> Iterator[tuple[int, Source]]:
         """How many rows a step makes of a table, in parts, and of what."""
         step, run = self.steps[number], self._run
         run.check_deadline()
         if step.kind is JoinKind.NODES:
             size = self._candidates.count(step.position)
-            yield table.row_count * size, _Source(Rows(table, 0, table.row_count), None)
+            yield table.row_count * size, Source(Rows(table, 0, table.row_count), None)
         elif step.kind is JoinKind.PRUNE:
             yield self._pruned(number, table)
         else:
-            share = run.workspace.available // (2 * (len(self.steps) - number))
-            for rows, found in self._combiner.found(step, self._step_words(number), table, share):
-                yield found.total, _Source(rows, found)
+            yield from self._found(number, Rows(table, 0, table.row_count))
 
-    def _pruned(self, number: int, table: Table) -> tuple[int, _Source]:
+    def _found(self, number: int, rows: Rows) -> Iterator[tuple[int, Source]]:
+        step, words = self.steps[number], self._step_words(number)
+        for part, found in self._combiner.found(step, words, rows, self._share(number)):
+            yield found.total, Source(part, found)
+
+    def _pruned(self, number: int, table: Table) -> tuple[int, Source]:
         counts = self._run.workspace.allocate(table.row_count, np.uint32, "counts of rows")
         self._kernels.count_passing(table, self._step_words(number), counts)
         found = self._combiner.summed(counts)
-        return found.total, _Source(Rows(table, 0, table.row_count), found)
+        return found.total, Source(Rows(table, 0, table.row_count), found)
 
-    def _write(
-        self, number: int, source: _Source, window: tuple[int, int], extended: Table
-    ) -> None:
+    def _write(self, number: int, source: Source, window: tuple[int, int], extended: Table) -> None:
         step, words, found = self.steps[number], self._step_words(number), source.found
         if found is None:
             self._write_product(step, words, source.rows.table, window, extended)
@@ -215,7 +230,7 @@ class VertexWindows:
         columns = (step.added[0], None, None)
         self._run.kernels.join.write_product(table, product, words, window, extended, columns)
 
-    def _release(self, source: _Source) -> None:
+    def _release(self, source: Source) -> None:
         if source.found is not None:
             self._combiner.release(source.found)
 

@@ -102,7 +102,7 @@ def filter_by_segments(
         if not bits[:, words].any():
             continue
         matrix = run.workspace.upload(bits[:, words].reshape(-1), "candidates")
-        for bucket in table.buckets(own):
+        for bucket in table.buckets(own, room):
             segment = table.loaded(loader, (first, last), bucket)
             kernels.check(segment, (uploaded, own.shape[1]), len(rows), matrix)
         bits[:, words] = run.workspace.download(matrix).reshape(len(rows), -1)

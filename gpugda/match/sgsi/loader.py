@@ -5,17 +5,19 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gpugda.device.launch.gsi_join import ListArrays
 from gpugda.device.memory.buffers import SMALLEST_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.memory.uploads import PageLocked, Uploads
     from gpugda.match.run import Run
     from gpugda.match.sgsi.scratch import Scratch
     from gpugda.match.sgsi.segments import Segments
@@ -26,9 +28,14 @@ _Arrays: TypeAlias = "dict[str, DeviceArray]"
 
 
 class KeptSegments:
-    """What one run leaves on the device for the next, in whichever thread."""
+    """What one run leaves on the device for the next, in whichever thread.
+
+    Attributes:
+        sent: Identities of arrays that were sent: a second time it is from page-locked memory.
+    """
 
     def __init__(self) -> None:
+        self.sent: set[int] = set()
         self._held: OrderedDict[Hashable, _Arrays] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -66,29 +73,54 @@ class SegmentLoader:
         kept: What earlier runs have left there.
         room: Bytes that all segments may take.
         scratch: Frees what lies idle where memory is short.
+        uploads: Sends the next segment while the present one is worked on; None: nobody does.
+        locked: Copies in page-locked memory of what is sent again and again.
 
     Attributes:
         sent: Segments sent.
         sent_bytes: Bytes sent.
     """
 
-    def __init__(self, run: Run, kept: KeptSegments, room: int, scratch: Scratch) -> None:
+    def __init__(
+        self,
+        run: Run,
+        kept: KeptSegments,
+        room: int,
+        scratch: Scratch,
+        uploads: Uploads | None = None,
+        locked: PageLocked | None = None,
+    ) -> None:
         self._run = run
         self._kept = kept
         self._room = room
         self._scratch = scratch
         self._held: OrderedDict[Hashable, _Arrays] = OrderedDict()
         self._bytes = 0
+        self._uploads = uploads
+        self._locked = locked
+        self._under_way: dict[Hashable, list[Any]] = {}
         self.sent = 0
         self.sent_bytes = 0
         self._take()
 
+    def each(
+        self, segments: Segments, numbers: Sequence[int], *, parts: Sequence[str]
+    ) -> Iterator[tuple[int, ListArrays]]:
+        """These segments of a partition, one after the other, in whichever order is best."""
+        order = self._in_order(segments, numbers)
+        for number, following in zip_longest(order, order[1:]):
+            lists = self.lists(segments, number, parts=parts)
+            if following is not None and self._uploads is not None:
+                # Before kernels are launched for this one: what they read stays, older may go.
+                self._send_ahead(segments, (number, following), parts)
+            yield number, lists
+
     def lists(self, segments: Segments, number: int, *, parts: Sequence[str]) -> ListArrays:
         """A segment of a partition; only these of ``neighbours`` and ``relationships`` are sent."""
         host = segments.parts[number].lists
-        names = ("groups", *parts)
-        wanted = {name: partial(getattr, host, name) for name in names}
-        found = self.arrays((segments, number), wanted)
+        found = self.arrays(
+            (segments, number), _host_arrays(segments, number, parts), are_kept=True
+        )
         unused = found["groups"]
         return ListArrays(
             unused,
@@ -98,26 +130,33 @@ class SegmentLoader:
             longest=host.longest,
         )
 
-    def arrays(self, key: Hashable, wanted: Mapping[str, Callable[[], NDArray[Any]]]) -> _Arrays:
-        """The arrays of a segment.
+    def arrays(
+        self,
+        key: Hashable,
+        wanted: Mapping[str, Callable[[], NDArray[Any]]],
+        *,
+        are_kept: bool = False,
+    ) -> _Arrays:
+        """The arrays of a segment; on the host they are the same each time where they are kept.
 
         Raises:
             MemoryLimitError: They do not fit, though nothing else is there.
         """
         found = self._held.pop(key, {})
+        self._wait(key)
         missing = {name: make() for name, make in wanted.items() if name not in found}
         self._held[key] = found
         if missing:
-            self._make_room(sum(max(each.nbytes, SMALLEST_BYTES) for each in missing.values()), key)
+            self._make_room(_needed(missing), key)
             self._scratch.make_room()
             for name, each in missing.items():
-                found[name] = self._run.workspace.upload(each, "a segment")
-                self._bytes += found[name].nbytes
-                self.sent_bytes += each.nbytes
+                source = self._source(each) if are_kept else each
+                found[name] = self._run.workspace.upload(source, "a segment")
+                self._count(found[name], each)
             self.sent += 1
         return found
 
-    def in_order(self, segments: Segments, numbers: Sequence[int]) -> Sequence[int]:
+    def _in_order(self, segments: Segments, numbers: Sequence[int]) -> Sequence[int]:
         """From the end that is there to the one that is not: each pass turns round."""
         if not numbers or (segments, numbers[0]) in self._held:
             return numbers
@@ -125,6 +164,8 @@ class SegmentLoader:
 
     def leave(self) -> None:
         """Leaves all that is there to later runs; nothing may be asked for any more."""
+        if self._under_way and self._uploads is not None:
+            self._uploads.finish()
         held, self._held = self._held, OrderedDict()
         held = OrderedDict(
             (key, arrays)
@@ -144,17 +185,68 @@ class SegmentLoader:
                 name: workspace.adopt(each, "a segment") for name, each in arrays.items()
             }
             self._bytes += size
-        self._make_room(0, None)
+        self._make_room(0)
 
-    def _make_room(self, size: int, but: Hashable) -> None:
-        """Lets go of segments until so many bytes more are within the room."""
+    def _send_ahead(
+        self, segments: Segments, numbers: tuple[int, int], parts: Sequence[str]
+    ) -> None:
+        """Begins to send the second segment, if there is room for it beside the first."""
+        present, key = ((segments, number) for number in numbers)
+        found = self._held.get(key, {})
+        wanted = _host_arrays(segments, numbers[1], parts)
+        missing = {name: make() for name, make in wanted.items() if name not in found}
+        if not missing or not self._make_room(_needed(missing), present, key):
+            return
+        assert self._uploads is not None
+        self._scratch.make_room()
+        events = []
+        for name, each in missing.items():
+            source = each if self._locked is None else self._locked.of(each)
+            found[name] = self._run.workspace.allocate(each.size, each.dtype, "a segment")
+            self._count(found[name], each)
+            events.append(self._uploads.begin(found[name], 0, source))
+        self._held[key] = found
+        self._under_way.setdefault(key, []).extend(events)
+        self.sent += 1
+
+    def _wait(self, key: Hashable) -> None:
+        """Kernels and uploads from now on begin when the segment is there."""
+        events = self._under_way.pop(key, None)
+        if events and self._uploads is not None:
+            self._uploads.wait_on_device(events)
+
+    def _source(self, values: NDArray[Any]) -> NDArray[Any]:
+        """From where to send: what comes a second time has a copy in page-locked memory."""
+        sent_before = id(values) in self._kept.sent
+        self._kept.sent.add(id(values))
+        return values if self._locked is None or not sent_before else self._locked.of(values)
+
+    def _count(self, array: DeviceArray, host: NDArray[Any]) -> None:
+        self._bytes += array.nbytes
+        self.sent_bytes += host.nbytes
+
+    def _make_room(self, size: int, *but: Hashable) -> bool:
+        """Lets go of segments until so many bytes more are within the room, if they can be."""
         while self._bytes + size > self._room:
-            oldest = next((key for key in self._held if key != but), None)
+            oldest = next((key for key in self._held if key not in but), None)
             if oldest is None:
-                return
+                return False
+            self._wait(oldest)
             arrays = self._held.pop(oldest)
             self._bytes -= _nbytes(arrays)
             self._run.workspace.release(*arrays.values())
+        return True
+
+
+def _host_arrays(
+    segments: Segments, number: int, parts: Sequence[str]
+) -> dict[str, Callable[[], NDArray[Any]]]:
+    host = segments.parts[number].lists
+    return {name: partial(getattr, host, name) for name in ("groups", *parts)}
+
+
+def _needed(missing: Mapping[str, NDArray[Any]]) -> int:
+    return sum(max(each.nbytes, SMALLEST_BYTES) for each in missing.values())
 
 
 def _nbytes(arrays: _Arrays) -> int:

@@ -20,7 +20,7 @@ class SgsiOptions:
         pipelined: Send the next segment while the present one is worked on.
         segment_entries: Entries of a segment; None for as many as the memory limit has room for.
         segment_nodes: Nodes of a segment of the signature table, a multiple of 32; None likewise.
-        bucket_words: Words of a bucket of the signature table; None for all that fit.
+        bucket_words: Words of a bucket of the signature table; None for all where they fit, else 1.
         rows: Of a subtable, at most.
         places: Allocated in advance at once, at most.
     """

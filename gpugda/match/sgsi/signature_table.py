@@ -54,14 +54,20 @@ class SignatureTable:
         count = self.values.shape[1]
         size = self.options.segment_nodes
         if size is None:
-            per_node = 4 * (self.options.bucket_words or len(self.values)) + rows / 8
+            per_node = 4 * self._bucket_words(room) + rows / 8
             size = _whole_words(room / per_node)
         yield from pairwise([*range(0, count, size), count])
 
-    def buckets(self, asked: NDArray[np.uint32]) -> Iterator[tuple[int, int]]:
+    def _bucket_words(self, room: int) -> int:
+        """All where they fit; else one by one, for words that nobody asks for are not sent."""
+        if self.options.bucket_words is not None:
+            return self.options.bucket_words
+        return len(self.values) if self.values.nbytes <= room else 1
+
+    def buckets(self, asked: NDArray[np.uint32], room: int) -> Iterator[tuple[int, int]]:
         """First and last word of each bucket in which something is asked for."""
         words = len(self.values)
-        size = self.options.bucket_words or words
+        size = self._bucket_words(room)
         for first, last in pairwise([*range(0, words, size), words]):
             if asked[:, first:last].any():
                 yield first, last

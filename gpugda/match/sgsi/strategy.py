@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from gpugda.device.launch.gsi_join import GsiJoin
 from gpugda.device.launch.sgsi_join import SgsiJoin
 from gpugda.device.launch.sgsi_signatures import SegmentSignatures
+from gpugda.device.memory.uploads import PageLocked, Uploads
 from gpugda.match.gsi.cursor import type_frequency
 from gpugda.match.gsi.order import node_order
 from gpugda.match.gsi.steps import compile_steps
@@ -24,6 +25,7 @@ from gpugda.match.sgsi.scratch import Scratch
 from gpugda.match.sgsi.segments import HostSegments
 from gpugda.match.sgsi.signature_table import SignatureTable, make_table
 from gpugda.match.sgsi.windows import HostWindows
+from gpugda.plan.readable import bytes_text, count_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SgsiStrategy"]
 
+_ENTRY_BYTES = 8
 _MOST_RELATIONSHIPS = 30_000
 """A place counts what it has passed in 16 bits: links, and up to two tests per relationship."""
 
@@ -76,6 +79,19 @@ class SgsiStrategy(Matcher):
         """See `Matcher.plan_steps`: the order is that of ``gsi``."""
         return GsiStrategy.plan_steps(pattern)
 
+    @classmethod
+    def said_of_sizes(cls, pattern: BoundQuery) -> str:
+        """See `Matcher.said_of_sizes`: the lists that are cut into segments."""
+        lists = {
+            (each.types, each.directed): each.cardinality * (1 if each.directed else 2)
+            for each in pattern.relationships
+        }
+        if not lists:
+            return ""
+        entries = sum(lists.values())
+        size = bytes_text(int(entries * _ENTRY_BYTES))
+        return f"lists of {count_text(entries)} entries, {size} or more, are cut into segments"
+
     def __init__(
         self,
         device_graph: DeviceGraph,
@@ -93,6 +109,8 @@ class SgsiStrategy(Matcher):
             device_graph.graph, lists.group_fill, self._options.segment_entries
         )
         self._kept = KeptSegments()
+        self._uploads: Uploads | None = None
+        self._locked: PageLocked | None = None
         self._table: SignatureTable | None = None
 
     def kept_bytes(self) -> int:
@@ -112,7 +130,7 @@ class SgsiStrategy(Matcher):
         )
         scratch = Scratch(run, plan)
         scratch.make_room()
-        loader = SegmentLoader(run, self._kept, plan.segments_bytes, scratch)
+        loader = SegmentLoader(run, self._kept, plan.segments_bytes, scratch, *self._pipeline())
         with run.stage("filter"):
             candidates = self._filtered(run, pattern, masks, plan, loader)
         if candidates is None:
@@ -129,6 +147,16 @@ class SgsiStrategy(Matcher):
         generator = Generator(run, self._joins.sgsi, scratch)
         windows = HostWindows(run, steps, candidates, join, generator)
         return SegmentCursor(pattern, steps, sources, windows)
+
+    def _pipeline(self) -> tuple[Uploads | None, PageLocked | None]:
+        """Who sends segments ahead, and page-locked memory on a device that reads from it."""
+        if self._options.pipelined and self._uploads is None:
+            self._uploads = Uploads(self._context)
+            if self._context.profile.aside_bytes is not None:
+                graph = self._graph.graph
+                most = 2 * (graph.outgoing.nbytes + graph.incoming.nbytes)
+                self._locked = PageLocked(self._context, most)
+        return self._uploads, self._locked
 
     def _filtered(
         self,
@@ -156,7 +184,10 @@ class SgsiStrategy(Matcher):
         links = dict.fromkeys(link for step in steps for link in step.links)
         return {
             link: self._host.find(
-                link.partition, plan.segment_bytes, masks.relationships.get(link.relationship)
+                link.partition,
+                plan.segment_bytes,
+                plan.places,
+                masks.relationships.get(link.relationship),
             )
             for link in links
         }

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["HostWindows"]
 
-_MOST_BYTES = 1 << 30
+_MOST_BYTES = 1 << 28
 """Of a table on the host, about: broad tables send each segment seldom."""
+_MOST_AT_ONCE = 1 << 22
+"""Rows that NumPy works on at once: a deadline waits for it."""
 _FIRST_ROWS = 1 << 18
 _GROWTH = 8
 
@@ -98,10 +100,10 @@ class HostWindows:
         if step.kind is JoinKind.NODES:
             yield table.row_count * self._candidates.count(step.position)
         elif step.kind is JoinKind.PRUNE:
-            yield passing(step.tests, table).row_count
+            for part in self._pieces(table):
+                yield passing(step.tests, part).row_count
         else:
-            for found in self._join.found(step, table):
-                yield found.total
+            yield from self._join.counted(step, table)
 
     def _made(self, number: int, table: HostTable) -> Iterator[HostTable]:
         """The rows that a step makes of a table, in tables that are as long as there is room."""
@@ -126,11 +128,17 @@ class HostWindows:
         if step.kind is JoinKind.NODES:
             yield from self._product(step, table)
         elif step.kind is JoinKind.PRUNE:
-            left = passing(step.tests, table)
-            yield HostTable(tuple(left.columns[each] for each in step.kept), left.row_count)
+            for part in self._pieces(table):
+                left = passing(step.tests, part)
+                yield HostTable(tuple(left.columns[each] for each in step.kept), left.row_count)
         else:
             for found in self._join.found(step, table):
                 yield self._generator.table(step, found)
+
+    def _pieces(self, table: HostTable) -> Iterator[HostTable]:
+        for first in range(0, table.row_count, _MOST_AT_ONCE):
+            self._run.check_deadline()
+            yield table.part(first, min(first + _MOST_AT_ONCE, table.row_count))
 
     def _product(self, step: VertexStep, table: HostTable) -> Iterator[HostTable]:
         """All rows with all candidates of a query node."""
@@ -140,7 +148,7 @@ class HostWindows:
         total, first = table.row_count * len(nodes), 0
         while first < total:
             self._run.check_deadline()
-            last = min(first + self._rows(step), total)
+            last = min(first + min(self._rows(step), _MOST_AT_ONCE), total)
             old, node = np.divmod(np.arange(first, last), len(nodes))
             columns = [table.columns[each][old] for each in step.kept]
             if step.added[0] is not None:

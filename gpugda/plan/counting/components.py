@@ -5,63 +5,50 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpugda.plan.counting.clashes import keeps_apart
 from gpugda.plan.counting.count_plan import Part
-from gpugda.plan.counting.degree_messages import keeps_apart
 from gpugda.plan.join_order import connected
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpugda.plan.masks import Masks
+    from gpugda.plan.counting.clashes import Clashes
+    from gpugda.plan.counting.problem import CountProblem
     from gpugda.plan.plan import BoundQuery
-    from gpugda.plan.row_tests import Meetings
 
 __all__ = ["find_factors"]
 
 
-def find_factors(
-    bound: BoundQuery,
-    masks: Masks,
-    counts: Sequence[int],
-    grouped: Sequence[int],
-    meetings: Meetings,
-) -> list[Part]:
+def find_factors(problem: CountProblem, clashes: Clashes) -> list[Part]:
     """The parts that do not depend on each other; none where all is one part.
 
     None, too, where query nodes that are grouped by would be in several.
 
     Args:
-        bound: The query.
-        masks: What predicates leave.
-        counts: Candidates of each query node.
-        grouped: Query nodes that are grouped by.
-        meetings: Of the query. Relationships that cannot meet differ in any case.
+        problem: What is counted.
+        clashes: Of its relationships.
     """
-    groups = _groups(bound, meetings)
-    are_apart = sum(not set(grouped).isdisjoint(each) for each in groups) > 1
-    if masks.comparisons or len(groups) == 1 or are_apart:
+    groups = _groups(problem.bound, clashes)
+    are_apart = sum(not set(problem.grouped).isdisjoint(each) for each in groups) > 1
+    if problem.masks.comparisons or len(groups) == 1 or are_apart:
         return []
-    return [_part(bound, counts, grouped, each) for each in groups]
+    return [_part(problem, each) for each in groups]
 
 
-def _groups(bound: BoundQuery, meetings: Meetings) -> list[list[int]]:
+def _groups(bound: BoundQuery, clashes: Clashes) -> list[list[int]]:
     """Query nodes that are connected, or tested together."""
     links = bound.relationships
     pairs = [(each.source, each.target) for each in links]
     for test in bound.tests:
         if test.on_nodes:
             pairs.append((test.left, test.right))
-        elif not keeps_apart(test) or meetings.can_meet(links[test.left], links[test.right]):
+        elif not keeps_apart(test) or clashes(test.left, test.right):
             pairs.append((links[test.left].source, links[test.right].source))
     return connected(len(bound.nodes), pairs)
 
 
-def _part(
-    bound: BoundQuery,
-    counts: Sequence[int],
-    grouped: Sequence[int],
-    nodes: Sequence[int],
-) -> Part:
+def _part(problem: CountProblem, nodes: Sequence[int]) -> Part:
+    bound = problem.bound
     node_at = {node: place for place, node in enumerate(nodes)}
     links = [each for each in bound.relationships if each.source in node_at]
     link_at = {each.position: place for place, each in enumerate(links)}
@@ -83,6 +70,6 @@ def _part(
         own,
         tuple((node,) for node in nodes),
         tuple((each.position,) for each in links),
-        tuple(counts[node] for node in nodes),
-        tuple(node_at[node] for node in grouped if node in node_at),
+        tuple(problem.candidates.count(node) for node in nodes),
+        tuple(node_at[node] for node in problem.grouped if node in node_at),
     )

@@ -30,8 +30,10 @@ __all__ = [
     "Join",
     "LikeLeaves",
     "LikeNodes",
+    "Message",
     "Part",
     "Product",
+    "RowMessage",
     "Search",
     "Sum",
     "TableMessage",
@@ -76,13 +78,27 @@ class DegreeMessage:
     """Leaves are eliminated: per data node of their anchor, how many relationships fit.
 
     Args:
+        separator: Query nodes of the core whose data nodes the number depends on: the anchor, and
+            the ends of what may take the leaves' relationships.
         groups: One group of leaves, or two that can take the same relationships: then every type of
             the first one's is a type of the second one's.
         taken: Relationships of the core that could be one of both.
     """
 
+    separator: frozenset[int]
     groups: tuple[LikeLeaves, ...]
     taken: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RowMessage:
+    """Nodes are eliminated behind all their neighbours: a step counts per row what fits.
+
+    Args:
+        nodes: They are like nodes; rows hold the number at the place of the first one.
+    """
+
+    nodes: LikeNodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,25 +114,43 @@ class TableMessage:
     plan: Eliminate
 
 
+Message: TypeAlias = DegreeMessage | RowMessage | TableMessage
+
+
 @dataclass(frozen=True)  # without slots, in which there is no place for cached properties
 class Eliminate:
     """Rows of a core are made, and multiplied with messages from what is not in it.
 
     Args:
         core: The pattern without the tests that the messages make up for.
-        degrees: Messages from leaves, looked up by a node of the row.
-        rows: Query nodes each of which is counted per row, as soon as all that it has relationships
-            to is there, by intersection; rows hold the number.
-        tables: Messages from larger parts, looked up by one or two nodes of the row.
-        outside: Query nodes of these parts; where this is the plan of one, all nodes that are
-            neither in it nor its separator.
+        messages: What is eliminated.
+        outside: Query nodes of the parts that send tables; where this is the plan of one, all nodes
+            that are neither in it nor its separator.
     """
 
     core: BoundQuery
-    degrees: tuple[DegreeMessage, ...]
-    rows: tuple[LikeNodes, ...] = ()
-    tables: tuple[TableMessage, ...] = ()
+    messages: tuple[Message, ...]
     outside: frozenset[int] = frozenset()
+
+    @cached_property
+    def degrees(self) -> list[DegreeMessage]:
+        """Messages from leaves."""
+        return [each for each in self.messages if isinstance(each, DegreeMessage)]
+
+    @cached_property
+    def rows(self) -> list[LikeNodes]:
+        """The nodes of each message that is counted per row."""
+        return [each.nodes for each in self.messages if isinstance(each, RowMessage)]
+
+    @cached_property
+    def tables(self) -> list[TableMessage]:
+        """Messages from larger parts."""
+        return [each for each in self.messages if isinstance(each, TableMessage)]
+
+    @cached_property
+    def groups(self) -> list[LikeLeaves]:
+        """Of all degree messages."""
+        return [group for message in self.degrees for group in message.groups]
 
     @cached_property
     def leaves(self) -> frozenset[int]:
@@ -129,28 +163,16 @@ class Eliminate:
         return frozenset(range(len(self.core.nodes))) - self.leaves - self.outside
 
     @cached_property
-    def left_out(self) -> frozenset[int]:
-        """Query nodes that no step binds or counts: like nodes are counted once."""
-        return self.leaves.union(self.outside, *(each[1:] for each in self.rows))
+    def not_bound(self) -> frozenset[int]:
+        """Query nodes of which rows hold no data node."""
+        return self.leaves.union(self.outside, *self.rows)
 
     @cached_property
     def columns(self) -> frozenset[int]:
         """Query nodes of which rows hold the data node, or how many fit."""
-        read = (self.read_by(each) for each in self.degrees)
-        separators = (each.separator for each in self.tables)
-        return frozenset([each[0] for each in self.rows]).union(*read, *separators)
-
-    @cached_property
-    def groups(self) -> list[LikeLeaves]:
-        """Of all degree messages."""
-        return [group for message in self.degrees for group in message.groups]
-
-    def read_by(self, message: DegreeMessage) -> frozenset[int]:
-        """Query nodes of the core whose data nodes a degree message depends on."""
-        taken = [*message.taken, *(each for group in message.groups for each in group.taken)]
-        ends = [self.core.relationships[each] for each in taken]
-        found = {group.anchor for group in message.groups}
-        return frozenset(found.union(*((each.source, each.target) for each in ends)))
+        degrees = (each.separator for each in self.degrees)
+        tables = (each.separator for each in self.tables)
+        return frozenset([each[0] for each in self.rows]).union(*degrees, *tables)
 
     def masks(self, masks: Masks) -> Masks:
         """What is left of them where only the core is joined."""

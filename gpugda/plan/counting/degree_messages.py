@@ -14,39 +14,34 @@ from dataclasses import dataclass, replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
+from gpugda.plan.counting.clashes import Clashes, keeps_apart
 from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate, LikeLeaves
-from gpugda.plan.counting.row_messages import find_countable
-from gpugda.plan.row_tests import Meetings, type_ids
+from gpugda.plan.row_tests import type_ids
 from gpugda.plan.variables import Variable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.plan.counting.count_plan import LikeNodes
     from gpugda.plan.masks import Masks
-    from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["Eliminable", "fewest_eliminated", "find_degrees", "keeps_apart"]
+__all__ = ["Eliminable", "fewest_eliminated", "find_degrees"]
 
 _MOST_LIKE = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Eliminable:
-    """What could be eliminated of a pattern.
+    """A pattern of which more may be eliminated.
 
     Args:
         plan: Its leaves are.
-        has_cycle: Has the core a cycle?
-        countable: Query nodes of the core that could be counted per row, each group alone.
-        clash: Could two query relationships be the same data relationship, and must not?
+        clash: Which query relationships must differ, and would not do so anyway.
     """
 
     plan: Eliminate
-    has_cycle: bool
-    countable: tuple[LikeNodes, ...]
-    clash: Callable[[int, int], bool]
+    clash: Clashes
 
 
 def find_degrees(
@@ -64,7 +59,7 @@ def find_degrees(
         graph: What it is asked of.
         masks: What predicates leave.
         grouped: Query nodes that stay in the core, for rows are counted by them.
-        searching: Find out, too, what else could be eliminated.
+        searching: May more be eliminated? Then there never are too few.
     """
     leaves = _all_leaves(bound, masks, grouped)
     if len(leaves) < fewest_eliminated(grouped) and not searching:
@@ -74,7 +69,7 @@ def find_degrees(
         del leaves[made]  # no formula is exact: it is joined, and may now clash with others
     if len(leaves) < fewest_eliminated(grouped) and not searching:
         return None
-    return found.result(leaves, made, grouped, searching=searching)
+    return found.result(leaves, made)
 
 
 def fewest_eliminated(grouped: Collection[int]) -> int:
@@ -113,14 +108,7 @@ class _Leaves:
         self._bound = bound
         self._graph = graph
         self._masks = masks
-        # Of each query relationship, a bit for each that it must differ from.
-        self._apart = [0] * len(bound.relationships)
-        for test in bound.tests:
-            if keeps_apart(test):
-                self._apart[test.left] |= 1 << test.right
-                self._apart[test.right] |= 1 << test.left
-        self._meetings = Meetings(bound, graph, masks.comparisons)
-        self._clashes: dict[int, int] = {}
+        self._clash = Clashes(bound, graph, masks.comparisons)
 
     def messages(self, leaves: dict[int, int]) -> tuple[DegreeMessage, ...] | int:
         """The messages, or a leaf's relationship that must be joined."""
@@ -131,7 +119,7 @@ class _Leaves:
                 if self._taken(each, leaves) != taken or not self._can_subtract(each, taken):
                     return each
             for pair in combinations(alike, 2):
-                if not self._are_apart(*pair):
+                if not self._clash.are_apart(*pair):
                     return pair[1]
             groups.append(self._group(alike, leaves[alike[0]], taken))
         return self._apart_or_both(groups)
@@ -144,7 +132,7 @@ class _Leaves:
             group = left.pop(0)
             others = [each for each in left if self._any_clash(group, each)]
             if not others:
-                messages.append(DegreeMessage((group,)))
+                messages.append(self._message((group,)))
                 continue
             other = others[0]
             left.remove(other)
@@ -155,39 +143,14 @@ class _Leaves:
             messages.append(made)
         return tuple(messages)
 
-    def result(
-        self,
-        leaves: dict[int, int],
-        messages: tuple[DegreeMessage, ...],
-        grouped: Collection[int],
-        *,
-        searching: bool,
-    ) -> Eliminable:
+    def result(self, leaves: dict[int, int], messages: tuple[DegreeMessage, ...]) -> Eliminable:
         """The messages, and what is left of the pattern."""
         tests = tuple(
             test
             for test in self._bound.tests
             if test.on_nodes or (test.left not in leaves and test.right not in leaves)
         )
-        plan = Eliminate(replace(self._bound, tests=tests), messages)
-        countable: list[LikeNodes] = []
-        if searching:
-            taken = {each for group in plan.groups for each in group.taken}
-            countable = find_countable(
-                self._bound, self._graph, self._masks, self._clash, leaves, taken
-            )
-        kept = tuple(each for each in countable if set(grouped).isdisjoint(each))
-        return Eliminable(plan, self._has_cycle(), kept, self._clash)
-
-    def _has_cycle(self) -> bool:
-        """Leaves are in none: it is the core's."""
-        joined = list(range(len(self._bound.nodes)))
-        for each in self._bound.relationships:
-            old, new = joined[each.source], joined[each.target]
-            if old == new:
-                return True
-            joined = [new if group == old else group for group in joined]
-        return False
+        return Eliminable(Eliminate(replace(self._bound, tests=tests), messages), self._clash)
 
     # ------------------------------------------------------------------ groups
     def _alike(self, leaves: dict[int, int]) -> list[list[int]]:
@@ -225,21 +188,6 @@ class _Leaves:
         )
 
     # ------------------------------------------------------------------ clashes
-    def _clash(self, a: int, b: int) -> bool:
-        """Must they differ, and would they not do so anyway?"""
-        if a not in self._clashes:
-            found, first = 0, self._bound.relationships[a]
-            near = self._apart[a] & self._meetings.near[a]
-            for each in self._bound.relationships if near else ():
-                if near >> each.position & 1 and self._meetings.can_meet(first, each):
-                    found |= 1 << each.position
-            self._clashes[a] = found
-        return bool(self._clashes[a] >> b & 1)
-
-    def _are_apart(self, a: int, b: int) -> bool:
-        """Must they differ?"""
-        return bool(self._apart[a] >> b & 1)
-
     def _any_clash(self, one: LikeLeaves, other: LikeLeaves) -> bool:
         return any(self._clash(*pair) for pair in product(one.relationships, other.relationships))
 
@@ -260,14 +208,15 @@ class _Leaves:
             self._types(each) <= self._types(leaf) and (each.directed or not leaf.directed)
             for each in relationships
         ) and all(
-            self._are_apart(a.position, b.position) or self._types(a).isdisjoint(self._types(b))
+            self._clash.are_apart(a.position, b.position)
+            or self._types(a).isdisjoint(self._types(b))
             for a, b in combinations(relationships, 2)
         )
 
     def _both(self, one: LikeLeaves, other: LikeLeaves) -> DegreeMessage | None:
         """Two groups as one message, where what they have in common can be counted."""
         all_apart = all(
-            self._are_apart(*pair) for pair in product(one.relationships, other.relationships)
+            self._clash.are_apart(*pair) for pair in product(one.relationships, other.relationships)
         )
         masked = {*one.relationships, *other.relationships} & self._masks.relationships.keys()
         if not all_apart or masked:
@@ -284,15 +233,19 @@ class _Leaves:
                 self._types(first)
             )
             if overlaps and not all(
-                self._are_apart(each, leaf.position) for leaf in (first, second)
+                self._clash.are_apart(each, leaf.position) for leaf in (first, second)
             ):
                 return None
-        return DegreeMessage((one, other), tuple(sorted({*one.taken} & {*other.taken})))
+        return self._message((one, other), tuple(sorted({*one.taken} & {*other.taken})))
+
+    def _message(
+        self, groups: tuple[LikeLeaves, ...], taken: tuple[int, ...] = ()
+    ) -> DegreeMessage:
+        reads = {group.anchor for group in groups}
+        for position in {*taken}.union(*(group.taken for group in groups)):
+            each = self._bound.relationships[position]
+            reads |= {each.source, each.target}
+        return DegreeMessage(frozenset(reads), groups, taken)
 
     def _types(self, each: BoundRelationship) -> frozenset[int]:
         return type_ids(each, self._graph)
-
-
-def keeps_apart(test: RowTest) -> bool:
-    """Does it say that two relationships differ?"""
-    return not test.on_nodes and not test.equal and test.left != test.right

@@ -18,7 +18,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.plan.counting.count_plan import Product, Term
-from gpugda.plan.counting.degree_messages import keeps_apart
 from gpugda.plan.counting.identify import (
     identifications,
     identify,
@@ -29,16 +28,15 @@ from gpugda.plan.counting.identify import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from gpugda.data.data_graph import DataGraph
+    from gpugda.plan.counting.clashes import Clashes
     from gpugda.plan.counting.count_plan import Eliminate
     from gpugda.plan.counting.identify import Merged
+    from gpugda.plan.counting.problem import CountProblem
     from gpugda.plan.plan import BoundQuery, RowTest
-    from gpugda.plan.row_tests import Meetings
 
     Pair = tuple[int, int]
 
 __all__ = [
-    "clashing_pairs",
     "find_node_terms",
     "find_terms",
     "loosened_term",
@@ -46,17 +44,6 @@ __all__ = [
     "nodes_apart",
     "pairs_to_loosen",
 ]
-
-
-def clashing_pairs(bound: BoundQuery, meetings: Meetings) -> list[Pair]:
-    """Pairs of relationships that must differ, and would not do so anyway."""
-    links = bound.relationships
-    pairs = {
-        (min(test.left, test.right), max(test.left, test.right))
-        for test in bound.tests
-        if keeps_apart(test)
-    }
-    return [each for each in sorted(pairs) if meetings.can_meet(links[each[0]], links[each[1]])]
 
 
 def pairs_to_loosen(
@@ -69,7 +56,7 @@ def pairs_to_loosen(
     Args:
         bound: The query.
         loose: How it is best counted without the tests of any of the pairs.
-        clashes: All `clashing_pairs`.
+        clashes: All pairs that clash.
         most: Pairs; where there are more, none.
     """
     parts = list(_parts(bound, loose))
@@ -83,32 +70,22 @@ def pairs_to_loosen(
             return
 
 
-def find_terms(
-    bound: BoundQuery,
-    graph: DataGraph,
-    counts: Sequence[int],
-    grouped: Sequence[int],
-    meetings: Meetings,
-    loosened: Sequence[Pair],
-) -> Iterator[Term]:
+def find_terms(problem: CountProblem, clashes: Clashes, loosened: Sequence[Pair]) -> Iterator[Term]:
     """What is added up where some pairs are not tested.
 
     Args:
-        bound: The query.
-        graph: What it is asked of.
-        counts: Candidates of each query node.
-        grouped: Query nodes that are grouped by.
-        meetings: Of the query.
-        loosened: The pairs, of `clashing_pairs`.
+        problem: What is counted.
+        clashes: Of its relationships.
+        loosened: The pairs, of those that clash.
     """
-    yield loosened_term(bound, counts, grouped, loosened)
-    links = bound.relationships
+    yield loosened_term(problem, loosened)
+    bound, links = problem.bound, problem.bound.relationships
     for place, (one, other) in enumerate(loosened, 1):
-        turns = meetings.turns(links[one], links[other])
+        turns = clashes.meetings.turns(links[one], links[other])
         for groups, sign in identifications(links[one], links[other], turns):
-            merged = identify(bound, graph, (one, other), groups, loosened[:place])
+            merged = identify(bound, problem.graph, (one, other), groups, loosened[:place])
             if merged is not None:
-                yield merged_term(merged, counts, grouped, -sign, (one, other))
+                yield merged_term(problem, merged, -sign, (one, other))
 
 
 def nodes_apart(bound: BoundQuery) -> list[Pair]:
@@ -118,60 +95,48 @@ def nodes_apart(bound: BoundQuery) -> list[Pair]:
     return sorted(each for each in pairs if each[0] != each[1])
 
 
-def find_node_terms(
-    bound: BoundQuery,
-    graph: DataGraph,
-    counts: Sequence[int],
-    grouped: Sequence[int],
-    pairs: Sequence[Pair],
-) -> Iterator[Term]:
-    """What is added up where query nodes are not compared.
-
-    Args: as of `find_terms`; ``pairs``: all `nodes_apart`.
-    """
-    yield replace(
-        loosened_term(_without(bound, pairs), counts, grouped, ()), nodes_apart=tuple(pairs)
-    )
+def find_node_terms(problem: CountProblem, pairs: Sequence[Pair]) -> Iterator[Term]:
+    """What is added up where query nodes are not compared; ``pairs``: all `nodes_apart`."""
+    loose = loosened_term(_without(problem, pairs), ())
+    yield replace(loose, nodes_apart=tuple(pairs))
     for place, pair in enumerate(pairs, 1):
-        merged = identify_nodes(_without(bound, pairs[:place]), graph, pair)
+        bound = _without(problem, pairs[:place]).bound
+        merged = identify_nodes(bound, problem.graph, pair)
         if merged is not None:
-            term = merged_term(merged, counts, grouped, -1, pair)
+            term = merged_term(problem, merged, -1, pair)
             yield replace(term, pairs=(), nodes_apart=(pair,))
 
 
-def _without(bound: BoundQuery, pairs: Sequence[Pair]) -> BoundQuery:
+def _without(problem: CountProblem, pairs: Sequence[Pair]) -> CountProblem:
     """The query where these pairs of nodes need not differ."""
 
     def is_left_out(test: RowTest) -> bool:
         pair = min(test.left, test.right), max(test.left, test.right)
         return test.on_nodes and not test.equal and pair in pairs
 
-    return replace(bound, tests=tuple(each for each in bound.tests if not is_left_out(each)))
+    tests = tuple(each for each in problem.bound.tests if not is_left_out(each))
+    return replace(problem, bound=replace(problem.bound, tests=tests))
 
 
-def loosened_term(
-    bound: BoundQuery, counts: Sequence[int], grouped: Sequence[int], pairs: Sequence[Pair]
-) -> Term:
-    """The pattern where these pairs may be the same. Args: as of `find_terms`."""
-    nodes = tuple((node,) for node in range(len(bound.nodes)))
-    links = tuple((each.position,) for each in bound.relationships)
-    loose = without_tests_of(bound, pairs)
+def loosened_term(problem: CountProblem, pairs: Sequence[Pair]) -> Term:
+    """The pattern where these pairs may be the same."""
+    nodes = tuple((node,) for node in range(len(problem.bound.nodes)))
+    links = tuple((each.position,) for each in problem.bound.relationships)
+    loose = without_tests_of(problem.bound, pairs)
     return Term(
-        loose, nodes, links, tuple(counts), tuple(grouped), pairs=tuple(pairs), is_loose=True
+        loose, nodes, links, problem.counts, problem.grouped, pairs=tuple(pairs), is_loose=True
     )
 
 
-def merged_term(
-    merged: Merged, counts: Sequence[int], grouped: Sequence[int], sign: int, pair: Pair
-) -> Term:
-    """The pattern where two relationships are one, in a sum. Args: as of `find_terms`."""
+def merged_term(problem: CountProblem, merged: Merged, sign: int, pair: Pair) -> Term:
+    """The pattern where two relationships are one, in a sum."""
     nodes = _sources(merged.nodes, len(merged.bound.nodes))
     return Term(
         merged.bound,
         nodes,
         _sources(merged.relationships, len(merged.bound.relationships)),
-        tuple(min(counts[node] for node in each) for each in nodes),
-        tuple(merged.nodes[node] for node in grouped),
+        tuple(min(map(problem.candidates.count, each)) for each in nodes),
+        tuple(merged.nodes[node] for node in problem.grouped),
         sign=sign,
         pairs=(pair,),
     )

@@ -55,5 +55,5 @@ class CountProblem:
             bound=part.pattern,
             masks=part.masks(self.masks),
             candidates=ExpectedCandidates(part.counts),
-            grouped=part.grouped,
+            grouped=tuple(sorted(set(part.grouped))),
         )

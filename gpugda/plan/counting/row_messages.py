@@ -15,69 +15,48 @@ from dataclasses import replace
 from itertools import combinations, product
 from typing import TYPE_CHECKING
 
+from gpugda.plan.counting.count_plan import RowMessage
 from gpugda.plan.join_cost import links_among
+from gpugda.plan.join_order import connected
 from gpugda.plan.list_lengths import most_entries
 from gpugda.plan.row_tests import is_single, most_parallel, type_ids
 from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence, Set
+    from collections.abc import Callable, Iterable, Sequence, Set
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.counting.count_plan import Eliminate, LikeNodes
+    from gpugda.plan.counting.degree_messages import Eliminable
     from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
-__all__ = ["Independence", "choose_rows", "find_countable", "most_fitting", "with_rows"]
+__all__ = ["Countable", "Independence", "most_fitting", "with_rows"]
 
 _MOST_FITTING = 1 << 32
 
 
-def find_countable(
-    bound: BoundQuery,
-    graph: DataGraph,
-    masks: Masks,
-    clash: Callable[[int, int], bool],
-    leaves: Collection[int],
-    taken: Set[int],
-) -> list[LikeNodes]:
-    """Groups of query nodes that may be counted per row; whether all together is not said.
+class Countable:
+    """Query nodes that may be counted per row.
 
     Args:
-        bound: The query.
+        found: The pattern, its leaves eliminated.
         graph: Says how many parallel relationships there are.
         masks: What predicates leave.
-        clash: Could two query relationships be the same data relationship, and must not?
-        leaves: Relationships of leaves that are eliminated.
-        taken: Query relationships that the leaves must know of.
     """
-    return _Countable(bound, graph, masks, clash, leaves, taken).groups()
 
-
-class _Countable:
-    def __init__(
-        self,
-        bound: BoundQuery,
-        graph: DataGraph,
-        masks: Masks,
-        clash: Callable[[int, int], bool],
-        leaves: Collection[int],
-        taken: Set[int],
-    ) -> None:
-        self._bound = bound
+    def __init__(self, found: Eliminable, graph: DataGraph, masks: Masks) -> None:
+        bound = self._bound = found.plan.core
         self._graph = graph
         self._masks = masks
-        self._clash = clash
+        self._clash = found.clash
         self._around: dict[int, list[BoundRelationship]] = defaultdict(list)
         for each in bound.relationships:
             for node in {each.source, each.target}:
                 self._around[node].append(each)
-        self._leaf_ends = {
-            end
-            for position in leaves
-            for end in (bound.relationships[position].source, bound.relationships[position].target)
-        }
-        self._taken = taken
+        groups = found.plan.groups
+        self._leaf_ends = found.plan.leaves.union(group.anchor for group in groups)
+        self._taken = {each for group in groups for each in group.taken}
         self._tested_nodes = {
             end for test in bound.tests if test.on_nodes for end in (test.left, test.right)
         }
@@ -92,6 +71,7 @@ class _Countable:
         self._compared = {each.position for each in compared if each.is_node}
 
     def groups(self) -> list[LikeNodes]:
+        """Each group may be; whether all together is not said."""
         alike: dict[object, list[int]] = {}
         for node in range(len(self._bound.nodes)):
             if self._fits(node):
@@ -170,35 +150,6 @@ def _longest_list(each: BoundRelationship, end: int, graph: DataGraph) -> int:
 
 
 # ------------------------------------------------------------------ which of them
-def choose_rows(
-    groups: Iterable[LikeNodes],
-    may_add: Callable[[Sequence[LikeNodes], LikeNodes], bool],
-    cost: Callable[[Set[int]], float],
-    lowest: float,
-    doubt: float,
-) -> list[LikeNodes]:
-    """Those that make the join cheapest, of sets that grow by what is cheapest alone.
-
-    Args:
-        groups: From `find_countable`.
-        may_add: May a group be counted together with those?
-        cost: Of the join where some nodes are counted per row.
-        lowest: Of the join where none is.
-        doubt: The first set that is taken may cost so many times as much.
-    """
-    alone = [group for group in groups if may_add((), group)]
-    found: list[LikeNodes] = []
-    best = 0
-    for group in sorted(alone, key=lambda each: cost(set(each))):
-        if not may_add(found, group):
-            continue
-        found.append(group)
-        new = cost({node for each in found for node in each})
-        if new < lowest * (doubt if best == 0 else 1.0):
-            lowest, best = new, len(found)
-    return found[:best]
-
-
 class Independence:
     """Which nodes can be counted per row together.
 
@@ -215,7 +166,35 @@ class Independence:
         self._nodes = frozenset(nodes)
         self._tests = [test for test in bound.tests if test.on_nodes]
         self._around = links_among(bound, nodes)
+        self._links = {(each.source, each.target) for each in bound.relationships}
         self._components = self._count_components(self._nodes)
+
+    def choose(
+        self,
+        groups: Iterable[LikeNodes],
+        cost: Callable[[Set[int]], float],
+        lowest: float,
+        doubt: float,
+    ) -> list[LikeNodes]:
+        """Those that make the join cheapest, of sets that grow by what is cheapest alone.
+
+        Args:
+            groups: Of `Countable`.
+            cost: Of the join where some nodes are counted per row.
+            lowest: Of the join where none is.
+            doubt: The first set that is taken may cost so many times as much.
+        """
+        alone = [group for group in groups if self.may_add((), group)]
+        found: list[LikeNodes] = []
+        best = 0
+        for group in sorted(alone, key=lambda each: cost(set(each))):
+            if not self.may_add(found, group):
+                continue
+            found.append(group)
+            new = cost({node for each in found for node in each})
+            if new < lowest * (doubt if best == 0 else 1.0):
+                lowest, best = new, len(found)
+        return found[:best]
 
     def may_add(self, chosen: Sequence[LikeNodes], group: LikeNodes) -> bool:
         """May it be counted together with those? The rest stays connected, and no two clash."""
@@ -234,22 +213,15 @@ class Independence:
         return self._count_components(self._nodes - others - mine) == self._components
 
     def _count_components(self, nodes: Set[int]) -> int:
-        left, count = set(nodes), 0
-        while left:
-            count += 1
-            found = [left.pop()]
-            while found:
-                node = found.pop()
-                near = {each.other_end(node) for each in self._around[node]} & left
-                left -= near
-                found += near
-        return count
+        place = {node: number for number, node in enumerate(nodes)}
+        pairs = [(place[a], place[b]) for a, b in self._links if a in place and b in place]
+        return len(connected(len(place), pairs))
 
 
 def with_rows(plan: Eliminate, chosen: Sequence[LikeNodes]) -> Eliminate:
     """The same where these nodes are counted per row, too."""
     core = replace(plan.core, tests=_without_tests(plan.core, chosen))
-    return replace(plan, core=core, rows=tuple(chosen))
+    return replace(plan, core=core, messages=(*plan.messages, *map(RowMessage, chosen)))
 
 
 def _without_tests(bound: BoundQuery, chosen: Sequence[LikeNodes]) -> tuple[RowTest, ...]:

@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.deadline import deadline_after
+from gpugda.plan.counting.clashes import Clashes
 from gpugda.plan.counting.components import find_factors
+from gpugda.plan.counting.costs import Costs, may_have
 from gpugda.plan.counting.count_plan import (
     Attempt,
     Eliminate,
@@ -17,16 +19,14 @@ from gpugda.plan.counting.count_plan import (
     Search,
     Sum,
 )
-from gpugda.plan.counting.eliminate import Elimination, may_have
+from gpugda.plan.counting.eliminate import best_elimination
 from gpugda.plan.counting.include_exclude import (
-    clashing_pairs,
     find_node_terms,
     find_terms,
     loosened_term,
     nodes_apart,
     pairs_to_loosen,
 )
-from gpugda.plan.row_tests import Meetings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -108,18 +108,18 @@ class CountSearch:
         self._order = order
         self._nested = 0 if in_parts else thresholds.most_nested
         self._ends: float | None = None
-        self._elimination = Elimination(problem, thresholds, self._check, order)
+        self._costs = Costs(problem, thresholds, self._check, order)
 
     @property
     def pairs(self) -> float:
         """What joining everything is expected to cost."""
-        return self._elimination.pairs
+        return self._costs.of_all_rows
 
     def plan(self, seconds: float | None = None) -> CountPlan:
         """The plan; to join everything where it is not found in so many seconds."""
         self._ends = deadline_after(seconds)
         try:
-            return self._best(self._problem, self._elimination, self._nested)[0]
+            return self._best(self._problem, self._costs, self._nested)[0]
         except _TooLongError:
             return Join()
 
@@ -128,17 +128,15 @@ class CountSearch:
         if self._ends is not None and time.monotonic() > self._ends:
             raise _TooLongError
 
-    def _best(
-        self, problem: CountProblem, elimination: Elimination, nested: int
-    ) -> tuple[CountPlan, float]:
+    def _best(self, problem: CountProblem, costs: Costs, nested: int) -> tuple[CountPlan, float]:
         """A plan, and what it costs, in pairs; ``nested``: levels of parts that it is in."""
-        found = elimination.best()
-        plan: CountPlan = found or Join()
-        cost = elimination.cost(found) if found else elimination.cost_of_join
         thresholds = self._thresholds
+        found = best_elimination(problem, costs, thresholds)
+        plan: CountPlan = found or Join()
+        cost = costs.of_plan(found) if found else costs.of_joining
         if cost < thresholds.part_pairs or nested >= thresholds.most_nested:
             return plan, cost
-        if problem.masks.comparisons or (not problem.grouped and elimination.is_cycle):
+        if problem.masks.comparisons or (not problem.grouped and costs.is_cycle):
             return plan, cost
         parts = self._in_parts(problem, thresholds.part_gain * cost, nested + 1)
         return (plan, cost) if parts is None else parts
@@ -147,39 +145,29 @@ class CountSearch:
         self, problem: CountProblem, most: float, nested: int
     ) -> tuple[CountPlan, float] | None:
         """Factors, or terms, if they cost less than ``most``."""
-        bound, graph, counts = problem.bound, problem.graph, problem.counts
-        grouped = tuple(sorted(set(problem.grouped)))
-        meetings = Meetings(bound, graph)
-        if factors := find_factors(bound, problem.masks, counts, grouped, meetings):
+        clashes = Clashes(problem.bound, problem.graph)
+        if factors := find_factors(problem, clashes):
             planned, total = self._planned(problem, factors, most, nested)
             return (Product(planned), total) if planned else None
-        if apart := nodes_apart(bound):
-            terms = find_node_terms(bound, graph, counts, grouped, apart)
+        if apart := nodes_apart(problem.bound):
+            terms = find_node_terms(problem, apart)
             planned_terms, total = self._planned(problem, terms, most, nested)
             if planned_terms:
                 return Sum(planned_terms), total
-        return self._with_clashes(problem, meetings, grouped, most, nested)
+        return self._with_clashes(problem, clashes, most, nested)
 
     def _with_clashes(
-        self,
-        problem: CountProblem,
-        meetings: Meetings,
-        grouped: tuple[int, ...],
-        most: float,
-        nested: int,
+        self, problem: CountProblem, clashes: Clashes, most: float, nested: int
     ) -> tuple[Sum, float] | None:
         """As a sum over relationships that may be the same."""
-        bound, graph, counts = problem.bound, problem.graph, problem.counts
-        clashes = clashing_pairs(bound, meetings)
-        if not clashes:
+        if not (pairs := clashes.pairs()):
             return None
-        loose = loosened_term(bound, counts, grouped, clashes)
-        plan, least = self._best_of(problem, loose, nested)
+        plan, least = self._best_of(problem, loosened_term(problem, pairs), nested)
         if least > most or not isinstance(plan, (Eliminate, Product)):
             return None
-        loosened = pairs_to_loosen(bound, plan, clashes, self._thresholds.most_loosened)
-        for pairs in loosened:
-            terms = find_terms(bound, graph, counts, grouped, meetings, pairs)
+        loosened = pairs_to_loosen(problem.bound, plan, pairs, self._thresholds.most_loosened)
+        for loose in loosened:
+            terms = find_terms(problem, clashes, loose)
             planned_terms, total = self._planned(problem, terms, most, nested)
             if planned_terms:
                 return Sum(planned_terms), total
@@ -200,4 +188,4 @@ class CountSearch:
 
     def _best_of(self, problem: CountProblem, part: Part, nested: int) -> tuple[CountPlan, float]:
         own = problem.of(part)
-        return self._best(own, Elimination(own, self._thresholds, self._check), nested)
+        return self._best(own, Costs(own, self._thresholds, self._check), nested)

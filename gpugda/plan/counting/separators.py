@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.deadline import check_time
-from gpugda.plan.counting.degree_messages import keeps_apart
+from gpugda.plan.counting.clashes import keeps_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -54,7 +54,7 @@ class Separators:
         # Of each query relationship, the nodes of the core that its number depends on.
         self._reads = list(ends)
         for message in plan.degrees:
-            nodes = bits_of(plan.read_by(message))
+            nodes = bits_of(message.separator)
             for group in message.groups:
                 for position in group.relationships:
                     self._reads[position] = nodes
@@ -79,7 +79,6 @@ class Separators:
             for one in each.variables():
                 nodes |= 1 << one.position if one.is_node else self._reads[one.position]
             self._together.append(nodes)
-        self._clashes: list[int] | None = None
 
     def tested(self, test: RowTest) -> Nodes:
         """The nodes that a test depends on."""
@@ -141,17 +140,7 @@ class Separators:
             if self._near[node] & ~whole:
                 return False
         apart = ~(inside | shared)
-        return not any(self._clashing[each] & apart for each in each_bit(inside))
-
-    @property
-    def _clashing(self) -> list[int]:
-        """Of each query relationship a bit for each that could be the same data relationship."""
-        if self._clashes is None:
-            every = range(len(self._reads))
-            self._clashes = [
-                bits_of(b for b in every if b != a and self._clash(a, b)) for a in every
-            ]
-        return self._clashes
+        return not any(self._clash.of(each) & apart for each in each_bit(inside))
 
     def _components(self, nodes: Nodes) -> list[Nodes]:
         found = []

@@ -25,6 +25,11 @@ TINY = {
     "fr": 1e-6,
     "yh": 1e-6,
     "wd": 1e-6,
+    "youtube": 1e-3,
+    "livejournal": 1e-4,
+    "orkut": 1e-4,
+    "uk2002": 1e-5,
+    "friendster": 1e-4,
 }
 
 
@@ -74,6 +79,34 @@ def test_every_strategy_finds_the_walk_that_a_query_comes_from(tmp_path):
     assert len(found["runs"]) == 2 * 2 * len(names)
     assert all(run["embeddings"] >= 1 for run in found["runs"])
     assert PUBLISHED["enron", "gsi"] in (tmp_path / "strategies.md").read_text(encoding="utf-8")
+
+
+def test_pairs_of_a_graph_for_pbe_have_one_relationship():
+    graph = make_recipe("youtube", 1e-3, 1)
+    pairs = zip(graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist(), strict=True)
+    ends = [frozenset(pair) for pair in pairs]
+    assert len(set(ends)) == len(ends)
+    assert all(len(pair) == 2 for pair in ends)
+
+
+@pytest.mark.device
+def test_patterns_of_pbe_in_a_table_by_query(tmp_path):
+    options = StrategiesOptions(
+        graph="youtube",
+        scale=1e-4,
+        repetitions=1,
+        timeout=60,
+        forms=("count",),
+        folder=str(tmp_path),
+    )
+    outcome = run_strategies(options, SilentProgress())
+    assert outcome.wrong == []
+    assert "| q9 house |" in outcome.table
+    head = next(line for line in outcome.table.splitlines() if line.startswith("| count | embed"))
+    names = [each.strip() for each in head.strip("|").split("|")][2:]
+    assert names == [*STRATEGIES, "pbe basic", "pbe +order", "pbe +sharing"]
+    line = next(line for line in outcome.table.splitlines() if line.startswith("| q1 square |"))
+    assert int(line.split("|")[2].replace(",", "")) > 0
 
 
 @pytest.mark.device

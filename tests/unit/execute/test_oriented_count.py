@@ -15,6 +15,7 @@ from strategies import multigraphs
 import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.execute import oriented_count
 from gpugda.execute.oriented_count import (
     count_oriented,
     note_unoriented,
@@ -235,3 +236,45 @@ def test_an_accelerator_counts_so_from_the_second_query_on():
         expected = accelerator.run(TRIANGLE, engine="reference").values()
         assert rows == [expected] * 3
         assert "one is counted" in str(answers[-1].consume())
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_both_forms_are_timed(context, before):
+    """Two counts in the oriented graph; where the graph as it is was faster, it answers then."""
+    graph = make_graph([("", {})] * 4, [(a, "R", b, {}) for b in range(4) for a in range(b)])
+    device_graph = DeviceGraph(context, graph)
+    strategy = ExtendStrategy(device_graph)
+    plan = plan_of(TRIANGLE, graph)
+    note_unoriented(plan, graph, 60.0)
+    for _ in range(before):
+        with noting_unoriented(plan, graph):  # nothing is faster
+            pass
+    found = []
+    for _ in range(5):
+        found.append(count_oriented(plan, graph, strategy, {}, StrategyReport(), None))
+        if found[-1] is None:
+            with noting_unoriented(plan, graph):
+                pass
+    assert found == ([24, 24, None, None, None] if before else [24] * 5)
+    strategy.leave_beside()
+    device_graph.close()
+
+
+def test_a_count_that_is_given_up_is_no_time():
+    plan = plan_of(TRIANGLE, make_graph([("", {})], []))
+    with pytest.raises(RuntimeError), noting_unoriented(plan, make_graph([("", {})], [])):
+        raise RuntimeError
+    assert oriented_count._times(plan).plain_runs == 0
+
+
+@pytest.mark.parametrize(("plain", "oriented", "chosen"), [(2.0, 3.0, True), (3.0, 2.0, False)])
+def test_the_better_of_both_forms(plain, oriented, chosen):
+    times = oriented_count._Times()
+    times.note(plain, is_oriented=False)
+    times.note(100.0, is_oriented=True)
+    assert not times.prefer_plain
+    times.note(oriented, is_oriented=True)
+    assert times.prefer_plain  # for it was seldom timed
+    times.note(plain, is_oriented=False)
+    times.note(plain, is_oriented=False)
+    assert times.prefer_plain is chosen

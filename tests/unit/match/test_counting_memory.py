@@ -8,7 +8,8 @@ from branched_queries import a_graph, plan_of
 
 from gpugda.errors import QueryTimeoutError
 from gpugda.plan.candidate_counts import ExpectedCandidates
-from gpugda.plan.counting.eliminate import Elimination
+from gpugda.plan.counting.costs import Costs
+from gpugda.plan.counting.eliminate import best_elimination
 from gpugda.plan.counting.problem import CountProblem
 from gpugda.thresholds import CPU
 
@@ -26,8 +27,9 @@ def test_a_long_path_keeps_a_bounded_number_of_orders():
         if len(asked) > 200:
             raise QueryTimeoutError("it was asked often enough")
 
-    search = Elimination(problem, replace(CPU.count, most_orders=16), check)
+    thresholds = replace(CPU.count, most_orders=16)
+    costs = Costs(problem, thresholds, check)
     with contextlib.suppress(QueryTimeoutError):
-        search.best()
+        best_elimination(problem, costs, thresholds)
     assert len(asked) > 16
-    assert search.orders_kept == 16
+    assert costs.orders_kept == 16

@@ -112,9 +112,10 @@ def test_time_limit(hubs, query):
 @pytest.mark.parametrize(
     "query", [f"MATCH {PATHS} RETURN count(*)", HEAVY["cliques"], HEAVY["products"]]
 )
-def test_time_limit_of_gpsm(hubs, query):
+@pytest.mark.parametrize("strategy", ["gpsm", "sgsi"])
+def test_time_limit_of_other_strategies(hubs, query, strategy):
     # A work item takes a whole row there, however long: launches are bounded by what came before.
-    assert_given_up(hubs, query, 0.6, 3 * WITHIN, strategy="gpsm")
+    assert_given_up(hubs, query, 0.6, 3 * WITHIN, strategy=strategy)
 
 
 @pytest.mark.skipif(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from bound_queries import NO_MASKS
 from graphs import make_graph
@@ -25,8 +27,9 @@ pytestmark = [
     pytest.mark.device,
     pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
 ]
-AT_ONCE = Thresholds(join=JoinLimits(most_at_once=0, listed_rows=0))
-"""Never in one launch of all steps, which reads the graph as it is."""
+STEP_BY_STEP = Thresholds(join=JoinLimits(most_at_once=0, listed_rows=0))
+TOGETHER = Thresholds()
+"""Few rows are joined in one launch of all steps."""
 TRIANGLE = "MATCH (a)--(b)--(c)--(a) RETURN count(*)"
 UNTYPED = "MATCH (a)-->(b)-->(c)<--(a) RETURN count(*)"
 BOTH = ListKind(None, True, True)
@@ -70,12 +73,13 @@ def rows_of(strategy, plan):
 
 @st.composite
 def patterns(draw):
-    count = draw(st.integers(2, 4))
+    count = draw(st.integers(3, 4))
     ends = [(draw(st.integers(0, node - 1)), node) for node in range(1, count)]
     more = st.tuples(st.integers(0, count - 1), st.integers(0, count - 1))
-    ends += draw(st.lists(more, max_size=3))
-    kind = st.sampled_from(["--", "--", "-->", "<--", "-[:R]-", "-[:R|S]-", "-[:R|S]->", "-[:R]->"])
-    label = draw(st.sampled_from(["", "", ":A"]))
+    ends += draw(st.lists(more, min_size=1, max_size=3))
+    kinds = ["--", "--", "--", "-->", "<--", "-[:R]-", "-[:R|S]-", "-[:R|S]->", "-[:R]->"]
+    kind = st.sampled_from(draw(st.sampled_from([["--"], ["-->", "<--"], kinds])))
+    label = draw(st.sampled_from(["", "", "", ":A"]))
     steps = [f"({'abcd'[one]}{label}){draw(kind)}({'abcd'[two]})" for one, two in ends]
     return f"MATCH {', '.join(steps)} RETURN count(*)"
 
@@ -83,10 +87,10 @@ def patterns(draw):
 @st.composite
 def simple_graphs(draw):
     """Each two nodes have one relationship at most, of any type, and perhaps some have a loop."""
-    count = draw(st.integers(2, 7))
+    count = draw(st.integers(3, 7))
     pairs = [(one, other) for other in range(count) for one in range(other)]
-    pairs += [(node, node) for node in range(count)] if draw(st.booleans()) else []
-    chosen = draw(st.lists(st.sampled_from(pairs), unique=True, max_size=16))
+    pairs += draw(st.sampled_from([[], [], [(node, node) for node in range(count)]]))
+    chosen = draw(st.lists(st.sampled_from(pairs), unique=True, min_size=3, max_size=21))
     turned = [pair[::-1] if draw(st.booleans()) else pair for pair in chosen]
     types = draw(st.sampled_from(["R", "RS", "RST"]))
     labels = st.sampled_from(["", "A"])
@@ -96,15 +100,16 @@ def simple_graphs(draw):
     )
 
 
+@pytest.mark.parametrize("decides", [STEP_BY_STEP, TOGETHER], ids=["step by step", "together"])
 @given(specs=st.one_of(simple_graphs(), simple_graphs(), multigraphs()), text=patterns())
-def test_the_same_rows(accelerator, specs, text):
+def test_the_same_rows(accelerator, decides, specs, text):
     graph = make_graph(*specs)
     device_graph = DeviceGraph(accelerator, graph)
     plan = plan_of(text, graph)
-    before = ExtendStrategy(device_graph, thresholds=AT_ONCE)
+    before = ExtendStrategy(device_graph, thresholds=STEP_BY_STEP)
     expected, _ = counted(before, plan)
     rows = rows_of(before, plan)
-    strategy = ExtendStrategy(device_graph, thresholds=AT_ONCE)
+    strategy = ExtendStrategy(device_graph, thresholds=decides)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(merged_graph, "_SECONDS", 0.0)
         patch.setattr(merged_graph, "_SECONDS_PER_ENTRY", 0.0)
@@ -129,7 +134,7 @@ def ring(count, kinds="R"):
 )
 def test_lists_are_merged_when_that_pays(accelerator, at_once, kinds, text):
     graph = ring(40, kinds)
-    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=AT_ONCE)
+    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=STEP_BY_STEP)
     plan = plan_of(text, graph)
     first, steps = counted(strategy, plan)
     assert not any("merged" in each for each in steps)
@@ -141,7 +146,7 @@ def test_lists_are_merged_when_that_pays(accelerator, at_once, kinds, text):
 
 def test_they_are_not_merged_before(accelerator):
     graph = ring(40)
-    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=AT_ONCE)
+    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=STEP_BY_STEP)
     plan = plan_of(TRIANGLE, graph)
     strategy._merged.note([BOTH], 0.9e-3)
     counted(strategy, plan)
@@ -153,7 +158,7 @@ def test_they_are_not_merged_before(accelerator):
 
 def test_they_are_given_up_for_good(accelerator, at_once):
     graph = ring(40)
-    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=AT_ONCE)
+    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=STEP_BY_STEP)
     plan = plan_of(TRIANGLE, graph)
     found = [counted(strategy, plan)[0] for _ in range(2)]
     assert strategy._merged.nbytes > 0
@@ -166,12 +171,36 @@ def test_they_are_given_up_for_good(accelerator, at_once):
     assert len(set(found)) == 1
 
 
+def test_memory_gets_short_while_they_are_made(accelerator, at_once, monkeypatch):
+    graph = ring(40)
+    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=STEP_BY_STEP)
+    plan = plan_of(TRIANGLE, graph)
+    make = merged_graph._merged
+
+    def short_of_memory(run, kind):
+        strategy._merged._lists[ListKind((0,), True, True)] = make(run, kind)
+        assert strategy.give_up_kept() > 0
+        return make(run, kind)
+
+    monkeypatch.setattr(merged_graph, "_merged", short_of_memory)
+    found = []
+    worker = threading.Thread(
+        target=lambda: found.extend(counted(strategy, plan)[0] for _ in range(3)), daemon=True
+    )
+    worker.start()
+    worker.join(timeout=120)
+    assert not worker.is_alive()
+    assert len(found) == 3
+    assert len(set(found)) == 1
+    assert not strategy._merged.lists
+
+
 def test_without_room_they_are_not_made(accelerator, at_once):
     graph = ring(4000)
     device_graph = DeviceGraph(accelerator, graph)
     plan = plan_of(TRIANGLE, graph)
     expected, _ = counted(ExtendStrategy(device_graph), plan)
-    strategy = ExtendStrategy(device_graph, thresholds=AT_ONCE)
+    strategy = ExtendStrategy(device_graph, thresholds=STEP_BY_STEP)
     strategy.limit = device_graph.nbytes + 150_000
     for _ in range(3):
         again, steps = counted(strategy, plan)

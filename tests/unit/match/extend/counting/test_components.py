@@ -27,10 +27,12 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.comparisons import BELOW, Comparison
+from gpugda.plan.counting.clashes import Clashes
 from gpugda.plan.counting.components import find_factors
+from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.plan import LabelOp, RowTest
-from gpugda.plan.row_tests import Meetings
 from gpugda.plan.variables import Variable
 
 pytestmark = [
@@ -56,8 +58,9 @@ def count(context, graph, plan, masks=NO_MASKS):
 
 
 def factors_of(plan, graph, masks=NO_MASKS):
-    counts = [graph.node_count] * len(plan.bound.nodes)
-    return find_factors(plan.bound, masks, counts, (), Meetings(plan.bound, graph))
+    counts = ExpectedCandidates([graph.node_count] * len(plan.bound.nodes))
+    problem = CountProblem(plan.bound, graph, masks, counts)
+    return find_factors(problem, Clashes(plan.bound, graph))
 
 
 APART = {

@@ -30,9 +30,11 @@ from gpugda.errors import QueryTimeoutError
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend import combine_parts
 from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.comparisons import BELOW, Comparison
 from gpugda.plan.counting.identify import identifications, identify, without_tests_of
 from gpugda.plan.counting.include_exclude import merged_term
+from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.plan import LabelOp, RowTest
 from gpugda.plan.row_tests import Meetings
 from gpugda.plan.variables import Variable
@@ -65,10 +67,11 @@ def total(graph, bound, masks, plan):
     return all_embeddings(graph, replace(plan, bound=bound), masks).total()
 
 
-def masks_of(merged, masks):
+def masks_of(graph, plan, merged, masks):
     """What predicates leave for a pattern in which two relationships are one."""
-    counts = [0] * len(merged.nodes)
-    return merged_term(merged, counts, (), 1, (0, 1)).masks(masks)
+    counts = ExpectedCandidates([0] * len(merged.nodes))
+    problem = CountProblem(plan.bound, graph, masks, counts)
+    return merged_term(problem, merged, 1, (0, 1)).masks(masks)
 
 
 def assert_identified_are_the_rest(graph, plan, masks):
@@ -85,7 +88,8 @@ def assert_identified_are_the_rest(graph, plan, masks):
             merged = identify(loose, graph, pair, nodes)
             if merged is not None:
                 terms += 1
-                same += sign * total(graph, merged.bound, masks_of(merged, masks), plan)
+                left = masks_of(graph, plan, merged, masks)
+                same += sign * total(graph, merged.bound, left, plan)
                 assert len(merged.nodes) == len(bound.nodes)
                 assert {*merged.nodes} == {*range(len(merged.bound.nodes))}
         assert total(graph, loose, masks, plan) == total(graph, bound, masks, plan) + same
@@ -153,7 +157,7 @@ def test_others_between_the_same_nodes_are_one_where_only_one_fits(turns, types,
         assert len(merged.bound.relationships) == relationships
         every = all_embeddings(graph, replace(plan, bound=bound), masks)
         same = sum(links[0] == links[2] for _, links in every.elements())
-        assert total(graph, merged.bound, masks_of(merged, masks), plan) == same
+        assert total(graph, merged.bound, masks_of(graph, plan, merged, masks), plan) == same
 
 
 def test_others_between_the_same_nodes_that_must_differ_leave_nothing():

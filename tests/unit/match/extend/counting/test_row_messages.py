@@ -25,7 +25,7 @@ from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.counting.degree_messages import find_degrees
-from gpugda.plan.counting.row_messages import Independence, choose_rows, with_rows
+from gpugda.plan.counting.row_messages import Countable, Independence, with_rows
 from gpugda.plan.plan import LabelOp
 
 pytestmark = [
@@ -40,8 +40,9 @@ def all_counted(graph, plan, masks):
     """As many nodes as possible are counted per row."""
     bound = plan.bound
     found = find_degrees(bound, graph, masks, searching=True)
-    may_add = Independence(bound, sorted(found.plan.joined), found.clash).may_add
-    chosen = choose_rows(found.countable, may_add, lambda nodes: -sum(nodes), 0, 1)
+    countable = Countable(found, graph, masks).groups()
+    independence = Independence(bound, sorted(found.plan.joined), found.clash)
+    chosen = independence.choose(countable, lambda nodes: -sum(nodes), 0, 1)
     return with_rows(found.plan, chosen)
 
 

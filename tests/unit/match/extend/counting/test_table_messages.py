@@ -18,9 +18,12 @@ from gpugda.device.context import DeviceContext, list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.comparisons import ABOVE, BELOW, Comparison
+from gpugda.plan.counting.costs import Costs
 from gpugda.plan.counting.degree_messages import find_degrees
-from gpugda.plan.counting.table_messages import split_off
+from gpugda.plan.counting.eliminate import Elimination
+from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.plan import RowTest
 from gpugda.plan.row_tests import is_single
 from gpugda.plan.variables import Variable
@@ -400,16 +403,24 @@ def test_as_many_ways_of_two_roots_as_can_be_said(like_cpu, stars):
 
 
 WHAT_PAYS = CountThresholds(
-    table_pairs=100, pair_pairs=200, table_gain=0.5, table_cost=10, search_rows=0, search_pairs=0
+    table_pairs=100,
+    pair_pairs=200,
+    table_gain=0.5,
+    table_cost=10,
+    search_rows=0,
+    search_pairs=0,
 )
 
 
 def split(relationships, cost, candidates=16, *, is_single=True, grouped=()):
-    plan, graph = plan_of(relationships), a_graph(1)
-    found = find_degrees(plan.bound, graph, NO_MASKS, searching=True)
-    return tree(
-        split_off(found, (), grouped, cost, lambda _: candidates, lambda _: is_single, WHAT_PAYS)
-    )
+    """Tables within tables, where joining a set of nodes costs what is said."""
+    bound, graph = plan_of(relationships).bound, a_graph(1, parallel=not is_single)
+    counts = ExpectedCandidates([candidates] * len(bound.nodes))
+    problem = CountProblem(bound, graph, NO_MASKS, counts, tuple(grouped))
+    found = find_degrees(bound, graph, NO_MASKS, searching=True)
+    costs = Costs(problem, WHAT_PAYS, lambda: None)
+    costs.of_rows = cost
+    return tree(Elimination(found, problem, (), costs, WHAT_PAYS).plan())
 
 
 def tree(plan):

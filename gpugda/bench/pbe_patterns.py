@@ -1,0 +1,31 @@
+"""The patterns q1 to q9 of the paper on PBE, as far as its text tells them.
+
+The text shows them in a figure alone. It says of them that they are small and dense and usual in
+subgraph enumeration, that q2 has a large diameter, that all relationships of q6 can be exchanged,
+and that those of q9 fall into four classes. The others are the usual patterns of four and five
+nodes.
+"""
+
+from __future__ import annotations
+
+__all__ = ["PBE_PATTERNS"]
+
+_ENDS = {
+    "q1 square": "ab bc cd da",
+    "q2 square with a tail": "ab bc cd da ae",
+    "q3 square with a diagonal": "ab bc cd da ac",
+    "q4 four nodes, all joined": "ab ac ad bc bd cd",
+    "q5 house with a diagonal": "ab bc cd da ae be ac",
+    "q6 five nodes, all joined": "ab ac ad ae bc bd be cd ce de",
+    "q7 wheel of four spokes": "ab bc cd da ea eb ec ed",
+    "q8 five nodes, all joined but two": "ac ad ae bc bd be cd ce de",
+    "q9 house": "ab bc cd da ae be",
+}
+
+
+def _pattern(ends: str) -> str:
+    return ", ".join(f"({pair[0]})--({pair[1]})" for pair in ends.split())
+
+
+PBE_PATTERNS = {name: _pattern(ends) for name, ends in _ENDS.items()}
+"""By what they are; undirected and without labels."""

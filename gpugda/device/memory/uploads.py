@@ -1,0 +1,125 @@
+"""Uploads by a queue of their own, while kernels work on what came before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+
+from gpugda.errors import DeviceError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.memory.arrays import DeviceArray
+
+__all__ = ["PageLocked", "Uploads"]
+
+
+class Uploads:
+    """Sends arrays to the device. Under the context's lock.
+
+    Args:
+        context: The device.
+
+    Attributes:
+        sent: Bytes that were sent.
+    """
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._queue: Any = context.call("opening a queue", cl.CommandQueue, context.context)
+        self.sent = 0
+
+    def begin(self, target: DeviceArray, place: int, values: NDArray[Any]) -> Any:
+        """Starts to write contiguous values from an element on, when kernels until now are done.
+
+        Returns what `wait_on_device` takes. The values must stay as they are meanwhile.
+        """
+        context = self._context
+        before = context.call("uploading", cl.enqueue_marker, context.queue)
+        context.call("uploading", context.queue.flush)
+        event = context.call(
+            "uploading",
+            cl.enqueue_copy,
+            self._queue,
+            target.buffer,
+            values,
+            dst_offset=place * target.dtype.itemsize,
+            is_blocking=False,
+            wait_for=[before],
+        )
+        context.call("uploading", self._queue.flush)
+        self.sent += values.nbytes
+        return event
+
+    def wait_on_device(self, events: list[Any]) -> None:
+        """Kernels that are launched from now on begin when the uploads are done."""
+        if events:
+            context = self._context
+            context.call("uploading", cl.enqueue_barrier, context.queue, wait_for=events)
+
+    def finish(self) -> None:
+        """Waits until all is sent."""
+        self._context.call("uploading", self._queue.finish)
+
+
+class PageLocked:
+    """Copies of arrays in page-locked memory, from where a device reads at the bus's full speed.
+
+    Args:
+        context: The device.
+        most_bytes: Of all together; others are sent from where they are.
+    """
+
+    def __init__(self, context: DeviceContext, most_bytes: int) -> None:
+        self._context = context
+        self._left = most_bytes
+        self._copies: dict[int, tuple[NDArray[Any], NDArray[Any]]] = {}
+        self._buffers: list[Any] = []
+
+    def of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The copy, made at the first call, or the array itself."""
+        known = self._copies.get(id(values))
+        if known is not None:
+            return known[1]
+        if not 0 < values.nbytes <= self._left:
+            return values
+        try:
+            copy = self._copied(values)
+        except (DeviceError, MemoryError):
+            self._left = 0
+            return values
+        self._left -= values.nbytes
+        self._copies[id(values)] = (values, copy)
+        return copy
+
+    def close(self) -> None:
+        """Frees the copies; nobody may be reading them."""
+        self._copies.clear()
+        for buffer in self._buffers:
+            buffer.release()
+        self._buffers.clear()
+
+    def _copied(self, values: NDArray[Any]) -> NDArray[Any]:
+        context = self._context
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
+        doing = "allocating page-locked memory"
+        buffer = context.call(doing, cl.Buffer, context.context, flags, values.nbytes)
+        access = cl.map_flags.READ | cl.map_flags.WRITE
+        mapped, _ = context.call(
+            doing,
+            cl.enqueue_map_buffer,
+            context.queue,
+            buffer,
+            access,
+            0,
+            values.shape,
+            values.dtype,
+        )
+        np.copyto(mapped, values)
+        self._buffers.append(buffer)
+        copy: NDArray[Any] = mapped
+        return copy

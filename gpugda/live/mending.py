@@ -1,0 +1,120 @@
+"""A graph that was read while it changed, made one of a single state by what changed since.
+
+What no transaction touched was read as it is, whenever that was. Of what one touched, a part may be
+of this state and a part of that one: all of it is dropped, and told anew by the changes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from gpugda.data.arrow_numbers import numpy_numbers
+from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.ports import GraphBatches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.ports import ChangeBatch, LabelChanges
+
+__all__ = ["mended"]
+
+_Labels = tuple[str, ...]
+
+
+def mended(torn: GraphBatches, ask: Callable[[], ChangeBatch]) -> GraphBatches:
+    """The graph in the state to which the changes lead.
+
+    Args:
+        torn: Read while it changed: all that nobody touched, and others in any state. Without
+            properties.
+        ask: Gives what changed since the reading began, with what was touched on the way; called
+            once all has been read.
+
+    Raises:
+        SourceError: What is read or asked for does not come.
+    """
+    nodes, relationships = list(torn.nodes), list(torn.relationships)
+    changes = ask()
+    touched = changes.touched
+    assert touched is not None
+    return GraphBatches(
+        [_nodes(nodes, changes, touched.nodes, touched.labels)],
+        [*_kept(relationships, touched.relationships), changes.created_relationships],
+        changes.version,
+        torn.element_ids,
+        properties_complete=False,
+    )
+
+
+def _kept(
+    batches: Iterable[RelationshipBatch], touched: NDArray[np.int64]
+) -> Iterable[RelationshipBatch]:
+    """Those that were not touched."""
+    for batch in batches:
+        assert batch.relationship_ids is not None
+        stays = ~np.isin(batch.relationship_ids, touched)
+        yield RelationshipBatch(
+            count=int(np.count_nonzero(stays)),
+            source_ids=pa.array(numpy_numbers(batch.source_ids)[stays]),
+            target_ids=pa.array(numpy_numbers(batch.target_ids)[stays]),
+            type_codes=batch.type_codes[stays],
+            type_names=batch.type_names,
+            origin=batch.origin,
+            relationship_ids=batch.relationship_ids[stays],
+        )
+
+
+def _nodes(
+    batches: Sequence[NodeBatch],
+    changes: ChangeBatch,
+    touched: NDArray[np.int64],
+    labels: LabelChanges,
+) -> NodeBatch:
+    """All nodes by rising id, with the labels that they have in the end."""
+    known: dict[_Labels, int] = {}
+    ids, codes = [], []
+    for batch in (*batches, changes.created_nodes):
+        table = [known.setdefault(each, len(known)) for each in batch.label_sets]
+        found = np.empty(0, dtype=np.int64) if batch.ids is None else numpy_numbers(batch.ids)
+        of_batch = np.array(table, dtype=np.int32)[batch.label_codes]
+        if batch is not changes.created_nodes:
+            stays = ~np.isin(found, touched)
+            found, of_batch = found[stays], of_batch[stays]
+        ids.append(found.astype(np.int64, copy=False))
+        codes.append(of_batch)
+    every, code = np.concatenate(ids), np.concatenate(codes)
+    order = np.argsort(every, kind="stable")
+    every, code = every[order], code[order]
+    _relabel(every, code, known, labels)
+    return NodeBatch(
+        len(every), pa.array(every), code, tuple(known), {}, origin="nodes of the database"
+    )
+
+
+def _relabel(
+    ids: NDArray[np.int64],
+    codes: NDArray[np.int32],
+    known: dict[_Labels, int],
+    labels: LabelChanges,
+) -> None:
+    """Gives nodes whose labels changed those that they have in the end, whichever were read."""
+    sets = list(known)
+    rows = np.searchsorted(ids, labels.node_ids)
+    told = zip(rows.tolist(), labels.label_codes.tolist(), labels.added.tolist(), strict=True)
+    for row, code, added in told:
+        name, old = labels.labels[code], sets[codes[row]]
+        new = old
+        if added and name not in old:
+            new = (*old, name)
+        elif not added:
+            new = tuple(each for each in old if each != name)
+        if new not in known:
+            known[new] = len(known)
+            sets.append(new)
+        codes[row] = known[new]

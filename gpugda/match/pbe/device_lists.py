@@ -1,0 +1,164 @@
+"""Lists on the device: those of a partition, and those that the rows of a step ask for."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.gsi_join import ListArrays, Rows
+from gpugda.match.gsi.store import with_mask
+from gpugda.match.pbe.host_rows import ENTRY_BYTES, list_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from gpugda.device.launch.join import Table
+    from gpugda.device.launch.pbe_search import PbeSearch
+    from gpugda.device.memory.buffers import DeviceArray, Workspace
+    from gpugda.match.gsi.pcsr import HostLists, Partition
+    from gpugda.match.gsi.steps import Link, VertexStep
+    from gpugda.match.pbe.host_rows import HostRows
+    from gpugda.match.run import Run
+
+__all__ = ["ListLoader", "Loaded", "least_load_bytes", "release_lists", "upload_lists"]
+
+_WHAT = "lists of relationships"
+
+
+def upload_lists(workspace: Workspace, lists: HostLists) -> ListArrays:
+    """A copy on the device, which the workspace owns."""
+    return ListArrays(
+        workspace.upload(lists.groups, _WHAT),
+        lists.group_count,
+        workspace.upload(lists.neighbours, _WHAT),
+        workspace.upload(lists.relationships, _WHAT),
+        longest=lists.longest,
+    )
+
+
+def release_lists(workspace: Workspace, lists: Iterable[ListArrays]) -> None:
+    """Their arrays may be used again."""
+    for each in lists:
+        workspace.release(each.groups, each.neighbours, each.relationships)
+
+
+@dataclass(slots=True)
+class Loaded:
+    """What was brought to the device.
+
+    Args:
+        times: How often.
+        entries: How many, in all.
+        seconds: How long that took.
+    """
+
+    times: int = 0
+    entries: int = 0
+    seconds: float = 0.0
+
+    def add(self, lists: Iterable[HostLists], started: float) -> None:
+        """Some more, since ``time.perf_counter()`` was ``started``."""
+        self.times += 1
+        self.entries += sum(len(each.neighbours) for each in lists)
+        self.seconds += time.perf_counter() - started
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ListLoader:
+    """Brings the lists that rows ask for.
+
+    Args:
+        run: Of the query.
+        rows_of: Lists of all nodes, on the host.
+        masks: Bitmaps of what predicates leave, by query relationship.
+        kernels: The launcher.
+        fill: Nodes per hash group on average.
+        most_bytes: What the lists of one step may take; those of a single row may take more.
+    """
+
+    run: Run
+    rows_of: Mapping[Partition, HostRows]
+    masks: Mapping[int, DeviceArray]
+    kernels: PbeSearch
+    fill: int
+    most_bytes: int
+
+    def load(
+        self, step: VertexStep, table: Table, first: int, loaded: Loaded
+    ) -> tuple[Rows, dict[Link, ListArrays], list[ListArrays]]:
+        """As many rows from ``first`` on as the lists have room for, and these lists.
+
+        Args:
+            step: Whose links are looked up.
+            table: The rows.
+            first: Of these.
+            loaded: Filled.
+
+        Returns:
+            The rows; the lists of each link; the same once each, to be released.
+
+        Raises:
+            MemoryLimitError: There is no room for those of one row.
+        """
+        started, count = time.perf_counter(), table.row_count - first
+        while True:
+            self.run.check_deadline()
+            rows = Rows(table, first, count)
+            nodes = self._needed(step, rows)
+            taken = sum(self._bytes(key, each) for key, each in nodes.items())
+            if taken <= self.most_bytes or count == 1:
+                break
+            count = max(1, min(count // 2, count * self.most_bytes // taken))
+        made = {key: self.rows_of[key].of_nodes(each, self.fill) for key, each in nodes.items()}
+        lists = {key: upload_lists(self.run.workspace, each) for key, each in made.items()}
+        loaded.add(made.values(), started)
+        return rows, self.by_link(step.links, lists), list(lists.values())
+
+    def by_link(
+        self, links: Iterable[Link], lists: Mapping[Partition, ListArrays]
+    ) -> dict[Link, ListArrays]:
+        """Lists with what predicates leave of each link's relationship."""
+        return {
+            link: with_mask(lists[link.partition], self.masks.get(link.relationship))
+            for link in links
+        }
+
+    def _bytes(self, key: Partition, nodes: NDArray[np.uint32]) -> int:
+        return list_bytes(self.rows_of[key].entry_count(nodes), len(nodes), self.fill)
+
+    def _needed(self, step: VertexStep, rows: Rows) -> dict[Partition, NDArray[np.uint32]]:
+        """The nodes whose lists the rows ask for, rising, per types and directions."""
+        columns: dict[Partition, set[int]] = {}
+        for link in step.links:
+            columns.setdefault(link.partition, set()).add(link.column)
+        return {key: self._nodes(rows, sorted(each)) for key, each in columns.items()}
+
+    def _nodes(self, rows: Rows, columns: list[int]) -> NDArray[np.uint32]:
+        workspace, words = self.run.workspace, self.run.graph.words
+        values, stride = rows.table.values, rows.table.column_stride
+        assert values is not None  # it has these columns
+        if len(columns) * rows.count <= words:
+            found = [
+                workspace.download(values, column * stride + rows.first, rows.count)
+                for column in columns
+            ]
+            return np.unique(np.concatenate(found))
+        bits = workspace.allocate(words, np.uint32, "nodes whose lists are needed")
+        workspace.fill(bits, 0)
+        for column in columns:
+            self.kernels.mark_needed(rows, column, bits)
+        marked = workspace.download(bits).view(np.uint8)
+        workspace.release(bits)
+        return np.flatnonzero(np.unpackbits(marked, bitorder="little")).astype(np.uint32)
+
+
+def least_load_bytes(step: VertexStep, rows_of: Mapping[Partition, HostRows], fill: int) -> int:
+    """What the lists of one row of a step take at most."""
+    links = len(step.links)
+    entries = sum(rows_of[link.partition].longest for link in step.links)
+    return ENTRY_BYTES * entries + list_bytes(0, links, fill) * links

@@ -1,0 +1,127 @@
+"""The order of query nodes with the least expected cost, from some that are bound."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from gpugda.plan.cardinality import closing_rate, extension_rate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["OrderSearch", "components"]
+
+_MOST_SEARCHED = 10
+"""With more query nodes to order, the cheapest next one is taken: there are 2^n sets of them."""
+
+
+def components(bound: BoundQuery) -> list[frozenset[int]]:
+    """Query nodes that relationships connect; the ones with the most relationships first."""
+    links = {node.position: {node.position} for node in bound.nodes}
+    for each in bound.relationships:
+        joined = links[each.source] | links[each.target]
+        for node in joined:
+            links[node] = joined
+    found = dict.fromkeys(frozenset(each) for each in links.values())
+    weight = {each: sum(one.source in each for one in bound.relationships) for each in found}
+    return sorted(found, key=lambda each: (-weight[each], min(each)))
+
+
+class OrderSearch:
+    """Costs of search sequences.
+
+    A level costs the rows of the level before, times what is looked at for each: the entries of the
+    shortest list, and a search in each other one. The rows expected of bound query nodes are those
+    of the cheapest order that binds them, so that of all permutations it is enough to look at the
+    sets of bound nodes.
+
+    Args:
+        bound: The query.
+        searches: Is the cheapest order looked for? Else nodes come as they were written.
+    """
+
+    def __init__(self, bound: BoundQuery, *, searches: bool) -> None:
+        self._bound = bound
+        self._searches = searches
+
+    def order(
+        self, first: Sequence[int], part: frozenset[int], rows: float
+    ) -> tuple[list[int], float]:
+        """The other nodes of a component in order, and the cost of all levels.
+
+        Args:
+            first: Nodes that are bound.
+            part: The component.
+            rows: Expected rows in which they are.
+        """
+        left = part - set(first)
+        if self._searches and 1 < len(left) <= _MOST_SEARCHED:
+            return self._cheapest(frozenset(first), left, rows)
+        order, cost, bound = list[int](), rows, frozenset(first)
+        while left:
+            linked = [node for node in sorted(left) if self._links(node, bound)]
+            node = linked[0]
+            if self._searches:
+                node = min(linked, key=lambda each: self._level(each, bound))
+            work, rate = self._level(node, bound)
+            order.append(node)
+            cost += rows * work
+            rows *= rate
+            bound, left = bound | {node}, left - {node}
+        return order, cost
+
+    def best(self, part: frozenset[int]) -> list[int]:
+        """All nodes of a component in the cheapest order."""
+        starts = sorted(part)
+        if not self._searches:
+            starts = starts[:1]
+        found = []
+        for node in starts:
+            rest, cost = self.order([node], part, self._bound.nodes[node].cardinality)
+            found.append((cost, [node, *rest]))
+        return min(found)[1]
+
+    # ------------------------------------------------------------------ all orders
+    def _cheapest(
+        self, first: frozenset[int], left: frozenset[int], rows: float
+    ) -> tuple[list[int], float]:
+        states: dict[frozenset[int], tuple[float, float, list[int]]] = {first: (rows, rows, [])}
+        for _ in left:
+            following: dict[frozenset[int], tuple[float, float, list[int]]] = {}
+            for bound, (cost, before, order) in states.items():
+                for node in sorted(left - bound):
+                    if not self._links(node, bound):
+                        continue
+                    work, rate = self._level(node, bound)
+                    state = cost + before * work, before * rate, [*order, node]
+                    known = following.get(bound | {node})
+                    if known is None or state < known:
+                        following[bound | {node}] = state
+            states = following
+        (cost, _, order), *_ = states.values()
+        return order, cost
+
+    def _links(self, node: int, bound: frozenset[int]) -> list[tuple[BoundRelationship, int]]:
+        return [
+            (each, each.other_end(node))
+            for each in self._bound.relationships
+            if node in (each.source, each.target)
+            and each.source != each.target
+            and each.other_end(node) in bound
+        ]
+
+    def _level(self, node: int, bound: frozenset[int]) -> tuple[float, float]:
+        """What is looked at per row, and the rows that come of it."""
+        nodes, links = self._bound.nodes, self._links(node, bound)
+        rates = [extension_rate(each, nodes[end]) for each, end in links]
+        followed = min(range(len(links)), key=rates.__getitem__)
+        closing = [
+            closing_rate(each, nodes[each.source], nodes[each.target])
+            for number, (each, _) in enumerate(links)
+            if number != followed
+        ]
+        rate = rates[followed] * prod(closing)
+        return rates[followed] * len(links) + rate, rate

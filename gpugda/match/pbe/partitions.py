@@ -1,0 +1,87 @@
+"""Partitions of a data graph: which node is where, and which relationships cross."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.match.pbe.metis import can_run_metis, run_metis
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.data.data_graph import DataGraph
+
+__all__ = ["MOST_PARTITIONS", "PartitionPlan", "make_partitions"]
+
+MOST_PARTITIONS = 1 << 14
+"""Far more than any graph needs: their numbers are ``uint16``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartitionPlan:
+    """A division of the nodes.
+
+    Args:
+        count: Number of partitions; some may be empty.
+        of_node: ``uint16`` per node.
+        nodes: ``uint32``, the nodes of the first partition, then of the next, rising in each.
+        firsts: Where each partition begins in ``nodes``, and the end.
+        crossing: ``uint32``, rising: relationships whose ends are in different partitions.
+        by: Who made it, for people.
+        seconds: How long that took.
+    """
+
+    count: int
+    of_node: NDArray[np.uint16]
+    nodes: NDArray[np.uint32]
+    firsts: NDArray[np.int64]
+    crossing: NDArray[np.uint32]
+    by: str
+    seconds: float
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        arrays = (self.of_node, self.nodes, self.firsts, self.crossing)
+        return sum(each.nbytes for each in arrays)
+
+    def nodes_of(self, partition: int) -> NDArray[np.uint32]:
+        """Those of one partition."""
+        return self.nodes[self.firsts[partition] : self.firsts[partition + 1]]
+
+
+def make_partitions(graph: DataGraph, count: int, deadline: float | None = None) -> PartitionPlan:
+    """So many partitions with about as many relationships each, and few between them.
+
+    By METIS where pymetis is installed, else of nodes that follow each other.
+
+    Raises:
+        DeviceError: METIS failed.
+        QueryTimeoutError: The deadline passed.
+    """
+    started = time.perf_counter()
+    is_graph = count > 1 and graph.relationship_count > 0 and graph.node_count > 2 * count
+    if is_graph and can_run_metis():
+        of_node, by = run_metis(graph, count, deadline), "METIS"
+    else:
+        of_node, by = _in_order(graph, count), "order of nodes"
+    by_partition = np.argsort(of_node, kind="stable").astype(np.uint32)
+    firsts = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(of_node, minlength=count), out=firsts[1:])
+    ends = of_node[graph.start_nodes()], of_node[graph.outgoing.neighbours]
+    crossing = np.flatnonzero(ends[0] != ends[1]).astype(np.uint32)
+    taken = time.perf_counter() - started
+    return PartitionPlan(count, of_node, by_partition, firsts, crossing, by, taken)
+
+
+def _in_order(graph: DataGraph, count: int) -> NDArray[np.uint16]:
+    """Nodes that follow each other, cut so that the shares of relationships are equal."""
+    degrees = graph.outgoing.degrees().astype(np.int64) + graph.incoming.degrees() + 1
+    before = np.cumsum(degrees) - degrees
+    total = max(1, int(degrees.sum()))
+    found: NDArray[np.uint16] = np.minimum(before * count // total, count - 1).astype(np.uint16)
+    return found

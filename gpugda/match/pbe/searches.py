@@ -1,0 +1,59 @@
+"""One search within partitions or across them, and what it has found."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.match.pbe.device_lists import Loaded
+    from gpugda.match.pbe.groups import Group, Member
+    from gpugda.match.pbe.windows import SeededWindows
+
+__all__ = ["Search"]
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True, eq=False)
+class Search:
+    """A search.
+
+    Args:
+        windows: Does it.
+        loaded: The lists that were brought for it.
+        group: The query relationships that it is for; None within partitions.
+        found: Embeddings found until now.
+        seconds: How long that took.
+    """
+
+    windows: SeededWindows
+    loaded: Loaded
+    group: Group | None = None
+    found: int = 0
+    seconds: float = 0.0
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The members of its group."""
+        return () if self.group is None else self.group.members
+
+    @property
+    def is_alone(self) -> bool:
+        """See `Group.is_alone`."""
+        return self.group is not None and self.group.is_alone
+
+    def timed(self, work: Iterator[_T]) -> Iterator[_T]:
+        """Adds the time until each next one, not that of who asks."""
+        while True:
+            started = time.perf_counter()
+            try:
+                found = next(work)
+            except StopIteration:
+                return
+            finally:
+                self.seconds += time.perf_counter() - started
+            yield found

@@ -1,0 +1,138 @@
+"""Partitions of graphs of every shape, by METIS and by the order of nodes."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from graphs import dense_graph, make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.errors import DeviceError, QueryTimeoutError
+from gpugda.match.gsi.pcsr import Partition
+from gpugda.match.pbe.host_rows import make_host_rows, partition_lists
+from gpugda.match.pbe.partitions import make_partitions
+
+ANY = Partition(None, True, True)
+
+
+def graph_of(nodes, pairs):
+    return make_graph([("", {})] * nodes, [(a, "R", b, {}) for a, b in pairs])
+
+
+def two_cliques(size):
+    """Each all joined, and one relationship between them."""
+    one = [(a, b) for a in range(size) for b in range(a)]
+    return graph_of(2 * size, [*one, *((a + size, b + size) for a, b in one), (0, size)])
+
+
+SHAPES = {
+    "empty": graph_of(0, []),
+    "one node": graph_of(1, []),
+    "one node with a loop": graph_of(1, [(0, 0), (0, 0)]),
+    "no relationships": graph_of(40, []),
+    "isolated nodes": graph_of(40, [(0, 1), (1, 2), (2, 0)]),
+    "all in one hub": graph_of(60, [(0, at) for at in range(1, 60)]),
+    "parallel relationships": graph_of(20, [(0, 1)] * 30 + [(at, at + 1) for at in range(19)]),
+    "dense": dense_graph(20),
+}
+
+
+def checked(graph, count):
+    plan = make_partitions(graph, count)
+    assert plan.count == count
+    assert plan.of_node.dtype == np.uint16
+    assert len(plan.of_node) == graph.node_count
+    assert plan.of_node.max(initial=0) < count
+    parts = [plan.nodes_of(each) for each in range(count)]
+    assert [part.tolist() for part in parts] == [
+        np.flatnonzero(plan.of_node == each).tolist() for each in range(count)
+    ]
+    ends = zip(graph.start_nodes(), graph.outgoing.neighbours, strict=True)
+    crossing = [at for at, (a, b) in enumerate(ends) if plan.of_node[a] != plan.of_node[b]]
+    assert plan.crossing.tolist() == crossing
+    return plan
+
+
+@pytest.mark.parametrize("metis", [True, False])
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 9])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_is_divided(shape, count, metis, monkeypatch):
+    if not metis:
+        monkeypatch.setattr("gpugda.match.pbe.partitions.can_run_metis", lambda: False)
+    checked(SHAPES[shape], count)
+
+
+def test_metis_cuts_between_cliques():
+    plan = checked(two_cliques(12), 2)
+    assert plan.by == "METIS"
+    assert len(plan.crossing) == 1
+
+
+def test_without_metis_shares_are_equal(monkeypatch):
+    monkeypatch.setattr("gpugda.match.pbe.partitions.can_run_metis", lambda: False)
+    plan = checked(dense_graph(30), 3)
+    assert plan.by == "order of nodes"
+    sizes = np.diff(plan.firsts)
+    assert sizes.min() >= 9
+    assert sizes.max() <= 11
+
+
+def test_a_large_graph_is_divided_by_a_process_of_its_own(monkeypatch):
+    monkeypatch.setattr("gpugda.match.pbe.metis._FEW_ENTRIES", 0)
+    plan = checked(two_cliques(12), 2)
+    assert plan.by == "METIS"
+    assert len(plan.crossing) == 1
+
+
+def test_its_time_limit_is_kept(monkeypatch):
+    monkeypatch.setattr("gpugda.match.pbe.metis._FEW_ENTRIES", 0)
+    with pytest.raises(QueryTimeoutError):
+        make_partitions(two_cliques(12), 2, time.monotonic() + 0.05)
+
+    def too_long(*_, timeout, **__):
+        raise subprocess.TimeoutExpired("metis", timeout)
+
+    monkeypatch.setattr(subprocess, "run", too_long)
+    with pytest.raises(QueryTimeoutError, match="give the first query more time"):
+        make_partitions(two_cliques(12), 2, time.monotonic() + 100)
+
+
+def test_its_failure_is_told(monkeypatch):
+    monkeypatch.setattr("gpugda.match.pbe.metis._FEW_ENTRIES", 0)
+    failed = subprocess.CompletedProcess([], 1, "", "Traceback\nMemoryError: too large\n")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(DeviceError, match="MemoryError: too large"):
+        make_partitions(two_cliques(12), 2)
+
+
+@given(
+    pairs=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=20),
+    places=st.lists(st.integers(0, 2), min_size=6, max_size=6),
+    key=st.sampled_from([ANY, Partition((0,), True, False), Partition(None, False, True)]),
+)
+def test_lists_of_partitions_are_those_within_them(pairs, places, key):
+    graph = graph_of(6, pairs)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("gpugda.match.pbe.partitions.can_run_metis", lambda: False)
+        patched.setattr(
+            "gpugda.match.pbe.partitions._in_order", lambda *_: np.array(places, dtype=np.uint16)
+        )
+        plan = make_partitions(graph, 3)
+    rows = make_host_rows(graph, key) if graph.types.names else None
+    if rows is None:
+        return
+    starts, ends = graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist()
+    for partition, lists in enumerate(partition_lists(rows, plan, 5)):
+        seen = [
+            (other, at)
+            for at, (a, b) in enumerate(zip(starts, ends, strict=True))
+            if places[a] == places[b] == partition
+            for other in ([b] if key.outgoing else []) + ([a] if key.incoming else [])
+        ]
+        expected = sorted(set(seen))  # a loop is in its list once
+        found = zip(lists.neighbours.tolist(), lists.relationships.tolist(), strict=True)
+        assert sorted(found) == expected

@@ -1,0 +1,311 @@
+"""Searches within partitions and across them against trying every assignment."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import numpy as np
+import pytest
+from bound_cases import cases
+from bound_queries import (
+    NO_MASKS,
+    Node,
+    Relationship,
+    all_embeddings,
+    checked,
+    count,
+    everything,
+    found_by,
+    make_plan,
+    projected,
+)
+from graphs import dense_graph, design_graph, make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.errors import MemoryLimitError, QueryTimeoutError
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.need import Count
+from gpugda.match.pbe.kept import kept_of
+from gpugda.match.pbe.options import PbeOptions, pbe_variants
+from gpugda.match.pbe.strategy import PbeStrategy
+from gpugda.plan.masks import Masks
+from gpugda.plan.plan import LabelOp, RowTest
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+RING = [Relationship(0, 1), Relationship(1, 2), Relationship(2, 3), Relationship(3, 0)]
+VARIANTS = sorted(pbe_variants())
+
+
+def strategy_for(context, graph, options=None, **settings):
+    return PbeStrategy(DeviceGraph(context, graph), options=options, **settings)
+
+
+def check(context, graph, plan, partitions=3, masks=NO_MASKS, **settings):
+    options = PbeOptions(partitions=partitions, **settings)
+    return checked(strategy_for(context, graph, options), graph, plan, masks)
+
+
+def put_anywhere(patched, partition_of):
+    """Partitions as they are given, not as a partitioner makes them."""
+    patched.setattr("gpugda.match.pbe.partitions.can_run_metis", lambda: False)
+    patched.setattr(
+        "gpugda.match.pbe.partitions._in_order",
+        lambda graph, count: np.array(partition_of[: graph.node_count], dtype=np.uint16) % count,
+    )
+
+
+PLACES = st.lists(st.integers(0, 4), min_size=6, max_size=6)
+
+
+@given(case=cases(), places=PLACES, partitions=st.integers(1, 5), name=st.sampled_from(VARIANTS))
+def test_any_query_on_any_graph_in_any_partitions(context, case, places, partitions, name):
+    graph, plan, masks, wanted = case
+    expected = all_embeddings(graph, plan, masks)
+    with pytest.MonkeyPatch.context() as patched:
+        put_anywhere(patched, places)
+        strategy = strategy_for(context, graph, pbe_variants(partitions)[name])
+        assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+        assert count(strategy, plan, masks) == expected.total()
+
+
+@given(case=cases(), places=PLACES, partitions=st.integers(2, 5))
+def test_any_query_in_small_windows(context, case, places, partitions):
+    graph, plan, masks, wanted = case
+    expected = projected(all_embeddings(graph, plan, masks), wanted)
+    with pytest.MonkeyPatch.context() as patched:
+        put_anywhere(patched, places)
+        patched.setattr("gpugda.match.pbe.seeds._MOST_GIVEN", 2)
+        patched.setattr("gpugda.match.gsi.windows._FIRST_WINDOW", 2)
+        patched.setattr("gpugda.match.gsi.windows._FIRST_COUNT_WINDOW", 2)
+        patched.setattr("gpugda.match.gsi.windows._LARGEST_LAST_WINDOW", 2)
+        strategy = strategy_for(context, graph, PbeOptions(partitions=partitions))
+        assert found_by(strategy, plan, masks, wanted) == expected
+        assert count(strategy, plan, masks) == expected.total()
+
+
+@st.composite
+def symmetric_cases(draw):
+    """Patterns with many automorphisms on dense multigraphs: what shared execution is for."""
+    size = draw(st.integers(3, 5))
+    node = st.integers(0, size - 1)
+    pairs = draw(st.lists(st.tuples(node, st.sampled_from("RS"), node, st.just({})), max_size=9))
+    graph = make_graph([("", {})] * size, pairs)
+    directed = draw(st.booleans())
+    pattern = draw(
+        st.sampled_from(
+            [
+                [(0, 1), (1, 2)],
+                [(0, 1), (1, 2), (2, 0)],
+                [(0, 1), (0, 1), (1, 0)],
+                [(0, 1), (0, 2), (0, 3)],
+                [(0, 1), (1, 2), (2, 3), (3, 0)],
+                [(0, 1), (1, 2), (2, 0), (1, 3), (3, 2)],
+            ]
+        )
+    )
+    clause = draw(st.sampled_from([0, 0, 1]))
+    relationships = [
+        Relationship(a, b, None, directed, clause and at % 2) for at, (a, b) in enumerate(pattern)
+    ]
+    nodes = 1 + max(max(each) for each in pattern)
+    return graph, make_plan([Node()] * nodes, relationships)
+
+
+@given(case=symmetric_cases(), places=PLACES, partitions=st.integers(2, 4))
+def test_symmetric_patterns_are_searched_together(context, case, places, partitions):
+    graph, plan = case
+    with pytest.MonkeyPatch.context() as patched:
+        put_anywhere(patched, places)
+        check(context, graph, plan, partitions)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_two_over_k_parallel_relationships(context, k, monkeypatch):
+    put_anywhere(monkeypatch, [0, 1])
+    graph = make_graph([("", {}), ("", {})], [(0, "R", 1, {})] * k)
+    plan = make_plan([Node(), Node()], [Relationship(0, 1, (0,)), Relationship(0, 1, (0,))])
+    assert check(context, graph, plan, 2) == k * (k - 1)
+
+
+def test_embeddings_within_across_two_and_across_three_partitions(context, monkeypatch):
+    put_anywhere(monkeypatch, [0, 0, 0, 1, 1, 2])
+    graph = make_graph(
+        [("", {})] * 6,
+        [(0, "R", 1, {}), (1, "R", 2, {}), (2, "R", 3, {}), (3, "R", 5, {}), (5, "R", 4, {})],
+    )
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    strategy = strategy_for(context, graph, PbeOptions(partitions=3))
+    report = StrategyReport()
+    assert strategy.count(plan, NO_MASKS, report) == 4
+    assert any(line.startswith("search within partitions: 1 embeddings") for line in report.steps)
+    across = next(line for line in report.steps if line.startswith("search across partitions"))
+    assert across.startswith("search across partitions: 3 embeddings in ")
+    assert across.endswith("2 prime relationships in 2 groups")
+    assert check(context, graph, plan) == 4
+
+
+def test_empty_graphs_and_queries_without_relationships(context):
+    for graph in (make_graph([]), make_graph([("A", {})] * 33)):
+        assert check(context, graph, make_plan([Node(), Node()], [Relationship(0, 1)])) == 0
+        assert check(context, graph, make_plan([Node()])) == graph.node_count
+        assert check(context, graph, make_plan([Node(), Node()])) == graph.node_count**2
+    assert found_by(strategy_for(context, design_graph()), make_plan([])) == {((), ()): 1}
+
+
+def test_a_ring_over_a_dense_graph(context):
+    graph = dense_graph(5)
+    for partitions in (1, 2, 3, 4):
+        assert check(context, graph, make_plan([Node()] * 4, RING), partitions) > 100
+        tests = [RowTest(True, 0, 2, False), RowTest(True, 1, 3, False)]
+        plan = make_plan([Node()] * 4, RING, tests)
+        assert check(context, graph, plan, partitions) > 100
+
+
+def test_relationships_that_automorphisms_exchange_are_one_group(context):
+    graph, report = dense_graph(4), StrategyReport()
+    plan = make_plan([Node()] * 4, RING)
+    strategy_for(context, graph, PbeOptions(partitions=2)).count(plan, NO_MASKS, report)
+    assert any("4 prime relationships in 1 groups" in line for line in report.steps)
+    alone = StrategyReport()
+    options = PbeOptions(partitions=2, shares=False)
+    strategy_for(context, graph, options).count(plan, NO_MASKS, alone)
+    assert any("4 prime relationships in 4 groups" in line for line in alone.steps)
+
+
+def test_a_predicate_on_one_of_them_keeps_it_apart(context):
+    graph, report = dense_graph(4), StrategyReport()
+    plan = make_plan([Node()] * 4, RING)
+    masks = Masks({0: np.array([0b0111], dtype=np.uint32)}, {})
+    options = PbeOptions(partitions=2)
+    strategy_for(context, graph, options).count(plan, masks, report)
+    assert any("4 prime relationships in 4 groups" in line for line in report.steps)
+    check(context, graph, plan, 2, masks)
+
+
+def hub_graph(spokes):
+    """A quarter of all relationships at one node."""
+    rng = np.random.default_rng(7)
+    others = rng.integers(1, spokes, (3 * spokes, 2)).tolist()
+    pairs = [(0, at) for at in range(1, spokes + 1)] + others
+    return make_graph([("", {})] * (spokes + 1), [(a, "R", b, {}) for a, b in pairs])
+
+
+TRIANGLE = [Relationship(0, 1), Relationship(1, 2), Relationship(0, 2)]
+
+
+@pytest.mark.parametrize("undirected", [False, True])
+def test_a_hub_with_a_quarter_of_all_relationships(context, budgets, undirected):
+    graph = hub_graph(1200)
+    relationships = [Relationship(e.source, e.target, None, not undirected) for e in TRIANGLE]
+    plan = make_plan([Node()] * 3, relationships)
+    expected = count(strategy_for(context, graph), plan)
+    assert expected > 100
+    limit = 120_000
+    report = StrategyReport()
+    tight = strategy_for(context, graph, memory_limit=limit)
+    assert tight.count(plan, NO_MASKS, report) == expected
+    assert budgets[-1].peak <= limit
+    assert any("2 partitions by METIS" in line for line in report.steps)
+    rows = sum(found_by(tight, plan).values())
+    assert rows == expected
+
+
+def test_a_memory_limit_that_is_too_small_names_one_that_suffices(context, budgets):
+    graph, plan = hub_graph(2000), make_plan([Node()] * 3, TRIANGLE)
+    expected = count(strategy_for(context, graph), plan)
+    with pytest.raises(MemoryLimitError, match="bytes are enough") as raised:
+        count(strategy_for(context, graph, memory_limit=12_000), plan)
+    found = re.search(r"([\d,]+) bytes are enough", str(raised.value))
+    limit = int(found[1].replace(",", ""))
+    assert count(strategy_for(context, graph, memory_limit=limit), plan) == expected
+    assert budgets[-1].peak <= limit
+
+
+def test_a_limit_without_room_for_candidates_names_one_that_suffices(context, budgets):
+    nodes = 60_000
+    graph = make_graph([("", {})] * nodes, [(at, "R", at + 1, {}) for at in range(0, nodes - 1, 7)])
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(2, 1)])
+    with pytest.raises(MemoryLimitError, match="bytes are enough") as raised:
+        count(strategy_for(context, graph, memory_limit=40_000), plan)
+    limit = int(re.search(r"([\d,]+) bytes are enough", str(raised.value))[1].replace(",", ""))
+    assert limit < 10 << 20
+    assert count(strategy_for(context, graph, memory_limit=limit), plan) == 0
+    assert budgets[-1].peak <= limit
+
+
+def test_a_deadline_is_kept(context):
+    graph, plan = dense_graph(20), make_plan([Node()] * 4, RING)
+    strategy = strategy_for(context, graph, PbeOptions(partitions=3))
+    late = time.monotonic() - 1
+    with pytest.raises(QueryTimeoutError):
+        strategy.count(plan, NO_MASKS, StrategyReport(), deadline=late)
+    chunks = strategy.embeddings(plan, NO_MASKS, everything(plan), StrategyReport())
+    next(chunks)
+    chunks.close()  # as who has enough
+    assert count(strategy, plan) == count(strategy_for(context, graph), plan)
+
+
+def test_partitions_are_kept_as_long_as_the_graph(context, monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        "gpugda.match.pbe.partitions.run_metis",
+        lambda graph, count, deadline: made.append(count) or np.zeros(graph.node_count, np.uint16),
+    )
+    graph, plan = dense_graph(12), make_plan([Node()] * 4, RING)
+    for _ in range(2):
+        count(strategy_for(context, graph, PbeOptions(partitions=3)), plan)
+    assert made == [3]
+    kept = kept_of(graph, 5)
+    assert kept.nbytes > 0
+    kept.trim(0.0)
+    count(strategy_for(context, graph, PbeOptions(partitions=3)), plan)
+    assert made == [3, 3]
+
+
+def test_another_component_may_take_a_relationship_beside_the_prime_one(context, monkeypatch):
+    put_anywhere(monkeypatch, [0, 0, 1])
+    graph = make_graph([("", {})] * 3, [(1, "R", 1, {}), (1, "R", 2, {}), (1, "R", 2, {})])
+    ways = [Relationship(0, 0), Relationship(1, 2), Relationship(0, 3)]
+    plan = make_plan([Node()] * 4, ways)
+    assert check(context, graph, plan, 2) == 2
+
+
+def test_several_components_and_predicates_on_relationships(context):
+    graph = make_graph(
+        [("", {})] * 4,
+        [(0, "R", 1, {}), (1, "R", 2, {}), (0, "R", 2, {}), (0, "S", 2, {}), (3, "S", 3, {})],
+    )
+    plan = make_plan(
+        [Node()] * 5,
+        [Relationship(0, 1), Relationship(1, 2), Relationship(3, 3, None, False)],
+        [RowTest(True, 2, 4, False)],
+    )
+    assert check(context, graph, plan) > 2
+    masks = Masks({}, {0: np.array([0b0011], dtype=np.uint32)})
+    check(context, graph, plan, masks=masks)
+
+
+def test_explain_tells_of_how_many_searches_a_count_is_made():
+    square = make_plan([Node()] * 4, RING).bound
+    said = PbeStrategy.said_first(square, Count())
+    assert "in 1 searches for 4 query relationships" in said
+    labelled = make_plan([Node(((LabelOp.LABEL, 0),)), *[Node()] * 3], RING).bound
+    assert "in 4 searches for 4 query" in PbeStrategy.said_first(labelled, Count())
+    assert not PbeStrategy.said_first(square, everything(make_plan([Node()] * 4, RING)))
+
+
+def test_a_parallel_relationship_that_is_never_the_prime_one(context, monkeypatch):
+    put_anywhere(monkeypatch, [0, 1, 1])
+    graph = make_graph([("", {})] * 3, [(0, "R", 1, {}), (0, "S", 1, {}), (1, "R", 2, {})] * 2)
+    ways = [Relationship(0, 1), Relationship(0, 1, (1,)), Relationship(2, 3, (1,)), *RING[1:2]]
+    plan = make_plan([Node()] * 4, ways)
+    for partitions in (2, 3):
+        assert check(context, graph, plan, partitions) >= 0
