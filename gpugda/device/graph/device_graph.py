@@ -245,7 +245,8 @@ class DeviceGraph:
             for name, arrays in self._csrs.items()
             for place, array in enumerate(arrays)
         }
-        return self._shared | used
+        found = self._shared | used
+        return {key: each for key, each in found.items() if each is None or each.buffer is not None}
 
     def _leave(self) -> None:
         """Leaves arrays to the next state that nobody else has: the one after it is made there.
