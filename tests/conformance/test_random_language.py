@@ -20,9 +20,9 @@ def test_the_device_gives_the_rows_of_the_reference(seed: int) -> None:
     findings = compare(seed, _PER_SEED)
     assert not findings.differences, "\n".join(findings.differences)
     assert len(findings.only_one_fails) <= _PER_SEED // 50, findings.only_one_fails
-    assert findings.answered + findings.refused.total() == _PER_SEED
+    assert findings.answered + findings.refused.total() + findings.late == _PER_SEED
     assert findings.answered > _PER_SEED // 2, findings.refused
-    assert findings.rows > _PER_SEED
+    assert findings.rows > _PER_SEED // 4
 
 
 ENGINES = ("reference", "gpu")
