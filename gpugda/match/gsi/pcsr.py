@@ -125,8 +125,11 @@ def gathered_lists(
     """
     firsts, lengths = runs
     groups, base, order = hash_groups(owners, lengths, fill)
-    places = np.repeat(firsts[order], lengths[order]) + places_in_runs(lengths[order])
-    neighbours, relationships = (each[places] for each in entries)
+    in_order = lengths[order]
+    places = np.repeat(firsts[order] - (np.cumsum(in_order) - in_order), in_order)
+    places += np.arange(len(places))
+    # All are within: without "clip" NumPy would copy once more, lest some are not.
+    neighbours, relationships = (each.take(places, mode="clip") for each in entries)
     return HostLists(groups, base, neighbours, relationships, longest=int(lengths.max(initial=0)))
 
 
@@ -158,15 +161,18 @@ def sorted_entries(graph: DataGraph, partition: Partition) -> Entries:
 
 def _one_way(csr: Csr, types: tuple[int, ...] | None, type_count: int) -> Entries:
     """By owner."""
-    owners, relationships = csr.entry_nodes(), csr.relationship_indexes
+    relationships = csr.relationship_indexes
     if relationships is None:
         relationships = np.arange(csr.relationship_count, dtype=np.uint32)
     if types is None or len(types) == type_count:
-        return Entries(owners, csr.neighbours, relationships)
+        return Entries(csr.entry_nodes(), csr.neighbours, relationships)
     allowed = np.zeros(type_count, dtype=np.bool_)
     allowed[list(types)] = True
-    chosen = np.flatnonzero(allowed[csr.entry_types()])
-    return Entries(owners[chosen], csr.neighbours[chosen], relationships[chosen])
+    runs = np.flatnonzero(allowed[csr.run_types])
+    lengths = (csr.run_starts[runs + 1] - csr.run_starts[runs]).astype(np.int64)
+    chosen = np.repeat(csr.run_starts[runs], lengths) + places_in_runs(lengths)
+    nodes = (np.searchsorted(csr.run_offsets, runs, side="right") - 1).astype(np.uint32)
+    return Entries(np.repeat(nodes, lengths), csr.neighbours[chosen], relationships[chosen])
 
 
 def _sorted(entries: Entries, node_count: int) -> Entries:
@@ -185,7 +191,7 @@ def hash_groups(
     """
     base = max(1, -(-len(owners) // fill))
     homes = _homes(owners, base)
-    order = np.argsort(homes, kind="stable")
+    order = _order_of(homes, base)
     counts = np.bincount(homes, minlength=base)
     extra = np.maximum(0, -(-counts // _PAIRS) - 1)
     first_extra = base + np.cumsum(extra) - extra
@@ -200,6 +206,14 @@ def hash_groups(
     table[group, 2 * slot + 3] = ends  # where the list of the next pair begins, if there is one
     table[:, 2 * _PAIRS] = _followers(base, extra, first_extra)
     return table.reshape(-1), base, order
+
+
+def _order_of(homes: NDArray[np.int64], base: int) -> NDArray[np.int64]:
+    """A stable order by group: by 16 bits at a time, which NumPy sorts by counting."""
+    order = np.argsort((homes & 0xFFFF).astype(np.uint16), kind="stable")
+    if base > 1 << 16:
+        order = order[np.argsort((homes >> 16).astype(np.uint16)[order], kind="stable")]
+    return order
 
 
 def _followers(

@@ -110,7 +110,7 @@ class PbeCursor(Cursor):
             yield number
         for search in self.across:
             members = search.members
-            if len(members) == 1 or not any(each.tests for each in members):
+            if search.is_alone or not any(each.tests for each in members):
                 for number in self._across(search, lambda windows: windows.counts()):
                     search.found += len(members) * number
                     yield len(members) * number
@@ -144,8 +144,8 @@ class PbeCursor(Cursor):
 
     def _across(self, search: Search, ask: Callable[[SeededWindows], Iterator[_T]]) -> Iterator[_T]:
         windows = search.windows
-        prime = search.members[0].relationship
-        seeds = self.seeds.crossing(prime, windows.steps[0].variables)
+        assert search.group is not None  # it is not the one within partitions
+        seeds = self.seeds.crossing(search.group.prime, windows.steps[0].variables)
         windows.begin(seeds, {})
         yield from search.timed(ask(windows))
 
@@ -153,7 +153,7 @@ class PbeCursor(Cursor):
     def _of_member(self, search: Search, member: Member, table: Table) -> Iterator[Table]:
         held = search.windows.variables
         order = self._order(held, [member.source(each) for each in self.variables])
-        if len(search.members) == 1 or not member.tests:
+        if search.is_alone or not member.tests:
             search.found += table.row_count
             yield from self._remapped(table, order)
             return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpugda.plan.masks import Masks
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["Group", "Member", "make_groups"]
+__all__ = ["Group", "Member", "equal_relationships", "make_groups"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +48,22 @@ class Group:
     """A strict-equivalence group: its search sequence, and for whom its rows are.
 
     Args:
-        members: The representative first.
+        prime: Query relationship of the representative.
+        members: For whom they are; the representative is not among them where it never is the prime
+            one of an embedding.
         order: Query nodes behind the two of its prime relationship.
         cost: Expected, see `OrderSearch`.
     """
 
+    prime: BoundRelationship
     members: tuple[Member, ...]
     order: tuple[int, ...]
     cost: float
 
     @property
-    def prime(self) -> BoundRelationship:
-        """Of the representative."""
-        return self.members[0].relationship
+    def is_alone(self) -> bool:
+        """Are rows those of the representative alone, so that its tests are made on the way?"""
+        return len(self.members) == 1 and self.members[0].source_of is None
 
 
 def make_groups(
@@ -81,28 +84,42 @@ def make_groups(
         search: Orders nodes.
         options: Without sharing each one is a group.
     """
+    groups = []
+    for found in equal_relationships(bound, masks, part, shares=options.shares):
+        members = [
+            Member(each, moved, tests)
+            for each, moved in found
+            if (tests := _tie_tests(each, bound, graph, part)) is not None
+        ]
+        if members:
+            groups.append(_group(found[0][0], members, part, search))
+    return groups
+
+
+def equal_relationships(
+    bound: BoundQuery, masks: Masks, part: frozenset[int], *, shares: bool
+) -> list[list[tuple[BoundRelationship, Automorphism | None]]]:
+    """Classes of query relationships, each with what maps it to the first of its class."""
     symmetry = Symmetry(bound, masks, part)
-    classes: list[list[Member]] = []
+    classes: list[list[tuple[BoundRelationship, Automorphism | None]]] = []
     for each in bound.relationships:
         if each.source == each.target or each.source not in part:
             continue
-        tests = _tie_tests(each, bound, graph, part)
-        if tests is None:
-            continue
-        for found in classes if options.shares else ():
-            moved = symmetry.find(each, found[0].relationship)
+        for found in classes if shares else ():
+            moved = symmetry.find(each, found[0][0])
             if moved is not None:
-                found.append(Member(each, moved, tests))
+                found.append((each, moved))
                 break
         else:
-            classes.append([Member(each, None, tests)])
-    groups = []
-    for members in classes:
-        prime = members[0].relationship
-        ends = prime.source, prime.target
-        order, cost = search.order(ends, part, prime.cardinality)
-        groups.append(Group(tuple(members), tuple(order), cost))
-    return groups
+            classes.append([(each, None)])
+    return classes
+
+
+def _group(
+    prime: BoundRelationship, members: list[Member], part: frozenset[int], search: OrderSearch
+) -> Group:
+    order, cost = search.order((prime.source, prime.target), part, prime.cardinality)
+    return Group(prime, tuple(members), tuple(order), cost)
 
 
 def _tie_tests(

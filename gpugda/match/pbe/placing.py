@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gpugda.errors import MemoryLimitError
+from gpugda.match.gsi.pcsr import Partition
 from gpugda.match.pbe.device_lists import least_load_bytes
 from gpugda.match.pbe.host_rows import HostRows, list_bytes
 from gpugda.match.pbe.partitions import MOST_PARTITIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from gpugda.match.gsi.pcsr import HostLists, Partition
+    from gpugda.match.gsi.pcsr import HostLists
     from gpugda.match.gsi.steps import VertexStep
     from gpugda.match.pbe.kept import KeptParts
     from gpugda.match.pbe.options import PbeOptions
     from gpugda.match.pbe.partitions import PartitionPlan
     from gpugda.match.run import Run
+    from gpugda.plan.masks import Masks
+    from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Placed", "Room", "place_parts", "whole_bytes"]
+__all__ = ["Placed", "Room", "place_parts", "said_how_much", "whole_bytes"]
 
 _LEAST_LEVEL_BYTES = 1 << 13
 """Its smallest arrays: some twenty of 256 bytes, and what a window of few rows takes."""
 _BYTES_PER_PLACE = 12
 """Of the longest list of one row: four in a third of the level's bytes."""
+_FOR_REUSE = 2
+"""An array that is used again may be twice as long as asked for."""
+_SMALL_ARRAYS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class Room:
     Args:
         lists: Bytes for the lists of a partition, or of all levels.
         level: Bytes for the rows of each level; a single row may take more where there is more.
-        load: Bytes for the lists of each level, likewise.
+        load: Bytes for the lists of each level that asks for some, likewise.
         enough: A memory limit that suffices whatever comes.
     """
 
@@ -74,6 +81,33 @@ def whole_bytes(run: Run, keys: Iterable[Partition], fill: int) -> int:
     return total
 
 
+@contextmanager
+def said_how_much(
+    run: Run, bound: BoundQuery, masks: Masks, options: PbeOptions, fill: int
+) -> Iterator[None]:
+    """Where candidates are filtered: an error of the memory limit says how much is enough."""
+    try:
+        yield
+    except MemoryLimitError as error:
+        enough = _enough_bytes(run, bound, masks, options, fill)
+        raise MemoryLimitError(f"{error}; {enough:,} bytes are enough") from error
+
+
+def _enough_bytes(run: Run, bound: BoundQuery, masks: Masks, options: PbeOptions, fill: int) -> int:
+    """Were all nodes candidates of all query nodes, and everything one partition."""
+    graph, words, rows = run.graph.graph, run.graph.words, len(bound.nodes)
+    bitmaps = sum(each.nbytes for each in (*masks.nodes.values(), *masks.relationships.values()))
+    bitmaps += 2 * 4 * words * (len(graph.labels) + 1)
+    candidates = _FOR_REUSE * rows * (12 * words + 4 * graph.node_count)
+    keys = [Partition(each.types, True, True) for each in bound.relationships]
+    degrees = [int(each.degrees().max(initial=0)) for each in (graph.outgoing, graph.incoming)]
+    level = _LEAST_LEVEL_BYTES + _BYTES_PER_PLACE * sum(degrees)
+    levels = rows + len(bound.relationships)
+    lists = _FOR_REUSE * whole_bytes(run, keys, fill) / (1 - options.rows_share)
+    shared = max(lists, level * levels / options.rows_share)
+    return int(bitmaps + candidates + shared) + _SMALL_ARRAYS
+
+
 def place_parts(
     run: Run,
     kept: KeptParts,
@@ -100,7 +134,8 @@ def place_parts(
     rows_of = {key: kept.rows(graph, key) for key in sorted(every, key=str)}
     free = run.workspace.available
     rows = int(free * options.rows_share)
-    room = Room(free - rows, rows // levels, (free - rows) // levels)
+    loading = max(sum(bool(step.links) for step in each) for each in steps)
+    room = Room(free - rows, rows // levels, (free - rows) // max(loading, 1))
     total = sum(_bytes(rows_of[key], fill) for key in keys)
     most = min(MOST_PARTITIONS, max(2, graph.node_count))
     count = min(options.partitions or max(2, -(-total // max(room.lists, 1))), most)
@@ -115,7 +150,7 @@ def place_parts(
         count = min(2 * count, most)
     loads = [least_load_bytes(step, rows_of, fill) for each in steps for step in each]
     longest = max([each.longest for each in rows_of.values()], default=0)
-    needed = max(largest, max(loads) * levels) / (1 - options.rows_share)
+    needed = max(largest, max(loads) * loading) / (1 - options.rows_share)
     level = _LEAST_LEVEL_BYTES + _BYTES_PER_PLACE * longest
     needed = max(needed, level * levels / options.rows_share)
     enough = run.workspace.budget.limit_bytes - free + int(needed) + levels

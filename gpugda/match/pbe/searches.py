@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from gpugda.match.pbe.device_lists import Loaded
-    from gpugda.match.pbe.groups import Member
+    from gpugda.match.pbe.groups import Group, Member
     from gpugda.match.pbe.windows import SeededWindows
 
 __all__ = ["Search"]
@@ -25,16 +25,26 @@ class Search:
     Args:
         windows: Does it.
         loaded: The lists that were brought for it.
-        members: The query relationships that it is for; none within partitions.
+        group: The query relationships that it is for; None within partitions.
         found: Embeddings found until now.
         seconds: How long that took.
     """
 
     windows: SeededWindows
     loaded: Loaded
-    members: Sequence[Member] = ()
+    group: Group | None = None
     found: int = 0
     seconds: float = 0.0
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The members of its group."""
+        return () if self.group is None else self.group.members
+
+    @property
+    def is_alone(self) -> bool:
+        """See `Group.is_alone`."""
+        return self.group is not None and self.group.is_alone
 
     def timed(self, work: Iterator[_T]) -> Iterator[_T]:
         """Adds the time until each next one, not that of who asks."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,16 +19,17 @@ from gpugda.match.matcher import Matcher
 from gpugda.match.need import Count, Rows
 from gpugda.match.pbe.cursor import PbeCursor
 from gpugda.match.pbe.device_lists import ListLoader, Loaded
-from gpugda.match.pbe.groups import make_groups
+from gpugda.match.pbe.groups import equal_relationships, make_groups
 from gpugda.match.pbe.kept import kept_of
 from gpugda.match.pbe.options import PbeOptions
 from gpugda.match.pbe.order import OrderSearch, components
-from gpugda.match.pbe.placing import place_parts, whole_bytes
+from gpugda.match.pbe.placing import place_parts, said_how_much, whole_bytes
 from gpugda.match.pbe.report import WHOLE
 from gpugda.match.pbe.searches import Search
 from gpugda.match.pbe.seeds import Seeds
 from gpugda.match.pbe.windows import PrimeWatch, SeededWindows
 from gpugda.match.report import describe_candidates
+from gpugda.plan.masks import Masks
 from gpugda.plan.node_steps import node_steps
 from gpugda.plan.row_tests import variable_tests
 from gpugda.plan.variables import Variable, node_variable, relationship_variable
@@ -41,11 +42,11 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.gsi.steps import VertexStep
     from gpugda.match.matcher import Cursor
-    from gpugda.match.pbe.groups import Group, Member
+    from gpugda.match.need import Need
+    from gpugda.match.pbe.groups import Group
     from gpugda.match.pbe.placing import Placed
     from gpugda.match.run import Run
-    from gpugda.plan.masks import Masks
-    from gpugda.plan.plan import BoundQuery, PlanStep
+    from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, PlanStep
     from gpugda.plan.row_tests import VariableTest
 
 __all__ = ["PbeStrategy"]
@@ -103,6 +104,19 @@ class PbeStrategy(Matcher):
         order = [node for part in components(pattern) for node in search.best(part)]
         return node_steps(pattern, order)
 
+    @classmethod
+    def said_first(cls, pattern: BoundQuery, need: Need) -> str:
+        """See `Matcher.said_first`: of how many searches counting across partitions is made."""
+        if not isinstance(need, Count) or not pattern.relationships:
+            return ""
+        # What has a predicate is like nothing else, for its bitmap is not known yet.
+        alone = Masks(_unlike(pattern.nodes), _unlike(pattern.relationships))
+        found = equal_relationships(pattern, alone, components(pattern)[0], shares=True)
+        return (
+            f"within partitions, and across them in {len(found)} searches for "
+            f"{sum(map(len, found))} query relationships, if the graph is divided"
+        )
+
     def __init__(
         self,
         device_graph: DeviceGraph,
@@ -125,10 +139,10 @@ class PbeStrategy(Matcher):
         self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
     ) -> Cursor | None:
         """See `Matcher.start`."""
-        with run.stage("filter"):
-            candidates = filter_by_signatures(
-                run, pattern, masks, self._store, None, self._join_options
-            )
+        options = self._join_options
+        named = said_how_much(run, pattern, masks, self._options, options.group_fill)
+        with run.stage("filter"), named:
+            candidates = filter_by_signatures(run, pattern, masks, self._store, None, options)
         if candidates is None:
             return None
         describe_candidates(run.report, pattern, candidates)
@@ -206,13 +220,13 @@ class PbeStrategy(Matcher):
         loader = ListLoader(run, placed.rows_of, masks, self._searches, fill, room.load)
 
         def search(
-            each: Sequence[VertexStep], watch: PrimeWatch | None, members: Sequence[Member]
+            each: Sequence[VertexStep], watch: PrimeWatch | None, group: Group | None
         ) -> Search:
             joins, options, loaded = self._joins, self._join_options, Loaded()
             windows = SeededWindows(
                 run, each, query.candidates, loader, loaded, joins, options, room.level, watch
             )
-            return Search(windows, loaded, members)
+            return Search(windows, loaded, group)
 
         groups = zip(query.groups, steps[1], strict=True)
         return PbeCursor(
@@ -221,8 +235,8 @@ class PbeStrategy(Matcher):
             placed,
             query.part,
             query.order[0],
-            search(steps[0], None, ()),
-            [search(each, watch, group.members) for group, each in groups],
+            search(steps[0], None, None),
+            [search(each, watch, group) for group, each in groups],
             Seeds(run, placed.plan, query.candidates, masks, self._searches, room.level),
             loader,
             self._joins,
@@ -251,12 +265,12 @@ class PbeStrategy(Matcher):
 
     def _group_steps(self, query: _Query, group: Group) -> tuple[VertexStep, ...]:
         """The steps of a group, which keep what its members need of their rows."""
-        prime, is_single = group.prime, len(group.members) == 1
+        prime = group.prime
         watched = frozenset(
             each.position for each in query.bound.relationships if each.source in query.part
         )
         seed = Seed((prime.source, prime.target), prime, watched)
-        if is_single:
+        if group.is_alone:
             return self._steps(query, seed, group.order, None, group.members[0].tests)
         needed = {
             member.source(each)
@@ -275,3 +289,12 @@ def _columns(wanted: Rows) -> list[Variable]:
 
 def _tested(tests: Sequence[VariableTest]) -> list[Variable]:
     return [each for test in tests for each in test.variables()]
+
+
+def _unlike(kind: Sequence[BoundNode] | Sequence[BoundRelationship]) -> dict[int, Any]:
+    """Bitmaps that differ, for those that have predicates."""
+    return {
+        each.position: np.array([each.position], dtype=np.uint32)
+        for each in kind
+        if each.predicates
+    }

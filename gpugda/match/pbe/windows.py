@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PrimeWatch", "SeededWindows"]
 
+_FIRST_COUNT_WINDOW = 1 << 18
 _PARTS = 3
 """Of a level's memory: its rows, what is found for them, and full rows in another order."""
 
@@ -95,6 +96,12 @@ class SeededWindows(VertexWindows):
         self._lists.clear()
         self._lists.update(lists)
         self._resident = frozenset(lists)
+
+    def counts(self) -> Iterator[int]:
+        """See `VertexWindows.counts`; large windows bring each list less often."""
+        self._sizes = self._launch_sizes(_FIRST_COUNT_WINDOW)
+        for number, table in self._starts():
+            yield from self._count(number, table)
 
     def _starts(self) -> Iterator[tuple[int, Table]]:
         for table in self._seeds:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpugda.errors import MemoryLimitError
-from gpugda.match.gsi.pcsr import Partition, make_lists
+from gpugda.match.gsi.pcsr import Partition, _order_of, make_lists
 
 NONE = 0xFFFFFFFF
 WORDS = 32
@@ -92,3 +92,9 @@ def test_more_entries_than_offsets_can_name_are_refused(monkeypatch):
     assert make_lists(graph, Partition(None, True, False), hashed=5).longest == 3
     with pytest.raises(MemoryLimitError, match="give a direction"):
         make_lists(graph, Partition(None, True, True), hashed=5)
+
+
+@pytest.mark.parametrize("base", [1, 7, 1 << 16, (1 << 16) + 1, 300_000])
+def test_owners_come_in_the_order_of_their_groups(base):
+    homes = np.random.default_rng(base).integers(0, base, 5000)
+    assert _order_of(homes, base).tolist() == np.argsort(homes, kind="stable").tolist()

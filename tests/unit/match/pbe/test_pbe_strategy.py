@@ -28,11 +28,12 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.match.embeddings import StrategyReport
+from gpugda.match.need import Count
 from gpugda.match.pbe.kept import kept_of
 from gpugda.match.pbe.options import PbeOptions, pbe_variants
 from gpugda.match.pbe.strategy import PbeStrategy
 from gpugda.plan.masks import Masks
-from gpugda.plan.plan import RowTest
+from gpugda.plan.plan import LabelOp, RowTest
 
 pytestmark = [
     pytest.mark.device,
@@ -228,6 +229,18 @@ def test_a_memory_limit_that_is_too_small_names_one_that_suffices(context, budge
     assert budgets[-1].peak <= limit
 
 
+def test_a_limit_without_room_for_candidates_names_one_that_suffices(context, budgets):
+    nodes = 60_000
+    graph = make_graph([("", {})] * nodes, [(at, "R", at + 1, {}) for at in range(0, nodes - 1, 7)])
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(2, 1)])
+    with pytest.raises(MemoryLimitError, match="bytes are enough") as raised:
+        count(strategy_for(context, graph, memory_limit=40_000), plan)
+    limit = int(re.search(r"([\d,]+) bytes are enough", str(raised.value))[1].replace(",", ""))
+    assert limit < 10 << 20
+    assert count(strategy_for(context, graph, memory_limit=limit), plan) == 0
+    assert budgets[-1].peak <= limit
+
+
 def test_a_deadline_is_kept(context):
     graph, plan = dense_graph(20), make_plan([Node()] * 4, RING)
     strategy = strategy_for(context, graph, PbeOptions(partitions=3))
@@ -278,3 +291,21 @@ def test_several_components_and_predicates_on_relationships(context):
     assert check(context, graph, plan) > 2
     masks = Masks({}, {0: np.array([0b0011], dtype=np.uint32)})
     check(context, graph, plan, masks=masks)
+
+
+def test_explain_tells_of_how_many_searches_a_count_is_made():
+    square = make_plan([Node()] * 4, RING).bound
+    said = PbeStrategy.said_first(square, Count())
+    assert "in 1 searches for 4 query relationships" in said
+    labelled = make_plan([Node(((LabelOp.LABEL, 0),)), *[Node()] * 3], RING).bound
+    assert "in 4 searches for 4 query" in PbeStrategy.said_first(labelled, Count())
+    assert not PbeStrategy.said_first(square, everything(make_plan([Node()] * 4, RING)))
+
+
+def test_a_parallel_relationship_that_is_never_the_prime_one(context, monkeypatch):
+    put_anywhere(monkeypatch, [0, 1, 1])
+    graph = make_graph([("", {})] * 3, [(0, "R", 1, {}), (0, "S", 1, {}), (1, "R", 2, {})] * 2)
+    ways = [Relationship(0, 1), Relationship(0, 1, (1,)), Relationship(2, 3, (1,)), *RING[1:2]]
+    plan = make_plan([Node()] * 4, ways)
+    for partitions in (2, 3):
+        assert check(context, graph, plan, partitions) >= 0
