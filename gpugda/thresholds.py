@@ -15,6 +15,7 @@ __all__ = [
     "FilterLimits",
     "JoinLimits",
     "PathCosts",
+    "SegmentLimits",
     "Thresholds",
 ]
 
@@ -170,6 +171,25 @@ class JoinLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class SegmentLimits:
+    """How a data graph that is too large for the device is sent there in parts.
+
+    Args:
+        most_entries: Of a part; None for as many as fit. A number segments every graph.
+        share_for_parts: Of the free memory when a join begins, for parts.
+        most_segments: Smaller parts than this makes are not cut.
+        share_for_rows: Of the host's memory, for rows that wait for the parts they need.
+        rows_bytes: The same in bytes, for tests; None for the share.
+    """
+
+    most_entries: int | None = None
+    share_for_parts: float = 0.5
+    most_segments: int = 256
+    share_for_rows: float = 0.125
+    rows_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PathCosts:
     """What searches from many nodes cost on the device, measured: else the host searches.
 
@@ -190,6 +210,7 @@ class Thresholds:
     join: JoinLimits = JoinLimits()
     filter: FilterLimits = FilterLimits()
     paths: PathCosts = PathCosts()
+    segments: SegmentLimits = SegmentLimits()
 
 
 CPU = Thresholds()

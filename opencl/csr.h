@@ -18,17 +18,28 @@ typedef struct {
     global const uint *run_starts;
 } Csr;
 
-/* Every kernel that reads the data graph begins with these eleven arguments. */
+/* Every kernel that reads the data graph begins with these twelve arguments. Where only a part of the entries is on the device,
+   outgoing_relationship_indexes says which relationship an outgoing entry is; else it is null. */
 #define GRAPH_PARAMETERS \
     global const uint *outgoing_run_ranks, global const uint *outgoing_neighbours, \
     global const uint *outgoing_run_offsets, global const ushort *outgoing_run_types, \
     global const uint *outgoing_run_starts, \
     global const uint *incoming_run_ranks, global const uint *incoming_neighbours, \
     global const uint *incoming_run_offsets, global const ushort *incoming_run_types, \
-    global const uint *incoming_run_starts, global const uint *incoming_relationship_indexes
+    global const uint *incoming_run_starts, global const uint *incoming_relationship_indexes, \
+    global const uint *outgoing_relationship_indexes
 
 #define OUTGOING_CSR {outgoing_run_ranks, outgoing_neighbours, outgoing_run_offsets, outgoing_run_types, outgoing_run_starts}
 #define INCOMING_CSR {incoming_run_ranks, incoming_neighbours, incoming_run_offsets, incoming_run_types, incoming_run_starts}
+
+/* The relationship of an entry. */
+static inline uint relationship_at(
+    bool is_incoming, uint entry, global const uint *incoming_relationship_indexes,
+    global const uint *outgoing_relationship_indexes
+) {
+    if (is_incoming) return incoming_relationship_indexes[entry];
+    return outgoing_relationship_indexes ? outgoing_relationship_indexes[entry] : entry;
+}
 
 #define FEW_RUNS 16
 #define RANKS_AT 3

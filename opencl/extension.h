@@ -50,7 +50,7 @@
 
 typedef struct {
     Csr outgoing, incoming;
-    global const uint *incoming_relationship_indexes, *words, *masks, *row_bits, *table, *keys;
+    global const uint *incoming_relationship_indexes, *outgoing_relationship_indexes, *words, *masks, *row_bits, *table, *keys;
     uint mask_words, kept, kept_count, tests, early_end, tests_end, links, link_count, node_column, bound_column, width;
     ulong stride;
 } Step;
@@ -60,7 +60,7 @@ typedef struct {
     global const uint *candidates, uint node_words, global const uint *table, ulong stride, uint width, \
     global const uint *keys
 
-#define STEP_ARGUMENTS {OUTGOING_CSR, INCOMING_CSR, incoming_relationship_indexes, words, masks, \
+#define STEP_ARGUMENTS {OUTGOING_CSR, INCOMING_CSR, incoming_relationship_indexes, outgoing_relationship_indexes, words, masks, \
     words[at + 3] == NONE ? (global const uint *)0 : candidates + (ulong)words[at + 3] * node_words, table, keys, \
     mask_words, at + STEP_KEPT_AT, words[at], at + STEP_KEPT_AT + words[at], \
     at + STEP_KEPT_AT + words[at] + (words[at + 1] >> 16) * TEST_WORDS, \
@@ -179,13 +179,16 @@ static inline bool is_second_side(uint directions, bool is_incoming, uint from, 
     return is_incoming && (directions & OUTGOING) && from == node;
 }
 
+static inline uint relationship_of(const Step *step, bool is_incoming, uint entry) {
+    return relationship_at(is_incoming, entry, step->incoming_relationship_indexes, step->outgoing_relationship_indexes);
+}
+
 /* Does the relationship of an entry pass the link's mask? Gives it where it must be known, and passes. */
 static inline bool take_relationship(
     const Step *step, uint link, bool is_incoming, uint entry, uint *relationship
 ) {
     if (!(step->words[link + LINK_FLAGS] & NEEDS_RELATIONSHIP)) return true;
-    uint found = is_incoming ? step->incoming_relationship_indexes[entry] : entry;
-    uint mask = step->words[link + LINK_MASK];
+    uint found = relationship_of(step, is_incoming, entry), mask = step->words[link + LINK_MASK];
     if (mask != NONE && !has_bit(step->masks + (ulong)mask * step->mask_words, found)) return false;
     *relationship = found;
     return true;

@@ -1,6 +1,7 @@
 /* Counting rows whose leaves are multiplied (see gpugda/plan/counting/degree_messages.py).
 
-       count_ways          one item per candidate of an anchor: how many relationships fit to a group of like leaves
+       count_ways          one item per candidate of an anchor: how many relationships fit to a group of like leaves,
+                           with `adds` in addition to what is there
        multiply_leaves     one item per row of the core: the product of its factors, added up modulo `modulus` (0: 2^64)
 */
 #include "leaf_products.h"
@@ -8,7 +9,7 @@
 
 kernel void count_ways(
     GRAPH_PARAMETERS, global const uint *query, uint adjacency, global const uint *masks, uint mask_words,
-    global const uint *candidates, uint node_words, uint row, uint by_length,
+    global const uint *candidates, uint node_words, uint row, uint by_length, uint adds,
     global const uint *nodes, ulong first_node, ulong count, global uint *ways, ulong first_way
 ) {
     const Csr outgoing = OUTGOING_CSR, incoming = INCOMING_CSR;
@@ -26,11 +27,12 @@ kernel void count_ways(
             for (uint entry = runs.begin; entry < runs.end; ++entry) {
                 uint neighbour = neighbours[entry];
                 if (row != NONE && !is_candidate(row_bits, neighbour)) continue;
-                uint relationship = runs.is_incoming ? incoming_relationship_indexes[entry] : entry;
+                uint relationship = mask_slot == NONE ? NONE : relationship_at(
+                    runs.is_incoming, entry, incoming_relationship_indexes, outgoing_relationship_indexes);
                 total += fits(directions, runs.is_incoming, node, neighbour, relationship, mask_slot, masks, mask_words);
             }
         }
-        ways[first_way + node] = total;
+        ways[first_way + node] = adds ? ways[first_way + node] + total : total;
     }
 }
 

@@ -75,7 +75,7 @@ static ulong new_ways(const Step *step, ulong row, uint node, ulong *entries) {
             for (; entry < segments.end && neighbours[entry] == node; ++entry) {
                 if (!fits_mask(step, link, segments.is_incoming, entry)) continue;
                 ++all;
-                count += is_new(step, row, number, segments.is_incoming ? step->incoming_relationship_indexes[entry] : entry);
+                count += is_new(step, row, number, relationship_of(step, segments.is_incoming, entry));
             }
         }
         product *= flags_of(step, link) & SEVERAL ? count : min(count, (ulong)1);

@@ -45,6 +45,8 @@ class DeviceProfile:
         thresholds: From when on something pays in a join, and how much of it is done at once.
         staging_bytes: Of each of two page-locked buffers: it takes 3 ms once for 4 MiB, and others
             cannot have that memory.
+        page_locked_bytes: Of a data graph that is sent in parts, at most: from there it comes at
+            the full speed of the bus. 0 where that memory is the host's own.
     """
 
     defines: tuple[str, ...]
@@ -66,6 +68,7 @@ class DeviceProfile:
     task_items_per_unit: int = 2
     hub_share: float = 0.125
     staging_bytes: int = 1 << 22
+    page_locked_bytes: int = 0
 
 
 CPU = DeviceProfile(
@@ -100,4 +103,5 @@ GPU = DeviceProfile(
     launch_seconds=0.04,
     aside_bytes=1 << 22,
     thresholds=thresholds.GPU,
+    page_locked_bytes=1 << 35,
 )

@@ -57,11 +57,11 @@ _ONLY_FOR = {
     "triangles.cl": "marks",
     "upward_squares.cl": "lists",
 }
-_ON_DEMAND = ("gsi_", "pbe_", "sgsi_", "stwig_")
-"""Files that only strategies need which are asked for by name begin so: nobody else waits."""
+_ON_DEMAND = ("gsi_", "pbe_", "segments", "sgsi_", "stwig_")
+"""Files begin so that only strategies need which are asked for by name, or graphs in segments."""
 
 _SCALARS = {"b": None, "I": np.uint32, "Q": np.uint64}
-GRAPH = "b" * 11
+GRAPH = "b" * 12
 """Parameters of a kernel that reads the data graph, see ``csr.h``."""
 
 

@@ -65,6 +65,7 @@ class StrategyReport:
         operators: Gives the tree of operators with what was measured; None before they ran.
         memory: Bytes that one join took on the device at a time, beside the graph and what is kept
             of earlier queries.
+        sent_bytes: Of the data graph, where it is too large for the device.
     """
 
     timings: dict[str, float] = field(default_factory=dict)
@@ -74,3 +75,4 @@ class StrategyReport:
     progress: JoinProgress | None = None
     operators: Callable[[], OperatorNode] | None = None
     memory: MostBytes = field(default_factory=MostBytes)
+    sent_bytes: int = 0

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
+from gpugda.device.graph.placement import WholePlacement
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import ConfigurationError
 from gpugda.match.beside import Beside
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.device.graph.placement import Placement
     from gpugda.device.launch.join import Table
     from gpugda.match.embeddings import Masks, StrategyReport
     from gpugda.match.host_table import HostTable
@@ -127,6 +129,10 @@ class Matcher(ABC):
     def give_up_kept(self) -> int:
         """Frees them. Returns how many bytes that gave."""
         return self._beside.give_up()
+
+    def placement(self) -> Placement:
+        """Where the relationships are while a query runs; here, all of them on the device."""
+        return WholePlacement(self._graph)
 
     # ------------------------------------------------------------------ what a strategy says
     @classmethod
@@ -257,7 +263,7 @@ class Matcher(ABC):
         with self._graph.use(), self._workspace() as workspace:
             before = workspace.taken - self._graph.nbytes
             try:
-                yield Run(self._kernels, self._graph, workspace, report, deadline)
+                yield Run(self._kernels, self._graph, workspace, report, deadline, self.placement())
             finally:
                 report.memory.note(workspace.most_taken - before - self._graph.nbytes)
 

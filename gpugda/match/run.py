@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.context import DeviceContext
     from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.device.graph.placement import Placement
     from gpugda.device.memory.buffers import Workspace
     from gpugda.match.embeddings import StrategyReport
 
@@ -60,6 +61,7 @@ class Run:
         workspace: Owns all arrays of this run.
         report: Filled while running.
         deadline: ``time.monotonic()`` at which to give up, or None.
+        placement: Where the data graph's relationships are.
     """
 
     kernels: Kernels
@@ -67,6 +69,7 @@ class Run:
     workspace: Workspace
     report: StrategyReport
     deadline: float | None
+    placement: Placement
 
     def check_deadline(self) -> None:
         """Called between launches.

@@ -317,11 +317,12 @@ def test_more_changes_than_fit_lead_to_a_fresh_export(graph, accelerator):
     assert accelerator.status()["transactions_applied"] == 1
 
 
-def test_a_restart_leads_to_a_fresh_export(graph, accelerator):
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_a_restart_leads_to_a_fresh_export(graph, accelerator, end):
     read_all(accelerator)
     graph.run(WRITE, n=1)
     assert accelerator.run(PAIR, engine="gpu").values() == [[1, 1]]
-    graph.stop()
+    getattr(graph, end)()
     graph.start()
     graph.run(WRITE, n=2)
     assert accelerator.run(PAIR, engine="gpu").values() == [[2, 2]]

@@ -74,16 +74,17 @@ class Stretches:
 
     def cut(self, places: NDArray[np.int64]) -> tuple[Stretches, NDArray[np.intp]]:
         """The same with stretches that begin at these places; and in which each lay before."""
-        starts = np.unique(np.concatenate([self.starts, places[places < self.count]]))
+        starts = _rising(self.starts, places[places < self.count])
         origins, sources = self.find(starts)
         return self._next(starts, sources, self.count, 0), origins
 
     def spliced(self, splice: Splice) -> tuple[Stretches, NDArray[np.intp]]:
         """Afterwards; and in which stretch each lay before, -1 for what was added."""
         removed, places = splice.removed, splice.places
-        cuts = np.unique(np.concatenate([self.starts, removed, removed + 1, places]))
+        cuts = _rising(self.starts, removed, removed + 1, places)
         cuts = cuts[cuts < self.count]
-        cuts = cuts[np.isin(cuts, removed, invert=True)]
+        gone = np.searchsorted(cuts, removed)  # all of them are cuts
+        cuts = np.delete(cuts, gone)
         origins, sources = self.find(cuts)
         # What comes in at one place lies together.
         is_first = np.ones(len(places), dtype=np.bool_)
@@ -176,3 +177,11 @@ def _overlaps(
     counts = last - first + 1
     rows = np.repeat(np.arange(len(sources)), counts)
     return rows, order[np.repeat(first, counts) + places_in_runs(counts)]
+
+
+def _rising(*values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All of them, each once; quick where they come in rising runs, as they do here."""
+    found = np.sort(np.concatenate(values), kind="stable")
+    differs = np.ones(len(found), dtype=np.bool_)
+    differs[1:] = found[1:] != found[:-1]
+    return found[differs]

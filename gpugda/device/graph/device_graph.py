@@ -1,4 +1,7 @@
-"""A data graph's arrays on the device, uploaded when first needed, shared by all queries."""
+"""A data graph's arrays on the device, uploaded when first needed, shared by all queries.
+
+More than 300 lines: uploading, sharing and freeing look at the same arrays and users.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +24,18 @@ from gpugda.device.memory.buffers import (
     MemoryBudget,
     Workspace,
 )
+from gpugda.device.memory.uploads import PageLocked
 from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from gpugda.data.csr import Csr
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.context import DeviceContext
+    from gpugda.device.graph.directory import CsrArrays
     from gpugda.device.launch.hub_bitmaps import HubBitmaps
     from gpugda.device.launch.query_words import Degree
 
@@ -40,8 +45,11 @@ ANY_LABEL = -1
 """Stands for a label id: the nodes that have at least one label."""
 
 _NO_LIMIT = 1 << 62
-_CSR_ARRAYS = 6
+_CSR_ARRAYS = range(6)
 """Of one direction: those of ``csr.h``, and the relationship indexes."""
+_DIRECTORY = (0, 2, 3, 4)
+"""Those of them that say where runs begin."""
+_DIRECTIONS = ("outgoing", "incoming")
 _SPARE_SHARE = 8
 """Arrays are left to the next state where they take at most this part of the device's memory."""
 _MOST_POOLED_BYTES = 1 << 28
@@ -59,6 +67,7 @@ class DeviceGraph:
 
     Attributes:
         pool: Arrays that runs leave to each other.
+        page_locked: From where entries are sent that are not on the device.
     """
 
     def __init__(
@@ -68,9 +77,11 @@ class DeviceGraph:
         self.graph = graph
         self.words = -(-graph.node_count // 32)
         self.relationship_words = -(-graph.relationship_count // 32)
+        self.page_locked = PageLocked(context, context.profile.page_locked_bytes)
         self.pool = ArrayPool(min(_MOST_POOLED_BYTES, context.info.global_memory_bytes // 64))
         self._workspace = Workspace(context, MemoryBudget(_NO_LIMIT))
-        self._csrs: dict[str, list[DeviceArray | None]] = {}
+        self._csrs: dict[tuple[str, int], DeviceArray | None] = {}
+        self._made: dict[str, CsrArrays] = {}
         self._hubs: HubBitmaps | None = None
         self._bitmaps = NodeBitmaps(
             context, self._workspace, self.words, graph.node_count, self.label_bits
@@ -126,10 +137,34 @@ class DeviceGraph:
             MemoryLimitError: They fit the budget or the device no more.
         """
         if not needed:
-            return [None] * 11
-        outgoing = self._csr("outgoing", self.graph.outgoing, budget)
-        incoming = self._csr("incoming", self.graph.incoming, budget)
-        return [*outgoing[:5], *incoming]
+            return [None] * 12
+        outgoing, incoming = (self._csr(name, budget, _CSR_ARRAYS) for name in _DIRECTIONS)
+        return [*outgoing[:5], *incoming, None]
+
+    def directory_arguments(self, budget: MemoryBudget, *, needed: bool = True) -> list[Any]:
+        """As `csr_arguments`, without the entries: kernels may ask for lengths alone.
+
+        Raises:
+            MemoryLimitError: It fits the budget or the device no more.
+        """
+        if not needed:
+            return [None] * 12
+        outgoing, incoming = (self._csr(name, budget, _DIRECTORY) for name in _DIRECTIONS)
+        return [*outgoing[:5], *incoming, None]
+
+    def free_entries(self) -> bool:
+        """Takes the entries from the device, and bitmaps of them; False where others use them."""
+        with self._users_lock:
+            if self._users > 1:
+                return False
+            entries = [key for key in self._csrs if key[1] not in _DIRECTORY]
+            dropped = [self._csrs.pop(key) for key in entries]
+            if self._hubs is not None:
+                dropped += self._hubs.arrays()
+                self._hubs = None
+        self.context.finish()
+        self._drop(dropped, MemoryBudget(_NO_LIMIT))
+        return True
 
     def hub_bitmaps(self, budget: MemoryBudget) -> HubBitmaps:
         """Bitmaps of the longest lists, made at the first call, as many as have place then.
@@ -138,9 +173,8 @@ class DeviceGraph:
             MemoryLimitError: The relationships fit the budget or the device no more.
         """
         if self._hubs is None:
-            directions = {"outgoing": self.graph.outgoing, "incoming": self.graph.incoming}
-            arrays = [self._csr(name, csr, budget) for name, csr in directions.items()]
-            starts = [self.starts_of(name) for name in directions]
+            arrays = [self._csr(name, budget, _CSR_ARRAYS) for name in _DIRECTIONS]
+            starts = [self.starts_of(name) for name in _DIRECTIONS]
             most = int(budget.remaining * self.context.profile.hub_share)
             before = self._workspace.budget.used
             self._hubs = make_hub_bitmaps(self._workspace, starts, arrays, self.words, most)
@@ -176,7 +210,7 @@ class DeviceGraph:
             budget: What new rows are counted against.
         """
         if any(each not in self._bitmaps.slots for each in looks):
-            self._bitmaps.add_degrees(looks, self.csr_arguments(budget), budget)
+            self._bitmaps.add_degrees(looks, self.directory_arguments(budget), budget)
         return self._bitmaps.matrix, self._bitmaps.slots
 
     # ------------------------------------------------------------------ uploads
@@ -193,26 +227,42 @@ class DeviceGraph:
         self._workspace.trim()
         self.pool.give(like.pool.take())
 
-    def _csr(self, name: str, csr: Csr, budget: MemoryBudget) -> list[DeviceArray | None]:
-        if name not in self._csrs:
-            shared, what = self._shared, f"{name} relationships"
-            made = csr_arrays(csr, len(self.graph.types), with_ranks=(name, 0) not in shared)
-            arrays = enumerate((*made.all(), csr.parts.relationship_indexes))
-            uploaded: dict[int, DeviceArray | None] = {}
+    def _csr(
+        self, name: str, budget: MemoryBudget, places: Sequence[int]
+    ) -> list[DeviceArray | None]:
+        """Those arrays of a direction, None for the others."""
+        missing = [place for place in places if (name, place) not in self._csrs]
+        if missing:
+            host, what = self._host(name), f"{name} relationships"
+            uploaded: dict[tuple[str, int], DeviceArray | None] = {}
             try:
-                for place, each in arrays:
-                    if (name, place) not in shared:
-                        uploaded[place] = (
+                for place in missing:
+                    if (name, place) not in self._shared:
+                        each = host[place]
+                        uploaded[name, place] = (
                             None if each is None else self._upload(whole(each), what, budget)
                         )
             except BaseException:
                 self._drop(list(uploaded.values()), budget)
                 raise
-            self._csrs[name] = [
-                uploaded[place] if place in uploaded else shared[name, place]
-                for place in range(_CSR_ARRAYS)
-            ]
-        return self._csrs[name]
+            taken = {(name, place): self._shared.get((name, place)) for place in missing}
+            self._csrs.update(taken | uploaded)
+            if all((name, place) in self._csrs for place in _CSR_ARRAYS):
+                self._made.pop(name, None)
+        return [self._csrs[name, each] if each in places else None for each in _CSR_ARRAYS]
+
+    def _host(self, name: str) -> list[Any]:
+        """What the arrays of a direction are made of."""
+        csr = self.direction(name)
+        if name not in self._made:
+            with_ranks = (name, 0) not in self._shared
+            self._made[name] = csr_arrays(csr, len(self.graph.types), with_ranks=with_ranks)
+        return [*self._made[name].all(), csr.parts.relationship_indexes]
+
+    def direction(self, name: str) -> Csr:
+        """The rows ``outgoing`` or ``incoming`` on the host."""
+        csr: Csr = getattr(self.graph, name)
+        return csr
 
     def _upload(self, array: Any, what: str, budget: MemoryBudget) -> DeviceArray:
         before = self._workspace.budget.used
@@ -240,12 +290,7 @@ class DeviceGraph:
 
     def _arrays(self) -> dict[tuple[str, int], DeviceArray | None]:
         """Those of the rows that are here, by direction and place."""
-        used = {
-            (name, place): array
-            for name, arrays in self._csrs.items()
-            for place, array in enumerate(arrays)
-        }
-        return self._shared | used
+        return self._shared | self._csrs
 
     def _leave(self) -> None:
         """Leaves arrays to the next state that nobody else has: the one after it is made there.
@@ -270,9 +315,11 @@ class DeviceGraph:
                 spare.free()
             self._spare = []
             self._csrs.clear()
+            self._made.clear()
             self._shared.clear()
             self._hubs = None
             self._bitmaps.matrix = None
             self._bitmaps.slots = {}
             self._workspace.close()
+            self.page_locked.close()
             self.pool.close()

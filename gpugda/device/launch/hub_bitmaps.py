@@ -49,6 +49,10 @@ class HubBitmaps:
         """For ``HUB_PARAMETERS``."""
         return (*self.slots, self.bits, self.shortest)
 
+    def arrays(self) -> list[DeviceArray | None]:
+        """What it holds on the device."""
+        return [*self.slots, self.bits]
+
 
 NO_HUBS = HubBitmaps((None, None), None, NONE)
 

@@ -167,7 +167,7 @@ class ProductKernels:
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
-        self._ways = get_kernel(context, _FILE, "count_ways", f"{GRAPH}bIbIbIIIbQQbQ")
+        self._ways = get_kernel(context, _FILE, "count_ways", f"{GRAPH}bIbIbIIIIbQQbQ")
         self._multiply = get_kernel(context, _FILE, "multiply_leaves", f"{GRAPH}bbIbbbbIbQQQb")
 
     @property
@@ -184,6 +184,7 @@ class ProductKernels:
         ways: DeviceArray,
         *,
         by_length: bool,
+        adds: bool = False,
     ) -> None:
         """Writes for some nodes how many of their relationships fit to a leaf.
 
@@ -194,6 +195,7 @@ class ProductKernels:
             nodes: The collected candidates of the anchor, the first one, and how many.
             ways: Where they go, to the slot of the leaf.
             by_length: Do all entries fit?
+            adds: Are they added to what is there?
         """
         self._ways(
             nodes[2],
@@ -206,6 +208,7 @@ class ProductKernels:
             arrays.words,
             NONE if leaves.candidate_row is None else leaves.candidate_row,
             int(by_length),
+            int(adds),
             *nodes,
             ways,
             leaves.slot * arrays.node_count,

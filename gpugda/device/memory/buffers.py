@@ -13,6 +13,7 @@ import pyopencl as cl
 
 from gpugda.device.memory.arrays import ArrayPool, DeviceArray, MemoryBudget
 from gpugda.device.memory.transfers import Transfers
+from gpugda.device.memory.uploads import Uploads
 from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Workspace(Transfers):
     _idle: list[DeviceArray] = field(default_factory=list)  # the shortest first
     _idle_bytes: int = 0
     _most_taken: int = 0
+    _uploads: Uploads | None = None
 
     def __post_init__(self) -> None:
         if self.pool is None:
@@ -153,6 +155,8 @@ class Workspace(Transfers):
         except errors:
             given_up = [array for key, array in self._live.items() if key not in before]
             self.context.finish()  # some of them may be freed next
+            if self._uploads is not None:
+                self._uploads.finish()
             self.release(*given_up)
             for array in given_up:
                 array.buffer = None
@@ -193,8 +197,16 @@ class Workspace(Transfers):
         self.outside -= freed
         self.budget.release(freed)
 
+    def uploads(self) -> Uploads:
+        """What sends arrays while kernels work; all is sent before arrays are used again."""
+        if self._uploads is None:
+            self._uploads = Uploads(self.context)
+        return self._uploads
+
     def close(self) -> None:
         """Frees everything, or leaves it in the pool."""
+        if self._uploads is not None:
+            self._uploads.finish()
         self.uncount(self.outside)
         arrays = [*self._idle, *self._live.values()]
         self._idle.clear()

@@ -87,6 +87,12 @@ class Staging:
                 self._empty(len(filled) - 1, filled, bytes_out)
         return values
 
+    def download_made(self, array: DeviceArray, start: int, count: int) -> NDArray[Any]:
+        """As `download`, once all kernels are done that were launched until now."""
+        made = self._context.call("downloading", cl.enqueue_marker, self._context.queue)
+        self._context.call("downloading", self._context.queue.flush)
+        return self.download(array, start, count, made)
+
     def _empty(
         self, number: int, filled: list[tuple[Any, int, int]], target: NDArray[np.uint8]
     ) -> None:

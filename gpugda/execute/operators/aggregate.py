@@ -8,7 +8,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.aggregates import aggregate
-from gpugda.execute.aggregating import Aggregation
+from gpugda.execute.aggregating import LARGEST_INTEGER, Aggregation, too_large
 from gpugda.execute.batch import Batch
 from gpugda.execute.grouping import Groups, group_rows, nan_identity
 from gpugda.execute.operator import Operator
@@ -54,14 +54,28 @@ class Aggregate(Operator):
         self.aggregates = aggregates
         self.always = always
         self._named = {each.name for each in keys if isinstance(each, ast.Variable)}
+        self._is_number = always and not keys and len(aggregates) > 0
+        self._is_number &= all(_counts_rows(each, child) for each in aggregates)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         context = context.for_some(None)
+        if self._is_number and context.argument is None:
+            yield self._number(context)
+            return
         counts = all(_counts(each) for each in self.aggregates)
         found, carried = (self._counted if counts else self._collected)(context)
         yield found
         if carried and self.always and context.argument is not None:
             yield from self._of_nothing(found, carried[-1], context)
+
+    def _number(self, context: ExecutionContext) -> Batch:
+        """Where the number of rows is all that is asked for."""
+        total = 0
+        for batch in self.children[0].batches(context):
+            total += batch.row_count if batch.weights is None else sum(batch.weights.tolist())
+        if total > LARGEST_INTEGER:
+            raise too_large(self._query((), context), 0, f"the count is {total} or more")
+        return Batch(1, {}, aggregates=[Constant(total)] * len(self.aggregates))
 
     def _counted(self, context: ExecutionContext) -> tuple[Batch, tuple[str, ...]]:
         """Where there are only counts: batch by batch, with memory for the groups alone."""
@@ -218,6 +232,16 @@ def _counts(call: ast.Expression) -> bool:
     return isinstance(call, ast.CountStar) or (
         isinstance(call, ast.FunctionCall) and call.name.lower() == "count"
     )
+
+
+def _counts_rows(call: ast.Expression, child: Operator) -> bool:
+    """Whether it counts rows, as nobody reads what is counted: it is of a pattern, never null."""
+    if not isinstance(call, ast.FunctionCall):
+        return isinstance(call, ast.CountStar)
+    if call.distinct or call.name.lower() != "count":
+        return False
+    (counted,) = call.arguments
+    return isinstance(counted, ast.Variable) and counted.name not in child.columns
 
 
 def _arguments(call: ast.Expression) -> tuple[ast.Expression, ...]:

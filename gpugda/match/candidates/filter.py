@@ -61,7 +61,7 @@ def encode_filter(
         looks += exploring_looks(bound, asked)
     encoding = encode_query(bound, masks, run.graph, slots, levels, looks)
     arrays = FilterArrays(
-        graph=run.graph.csr_arguments(budget, needed=bool(bound.relationships)),
+        graph=run.placement.arguments(budget, needed=bool(bound.relationships)),
         query=run.workspace.upload(encoding.query.words, "the query graph"),
         label_bits=label_bits,
         node_masks=_upload(run, encoding.node_masks),

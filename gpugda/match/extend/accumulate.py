@@ -38,6 +38,7 @@ class SparseAccumulator:
         arrays: Of the steps that extend.
         counters: ``uint32[2]``, rows that were appended and tasks that were taken.
         item_work: Neighbours per work item and launch.
+        whole: May it be kept how many neighbours of a node fit?
     """
 
     def __init__(
@@ -47,7 +48,10 @@ class SparseAccumulator:
         arrays: Mapping[int, StepArrays],
         counters: DeviceArray,
         item_work: int,
+        *,
+        whole: bool = True,
     ) -> None:
+        self._whole = whole
         self._run = run
         self._item_work = item_work
         self._graph = run.graph.graph
@@ -144,7 +148,7 @@ class SparseAccumulator:
         step = self._steps[number]
         is_counted = number == len(self._steps) - 1 or step.kind is ExtendKind.COUNT
         is_masked = any(link.mask_slot is not None for link in step.device_links)
-        if not is_counted or not (is_masked or step.candidate_row is not None):
+        if not self._whole or not is_counted or not (is_masked or step.candidate_row is not None):
             return False
         needed = 4 * self._graph.node_count * self._kernels.item_count
         return needed < self._free() * _SHARE_FOR_SCRATCH

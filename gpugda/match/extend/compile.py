@@ -40,6 +40,7 @@ class StepCompiler:
         rows: Row of each query node in the matrix of candidates.
         merged: Kinds of merged lists that there are.
         by_rows: Is it for a CPU, whose items go row by row where steps allow it?
+        most_links: Links that one step follows.
     """
 
     def __init__(
@@ -52,8 +53,10 @@ class StepCompiler:
         merged: Container[ListKind],
         *,
         by_rows: bool,
+        most_links: int,
     ) -> None:
         self._by_rows = by_rows
+        self._most_links = most_links
         self._bound = bound
         self._graph = graph
         self._masks = masks
@@ -92,6 +95,7 @@ class StepCompiler:
             counting=counting,
             counted=counted,
             loops_seen=self._loops_seen() if explored else frozenset(),
+            most_links=self._most_links,
         )
         if self._by_rows:
             place = {node: number for number, node in enumerate(order)}

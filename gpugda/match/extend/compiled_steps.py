@@ -47,6 +47,7 @@ class CompiledSteps:
         merged: frozenset[ListKind] = frozenset(),
         *,
         counting: bool,
+        most_links: int,
     ) -> tuple[ExtendStep, ...]:
         """Of a query, or of the core of a plan, whose rows are made.
 
@@ -58,6 +59,7 @@ class CompiledSteps:
             candidates: Of the query nodes.
             merged: Kinds of merged lists that there are.
             counting: Only the number of rows is asked for.
+            most_links: Links that one step follows.
         """
         bound = query.bound
         counted = () if plan is None else tuple(each[0] for each in plan.rows)
@@ -69,7 +71,7 @@ class CompiledSteps:
         tested = None if plan is None else (core.tests, masks.comparisons)
         explored = candidates.explored
         forms = self._forms(query)
-        key = (tuple(order), rows, counted, tested, wanted, counting, explored, merged)
+        key = (tuple(order), rows, counted, tested, wanted, counting, explored, merged, most_links)
         if key not in forms:
             with collection_paused():
                 forms[key] = StepCompiler(
@@ -80,6 +82,7 @@ class CompiledSteps:
                     candidates.rows,
                     merged,
                     by_rows=self._by_rows,
+                    most_links=most_links,
                 ).steps(
                     order,
                     counting=counting and plan is None,

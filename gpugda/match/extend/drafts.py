@@ -85,6 +85,7 @@ def make_drafts(
     counting: bool,
     counted: Collection[int] = (),
     loops_seen: Set[int] = frozenset(),
+    most_links: int = MOST_LINKS,
 ) -> list[Draft]:
     """The steps.
 
@@ -99,16 +100,20 @@ def make_drafts(
         counted: Query nodes, not in the order, that are counted as soon as all is there that
             they depend on.
         loops_seen: Loops of which each candidate has exactly one, that nobody looks at.
+        most_links: Links that one step follows.
     """
     waiting = _CountedNodes(bound, tests, counted)
-    drafts = _Drafts(bound, graph, loops_seen).of(order, waiting)
+    drafts = _Drafts(bound, graph, loops_seen, most_links).of(order, waiting)
     if counting:
         drafts = _folded(drafts, known)
     return _with_tests(drafts, tests, comparisons)
 
 
 class _Drafts:
-    def __init__(self, bound: BoundQuery, graph: DataGraph, loops_seen: Set[int]) -> None:
+    def __init__(
+        self, bound: BoundQuery, graph: DataGraph, loops_seen: Set[int], most_links: int
+    ) -> None:
+        self._most_links = most_links
         self._parallel = all_most_parallel(bound.relationships, graph)
         # Of each node its relationships, and what is at their other ends.
         self._at: list[list[tuple[int, int]]] = [[] for _ in bound.nodes]
@@ -141,7 +146,7 @@ class _Drafts:
         elif len(links) == 1:
             drafts = [Draft(ExtendKind.EXTEND, node, tuple(links), frozenset(links))]
         else:
-            followed = tuple(links[:MOST_LINKS])
+            followed = tuple(links[: self._most_links])
             bound, rows = self._bound_at_once(followed)
             drafts = [Draft(ExtendKind.EXTEND, node, followed, bound, most_rows=rows)]
         left = [each for each in links if each not in drafts[0].bound]

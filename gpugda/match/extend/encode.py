@@ -131,6 +131,8 @@ def _most_rows(step: ExtendStep, candidates: Candidates) -> int:
 def _hubs(run: Run, step: ExtendStep) -> HubBitmaps:
     if run.graph.context.is_cpu or step.merged or not _looks_at_hubs(step):
         return NO_HUBS
+    if not run.placement.is_whole:
+        return NO_HUBS
     return run.graph.hub_bitmaps(run.workspace.budget)
 
 

@@ -53,7 +53,8 @@ def find_candidates(
     def leaves() -> frozenset[int]:
         return query.leaves(graph) if counting else frozenset()
 
-    explore = pays_exploring(counted, graph, leaves, limits)
+    # Neighbours that come in parts are looked at by the join alone.
+    explore = run.placement.is_whole and pays_exploring(counted, graph, leaves, limits)
     return filter_for_extension(run, small, counted, masks, rounds, limits, explore=explore)
 
 

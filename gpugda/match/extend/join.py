@@ -14,6 +14,7 @@ from gpugda.match.special.cycles import CycleCount
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.launch.extend import ExtensionKernels
     from gpugda.device.launch.extend_rows import RowKernels
     from gpugda.device.launch.small_join import SmallJoined
@@ -37,12 +38,14 @@ class ExtendWindows:
         words: The same on the device.
         candidates: Of the query nodes.
         limits: How much is done at once.
+        whole: Do steps see all of the data graph at once?
 
     Attributes:
         rows: Rows made by each step until now.
         windows: Tables made by each step until now.
         made_none: Was all counted without rows?
         counted: How many there are, if that was counted before it was asked for.
+        views: What of the data graph is on the device; None where all of it is.
     """
 
     def __init__(
@@ -54,6 +57,8 @@ class ExtendWindows:
         words: StepWords,
         candidates: Candidates,
         limits: JoinLimits,
+        *,
+        whole: bool = True,
     ) -> None:
         self._run = run
         self._limits = limits
@@ -62,12 +67,13 @@ class ExtendWindows:
         self._candidates = candidates
         self._sizes = WindowSizes(run, steps, limits)
         self._tables = StepTables(
-            run, kernels, row_kernels, steps, words, candidates, self._sizes, limits
+            run, kernels, row_kernels, steps, words, candidates, self._sizes, limits, whole=whole
         )
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
         self.made_none = False
         self.counted: int | None = None
+        self.views: SegmentViews | None = None
 
     @property
     def by_pairs(self) -> list[bool]:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from gpugda.device.graph.segment_views import MOST_PARTS
 from gpugda.device.launch.extend import ExtensionKernels
 from gpugda.device.launch.extend_rows import RowKernels
 from gpugda.device.launch.leaf_products import ProductKernels
@@ -19,8 +22,12 @@ from gpugda.match.extend.memory import check_room, least_bytes
 from gpugda.match.extend.merged_steps import kinds_of
 from gpugda.match.extend.messages import Messages, has_room
 from gpugda.match.extend.ranks import CandidateRanks
+from gpugda.match.extend.segments.degrees import sees_parts
+from gpugda.match.extend.segments.views import views_of_steps
+from gpugda.match.extend.segments.windows import SegmentedWindows, waiting_bytes
 from gpugda.match.need import Groups, Rows
 from gpugda.plan.counting.count_plan import Eliminate
+from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
@@ -34,7 +41,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
     from gpugda.plan.counting.count_plan import Join, TableMessage
-    from gpugda.thresholds import JoinLimits
+    from gpugda.thresholds import JoinLimits, SegmentLimits
 
 __all__ = ["JoinKernels", "Joins"]
 
@@ -67,6 +74,7 @@ class Joins:
         candidates: Its own.
         ranks: Of these.
         merged: Lists of its graph.
+        segments: How much of the data graph is sent at once where it is too large.
     """
 
     run: Run
@@ -77,15 +85,26 @@ class Joins:
     candidates: Candidates
     ranks: CandidateRanks
     merged: MergedGraph
+    segments: SegmentLimits
 
     def within(self, run: Run) -> Joins:
         """The same in a run of its own, where it releases what it allocates."""
         return replace(self, run=run, ranks=CandidateRanks(run, self.candidates))
 
     def has_room(self, plan: Eliminate) -> bool:
-        """Is there memory for the messages?"""
+        """Is there memory for the messages, and are they made of the parts that are there?"""
+        if not self.run.placement.is_whole and not sees_parts(plan, self.run.graph.graph):
+            return False
         return has_room(
-            self.run, plan, self.kernels.products, self.candidates, self.limits.share_for_messages
+            self.run, plan, self.kernels.products, self.candidates, self._share_for_messages
+        )
+
+    @property
+    def _share_for_messages(self) -> float:
+        # Beside parts of a graph, memory is rather short: they are fewer rows that wait.
+        share = self.limits.share_for_messages
+        return (
+            share if self.run.placement.is_whole else max(share, 1 - self.segments.share_for_parts)
         )
 
     def joined(self, plan: Join | Eliminate, wanted: Rows, *, counting: bool) -> Joined:
@@ -104,6 +123,7 @@ class Joins:
                 masks,
                 steps[-1].variables,
                 self.ranks,
+                self.segments,
             )
         tables = [
             self._table(each, messages.place_of_table(number))
@@ -130,9 +150,24 @@ class Joins:
         self, plan: Eliminate | None, masks: Masks, wanted: Rows, *, counting: bool
     ) -> tuple[tuple[ExtendStep, ...], ExtendWindows]:
         steps, words = self._steps(plan, masks, wanted, counting=counting)
-        kernels = self.kernels
-        return steps, ExtendWindows(
-            self.run, kernels.extensions, kernels.rows, steps, words, self.candidates, self.limits
+        extensions, rows, candidates = self.kernels.extensions, self.kernels.rows, self.candidates
+        if self.run.placement.is_whole:
+            windows = ExtendWindows(
+                self.run, extensions, rows, steps, words, candidates, self.limits
+            )
+            return steps, windows
+        totals = np.dtype(np.uint64).itemsize * extensions.group_count
+        views = views_of_steps(self.run, steps, self.segments, least_bytes(steps) + totals)
+        return steps, SegmentedWindows(
+            self.run,
+            extensions,
+            rows,
+            steps,
+            words,
+            candidates,
+            self.limits,
+            views,
+            waiting_bytes(self.segments),
         )
 
     def _steps(
@@ -145,7 +180,14 @@ class Joins:
         if key not in query.steps:
             lists = self.merged.lists
             steps = self.compiled.steps(
-                query, plan, masks, wanted, self.candidates, frozenset(lists), counting=counting
+                query,
+                plan,
+                masks,
+                wanted,
+                self.candidates,
+                frozenset(lists),
+                counting=counting,
+                most_links=MOST_LINKS if run.placement.is_whole else MOST_PARTS,
             )
             relationships = query.bound.relationships
             words = upload_steps(

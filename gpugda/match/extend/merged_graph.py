@@ -57,7 +57,8 @@ class MergedGraph:
         self._seconds: dict[ListKind, float] = {}
         self._refused: set[ListKind] = set()
         self._has_room = True
-        self._lock = threading.Lock()
+        # Making lists may take the last memory: then what is kept is given up meanwhile.
+        self._lock = threading.RLock()
 
     @property
     def lists(self) -> Mapping[ListKind, MergedLists]:
@@ -102,7 +103,7 @@ class MergedGraph:
                 made = _merged(run, kind)
         except MemoryLimitError:
             return False
-        if made is None:
+        if made is None or not self._has_room:
             return False
         workspace.hand_over(made.neighbours, made.device_starts)
         run.graph.graph.note_most_between(kind.types, made.most, directed=is_directed(kind))

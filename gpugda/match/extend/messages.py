@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from gpugda.device.launch.leaf_products import (
     ProductArrays,
     product_words,
 )
+from gpugda.match.extend.segments.degrees import count_in_parts, has_nothing_in_common
 from gpugda.plan.counting.row_messages import most_fitting
 from gpugda.plan.list_lengths import most_entries
 from gpugda.plan.row_tests import type_ids
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         LikeLeaves,
         TableMessage,
     )
+    from gpugda.thresholds import SegmentLimits
 
 __all__ = ["Messages", "has_room"]
 
@@ -91,6 +93,7 @@ class Messages:
         masks: What predicates leave.
         variables: What the columns of the core's tables hold.
         ranks: Of the candidates.
+        segments: How much of the data graph is sent at once where it is too large.
     """
 
     def __init__(
@@ -102,8 +105,10 @@ class Messages:
         masks: Masks,
         variables: Sequence[Variable],
         ranks: CandidateRanks,
+        segments: SegmentLimits,
     ) -> None:
         self._run = run
+        self._segments = segments
         self._kernels = kernels
         self.plan = plan
         self._candidates = candidates
@@ -153,9 +158,10 @@ class Messages:
     # ------------------------------------------------------------------ what is multiplied
     def _on_device(self) -> _OnDevice:
         workspace, graph = self._run.workspace, self._run.graph.graph
-        factors, slot = [], 0
+        factors: list[Factor] = []
+        slot = 0
         for message in self.plan.degrees:
-            factors.append(self._factor(message, slot))
+            factors += self._factors(message, slot)
             slot += len(message.groups)
         groups, nodes = [each for factor in factors for each in factor.groups], graph.node_count
         degrees = workspace.allocate(max(1, slot * nodes), np.uint32, "degrees of anchors")
@@ -195,11 +201,13 @@ class Messages:
             most *= most_fitting(self.plan.core, graph, each[0]) ** len(each)
         return most
 
-    def _factor(self, message: DegreeMessage, slot: int) -> Factor:
+    def _factors(self, message: DegreeMessage, slot: int) -> list[Factor]:
         groups = tuple(
             self._leaves(group, slot + number) for number, group in enumerate(message.groups)
         )
-        return Factor(groups, self._ends(message.taken))
+        if has_nothing_in_common(message, self.plan, self._run.graph.graph):
+            return [Factor((each,), ()) for each in groups]
+        return [Factor(groups, self._ends(message.taken))]
 
     def _leaves(self, group: LikeLeaves, slot: int) -> Leaves:
         candidates, leaf = self._candidates, group.leaves[0]
@@ -226,14 +234,21 @@ class Messages:
         candidates, anchor = self._candidates, group.anchor
         nodes = candidates.listed(self._run, anchor)
         self._run.check_deadline()
-        self._kernels.count_ways(
-            candidates.arrays,
-            candidates.matrix,
-            leaves,
-            nodes,
-            degrees,
-            by_length=self._by_length(group, leaves),
+        by_length = self._by_length(group, leaves)
+        count = partial(
+            self._kernels.count_ways,
+            matrix=candidates.matrix,
+            leaves=leaves,
+            nodes=nodes,
+            ways=degrees,
+            by_length=by_length,
         )
+        if by_length or self._run.placement.is_whole:
+            count(candidates.arrays)
+        else:
+            used = {"outgoing": group.outgoing, "incoming": group.incoming}
+            masked = group.relationships[0] in self._masks.relationships
+            count_in_parts(self._run, candidates.arrays, self._segments, used, count, masked=masked)
 
     def _by_length(self, group: LikeLeaves, leaves: Leaves) -> bool:
         graph, position = self._run.graph.graph, group.relationships[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.match.extend.groups import GroupSums, RowWeights
-from gpugda.match.extend.report import describe_groups, describe_joined
+from gpugda.match.extend.report import describe_groups, describe_joined, describe_parts
 from gpugda.match.matcher import fetched
 from gpugda.match.need import Rows
 from gpugda.match.tuple_counts import TupleCounts
@@ -99,6 +99,7 @@ class PreparedCore:
         if self.ended is not None:
             self.ended()
         comparisons = self.comparisons
+        describe_parts(run.report, self.joined)
         describe_joined(run.report, run.graph.graph, self.bound, self.joined, comparisons)
         if self.grouped is not None:
             describe_groups(run.report, self.bound, self.grouped)

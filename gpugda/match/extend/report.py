@@ -32,6 +32,7 @@ __all__ = [
     "describe_groups",
     "describe_joined",
     "describe_part",
+    "describe_parts",
     "first_text",
 ]
 
@@ -75,6 +76,27 @@ def describe_joined(
     report.steps.add_later(lines)
     if joined.messages is not None:
         _describe_messages(report, bound, joined.messages.plan)
+
+
+def describe_parts(report: StrategyReport, joined: Joined) -> None:
+    """One line: in how many segments the data graph came, and what was sent of it."""
+    views = [each.windows.views for each in (joined, *_tables_of(joined))]
+    seen = [each for each in views if each is not None]
+    if not seen:
+        return
+    sent = max(each.uploads.sent for each in seen)  # of all, for a run has one queue
+    report.sent_bytes = max(report.sent_bytes, sent)
+    segments = max(each.segments.count for each in seen)
+    report.steps.append(
+        f"relationships in {segments:,} segments of up to {seen[0].segments.longest:,}, "
+        f"of which {report.sent_bytes:,} bytes were sent to the device"
+    )
+
+
+def _tables_of(joined: Joined) -> Iterator[Joined]:
+    for each in joined.tables_first:
+        yield each.joined
+        yield from _tables_of(each.joined)
 
 
 def _expected(

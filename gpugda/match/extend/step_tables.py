@@ -41,6 +41,7 @@ class StepTables:
         candidates: Of the query nodes.
         sizes: Of the tables.
         limits: How much is done at once.
+        whole: Do steps see all of the data graph at once? Else nothing is kept of a node.
 
     Attributes:
         totals: Sums of the work groups, for who counts.
@@ -57,7 +58,10 @@ class StepTables:
         candidates: Candidates,
         sizes: WindowSizes,
         limits: JoinLimits,
+        *,
+        whole: bool = True,
     ) -> None:
+        self._whole = whole
         self._run = run
         self._steps = steps
         self._candidates = candidates
@@ -68,7 +72,7 @@ class StepTables:
         self._accumulator = None
         if run.graph.context.profile.intersection == "marks":
             self._accumulator = SparseAccumulator(
-                run, steps, words.arrays, self._counters, limits.item_work
+                run, steps, words.arrays, self._counters, limits.item_work, whole=whole
             )
         self.totals: DeviceArray = run.workspace.allocate(kernels.group_count, np.uint64, "totals")
         self._pairs = PairSteps(run, kernels, steps, words, self._counters, self.totals, limits)
@@ -230,7 +234,7 @@ class StepTables:
             self._run.workspace.release(sums)
             return total
         if not step.counts_lengths:
-            if self._leaves.counts_leaves(number, table):
+            if self._whole and self._leaves.counts_leaves(number, table):
                 return self._leaves.count_leaves(number, table, self.totals)
             accumulator = self._by_rows(number)
             if accumulator is not None:

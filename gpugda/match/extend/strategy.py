@@ -6,11 +6,14 @@ More than 300 lines: the way of a query through the strategy, from top to bottom
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from gpugda.deadline import check_deadline
+from gpugda.device.graph.placement import SegmentedPlacement
+from gpugda.device.graph.segments import whole_bytes
 from gpugda.device.launch.small_filter import SmallFilter
 from gpugda.errors import MemoryLimitError
 from gpugda.match.beside import Beside
@@ -39,7 +42,9 @@ from gpugda.thresholds import CountThresholds
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.device_graph import DeviceGraph
+    from gpugda.device.graph.placement import Placement
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.joined import Joined
@@ -95,12 +100,45 @@ class ExtendStrategy(Matcher):
         again = partial(type(self), refinement=refinement, thresholds=thresholds)
         self._beside = Beside(self, again)
         self._thresholds = thresholds or self._context.profile.thresholds
+        self._is_segmented, self._may_segment = False, True
         self._join_kernels = JoinKernels(self._context)
         self._small_filter = SmallFilter(self._context) if self._context.is_cpu else None
         self._kept = KeptQueries(self._thresholds.join.most_queries)
         self._merged = MergedGraph()
         self._merges = self._context.profile.intersection == "lists"
         self._compiled = CompiledSteps(device_graph.graph, by_rows=not self._merges)
+
+    def placement(self) -> Placement:
+        """See `Matcher.placement`: entries stay on the host where they would not fit."""
+        if self._may_segment and not self._is_segmented:
+            too_large = whole_bytes(self._graph.graph) > self.limit
+            self._is_segmented = too_large or self._thresholds.segments.most_entries is not None
+        return SegmentedPlacement(self._graph) if self._is_segmented else super().placement()
+
+    @contextmanager
+    def on(self, graph: DataGraph) -> Generator[Matcher | None]:
+        """See `Matcher.on`: beside parts of one graph there is no room for another one."""
+        if not self.placement().is_whole:
+            yield None
+            return
+        with self._beside.used(graph) as beside:
+            if isinstance(beside, ExtendStrategy):
+                # Rather than in parts, its queries are answered by the first graph.
+                beside._may_segment = False
+            yield beside
+
+    def _segment(self, error: MemoryLimitError) -> None:
+        """Takes the graph's entries from the device for good: from now on they come in parts.
+
+        Raises:
+            MemoryLimitError: As given, where that is not possible.
+        """
+        if self._is_segmented or not self._may_segment:
+            raise error
+        self.give_up_kept()
+        if not self._graph.free_entries():
+            raise error
+        self._is_segmented = True
 
     def kept_bytes(self) -> int:
         """With what is kept of queries, and merged lists."""
@@ -140,6 +178,27 @@ class ExtendStrategy(Matcher):
             return
         yield from self._count_by(plan.bound, masks, need, report, deadline, count_plan)
 
+    def embeddings(
+        self,
+        plan: Plan,
+        masks: Masks,
+        need: Rows,
+        report: StrategyReport,
+        deadline: float | None = None,
+    ) -> Generator[Embeddings]:
+        """See `Matcher.embeddings`: in parts where the graph leaves no room for the rows."""
+        is_begun, find = False, super().embeddings
+        try:
+            for found in find(plan, masks, need, report, deadline):
+                is_begun = True
+                yield found
+            return
+        except MemoryLimitError as error:
+            if is_begun:
+                raise
+            self._segment(error)
+        yield from find(plan, masks, need, report, deadline)
+
     def start(
         self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
     ) -> PreparedCore | None:
@@ -175,7 +234,16 @@ class ExtendStrategy(Matcher):
             if is_begun:
                 raise
         self._note_thrift(report)
-        yield from count(Goal(grouped=need, thrifty=True), need)
+        try:
+            for found in count(Goal(grouped=need, thrifty=True), need):
+                is_begun = True
+                yield found
+            return
+        except MemoryLimitError as error:
+            if is_begun:
+                raise
+            self._segment(error)
+        yield from self._count_by(bound, masks, need, report, deadline, first, in_parts=in_parts)
 
     def _note_thrift(self, report: StrategyReport) -> None:
         """Makes room for joining alone, which is tried next."""
@@ -223,7 +291,11 @@ class ExtendStrategy(Matcher):
             return count(Goal(counting=True, in_parts=in_parts, first=first))
         except MemoryLimitError:
             self._note_thrift(report)
-        return count(Goal(counting=True, thrifty=True))
+        try:
+            return count(Goal(counting=True, thrifty=True))
+        except MemoryLimitError as error:
+            self._segment(error)
+        return self._count(pattern, masks, report, deadline, first, in_parts=in_parts)
 
     def _counted(
         self,
@@ -270,7 +342,7 @@ class ExtendStrategy(Matcher):
         """Everything before the join, what is to be counted instead, or the groups already."""
         started = time.perf_counter()
         with said_how_much(self.limit, self._graph.graph, bound, masks):
-            if self._merges:
+            if self._merges and run.placement.is_whole:
                 self._merged.make_due(run)
             with run.stage("filter"):
                 query = self._query(run, bound, masks, counting=goal.counts)
@@ -293,7 +365,11 @@ class ExtendStrategy(Matcher):
             with run.stage("join"):
                 rows = joins.grouped(None if goal.thrifty else goal.grouped, joined)
         check_room(run.workspace, joined.steps)
-        ended = partial(joins.note, joined, started) if self._merges else None
+        ended = (
+            partial(joins.note, joined, started)
+            if self._merges and run.placement.is_whole
+            else None
+        )
         return PreparedCore(bound, masks.comparisons, joined, rows, ended)
 
     def _joins(self, run: Run, query: KeptQuery, candidates: Candidates) -> Joins:
@@ -306,6 +382,7 @@ class ExtendStrategy(Matcher):
             candidates,
             CandidateRanks(run, candidates),
             self._merged,
+            self._thresholds.segments,
         )
 
     def _query(self, run: Run, bound: BoundQuery, masks: Masks, *, counting: bool) -> KeptQuery:

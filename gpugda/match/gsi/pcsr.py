@@ -161,15 +161,18 @@ def sorted_entries(graph: DataGraph, partition: Partition) -> Entries:
 
 def _one_way(csr: Csr, types: tuple[int, ...] | None, type_count: int) -> Entries:
     """By owner."""
-    owners, relationships = csr.entry_nodes(), csr.relationship_indexes
+    relationships = csr.relationship_indexes
     if relationships is None:
         relationships = np.arange(csr.relationship_count, dtype=np.uint32)
     if types is None or len(types) == type_count:
-        return Entries(owners, csr.neighbours, relationships)
+        return Entries(csr.entry_nodes(), csr.neighbours, relationships)
     allowed = np.zeros(type_count, dtype=np.bool_)
     allowed[list(types)] = True
-    chosen = np.flatnonzero(allowed[csr.entry_types()])
-    return Entries(owners[chosen], csr.neighbours[chosen], relationships[chosen])
+    runs = np.flatnonzero(allowed[csr.run_types])
+    lengths = (csr.run_starts[runs + 1] - csr.run_starts[runs]).astype(np.int64)
+    chosen = np.repeat(csr.run_starts[runs], lengths) + places_in_runs(lengths)
+    nodes = (np.searchsorted(csr.run_offsets, runs, side="right") - 1).astype(np.uint32)
+    return Entries(np.repeat(nodes, lengths), csr.neighbours[chosen], relationships[chosen])
 
 
 def _sorted(entries: Entries, node_count: int) -> Entries:

@@ -101,7 +101,7 @@ class _Piece:
     first: int
     count: int
     total: int
-    sums: DeviceArray
+    sums: DeviceArray | None
     numbers: Sequence[int]
     limits: Limits
 
@@ -152,75 +152,121 @@ class SegmentJoin:
         Raises:
             MemoryLimitError: An array does not fit the device.
         """
+        place_bytes = _place_bytes(step, len(table.columns), makes_rows=True)
+        for part in self._subtables(step, table):
+            yield from self._subtable(step, part, place_bytes)
+
+    def counted(self, step: VertexStep, table: HostTable) -> Iterator[int]:
+        """How many rows come of a table, to be added up; places only where links are intersected.
+
+        Raises:
+            MemoryLimitError: An array does not fit the device.
+        """
+        place_bytes = _place_bytes(step, len(table.columns), makes_rows=False)
+        for part in self._subtables(step, table):
+            fused, others = _fused(column_tests(step.tests, part), step)
+            if len(step.links) == 1 and not others:
+                yield self._count(step, part, fused)
+            else:
+                for found in self._subtable(step, part, place_bytes):
+                    yield found.total
+
+    def _subtables(self, step: VertexStep, table: HostTable) -> Iterator[HostTable]:
         most = self._plan.rows
         for first in range(0, table.row_count, most):
             part = table.part(first, min(first + most, table.row_count))
             part = passing(step.tests, part)
             if part.row_count:
-                yield from self._subtable(step, part)
+                yield part
+
+    def _count(self, step: VertexStep, part: HostTable, tests: Sequence[ColumnTest]) -> int:
+        """How many entries of the lists of the only link extend rows."""
+        link, count = step.links[0], part.row_count
+        columns = self._written(link, part, (0, count))
+        numbers: Sequence[int] = self._sources.segments[link].needed(part.columns[link.column])
+        limits = given_limits(self._options.lists)
+        if self._balances and self._options.histogram:
+            rows = Rows(Table(columns, count, 2), 0, count)
+            totals, numbers = self._measured(link, rows, numbers)
+            limits = self._limits(totals, count)
+        counts = self._scratch.filled("counts", count)
+        piece = _Piece(columns, part, 0, count, 0, None, numbers, limits)
+        self._first_link(step, piece, tests, Places(None, None, counts, appends=True))
+        sums = self._scratch.sums(counts, 0, count)
+        total = self._last(sums, count)
+        self._scratch.release(sums)
+        return total
 
     # ------------------------------------------------------------------ pieces that fit
-    def _subtable(self, step: VertexStep, part: HostTable) -> Iterator[Found]:
+    def _subtable(self, step: VertexStep, part: HostTable, place_bytes: int) -> Iterator[Found]:
         link, count = step.links[0], part.row_count
-        columns = self._scratch.of_rows("columns", 2 * count)
-        self._run.workspace.write(columns, part.columns[link.column])
-        self._write_other(link, part, columns, (0, count))
-        everything = Rows(Table(columns, count, 2), 0, count)
+        columns = self._written(link, part, (0, count))
         needed = self._sources.segments[link].needed(part.columns[link.column])
-        totals, numbers = self._measured(link, everything, needed, "totals")
+        totals, numbers = self._measured(link, Rows(Table(columns, count, 2), 0, count), needed)
         limits = self._limits(totals, count)
         sums = self._scratch.sums(totals, 0, count)
         total = self._last(sums, count)
-        if total <= self._plan.places:
-            piece = _Piece(columns, part, 0, count, total, sums, numbers, limits)
-            yield from self._joined(step, piece)
+        most = self._scratch.places_of(place_bytes)
+        if total <= most:
+            yield from self._joined(
+                step, _Piece(columns, part, 0, count, total, sums, numbers, limits)
+            )
             return
         host = self._run.workspace.download(sums, 0, count + 1)
         self._scratch.release(sums)
-        for first, last in pairwise(_cuts(host, self._plan.places)):
+        for first, last in pairwise(_cuts(host, most)):
             self._run.check_deadline()
+            # Later steps have used the arrays meanwhile, where tables on the host are short.
+            self._scratch.places_of(place_bytes)
             own = int(host[last] - host[first])
-            if own <= self._plan.places:
-                sums = self._scratch.sums(totals, first, last - first)
-                piece = _Piece(columns, part, first, last - first, own, sums, numbers, limits)
-                yield from self._joined(step, piece)
-            else:
-                yield from self._long_row(step, columns, part, first, numbers, limits)
+            if own > most:
+                yield from self._long_row(step, part, first, numbers, limits, place_bytes)
+                continue
+            columns = self._written(link, part, (first, last))
+            totals = self._scratch.of_rows("totals", last - first)
+            lengths = np.diff(host[first : last + 1]).astype(np.uint32)
+            self._run.workspace.write(totals, lengths)
+            sums = self._scratch.sums(totals, 0, last - first)
+            yield from self._joined(
+                step, _Piece(columns, part, first, last - first, own, sums, numbers, limits)
+            )
 
     def _long_row(
         self,
         step: VertexStep,
-        columns: DeviceArray,
         part: HostTable,
         row: int,
         numbers: Sequence[int],
         limits: Limits,
+        place_bytes: int,
     ) -> Iterator[Found]:
         """A row that has more entries than there are places: it is extended segment by segment."""
         for number in numbers:
-            self._write_other(step.links[0], part, columns, (row, row + 1))
+            self._scratch.places_of(place_bytes)
+            columns = self._written(step.links[0], part, (row, row + 1))
             rows = Rows(Table(columns, part.row_count, 2), row, 1)
-            totals, hit = self._measured(step.links[0], rows, [number], "total of a row")
+            totals, hit = self._measured(step.links[0], rows, [number])
             if hit:
                 sums = self._scratch.sums(totals, 0, 1)
                 total = self._last(sums, 1)
                 piece = _Piece(columns, part, row, 1, total, sums, hit, limits)
                 yield from self._joined(step, piece)
 
-    def _write_other(
-        self, link: Link, part: HostTable, columns: DeviceArray, rows: tuple[int, int]
-    ) -> None:
-        """The other end of the link where it is bound; what came later may stand in its place."""
+    def _written(self, link: Link, part: HostTable, rows: tuple[int, int]) -> DeviceArray:
+        """The column of a link, and of its other end where that is bound, of some rows."""
+        columns, (first, last) = self._scratch.of_rows("columns", 2 * part.row_count), rows
+        self._run.workspace.write(columns, part.columns[link.column][first:last], first)
         if link.other is not None:
-            values = part.columns[link.other][slice(*rows)]
-            self._run.workspace.write(columns, values, part.row_count + rows[0])
+            values = part.columns[link.other][first:last]
+            self._run.workspace.write(columns, values, part.row_count + first)
+        return columns
 
     def _measured(
-        self, link: Link, rows: Rows, numbers: Sequence[int], name: str
+        self, link: Link, rows: Rows, numbers: Sequence[int]
     ) -> tuple[DeviceArray, list[int]]:
         """How many entries each row has in these segments, and which of these have any."""
         segments, loader = self._sources.segments[link], self._sources.loader
-        totals = self._scratch.filled(name, rows.count)
+        totals = self._scratch.filled("totals", rows.count)
         flags = self._scratch.filled("flags", rows.count, np.int32)
         hits = self._scratch.filled_words("segments with entries", max(len(segments.parts), 1))
         parts = () if link.other is None else ("neighbours",)
@@ -246,7 +292,7 @@ class SegmentJoin:
 
     # ------------------------------------------------------------------ what is left of places
     def _joined(self, step: VertexStep, piece: _Piece) -> Iterator[Found]:
-        if not piece.total:
+        if not piece.total or piece.sums is None:
             self._scratch.release(piece.sums)
             return
         total, count = piece.total, piece.count
@@ -376,6 +422,13 @@ class SegmentJoin:
             self._run.workspace.write(words, bits[step.position])
             self._candidates_of = step.position
         return words
+
+
+def _place_bytes(step: VertexStep, width: int, *, makes_rows: bool) -> int:
+    """Bytes of a place: those of the paper, and levels, relationships, new rows where needed."""
+    asks = step.added[1] is not None or any(max(test[:2]) > width for test in step.tests)
+    has_levels = len(step.links) > 1 or bool(step.tests)
+    return 6 + 4 * asks + 2 * has_levels + 8 * makes_rows
 
 
 def _fused(

@@ -28,9 +28,14 @@ _Arrays: TypeAlias = "dict[str, DeviceArray]"
 
 
 class KeptSegments:
-    """What one run leaves on the device for the next, in whichever thread."""
+    """What one run leaves on the device for the next, in whichever thread.
+
+    Attributes:
+        sent: Identities of arrays that were sent: a second time it is from page-locked memory.
+    """
 
     def __init__(self) -> None:
+        self.sent: set[int] = set()
         self._held: OrderedDict[Hashable, _Arrays] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -113,7 +118,9 @@ class SegmentLoader:
     def lists(self, segments: Segments, number: int, *, parts: Sequence[str]) -> ListArrays:
         """A segment of a partition; only these of ``neighbours`` and ``relationships`` are sent."""
         host = segments.parts[number].lists
-        found = self.arrays((segments, number), _host_arrays(segments, number, parts))
+        found = self.arrays(
+            (segments, number), _host_arrays(segments, number, parts), are_kept=True
+        )
         unused = found["groups"]
         return ListArrays(
             unused,
@@ -123,8 +130,14 @@ class SegmentLoader:
             longest=host.longest,
         )
 
-    def arrays(self, key: Hashable, wanted: Mapping[str, Callable[[], NDArray[Any]]]) -> _Arrays:
-        """The arrays of a segment.
+    def arrays(
+        self,
+        key: Hashable,
+        wanted: Mapping[str, Callable[[], NDArray[Any]]],
+        *,
+        are_kept: bool = False,
+    ) -> _Arrays:
+        """The arrays of a segment; on the host they are the same each time where they are kept.
 
         Raises:
             MemoryLimitError: They do not fit, though nothing else is there.
@@ -137,7 +150,8 @@ class SegmentLoader:
             self._make_room(_needed(missing), key)
             self._scratch.make_room()
             for name, each in missing.items():
-                found[name] = self._run.workspace.upload(each, "a segment")
+                source = self._source(each) if are_kept else each
+                found[name] = self._run.workspace.upload(source, "a segment")
                 self._count(found[name], each)
             self.sent += 1
         return found
@@ -200,6 +214,12 @@ class SegmentLoader:
         events = self._under_way.pop(key, None)
         if events and self._uploads is not None:
             self._uploads.wait_on_device(events)
+
+    def _source(self, values: NDArray[Any]) -> NDArray[Any]:
+        """From where to send: what comes a second time has a copy in page-locked memory."""
+        sent_before = id(values) in self._kept.sent
+        self._kept.sent.add(id(values))
+        return values if self._locked is None or not sent_before else self._locked.of(values)
 
     def _count(self, array: DeviceArray, host: NDArray[Any]) -> None:
         self._bytes += array.nbytes

@@ -28,14 +28,25 @@ class Scratch:
         self._run = run
         self._plan = plan
         self._arrays: dict[str, DeviceArray] = {}
+        self._place_bytes = 0
+        self._places: set[str] = set()
 
     def of_rows(self, name: str, count: int, dtype: DTypeLike = np.uint32) -> DeviceArray:
         """An array for rows, with whatever was in it."""
         return self._array(name, count, dtype, self._plan.rows)
 
+    def places_of(self, place_bytes: int) -> int:
+        """How many places of so many bytes there are; arrays for longer or shorter ones go."""
+        if place_bytes != self._place_bytes:
+            self._place_bytes = place_bytes
+            self._run.workspace.release(*(self._arrays.pop(name) for name in self._places))
+            self._places.clear()
+        return self._plan.places_of(place_bytes)
+
     def of_places(self, name: str, count: int, dtype: DTypeLike = np.uint32) -> DeviceArray:
         """An array for places, with whatever was in it."""
-        return self._array(name, count, dtype, self._plan.places)
+        self._places.add(name)
+        return self._array(name, count, dtype, self._plan.places_of(self._place_bytes))
 
     def filled(self, name: str, count: int, dtype: DTypeLike = np.uint32) -> DeviceArray:
         """Zeros for rows."""

@@ -47,11 +47,13 @@ class Segments:
     Args:
         parts: In the order of their owners.
         entries: How many there are in all.
+        per_segment: How many each segment but the last has.
         nbytes: Of the longest segment.
     """
 
     parts: tuple[Segment, ...]
     entries: int
+    per_segment: int
     nbytes: int
 
     @property
@@ -85,7 +87,8 @@ def cut(found: Entries, per_segment: int, fill: int) -> Segments:
         owners = int(piece.owners[0]), int(piece.owners[-1])
         parts.append(Segment(hashed_lists(piece, fill), owners))
     longest = max((each.lists.nbytes for each in parts), default=0)
-    return Segments(tuple(parts), len(found.owners), longest)
+    total = len(found.owners)
+    return Segments(tuple(parts), total, min(per_segment, total), longest)
 
 
 class HostSegments:
@@ -104,39 +107,45 @@ class HostSegments:
         self._kept: OrderedDict[Partition, Segments] = OrderedDict()
 
     def find(
-        self, partition: Partition, room: int, mask: NDArray[np.uint32] | None = None
+        self,
+        partition: Partition,
+        room: int,
+        most: int,
+        mask: NDArray[np.uint32] | None = None,
     ) -> Segments:
         """The segments of a partition, none of which takes more than so many bytes.
 
         Args:
             partition: Which.
             room: Bytes of a segment on the device.
+            most: Entries of a segment: a row has places for all of them.
             mask: Bitmap of the relationships that are left; then nothing is kept.
         """
         kept = self._kept.pop(partition, None) if mask is None else None
-        if kept is None or not self._suits(kept, room):
+        if kept is None or not self._suits(kept, room, most):
             found = sorted_entries(self._graph, partition)
             if mask is not None:
                 found = _masked(found, mask)
-            kept = cut(found, self._entries(found, room), self._fill)
+            kept = cut(found, self._entries(found, room, most), self._fill)
         if mask is None:
             self._kept[partition] = kept
             self._forget()
         return kept
 
-    def _suits(self, kept: Segments, room: int) -> bool:
-        if kept.nbytes > room:
-            return False
-        return len(kept.parts) <= 1 or self._wanted is not None or kept.nbytes > room // 8
+    def _suits(self, kept: Segments, room: int, most: int) -> bool:
+        entries = kept.per_segment
+        if self._wanted is not None or kept.nbytes > room or entries > most:
+            return self._wanted is not None
+        return len(kept.parts) <= 1 or kept.nbytes > room // 8 or entries > most // 8
 
-    def _entries(self, found: Entries, room: int) -> int:
+    def _entries(self, found: Entries, room: int, most: int) -> int:
         """How many entries a segment may have."""
         if self._wanted is not None:
             return self._wanted
         total = len(found.owners)
         firsts = np.diff(found.owners, prepend=np.uint32(0xFFFFFFFF)) != 0
         owners = np.concatenate([[0], np.cumsum(firsts)])
-        entries = max(total, 1)
+        entries = max(min(total, most), 1)
         while entries > LEAST_ENTRIES and self._longest(owners, entries) > room:
             entries = max(LEAST_ENTRIES, min(entries - 1, entries * 3 // 4))
         return entries

@@ -184,7 +184,10 @@ class SgsiStrategy(Matcher):
         links = dict.fromkeys(link for step in steps for link in step.links)
         return {
             link: self._host.find(
-                link.partition, plan.segment_bytes, masks.relationships.get(link.relationship)
+                link.partition,
+                plan.segment_bytes,
+                plan.places,
+                masks.relationships.get(link.relationship),
             )
             for link in links
         }

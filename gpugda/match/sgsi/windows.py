@@ -103,8 +103,7 @@ class HostWindows:
             for part in self._pieces(table):
                 yield passing(step.tests, part).row_count
         else:
-            for found in self._join.found(step, table):
-                yield found.total
+            yield from self._join.counted(step, table)
 
     def _made(self, number: int, table: HostTable) -> Iterator[HostTable]:
         """The rows that a step makes of a table, in tables that are as long as there is room."""

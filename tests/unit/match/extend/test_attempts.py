@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.placement import WholePlacement
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
 from gpugda.match.embeddings import StrategyReport
@@ -253,7 +254,7 @@ def test_groups_that_are_streamed_are_not_waited_for(context, monkeypatch):
 def run(context):
     graph = DeviceGraph(context, a_graph(1, relationships=16, types="R"))
     with Workspace(context, MemoryBudget(1 << 20)) as workspace:
-        yield Run(None, graph, workspace, StrategyReport(), None)
+        yield Run(None, graph, workspace, StrategyReport(), None, WholePlacement(graph))
 
 
 def too_long(run):

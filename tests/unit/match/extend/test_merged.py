@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from bound_queries import NO_MASKS
 from graphs import make_graph
@@ -167,6 +169,30 @@ def test_they_are_given_up_for_good(accelerator, at_once):
         found.append(again)
         assert not any("merged" in each for each in steps)
     assert len(set(found)) == 1
+
+
+def test_memory_gets_short_while_they_are_made(accelerator, at_once, monkeypatch):
+    graph = ring(40)
+    strategy = ExtendStrategy(DeviceGraph(accelerator, graph), thresholds=STEP_BY_STEP)
+    plan = plan_of(TRIANGLE, graph)
+    make = merged_graph._merged
+
+    def short_of_memory(run, kind):
+        strategy._merged._lists[ListKind((0,), True, True)] = make(run, kind)
+        assert strategy.give_up_kept() > 0
+        return make(run, kind)
+
+    monkeypatch.setattr(merged_graph, "_merged", short_of_memory)
+    found = []
+    worker = threading.Thread(
+        target=lambda: found.extend(counted(strategy, plan)[0] for _ in range(3)), daemon=True
+    )
+    worker.start()
+    worker.join(timeout=120)
+    assert not worker.is_alive()
+    assert len(found) == 3
+    assert len(set(found)) == 1
+    assert not strategy._merged.lists
 
 
 def test_without_room_they_are_not_made(accelerator, at_once):

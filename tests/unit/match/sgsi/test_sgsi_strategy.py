@@ -76,6 +76,18 @@ def test_any_query_on_any_graph(context, case, variant):
     assert count(strategy, plan, masks) == expected.total()
 
 
+@given(case=cases(), variant=st.sampled_from(sorted(VARIANTS)), rows=st.sampled_from([1, 3]))
+def test_any_query_with_short_tables_on_the_host(context, case, variant, rows):
+    # A step goes deeper while the one before it still has pieces of its subtable to look into.
+    graph, plan, masks, wanted = case
+    strategy = strategy_for(context, graph, options=VARIANTS[variant])
+    expected = all_embeddings(graph, plan, masks)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("gpugda.match.sgsi.windows._MOST_BYTES", 8 * rows)
+        assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+        assert count(strategy, plan, masks) == expected.total()
+
+
 # ------------------------------------------------------------------ memory
 def named_limit(context, graph, plan, **settings):
     """The smallest limit, as the refusal of a smaller one says."""
@@ -101,7 +113,7 @@ def test_any_query_with_the_smallest_limit_that_is_named(context, case, entries)
         count(SgsiStrategy(device_graph, memory_limit=limit - 1, options=options), plan)
 
 
-def hub_graph(leaves=700):
+def hub_graph(leaves=400):
     """A hub with a quarter of all relationships, parallel ones and loops, and a ring around it."""
     nodes = [("H", {})] + [("A" if at % 3 else "B", {}) for at in range(leaves)]
     relationships = [(0, "R" if at % 2 else "S", at, {}) for at in range(1, leaves + 1)]
@@ -149,7 +161,7 @@ def test_a_hub_over_many_segments(context, budgets, name):
     tight = SgsiStrategy(device_graph, memory_limit=limit)
     assert tight.count(plan, NO_MASKS, report) == expected
     assert budgets[-1].peak <= limit
-    assert int(report.steps[-1].split()[0]) > 3, report.steps[-1]
+    assert int(report.steps[-1].split()[0]) > 1, report.steps[-1]
 
 
 def test_segments_stay_for_later_queries_and_make_room(context, budgets):

@@ -1,0 +1,161 @@
+"""A data graph's rows cut into segments that a part of the device's memory can hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.data.csr import Csr
+    from gpugda.data.data_graph import DataGraph
+
+__all__ = ["Part", "Ranges", "Segments", "cut_segments", "ranges_of", "whole_bytes"]
+
+
+class Part(NamedTuple):
+    """What is loaded at once of one direction: a segment, or a piece of a row that is longer."""
+
+    segment: int
+    piece: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segments:
+    """Ranges of nodes, whose rows belong together.
+
+    Args:
+        bounds: ``uint32[segments+1]``, the first node of each, and the number of nodes.
+        pieces: Of segments that are one row too long to be loaded: ``int64``, the neighbours at
+            which it is cut, rising, the first 0 and the last the number of nodes.
+        longest: Most entries of one part in one direction.
+    """
+
+    bounds: NDArray[np.uint32]
+    pieces: Mapping[int, NDArray[np.int64]]
+    longest: int
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.bounds) - 1
+
+    def parts(self, segment: int) -> list[Part]:
+        """What a segment is loaded as."""
+        cuts = self.pieces.get(segment)
+        return [Part(segment, each) for each in range(1 if cuts is None else len(cuts) - 1)]
+
+    def neighbours(self, part: Part) -> tuple[int, int] | None:
+        """Which neighbours a part holds, from the first to before the second; None for all."""
+        cuts = self.pieces.get(part.segment)
+        return None if cuts is None else (int(cuts[part.piece]), int(cuts[part.piece + 1]))
+
+    def may_meet(self, part: Part, other: Part) -> bool:
+        """Can entries of both lead to one node?"""
+        one, two = self.neighbours(part), self.neighbours(other)
+        return one is None or two is None or (one[0] < two[1] and two[0] < one[1])
+
+
+def cut_segments(directions: Sequence[Csr], most: int) -> Segments:
+    """Segments of at most so many entries in each direction.
+
+    Relationships to the same neighbour stay together: a part has more than ``most`` entries where
+    a node has as many to one neighbour.
+    """
+    nodes = directions[0].node_count
+    bounds, pieces, longest = [0], {}, 0
+    while bounds[-1] < nodes:
+        first = bounds[-1]
+        last = min(_last_node(csr, first, most) for csr in directions)
+        if last == first:
+            last = first + 1
+            cuts, entries = _cut_row(directions, first, most)
+            pieces[len(bounds) - 1] = cuts
+        else:
+            entries = max(int(csr.row_offsets[last] - csr.row_offsets[first]) for csr in directions)
+        longest = max(longest, entries)
+        bounds.append(last)
+    return Segments(np.array(bounds, dtype=np.uint32), pieces, longest)
+
+
+def _last_node(csr: Csr, first: int, most: int) -> int:
+    """Up to which node all rows together have no more entries; ``first`` where its own has."""
+    entries = min(int(csr.row_offsets[first]) + most, csr.relationship_count)
+    return int(np.searchsorted(csr.row_offsets, np.uint32(entries), side="right")) - 1
+
+
+def _cut_row(directions: Sequence[Csr], node: int, most: int) -> tuple[NDArray[np.int64], int]:
+    """Where a row is cut, and the entries of its longest piece."""
+    rows = [np.sort(csr.neighbours[slice(*_row(csr, node))]) for csr in directions]
+    cuts, nodes, longest = [0], directions[0].node_count, 0
+    while cuts[-1] < nodes:
+        begins = [int(np.searchsorted(row, cuts[-1])) for row in rows]
+        ends = [
+            int(row[begin + most]) if begin + most < len(row) else nodes
+            for row, begin in zip(rows, begins, strict=True)
+        ]
+        cuts.append(max(min(ends), cuts[-1] + 1))
+        found = (int(np.searchsorted(row, cuts[-1])) for row in rows)
+        longest = max(longest, *(end - begin for end, begin in zip(found, begins, strict=True)))
+    return np.array(cuts, dtype=np.int64), longest
+
+
+def _row(csr: Csr, node: int) -> tuple[int, int]:
+    return int(csr.row_offsets[node]), int(csr.row_offsets[node + 1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranges:
+    """Which entries a part has in one direction.
+
+    Args:
+        runs: ``int64[ranges, 2]``, the first run of each and the one after its last, rising.
+        entries: ``int64[ranges, 2]``, likewise.
+    """
+
+    runs: NDArray[np.int64]
+    entries: NDArray[np.int64]
+
+    @property
+    def count(self) -> int:
+        """How many entries these are."""
+        return int((self.entries[:, 1] - self.entries[:, 0]).sum())
+
+
+def ranges_of(csr: Csr, segments: Segments, part: Part, *, one_type: bool) -> Ranges:
+    """The entries of a part; of a graph with one type, rows are runs."""
+    first, last = (int(each) for each in segments.bounds[part.segment : part.segment + 2])
+    offsets = None if one_type else csr.run_offsets
+    runs = (first, last) if offsets is None else (int(offsets[first]), int(offsets[last]))
+    neighbours = segments.neighbours(part)
+    if neighbours is None:
+        entries = (int(csr.row_offsets[first]), int(csr.row_offsets[last]))
+        return Ranges(np.array([runs]), np.array([entries]))
+    starts = csr.row_offsets if one_type else csr.run_starts
+    found = []
+    for run in range(*runs):
+        begin, end = int(starts[run]), int(starts[run + 1])
+        list_ = csr.neighbours[begin:end]
+        found.append([begin + int(np.searchsorted(list_, each)) for each in neighbours])
+    numbers = np.arange(*runs, dtype=np.int64)
+    return Ranges(
+        np.stack([numbers, numbers + 1], axis=1), np.array(found, dtype=np.int64).reshape(-1, 2)
+    )
+
+
+def whole_bytes(graph: DataGraph) -> int:
+    """What all rows of both directions take on a device, without tables of ranks."""
+    is_one_type, total = len(graph.types) <= 1, 0
+    for csr in (graph.outgoing, graph.incoming):
+        arrays: list[NDArray[Any] | None] = [csr.neighbours, csr.relationship_indexes]
+        if is_one_type:
+            arrays.append(csr.row_offsets)
+        else:
+            arrays += [csr.run_offsets, csr.run_types, csr.run_starts]
+        total += sum(each.nbytes for each in arrays if each is not None)
+    return total

@@ -1,0 +1,169 @@
+"""Rows that wait on the host, sorted by the segments of the data graph that their step needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.join import Table
+from gpugda.device.launch.segments import RowKeys, SegmentKernels
+from gpugda.device.memory.staging import Staging
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.device.graph.segments import Segments
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.run import Run
+
+__all__ = ["Batch", "Sorter"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Chunk:
+    """Rows of one table, key by key.
+
+    Args:
+        columns: Their values, ``uint32``.
+        first: Per key, the first row; the number of rows last.
+        row_count: Of all.
+    """
+
+    columns: Sequence[NDArray[np.uint32]]
+    first: NDArray[np.int64]
+    row_count: int
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """Rows before one step.
+
+    Args:
+        width: Number of columns.
+        key_count: Keys by which they are sorted.
+    """
+
+    width: int
+    key_count: int
+    row_count: int = 0
+    _chunks: list[_Chunk] = field(default_factory=list)
+
+    @classmethod
+    def single(cls) -> Batch:
+        """The empty row with which a join begins."""
+        batch = cls(0, 1)
+        batch.add([], np.array([0, 1], dtype=np.int64))
+        return batch
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the rows take."""
+        return 4 * self.width * self.row_count
+
+    def add(self, columns: Sequence[NDArray[np.uint32]], first: NDArray[np.int64]) -> None:
+        """Takes rows that are sorted by key."""
+        rows = int(first[-1])
+        self._chunks.append(_Chunk(columns, first, rows))
+        self.row_count += rows
+
+    def keys(self) -> list[int]:
+        """Those of which there are rows, rising."""
+        found = np.zeros(self.key_count, dtype=np.bool_)
+        for chunk in self._chunks:
+            found |= np.diff(chunk.first) > 0
+        return [int(each) for each in np.flatnonzero(found)]
+
+    def tables(self, run: Run, key: int, most_rows: int) -> Iterator[Table]:
+        """The rows of a key on the device, so many at once; each is valid until the next."""
+        slices = [
+            (chunk, int(chunk.first[key]), int(chunk.first[key + 1])) for chunk in self._chunks
+        ]
+        while slices:
+            taken, left = [], most_rows
+            while slices and left:
+                chunk, low, high = slices.pop(0)
+                end = min(high, low + left)
+                taken.append((chunk, low, end))
+                left -= end - low
+                if end < high:
+                    slices.insert(0, (chunk, end, high))
+            rows = most_rows - left
+            if rows:
+                table = self._uploaded(run, taken, rows)
+                yield table
+                run.workspace.release(table.values)
+
+    def _uploaded(self, run: Run, taken: Sequence[tuple[_Chunk, int, int]], rows: int) -> Table:
+        if self.width == 0:
+            return Table(None, rows, 0)
+        values = run.workspace.allocate(rows * self.width, np.uint32, "partial embeddings")
+        for column in range(self.width):
+            place = column * rows
+            for chunk, low, high in taken:
+                run.workspace.write(values, chunk.columns[column][low:high], place)
+                place += high - low
+        return Table(values, rows, self.width, rows)
+
+
+class Sorter:
+    """Sorts tables by the segments that a step needs, and brings them to the host.
+
+    Args:
+        run: Of the query.
+        segments: Of the data graph.
+        columns: Whose nodes' rows the step looks at; none for a step that looks at none.
+        bounds: Of the segments, on the device.
+    """
+
+    def __init__(
+        self, run: Run, segments: Segments, columns: Sequence[int], bounds: DeviceArray
+    ) -> None:
+        self._run = run
+        self._kernels = SegmentKernels(run.graph.context)
+        self.columns = tuple(columns)
+        self.key_count = segments.count ** len(columns)
+        self._is_sorting = self.key_count > 1
+        if self._is_sorting:
+            words = np.array([len(columns), *columns], dtype=np.uint32)
+            place = run.workspace.upload(words, "columns of segments")
+            self._keys = RowKeys(place, bounds, segments.count, self.key_count)
+
+    def add(self, batch: Batch, table: Table) -> None:
+        """Adds a table's rows to a batch."""
+        if not self._is_sorting or table.row_count == 0:
+            first = np.array([0, *[table.row_count] * self.key_count], dtype=np.int64)
+            batch.add(self._downloaded(table), first)
+            return
+        workspace, kernels = self._run.workspace, self._kernels
+        counts = workspace.allocate(self.key_count, np.uint32, "rows of segments")
+        workspace.fill(counts, 0)
+        kernels.count_rows(table, self._keys, counts)
+        first = np.zeros(self.key_count + 1, dtype=np.int64)
+        np.cumsum(workspace.download(counts), out=first[1:])
+        if np.count_nonzero(np.diff(first)) == 1:
+            batch.add(self._downloaded(table), first)
+        else:
+            workspace.write(counts, first[:-1].astype(np.uint32))
+            size = table.row_count * table.width
+            placed = workspace.allocate(size, np.uint32, "rows by segments")
+            kernels.place_rows(table, self._keys, counts, placed)
+            sorted_ = Table(placed, table.row_count, table.width)
+            batch.add(self._downloaded(sorted_), first)
+            workspace.release(placed)
+        workspace.release(counts)
+
+    def _downloaded(self, table: Table) -> list[NDArray[np.uint32]]:
+        values, rows, stride = table.values, table.row_count, table.column_stride
+        if values is None:
+            return []
+        context = self._run.graph.context
+        download: Callable[[DeviceArray, int, int], NDArray[np.uint32]]
+        download = self._run.workspace.download
+        least = context.profile.aside_bytes
+        if least is not None and rows * 4 > least:
+            download = Staging.of(context).download_made
+        return [download(values, column * stride, rows) for column in range(table.width)]

@@ -1,0 +1,125 @@
+"""Places for parts of the data graph, as large as the memory that is left allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.device.graph.segment_views import REGIONS, SegmentViews, starts_bytes
+from gpugda.device.graph.segments import cut_segments
+from gpugda.device.launch.extend import LinkFlags
+from gpugda.device.memory.buffers import SMALLEST_BYTES
+from gpugda.errors import MemoryLimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from gpugda.device.graph.segments import Segments
+    from gpugda.match.extend.step import ExtendStep
+    from gpugda.match.run import Run
+    from gpugda.thresholds import SegmentLimits
+
+__all__ = ["make_views", "views_of_steps"]
+
+_BYTES = 4
+_SMALL_ARRAYS = 48
+"""Those of which some are shorter than any is, or are used again where they are too long."""
+_STEP_BYTES = 1 << 10
+"""Limits are named in whole steps."""
+
+
+def views_of_steps(
+    run: Run, steps: Sequence[ExtendStep], limits: SegmentLimits, least: int
+) -> SegmentViews:
+    """What steps look at; ``least``: bytes that they need beside it.
+
+    Raises:
+        MemoryLimitError: It names the smallest limit that suffices.
+    """
+    links = [link for step in steps for link in step.device_links]
+    directions = [
+        name
+        for name, is_used in (
+            ("outgoing", any(link.outgoing for link in links)),
+            ("incoming", any(link.incoming for link in links)),
+        )
+        if is_used
+    ]
+    # Who goes row by row tells relationships apart even where none is asked for.
+    by_rows = run.graph.context.profile.intersection == "marks"
+    knows = by_rows or any(
+        link.flags & LinkFlags.NEEDS_RELATIONSHIP or link.relationship_column is not None
+        for link in links
+    )
+    sorted_by = max((len(step.device_links) for step in steps), default=0)
+    return make_views(
+        run, directions, limits, least, knows_relationships=knows, sorted_by=sorted_by
+    )
+
+
+def make_views(
+    run: Run,
+    directions: Collection[str],
+    limits: SegmentLimits,
+    least: int,
+    *,
+    knows_relationships: bool,
+    sorted_by: int = 0,
+) -> SegmentViews:
+    """Views of some directions, for which a share of the free memory is taken.
+
+    Args:
+        run: Of the query.
+        directions: ``outgoing``, ``incoming``.
+        limits: How large parts are.
+        least: Bytes that are needed beside them.
+        knows_relationships: Must it be known which relationship an entry is?
+        sorted_by: By so many segments rows are sorted.
+
+    Raises:
+        MemoryLimitError: It names the smallest limit that suffices.
+    """
+    graph, workspace = run.graph, run.workspace
+    per_entry = max(1, len(directions)) * REGIONS * _BYTES * (2 if knows_relationships else 1)
+    fixed = starts_bytes(graph, directions)
+    small = SMALLEST_BYTES * _SMALL_ARRAYS
+    workspace.make_room(int(workspace.available * limits.share_for_parts))
+    free = workspace.available
+    most = int(free * limits.share_for_parts - fixed) // per_entry
+    if limits.most_entries is not None:
+        most = min(most, limits.most_entries)
+    fewest = max(1, -(-graph.graph.relationship_count // limits.most_segments))
+    segments = _cut(run, directions, max(most, fewest))
+
+    def needed(cut: Segments) -> int:
+        keys: int = 2 * _BYTES * cut.count**sorted_by * (sorted_by > 0)
+        return fixed + per_entry * cut.longest + keys + _BYTES * cut.count + small + least
+
+    if needed(segments) > free:
+        segments = _cut(run, directions, fewest)
+        if needed(segments) > free:
+            raise _too_small(run, needed(segments), segments.longest)
+    return SegmentViews(
+        workspace,
+        graph,
+        segments,
+        directions,
+        workspace.budget,
+        knows_relationships=knows_relationships,
+    )
+
+
+def _cut(run: Run, directions: Collection[str], most: int) -> Segments:
+    # Nobody looks at entries where there is no direction, but there are segments all the same.
+    names = directions or ("outgoing",)
+    return cut_segments([run.graph.direction(name) for name in names], most)
+
+
+def _too_small(run: Run, needed: int, longest: int) -> MemoryLimitError:
+    budget, free = run.workspace.budget, run.workspace.available
+    enough = budget.limit_bytes - free + needed
+    enough = -(-enough // _STEP_BYTES) * _STEP_BYTES
+    return MemoryLimitError(
+        f"the data graph is larger than the memory limit of {budget.limit_bytes:,} bytes, and its "
+        f"smallest parts, of up to {longest:,} relationships, need {needed:,} bytes, of which "
+        f"{free:,} are left: the smallest memory_limit that suffices is {enough:,} bytes"
+    )

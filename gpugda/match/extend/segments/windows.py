@@ -1,0 +1,225 @@
+"""A join over a data graph that is on the device in parts: step by step, segment by segment.
+
+Rows that a step makes wait on the host until they are as many as fit there, or the step is done.
+Then the next step takes them segment by segment, so that each segment is sent once for all of them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpugda.device.graph.segment_views import Wanted
+from gpugda.match.extend.join import ExtendWindows
+from gpugda.match.extend.memory import rows_within
+from gpugda.match.extend.segments.batches import Batch, Sorter
+from gpugda.match.launch_size import first_window
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gpugda.device.graph.segment_views import SegmentViews
+    from gpugda.device.graph.segments import Part, Segments
+    from gpugda.device.launch.extend import ExtensionKernels, Link
+    from gpugda.device.launch.extend_rows import RowKernels
+    from gpugda.device.launch.join import Table
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.step import ExtendStep
+    from gpugda.match.run import Run
+    from gpugda.thresholds import JoinLimits, SegmentLimits
+
+__all__ = ["SegmentedWindows", "waiting_bytes"]
+
+_GROWTH = 8
+
+
+class SegmentedWindows(ExtendWindows):
+    """As `ExtendWindows`, with at most `MOST_PARTS` links a step.
+
+    Args: as `ExtendWindows`, and
+
+        views: What of the data graph is on the device.
+        most_bytes: Of rows that wait on the host before one step.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        kernels: ExtensionKernels,
+        row_kernels: RowKernels,
+        steps: Sequence[ExtendStep],
+        words: StepWords,
+        candidates: Candidates,
+        limits: JoinLimits,
+        views: SegmentViews,
+        most_bytes: int,
+    ) -> None:
+        super().__init__(
+            run, kernels, row_kernels, steps, _seen(words, views), candidates, limits, whole=False
+        )
+        self.views = self._seen = views
+        segments = views.segments
+        self._sequences = [_Sequence(segments, step.device_links) for step in steps]
+        bounds = run.workspace.upload(segments.bounds, "bounds of segments")
+        self._sorters = [
+            Sorter(run, segments, [link.column for link in step.device_links], bounds)
+            for step in steps
+        ]
+        self._most_bytes = most_bytes
+        self._most_rows = [0] * len(steps)
+
+    def tables(self, enough: int | None = None) -> Iterator[Table | None]:
+        """See `ExtendWindows.tables`; where few rows suffice, few wait."""
+        if enough is not None:
+            few = first_window(enough, self._limits.first_window)
+            self._most_rows = [few] * len(self._steps)
+        return super().tables(enough)
+
+    def count_all(self, *, at_once: bool) -> None:
+        """See `ExtendWindows.count_all`; parts are always waited for."""
+        if not at_once:
+            super().count_all(at_once=False)
+
+    def counts(self) -> Iterator[int]:
+        """See `ExtendWindows.counts`."""
+        if self.counted is not None:
+            yield self.counted
+            return
+        self._sizes.expect_all()
+        for made in self._joined(0, Batch.single(), counts=True):
+            yield made if isinstance(made, int) else 0
+
+    def _extend_all(self) -> Iterator[Table | None]:
+        for made in self._joined(0, Batch.single(), counts=False):
+            assert not isinstance(made, int)
+            yield made
+
+    # ------------------------------------------------------------------ step by step
+    def _joined(self, number: int, batch: Batch, *, counts: bool) -> Iterator[Table | int | None]:
+        """The rows of the last step that come of a batch, or how many; None in between."""
+        if number == len(self._steps) - 1:
+            yield from self._counted(batch) if counts else self._extended(number, batch)
+            return
+        following = self._empty(number + 1)
+        for table in self._extended(number, batch):
+            self._sorters[number + 1].add(following, table)
+            yield None
+            if self._is_full(number + 1, following):
+                yield from self._joined(number + 1, following, counts=counts)
+                following = self._empty(number + 1)
+        if following.row_count:
+            yield from self._joined(number + 1, following, counts=counts)
+
+    def _empty(self, number: int) -> Batch:
+        width = len(self._steps[number - 1].variables)
+        return Batch(width, self._sorters[number].key_count)
+
+    def _is_full(self, number: int, batch: Batch) -> bool:
+        few = self._most_rows[number]
+        if few and batch.row_count >= few:
+            self._most_rows[number] = few * _GROWTH
+            return True
+        return batch.nbytes >= self._most_bytes
+
+    def _extended(self, number: int, batch: Batch) -> Iterator[Table]:
+        for wanted, table in self._seen_tables(number, batch):
+            for extended in self._tables.tables(number, table):
+                self.rows[number] += extended.row_count
+                self.windows[number] += 1
+                yield extended
+                self._sizes.leave(number)
+                # Other steps may have needed other parts meanwhile.
+                self._seen.acquire(wanted)
+
+    def _counted(self, batch: Batch) -> Iterator[int]:
+        number = len(self._steps) - 1
+        for _, table in self._seen_tables(number, batch):
+            total = self._tables.count(number, table)
+            self.rows[number] += total
+            yield total
+
+    def _seen_tables(self, number: int, batch: Batch) -> Iterator[tuple[Wanted, Table]]:
+        """The rows of a batch, together with the parts that they need."""
+        sequence = self._sequences[number].of(batch.keys(), self._seen)
+        for place, (key, wanted) in enumerate(sequence):
+            coming = sequence[place + 1][1] if place + 1 < len(sequence) else None
+            self._run.check_deadline()
+            for table in batch.tables(self._run, key, self._most_waiting(number)):
+                self._seen.acquire(wanted, coming)
+                yield wanted, table
+
+    def _most_waiting(self, number: int) -> int:
+        """Rows that are sent to the device at once."""
+        width = len(self._steps[number - 1].variables) if number else 0
+        share = self._run.workspace.available // (2 * (len(self._steps) - number))
+        return min(self._limits.largest_window, rows_within(share, width, is_last=False))
+
+
+class _Sequence:
+    """In which order a step takes the rows of a batch, and which parts it needs for them."""
+
+    def __init__(self, segments: Segments, links: Sequence[Link]) -> None:
+        self._segments = segments
+        self._links = links
+
+    def of(self, keys: Sequence[int], views: SegmentViews) -> list[tuple[int, Wanted]]:
+        """Keys with the parts that are needed at one time for them."""
+        split = [(key, self._segments_of(key)) for key in keys]
+        held = views.held()
+        if len(self._links) == 1:
+            split.sort(key=lambda each: each[1][0] not in held)
+        elif len(self._links) > 1:
+            # There and back again: where one row of keys ends, the next one begins.
+            split.sort(key=lambda each: (each[1][0], each[1][1] * (-1) ** (each[1][0] % 2)))
+        return [(key, wanted) for key, each in split for wanted in self._wanted(each)]
+
+    def _segments_of(self, key: int) -> tuple[int, ...]:
+        found: list[int] = []
+        for _ in self._links:
+            key, segment = divmod(key, self._segments.count)
+            found.insert(0, segment)
+        return tuple(found)
+
+    def _wanted(self, segments: Sequence[int]) -> list[Wanted]:
+        """Once, but for pieces of long rows: these that can lead to the same node together."""
+        if not segments:
+            return [Wanted()]
+        chosen: list[tuple[Part, ...]] = [()]
+        for segment in segments:
+            chosen = [
+                (*before, part)
+                for before in chosen
+                for part in self._segments.parts(segment)
+                if all(self._go_together(part, each) for each in before)
+            ]
+        return [self._by_direction(each) for each in chosen]
+
+    def _go_together(self, part: Part, other: Part) -> bool:
+        if part.segment == other.segment:
+            return part == other
+        return self._segments.may_meet(part, other)
+
+    def _by_direction(self, parts: Sequence[Part]) -> Wanted:
+        linked = list(zip(parts, self._links, strict=True))
+        outgoing = {part for part, link in linked if link.outgoing}
+        incoming = {part for part, link in linked if link.incoming}
+        return Wanted(tuple(sorted(outgoing)), tuple(sorted(incoming)))
+
+
+def waiting_bytes(limits: SegmentLimits) -> int:
+    """Of rows that wait on the host before one step."""
+    if limits.rows_bytes is not None:
+        return limits.rows_bytes
+    pages, page = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+    return int(pages * page * limits.share_for_rows)
+
+
+def _seen(words: StepWords, views: SegmentViews) -> StepWords:
+    """Steps that look at what the views show."""
+    arrays = {
+        number: each._replace(filter=replace(each.filter, graph=views.arguments))
+        for number, each in words.arrays.items()
+    }
+    return replace(words, arrays=arrays)

@@ -1,0 +1,119 @@
+/* A data graph whose entries are on the device in parts (see gpugda/device/graph/segment_views.py).
+
+       shift_starts     one item per run: where its entries are among those that are on the device
+       number_entries   one item per entry: the relationships of an outgoing part, counted up from the first
+       count_rows       one item per row: how many rows have each key, a segment for each of the columns asked for
+       place_rows       one item per row: copies it behind those of lower keys, in any order among those of its own
+
+   ranges   first run, run after the last, first entry, entry after the last, place of the first entry on the device; rising
+            A run before the first range is empty, one between two ranges begins where the lower one ends.
+   keys     number of columns (1 or 2), then the columns; the key of segments a and b is a * segments + b
+*/
+#include "work_split.h"
+#include "search.h"
+
+#define RANGE_WORDS 5
+
+kernel void shift_starts(
+    global const uint *starts, ulong count, global const uint *ranges, uint range_count, global uint *shifted
+) {
+    FOR_EACH(run, count) {
+        uint low = 0, high = range_count;
+        while (low < high) {
+            uint middle = low + (high - low) / 2;
+            if (ranges[middle * RANGE_WORDS] <= run) low = middle + 1;
+            else high = middle;
+        }
+        uint place = ranges[4];
+        if (low > 0) {
+            global const uint *range = ranges + (low - 1) * RANGE_WORDS;
+            uint entry = run < range[1] ? min(max(starts[run], range[2]), range[3]) : range[3];
+            place = entry - range[2] + range[4];
+        }
+        shifted[run] = place;
+    }
+}
+
+kernel void number_entries(uint first_entry, ulong count, ulong first_place, global uint *relationships) {
+    FOR_EACH(i, count) relationships[first_place + i] = first_entry + (uint)i;
+}
+
+static inline uint key_of_row(
+    global const uint *table, ulong stride, ulong row, global const uint *keys, global const uint *bounds, uint segments
+) {
+    uint key = 0;
+    for (uint i = 1; i <= keys[0]; ++i) {
+        uint node = table[keys[i] * stride + row];
+        key = key * segments + (uint)upper_bound(bounds, 0, segments, node) - 1;
+    }
+    return key;
+}
+
+/* A group keeps the counts of few keys in local memory, for neighbouring rows have mostly the same. */
+#define MOST_LOCAL 1024
+#define IN_TILES(begin, count) \
+    for (ulong begin = get_group_id(0) * (ulong)ROWS; begin < (count); begin += get_num_groups(0) * (ulong)ROWS)
+
+#ifdef ON_CPU
+#define ROWS 4096
+#else
+#define ROWS (16 * get_local_size(0))
+#endif
+
+static inline void clear_counts(local uint *found, uint key_count) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = get_local_id(0); i < key_count; i += get_local_size(0)) found[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+kernel void count_rows(
+    global const uint *table, ulong stride, ulong row_count, global const uint *keys, global const uint *bounds,
+    uint segments, uint key_count, volatile global uint *counts
+) {
+    local uint found[MOST_LOCAL];
+    bool is_local = key_count <= MOST_LOCAL;
+    if (is_local) clear_counts(found, key_count);
+    IN_TILES(begin, row_count) {
+        ulong end = min(begin + ROWS, row_count);
+        for (ulong row = begin + get_local_id(0); row < end; row += get_local_size(0)) {
+            uint key = key_of_row(table, stride, row, keys, bounds, segments);
+            if (is_local) atomic_inc(&found[key]);
+            else atomic_inc(&counts[key]);
+        }
+    }
+    if (!is_local) return;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = get_local_id(0); i < key_count; i += get_local_size(0)) {
+        if (found[i]) atomic_add(&counts[i], found[i]);
+    }
+}
+
+/* `next` holds the place of the next row of each key. */
+kernel void place_rows(
+    global const uint *table, ulong stride, ulong row_count, global const uint *keys, global const uint *bounds,
+    uint segments, uint key_count, volatile global uint *next, uint width, global uint *placed, ulong placed_stride
+) {
+    local uint found[MOST_LOCAL], first[MOST_LOCAL];
+    bool is_local = key_count <= MOST_LOCAL;
+    IN_TILES(begin, row_count) {
+        ulong end = min(begin + ROWS, row_count);
+        if (is_local) {
+            clear_counts(found, key_count);
+            for (ulong row = begin + get_local_id(0); row < end; row += get_local_size(0)) {
+                atomic_inc(&found[key_of_row(table, stride, row, keys, bounds, segments)]);
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (uint i = get_local_id(0); i < key_count; i += get_local_size(0)) {
+                first[i] = found[i] ? atomic_add(&next[i], found[i]) : 0;
+            }
+            clear_counts(found, key_count);
+        }
+        for (ulong row = begin + get_local_id(0); row < end; row += get_local_size(0)) {
+            uint key = key_of_row(table, stride, row, keys, bounds, segments);
+            ulong place = is_local ? first[key] + atomic_inc(&found[key]) : atomic_inc(&next[key]);
+            for (uint column = 0; column < width; ++column) {
+                placed[column * placed_stride + place] = table[column * stride + row];
+            }
+        }
+    }
+}

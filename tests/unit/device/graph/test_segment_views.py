@@ -1,0 +1,95 @@
+"""How rows are cut, and what kernels see of parts: compared with the rows on the host."""
+
+import random
+
+import numpy as np
+import pytest
+from graphs import make_graph
+
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.segment_views import SegmentViews, Wanted
+from gpugda.device.graph.segments import cut_segments, ranges_of
+from gpugda.device.memory.buffers import MemoryBudget, Workspace
+
+DIRECTIONS = [("outgoing",), ("incoming",), ("outgoing", "incoming")]
+
+
+def hub_graph(seed, types):
+    """A hub with a quarter of all relationships, loops, parallel ones, and nodes without any."""
+    rng = random.Random(seed)
+    ends = [(rng.randrange(30), rng.randrange(30)) for _ in range(90)]
+    ends += [(7, rng.randrange(30)) for _ in range(30)] + [(3, 3)] * 3 + [(7, 9)] * 4
+    return make_graph([("A", {})] * 34, [(a, rng.choice(types), b, {}) for a, b in ends])
+
+
+@pytest.mark.parametrize("names", DIRECTIONS)
+@pytest.mark.parametrize("most", [1, 3, 20, 1000])
+def test_parts_hold_every_entry_once(most, names):
+    for seed in range(10):
+        graph = hub_graph(seed, "RST")
+        directions = [getattr(graph, name) for name in names]
+        segments = cut_segments(directions, most)
+        parts = [part for each in range(segments.count) for part in segments.parts(each)]
+        for csr in directions:
+            found = [ranges_of(csr, segments, part, one_type=False) for part in parts]
+            entries = [range(*each) for ranges in found for each in ranges.entries.tolist()]
+            numbers = [entry for each in entries for entry in each]
+            assert sorted(numbers) == list(range(graph.relationship_count))
+            assert max(ranges.count for ranges in found) <= segments.longest
+        # More only where a node has as many to one neighbour.
+        assert segments.longest <= max(most, 8)
+
+
+@pytest.mark.device
+@pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
+@pytest.mark.parametrize("types", ["R", "RST"])
+@pytest.mark.parametrize("names", DIRECTIONS)
+@pytest.mark.parametrize("most", [1, 5, 40])
+def test_kernels_see_the_parts_that_are_wanted(context, most, names, types):
+    rng, graph = random.Random(most), hub_graph(most, types)
+    segments = cut_segments([getattr(graph, name) for name in names], most)
+    parts = [part for each in range(segments.count) for part in segments.parts(each)]
+    pairs = [rng.sample(parts, 2) for _ in range(40)] if len(parts) > 1 else []
+    sequence = [(part,) for part in parts]
+    sequence += [tuple(sorted(pair)) for pair in pairs if pair[0].segment != pair[1].segment]
+    wanted = [
+        Wanted(*(each if name in names else () for name in DIRECTIONS[2])) for each in sequence
+    ]
+    device_graph = DeviceGraph(context, graph)
+    with Workspace(context, MemoryBudget(1 << 30)) as workspace:
+        views = SegmentViews(
+            workspace, device_graph, segments, names, workspace.budget, knows_relationships=True
+        )
+        for each, following in zip(wanted, [*wanted[1:], None], strict=True):
+            views.acquire(each, following)
+            for name in names:
+                check_view(workspace, views, name, getattr(each, name), graph)
+        assert views.uploads.sent > 0
+    device_graph.close()
+
+
+def check_view(workspace, views, name, parts, graph):
+    first, csr, segments = (0, 5)[name == "incoming"], getattr(graph, name), views.segments
+    starts = workspace.download(views.arguments[first + 4]).astype(np.int64)
+    neighbours = workspace.download(views.arguments[first + 1])
+    numbers = workspace.download(views.arguments[11 - (name == "incoming")])
+    one_type = len(graph.types) <= 1
+    offsets = np.arange(graph.node_count + 1) if one_type else csr.run_offsets
+    true = csr.row_offsets if one_type else csr.run_starts
+    for node in range(graph.node_count):
+        segment = int(np.searchsorted(segments.bounds, node, side="right")) - 1
+        mine = [part for part in parts if part.segment == segment]
+        for run in range(int(offsets[node]), int(offsets[node + 1])):
+            begin, end = starts[run], starts[run + 1]
+            if not mine:
+                assert len(parts) > 1 or begin == end  # one part alone: all others are empty
+                continue
+            entries, held = np.arange(true[run], true[run + 1]), segments.neighbours(mine[0])
+            if held is not None:
+                to = csr.neighbours[entries]
+                entries = entries[(to >= held[0]) & (to < held[1])]
+            np.testing.assert_array_equal(neighbours[begin:end], csr.neighbours[entries])
+            indexes = csr.relationship_indexes
+            expected = entries if indexes is None else indexes[entries]
+            np.testing.assert_array_equal(numbers[begin:end], expected)

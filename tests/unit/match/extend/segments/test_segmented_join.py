@@ -1,0 +1,124 @@
+"""Joins of a graph in segments of a few relationships: the rows of the same join of all of it."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from graphs import make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import multigraphs
+
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.segments import whole_bytes
+from gpugda.errors import MemoryLimitError
+from gpugda.execute.pipeline import plan_of
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.query.prepare import prepare
+from gpugda.result.result import Result
+from gpugda.result.summary import Summary
+from gpugda.thresholds import SegmentLimits
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+FIRST_SEED = int(os.environ.get("GPUGDA_TEST_FIRST_SEED", "0"))
+QUERIES = [
+    "MATCH (a)-->(b)-->(c) RETURN count(*)",
+    "MATCH (a)-->(b:A)-->(c:A) RETURN count(*)",
+    "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)",
+    "MATCH (a)--(b)--(c)--(a) RETURN count(*)",
+    "MATCH (a)-[r]->(b)<-[s]-(c) RETURN a.id, id(r), id(s), c.id",
+    "MATCH (a)-[r]-(b)-[s]-(c) RETURN id(a), id(r), id(s)",
+    "MATCH (a)-->(b)-->(c)-->(d), (a)-->(c), (a)-->(d), (b)-->(d) RETURN count(*)",
+    "MATCH (a)-[r:R]-(b)-[:S]->(c), (a)--(c) WHERE a.id <> c.id RETURN id(r), count(*)",
+    "MATCH (a)-[r]->(a), (a)--(b) RETURN id(a), id(r), id(b)",
+    "MATCH (a)--(b), (c)-->(d) WHERE a.id = 1 AND c.id = 2 RETURN b.id, d.id",
+    "MATCH (a)--(b)--(c)--(d)--(a) RETURN count(*)",
+    "MATCH (a:A)-->(b)<--(c), (b)-[:R]->(d) RETURN DISTINCT a.id, d.id",
+    "MATCH (a)-->(b)-->(c) RETURN a.id, c.id ORDER BY a.id, c.id LIMIT 3",
+    "MATCH (a)--(b)--(c) RETURN a.id AS x, count(*) ORDER BY x",
+]
+
+
+def graph_with_a_hub(seed):
+    """Node 0 has a quarter of all relationships; there are loops and parallel ones."""
+    rng = random.Random(seed)
+    ends = [(rng.randrange(12), rng.randrange(12)) for _ in range(45)]
+    hub = [(0, rng.randrange(12)) for _ in range(15)]
+    ends += [rng.choice([each, each[::-1]]) for each in hub]
+    return make_graph(
+        [(rng.choice(["A", "B", ""]), {"id": number}) for number in range(13)],
+        [(start, rng.choice("RRS"), end, {}) for start, end in ends],
+    )
+
+
+def rows(context, graph, text, entries=None, rows_bytes=None, limit=None):
+    """What comes of a query, and its report; ``entries``: of a part, None for the whole graph."""
+    plan = plan_of(prepare(text), graph, "extend")
+    segments = SegmentLimits(most_entries=entries, rows_bytes=rows_bytes)
+    decides = replace(context.profile.thresholds, segments=segments)
+    strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides, memory_limit=limit)
+    report = StrategyReport()
+    try:
+        assert strategy.placement().is_whole == (entries is None and limit is None)
+        table = plan.runnable.run(graph, strategy, {}, report, None)
+        found = Counter(map(repr, Result(table, Summary("gpu", query=text)).values()))
+        return found, report
+    finally:
+        strategy.graph.close()
+
+
+@pytest.mark.parametrize("text", QUERIES)
+def test_parts_give_the_rows_of_the_whole(context, text):
+    for seed in range(FIRST_SEED, FIRST_SEED + 2):
+        graph = graph_with_a_hub(seed)
+        expected, _ = rows(context, graph, text)
+        for entries, rows_bytes in ((1, None), (7, 60), (30, None)):
+            assert rows(context, graph, text, entries, rows_bytes)[0] == expected, (seed, entries)
+
+
+@given(graph=multigraphs(), text=st.sampled_from(QUERIES), entries=st.integers(1, 5))
+def test_any_multigraph(context, graph, text, entries):
+    graph = make_graph(*graph)
+    expected, _ = rows(context, graph, text)
+    assert rows(context, graph, text, entries)[0] == expected
+
+
+def test_a_graph_larger_than_the_limit(context):
+    rng = random.Random(1)
+    ends = [(rng.randrange(400), rng.randrange(400)) for _ in range(30_000)]
+    graph = make_graph(
+        [("A", {"id": each}) for each in range(400)], [(a, "R", b, {}) for a, b in ends]
+    )
+    text = "MATCH (a)-->(b)-->(c) WHERE a.id < 9 AND c.id < 9 RETURN a.id, b.id, c.id"
+    expected, _ = rows(context, graph, text)
+    found, report = rows(context, graph, text, limit=whole_bytes(graph) // 4)
+    assert found == expected
+    assert report.sent_bytes > 0
+    assert any("segments" in line for line in report.steps)
+
+
+def test_a_limit_too_small_names_one_that_suffices(context):
+    graph = graph_with_a_hub(3)
+    text = "MATCH (a)-->(b)-->(c)-->(a) RETURN a.id, b.id, c.id"
+    expected, _ = rows(context, graph, text)
+    with pytest.raises(MemoryLimitError, match=r"memory_limit .*bytes") as raised:
+        rows(context, graph, text, limit=500)
+    words = str(raised.value).removesuffix(" is enough").removesuffix(" bytes").split()
+    plan = plan_of(prepare(text), graph, "extend")
+    strategy = ExtendStrategy(
+        DeviceGraph(context, graph), memory_limit=int(words[-1].replace(",", ""))
+    )
+    table = plan.runnable.run(graph, strategy, {}, StrategyReport(), None)
+    found = Counter(map(repr, Result(table, Summary("gpu", query=text)).values()))
+    strategy.graph.close()
+    assert found == expected

@@ -1,0 +1,224 @@
+"""Every connected pattern of up to four relationships on every graph of four nodes, by formula.
+
+All directed graphs of four nodes, up to numbering, with loops and both directions, lie side by side
+in one data graph; so do those without loops, and those with parallel relationships. A formula over
+all assignments of nodes says how many embeddings there are. `make test` takes a sample of the
+patterns, `make test-all` takes all.
+"""
+
+from __future__ import annotations
+
+from functools import cache, reduce
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from bound_queries import NO_MASKS
+from graphs import make_graph
+
+from gpugda.device.context import list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.execute.oriented_count import count_oriented, note_unoriented
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend import merged_graph
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.need import Count
+from gpugda.match.registry import plan_pattern
+from gpugda.plan.bind import bind
+from gpugda.query.prepare import prepare
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+NODES = 4
+PAIRS = list(product(range(NODES), repeat=2))
+MOST = 4
+SAMPLE = 6
+"""One pattern of two relationships in so many is in the sample, and so many random ones of four."""
+
+
+# ------------------------------------------------------------------ graphs
+@cache
+def all_graphs(kind):
+    """``int[graphs, 4, 4]``: how many relationships lead from node to node."""
+    pairs = PAIRS if kind == "loops" else [(a, b) for a, b in PAIRS if a != b]
+    numbers = np.arange(1 << len(pairs))
+    found = np.zeros((len(numbers), NODES, NODES), dtype=np.int64)
+    for bit, (a, b) in enumerate(pairs):
+        found[:, a, b] = numbers >> bit & 1
+    weights = 1 << np.arange(NODES * NODES)
+    keys = [
+        found[:, order][:, :, order].reshape(len(numbers), -1) @ weights
+        for order in permutations(range(NODES))
+    ]
+    _, first = np.unique(np.min(keys, axis=0), return_index=True)
+    graphs = found[first]
+    if kind == "parallel":
+        graphs = graphs * np.random.default_rng(0).integers(1, 4, graphs.shape)
+    return graphs
+
+
+@cache
+def side_by_side(kind):
+    """One data graph of them all, on each device and its strategy."""
+    graphs = all_graphs(kind)
+    rows = [
+        (NODES * graph + start, "R", NODES * graph + end, {})
+        for graph, start, end in np.argwhere(graphs).tolist()
+        for _ in range(graphs[graph, start, end])
+    ]
+    return make_graph([("", {})] * (NODES * len(graphs)), rows)
+
+
+# ------------------------------------------------------------------ patterns
+@cache
+def all_patterns(most):
+    """Steps (one, other, is directed), each connected pattern once, the smaller first."""
+    found, last = {}, [()]
+    for _ in range(most):
+        grown = {canonical(each) for steps in last for each in with_one_more(steps)}
+        last = sorted(grown)
+        found.update(dict.fromkeys(last))
+    return list(found)
+
+
+def with_one_more(steps):
+    nodes = 1 + max((max(each[:2]) for each in steps), default=0)
+    for one in range(nodes):
+        for other in range(nodes + 1):
+            yield (*steps, (one, other, True))
+            yield (*steps, (other, one, True))
+            yield (*steps, (one, other, False))
+
+
+def canonical(steps):
+    nodes = sorted({node for each in steps for node in each[:2]})
+    return min(
+        tuple(sorted(renamed(each, dict(zip(nodes, order, strict=True))) for each in steps))
+        for order in permutations(range(len(nodes)))
+    )
+
+
+def renamed(step, names):
+    one, other, directed = names[step[0]], names[step[1]], step[2]
+    return (one, other, True) if directed else (min(one, other), max(one, other), False)
+
+
+def text_of(steps):
+    parts = [f"(v{one})-{'->' if to else '-'}(v{other})" for one, other, to in steps]
+    return f"MATCH {', '.join(parts)} RETURN count(*)"
+
+
+def expected(steps, kind):
+    """Over all assignments of nodes, in how many ways the steps take different relationships."""
+    nodes = 1 + max(max(each[:2]) for each in steps)
+    total = 0
+    for at in product(range(NODES), repeat=nodes):
+        taken: dict[tuple[int, int], list[int]] = {}
+        for one, other, directed in steps:
+            low, high = min(at[one], at[other]), max(at[one], at[other])
+            way = 2 if not directed or low == high else int(at[one] == high)
+            taken.setdefault((low, high), [0, 0, 0])[way] += 1
+        ways = [ways_between(kind, *ends, *wanted) for ends, wanted in taken.items()]
+        total += int(reduce(np.multiply, ways).sum())
+    return total
+
+
+@cache
+def ways_between(kind, low, high, up, down, either):
+    """Of each graph, how steps between two nodes take its relationships, of which some may turn."""
+    graphs = all_graphs(kind)
+    rising, falling = graphs[:, low, high], graphs[:, high, low] * (low != high)
+    left = rising - up + falling - down
+    return factors(rising, up) * factors(falling, down) * factors(left, either)
+
+
+def factors(most, count):
+    """The falling factorial; 0 where there are too few."""
+    found = np.ones_like(most)
+    for taken in range(count):
+        found = found * np.maximum(most - taken, 0)
+    return found
+
+
+def test_the_graphs_and_patterns():
+    # OEIS A000595 and A000273: relations, and directed graphs without loops, on four nodes.
+    assert len(all_graphs("loops")) == 3044
+    assert len(all_graphs("simple")) == 218
+    one = [((0, 0, False),), ((0, 0, True),), ((0, 1, False),), ((0, 1, True),)]
+    assert all_patterns(1) == one
+    # Two steps: both at one node, or along one line, or as a path, with and without directions.
+    assert len(all_patterns(2)) == 4 + 19
+
+
+# ------------------------------------------------------------------ counting
+class Counting:
+    """One strategy per kind of graphs, so that lists are merged, and graphs oriented, once."""
+
+    def __init__(self, context):
+        self._context, self._made = context, {}
+
+    def check(self, kind, steps):
+        graph, wanted = side_by_side(kind), expected(steps, kind)
+        if kind not in self._made:
+            self._made[kind] = ExtendStrategy(DeviceGraph(self._context, graph))
+        strategy = self._made[kind]
+        plan = plan_pattern(
+            bind(prepare(text_of(steps)), graph), graph.statistics, "extend", Count()
+        )
+        for _ in range(2):  # before and after lists are merged
+            found = strategy.count(plan, NO_MASKS, StrategyReport())
+            assert found == wanted, (kind, text_of(steps), found, wanted)
+        note_unoriented(plan, graph, 60.0)
+        found = count_oriented(plan, graph, strategy, {}, StrategyReport(), None)
+        assert found in (None, wanted), (kind, text_of(steps), found, wanted)
+        return found is not None
+
+    def close(self):
+        for strategy in self._made.values():
+            strategy.leave_beside()
+            strategy.graph.close()
+
+
+@pytest.fixture(scope="module")
+def counting(context):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(merged_graph, "_SECONDS", 0.0)
+        patch.setattr(merged_graph, "_SECONDS_PER_ENTRY", 0.0)
+        made = Counting(context)
+        yield made
+        made.close()
+
+
+KINDS = ["simple", "loops", "parallel"]
+
+
+def grown_at_random(random):
+    """A connected pattern of four relationships."""
+    steps = ()
+    for _ in range(MOST):
+        choices = list(with_one_more(steps))
+        steps = choices[random.integers(len(choices))]
+    return steps
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sample(counting, kind):
+    random = np.random.default_rng(KINDS.index(kind))
+    sample = all_patterns(2)[KINDS.index(kind) :: SAMPLE]
+    sample += [grown_at_random(random) for _ in range(SAMPLE)]
+    oriented = [counting.check(kind, each) for each in (*sample, TRIANGLE, SQUARE)]
+    # Relationships that loops can match are not turned.
+    assert any(oriented) == (kind != "loops")
+
+
+TRIANGLE = ((0, 1, False), (0, 2, False), (1, 2, False))
+SQUARE = ((0, 1, False), (0, 2, False), (1, 3, False), (2, 3, False))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_all(counting, kind):
+    for each in all_patterns(MOST):
+        counting.check(kind, each)
