@@ -17,6 +17,7 @@ import gpugda
 from gpugda.errors import QueryError
 from gpugda.match.pbe.options import PbeOptions
 from gpugda.match.registry import STRATEGIES
+from gpugda.match.sgsi.options import SgsiOptions
 
 GRAPHS_AND_QUERIES = st.tuples(multigraphs(), st.lists(query_texts(), min_size=1, max_size=4))
 
@@ -42,6 +43,10 @@ PLACES: dict[str, dict[str, Any]] = {
     "bitmaps of degrees": {
         "device.graph.node_bitmaps._FEWEST_LOOKS": 0,
         "device.graph.node_bitmaps._SHARE_OF_NODES": 0.0,
+    },
+    "segments": {
+        "match.sgsi.strategy._USUAL": SgsiOptions(segment_entries=3, rows=3, places=4),
+        "match.sgsi.windows._MOST_BYTES": 24,
     },
     "partitions": {"match.pbe.strategy._USUAL": PbeOptions(partitions=3)},
 }

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SgsiStrategy"]
 
+_USUAL = SgsiOptions()
 _ENTRY_BYTES = 8
 _MOST_RELATIONSHIPS = 30_000
 """A place counts what it has passed in 16 bits: links, and up to two tests per relationship."""
@@ -101,7 +102,7 @@ class SgsiStrategy(Matcher):
         options: SgsiOptions | None = None,
     ) -> None:
         super().__init__(device_graph, memory_limit=memory_limit, refinement=refinement)
-        self._options = options or SgsiOptions()
+        self._options = options or _USUAL
         self._joins = JoinKernels(GsiJoin(self._context), SgsiJoin(self._context))
         self._signatures = SegmentSignatures(self._context)
         lists = self._options.lists

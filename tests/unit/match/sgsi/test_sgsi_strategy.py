@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -180,6 +181,22 @@ def test_segments_stay_for_later_queries_and_make_room(context, budgets):
     freed = strategy.give_up_kept()
     assert freed > 0
     assert strategy.kept_bytes() == 0
+
+
+def test_threads_share_a_strategy_and_what_is_on_the_device(context):
+    graph = hub_graph(300)
+    device_graph = DeviceGraph(context, graph)
+    plans = [
+        make_plan([Node()] * 2, [Relationship(0, 1, types, directed)])
+        for types in ((0,), (1,), None)
+        for directed in (True, False)
+    ]
+    expected = [count(GsiStrategy(device_graph), plan) for plan in plans]
+    limit = 3 * named_limit(context, graph, plans[-1])
+    strategy = SgsiStrategy(device_graph, memory_limit=limit)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda plan: count(strategy, plan), plans * 4))
+    assert found == expected * 4
 
 
 def test_explain_and_profile_tell_segments_and_bytes():

@@ -1,0 +1,51 @@
+"""Every case with strategy `sgsi` in hardly any memory and in segments of a few entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from case_files import Case, all_cases, source_of
+from named_values import named
+from strategies import rows_key
+
+import gpugda
+from gpugda.match.sgsi import strategy as sgsi
+from gpugda.match.sgsi.options import SgsiOptions
+
+pytestmark = pytest.mark.slow
+
+CASES = [case for case in all_cases() if not case.error]
+TINY = {
+    "hardly any memory": (40_000, SgsiOptions()),
+    "segments of one entry": (None, SgsiOptions(segment_entries=1, rows=2, segment_nodes=32)),
+    "few places": (60_000, SgsiOptions(segment_entries=5, rows=3, places=4, bucket_words=3)),
+}
+
+
+@pytest.fixture(scope="module")
+def accelerators() -> Iterator[dict[Any, Any]]:
+    """By graph and limit, made when its first case runs."""
+    made: dict[Any, Any] = {}
+    yield made
+    for accelerator in made.values():
+        accelerator.close()
+
+
+@pytest.mark.parametrize("how", TINY)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.topic}: {case.name}")
+def test_case(
+    case: Case, how: str, accelerators: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit, options = TINY[how]
+    monkeypatch.setattr(sgsi, "_USUAL", options)
+    key = id(case.graph), how
+    if key not in accelerators:
+        accelerators[key] = gpugda.connect(source_of(case.graph), memory_limit=limit)
+    result = accelerators[key].run(case.query, case.parameters, engine="gpu", strategy="sgsi")
+    rows = [[named(value) for value in record.values()] for record in result]
+    if case.row_count is not None:
+        assert len(rows) == case.row_count
+    else:
+        assert rows_key(rows, merges=case.merges) == rows_key(case.rows, merges=case.merges)
