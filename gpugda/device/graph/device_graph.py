@@ -157,8 +157,12 @@ class DeviceGraph:
         with self._users_lock:
             if self._users > 1:
                 return False
-            entries = [key for key in self._csrs if key[1] not in _DIRECTORY]
-            dropped = [self._csrs.pop(key) for key in entries]
+            here = self._arrays()
+            entries = [key for key in here if key[1] not in _DIRECTORY]
+            dropped = [here[key] for key in entries]
+            for key in entries:  # also those that came from an earlier state
+                self._csrs.pop(key, None)
+                self._shared.pop(key, None)
             if self._hubs is not None:
                 dropped += self._hubs.arrays()
                 self._hubs = None

@@ -52,6 +52,22 @@ class Transfers:
             byte_count=source.count * source.dtype.itemsize,
         )
 
+    def copy_part(
+        self, source: DeviceArray, first: int, target: DeviceArray, place: int, count: int
+    ) -> None:
+        """Copies some elements into another array of their dtype."""
+        size = target.dtype.itemsize
+        self.context.call(
+            "copying",
+            cl.enqueue_copy,
+            self.context.queue,
+            target.buffer,
+            source.buffer,
+            src_offset=first * size,
+            dst_offset=place * size,
+            byte_count=count * size,
+        )
+
     def fill(self, array: DeviceArray, value: int) -> None:
         """Sets all elements."""
         pattern = np.array(value, dtype=array.dtype)

@@ -20,6 +20,8 @@ from gpugda.data.increments.changes import ChangesError
 from gpugda.data.labels import distinct_label_sets
 from gpugda.data.patches import changing, patched
 from gpugda.ports import DatabaseVersion
+from gpugda.snapshot.opening import open_snapshot
+from gpugda.snapshot.store import save_snapshot
 
 VERSION = DatabaseVersion("a-database", 1)
 
@@ -299,3 +301,14 @@ def test_changes_of_another_state_are_refused():
     start = int(graph.external_ids.nodes[graph.start_nodes()[0]])
     with pytest.raises(ChangesError, match="relationships that were not deleted"):
         applied(graph, replace(nothing, deleted_nodes=np.array([start])))
+
+
+def test_what_was_changed_is_saved_as_any_other_graph(tmp_path):
+    database = RandomDatabase(4, 60)
+    graph, version = database.graph(), database.server.version_of()
+    database.transact(5)
+    after = applied(graph, database.changes.changes_since(version))
+    save_snapshot(after, tmp_path / "saved", partial=True)
+    opened = open_snapshot(tmp_path / "saved")
+    check(opened)
+    assert seen(opened) == seen(after) == seen(database.graph())

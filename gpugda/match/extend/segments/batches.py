@@ -138,23 +138,52 @@ class Sorter:
             first = np.array([0, *[table.row_count] * self.key_count], dtype=np.int64)
             batch.add(self._downloaded(table), first)
             return
+        placed, first = self._sorted(table)
+        batch.add(self._downloaded(placed), first)
+        if placed is not table:
+            self._run.workspace.release(placed.values)
+
+    def split(self, table: Table) -> Iterator[tuple[int, int | None, Table]]:
+        """The rows of a table key by key, with the next key; each table is valid until the next."""
+        if not self._is_sorting or table.row_count == 0:
+            yield 0, None, table
+            return
+        workspace = self._run.workspace
+        placed, first = self._sorted(table)
+        counts = np.diff(first)
+        keys = np.flatnonzero(counts).tolist()
+        for key, following in zip(keys, [*keys[1:], None], strict=True):
+            if placed is table:
+                yield key, following, table
+                continue
+            rows = int(counts[key])
+            values = workspace.allocate(rows * table.width, np.uint32, "partial embeddings")
+            assert placed.values is not None
+            for column in range(table.width):
+                begin = column * table.row_count + int(first[key])
+                workspace.copy_part(placed.values, begin, values, column * rows, rows)
+            yield key, following, Table(values, rows, table.width, rows)
+            workspace.release(values)
+        if placed is not table:
+            workspace.release(placed.values)
+
+    def _sorted(self, table: Table) -> tuple[Table, NDArray[np.int64]]:
+        """The rows key by key, and per key the first one; the table itself if it has one key."""
         workspace, kernels = self._run.workspace, self._kernels
         counts = workspace.allocate(self.key_count, np.uint32, "rows of segments")
         workspace.fill(counts, 0)
         kernels.count_rows(table, self._keys, counts)
         first = np.zeros(self.key_count + 1, dtype=np.int64)
         np.cumsum(workspace.download(counts), out=first[1:])
-        if np.count_nonzero(np.diff(first)) == 1:
-            batch.add(self._downloaded(table), first)
-        else:
+        placed = table
+        if np.count_nonzero(np.diff(first)) > 1:
             workspace.write(counts, first[:-1].astype(np.uint32))
             size = table.row_count * table.width
-            placed = workspace.allocate(size, np.uint32, "rows by segments")
-            kernels.place_rows(table, self._keys, counts, placed)
-            sorted_ = Table(placed, table.row_count, table.width)
-            batch.add(self._downloaded(sorted_), first)
-            workspace.release(placed)
+            values = workspace.allocate(size, np.uint32, "rows by segments")
+            kernels.place_rows(table, self._keys, counts, values)
+            placed = Table(values, table.row_count, table.width)
         workspace.release(counts)
+        return placed, first
 
     def _downloaded(self, table: Table) -> list[NDArray[np.uint32]]:
         values, rows, stride = table.values, table.row_count, table.column_stride

@@ -91,7 +91,7 @@ def make_views(
     segments = _cut(run, directions, max(most, fewest))
 
     def needed(cut: Segments) -> int:
-        keys: int = 2 * _BYTES * cut.count**sorted_by * (sorted_by > 0)
+        keys: int = 2 * _BYTES * cut.count * sorted_by
         return fixed + per_entry * cut.longest + keys + _BYTES * cut.count + small + least
 
     if needed(segments) > free:

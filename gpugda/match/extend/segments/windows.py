@@ -64,7 +64,12 @@ class SegmentedWindows(ExtendWindows):
         self._sequences = [_Sequence(segments, step.device_links) for step in steps]
         bounds = run.workspace.upload(segments.bounds, "bounds of segments")
         self._sorters = [
-            Sorter(run, segments, [link.column for link in step.device_links], bounds)
+            Sorter(run, segments, [link.column for link in step.device_links[:1]], bounds)
+            for step in steps
+        ]
+        # By the segment of a second link rows are sorted when those of the first one are there.
+        self._seconds = [
+            Sorter(run, segments, [link.column for link in step.device_links[1:]], bounds)
             for step in steps
         ]
         self._most_bytes = most_bytes
@@ -142,6 +147,9 @@ class SegmentedWindows(ExtendWindows):
 
     def _seen_tables(self, number: int, batch: Batch) -> Iterator[tuple[Wanted, Table]]:
         """The rows of a batch, together with the parts that they need."""
+        if len(self._steps[number].device_links) > 1:
+            yield from self._paired_tables(number, batch)
+            return
         sequence = self._sequences[number].of(batch.keys(), self._seen)
         for place, (key, wanted) in enumerate(sequence):
             coming = sequence[place + 1][1] if place + 1 < len(sequence) else None
@@ -149,6 +157,20 @@ class SegmentedWindows(ExtendWindows):
             for table in batch.tables(self._run, key, self._most_waiting(number)):
                 self._seen.acquire(wanted, coming)
                 yield wanted, table
+
+    def _paired_tables(self, number: int, batch: Batch) -> Iterator[tuple[Wanted, Table]]:
+        """The same of a step with two links."""
+        sequence, second = self._sequences[number], self._seconds[number]
+        firsts = batch.keys()
+        for first in firsts:
+            for waiting in batch.tables(self._run, first, self._most_waiting(number) // 2 or 1):
+                for key, following, table in second.split(waiting):
+                    self._run.check_deadline()
+                    coming = [] if following is None else sequence.wanted((first, following))
+                    parts = sequence.wanted((first, key))
+                    for wanted, after in zip(parts, [*parts[1:], *coming[:1], None], strict=False):
+                        self._seen.acquire(wanted, after)
+                        yield wanted, table
 
     def _most_waiting(self, number: int) -> int:
         """Rows that are sent to the device at once."""
@@ -165,27 +187,15 @@ class _Sequence:
         self._links = links
 
     def of(self, keys: Sequence[int], views: SegmentViews) -> list[tuple[int, Wanted]]:
-        """Keys with the parts that are needed at one time for them."""
-        split = [(key, self._segments_of(key)) for key in keys]
+        """Segments with the parts that are needed at one time for them, of one link at most."""
+        if not self._links:
+            return [(key, Wanted()) for key in keys]
         held = views.held()
-        if len(self._links) == 1:
-            split.sort(key=lambda each: each[1][0] not in held)
-        elif len(self._links) > 1:
-            # There and back again: where one row of keys ends, the next one begins.
-            split.sort(key=lambda each: (each[1][0], each[1][1] * (-1) ** (each[1][0] % 2)))
-        return [(key, wanted) for key, each in split for wanted in self._wanted(each)]
+        ordered = sorted(keys, key=lambda key: key not in held)
+        return [(key, wanted) for key in ordered for wanted in self.wanted((key,))]
 
-    def _segments_of(self, key: int) -> tuple[int, ...]:
-        found: list[int] = []
-        for _ in self._links:
-            key, segment = divmod(key, self._segments.count)
-            found.insert(0, segment)
-        return tuple(found)
-
-    def _wanted(self, segments: Sequence[int]) -> list[Wanted]:
+    def wanted(self, segments: Sequence[int]) -> list[Wanted]:
         """Once, but for pieces of long rows: these that can lead to the same node together."""
-        if not segments:
-            return [Wanted()]
         chosen: list[tuple[Part, ...]] = [()]
         for segment in segments:
             chosen = [

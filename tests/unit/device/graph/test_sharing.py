@@ -108,6 +108,23 @@ def test_a_state_that_no_query_asked_is_gone_on_from(context, made):
     assert len(made) > 4 * 4
 
 
+def test_entries_that_were_freed_come_again(context, made):
+    """Those that were made of an earlier state's are not used once their memory is gone."""
+    current = None
+    for graph in states(RandomDatabase(5, 100), 3):
+        following = DeviceGraph(context, graph, like=current)
+        if current is not None:
+            current.close()
+        current = following
+        check(current)
+        with current.use():
+            assert current.free_entries()
+            check(current)
+    assert made
+    current.close()
+    assert current.nbytes == 0
+
+
 def test_without_place_for_both_arrays_are_uploaded(context, made, monkeypatch):
     monkeypatch.setattr(sharing, "_SHARE_OF_MEMORY", 1 << 60)
     current = None

@@ -1,0 +1,60 @@
+"""Every case of `cases/` on the device, of whose graph at most three relationships are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from case_files import Case, all_cases, source_of
+from named_values import named
+from strategies import rows_key
+
+import gpugda
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.registry import DEFAULT_STRATEGY, STRATEGIES
+from gpugda.thresholds import SegmentLimits
+
+pytestmark = [pytest.mark.device, pytest.mark.slow]
+
+
+class Segmented(ExtendStrategy):
+    """Sends every graph in parts."""
+
+    def __init__(self, device_graph: DeviceGraph, **options: Any) -> None:
+        segments = SegmentLimits(most_entries=3, rows_bytes=1 << 10)
+        decides = replace(device_graph.context.profile.thresholds, segments=segments)
+        super().__init__(device_graph, **{"thresholds": decides} | options)
+
+
+@pytest.fixture(scope="module")
+def accelerators() -> Iterator[dict[int, Any]]:
+    """One per graph, made when its first case runs."""
+    made: dict[int, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(STRATEGIES, DEFAULT_STRATEGY, Segmented)
+        yield made
+        for accelerator in made.values():
+            accelerator.close()
+
+
+@pytest.mark.parametrize(
+    "case",
+    [each for each in all_cases() if not each.error],
+    ids=lambda case: f"{case.topic}: {case.name}",
+)
+def test_case(case: Case, accelerators: dict[int, Any]) -> None:
+    if id(case.graph) not in accelerators:
+        accelerators[id(case.graph)] = gpugda.connect(source_of(case.graph))
+    result = accelerators[id(case.graph)].run(case.query, case.parameters, engine="gpu")
+    assert tuple(result.keys()) == case.columns or case.row_count is not None
+    rows = [[named(value) for value in record.values()] for record in result]
+    if case.row_count is not None:
+        assert len(rows) == case.row_count
+        return
+    assert rows_key(rows, merges=case.merges) == rows_key(case.rows, merges=case.merges)
+    if case.ordered:
+        found = [rows_key([row], merges=case.merges) for row in rows]
+        assert found == [rows_key([row], merges=case.merges) for row in case.rows]
