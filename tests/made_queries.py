@@ -180,10 +180,15 @@ class Maker:
             self._unwind,
             self._call,
             self._quantified,
+            self._steps,
             self._shortest,
+            self._selected,
         ]
+        newer = self._chance(20)
+        if newer:
+            further += [self._let, self._filter, self._next, self._next, self._when]
         clauses += [self._pick(*further)() for _ in range(self._pick(0, 0, 1, 1, 2, 3))]
-        return " ".join([*clauses, self._return()])
+        return " ".join([*(["CYPHER 25"] if newer else []), *clauses, self._return()])
 
     def _match(self, word: str = "MATCH") -> str:
         patterns = [self._pattern() for _ in range(self._pick(1, 1, 1, 2))]
@@ -206,13 +211,81 @@ class Maker:
         arrow = self._pick(f"-[{j}]->", f"<-[{j}:R]-", f"-[{j}:S|T]->")
         return f"MATCH {left} (({i}){arrow}({o}){where}){count} {right}"
 
+    def _steps(self) -> str:
+        """A quantified path of several steps."""
+        left, right = self._node(), self._node()
+        names = [
+            self._new(kind, bind=False) for kind in ("inner", "joins", "via", "query", "other")
+        ]
+        i, j, v, q, o = names
+        nodes, arrows = dict.fromkeys((i, v, o), "node"), dict.fromkeys((j, q), "relationship")
+        where = ""
+        if self._chance(50):
+            where = f" WHERE {self._expression('truth', nodes | arrows)}"
+        self.scope |= dict.fromkeys(names, "list of entities")
+        one = self._pick(f"-[{j}]->", f"<-[{j}:R|S]-", f"-[{j}:R]-")
+        two = self._pick(f"-[{q}]->", f"<-[{q}:S]-", f"-[{q}:T]-")
+        via = self._pick(v, v, f"{v}:A", f"{v} {{x: 1}}")
+        count = self._pick("{1}", "{1,2}", "{0,1}", "{2}")
+        return f"MATCH {left} (({i}){one}({via}){two}({o}){where}){count} {right}"
+
+    def _pair(self) -> tuple[str, str, str]:
+        one, other = self._new("node"), self._new("node")
+        return f"MATCH ({one}), ({other}) WHERE {one} <> {other}", one, other
+
+    def _selected(self) -> str:
+        """Paths of a selector; which ones is sure only of whole groups, else how many."""
+        if len(self.scope) > 2:
+            return self._aggregate()
+        before, one, other = self._pair()
+        arrow = self._pick("-[:R]->+", "-->{1,3}", "-[:R|S]-{1,3}", "<-[]-{,2}", "-[]->*")
+        if self._chance(50):
+            selector = self._pick("ALL SHORTEST", "SHORTEST 1 GROUPS", "SHORTEST 2 GROUPS")
+            return f"{before} MATCH {self._new('path')} = {selector} ({one}){arrow}({other})"
+        selector = self._pick("ANY", "ANY SHORTEST", "SHORTEST 2", "ANY 2", "SHORTEST 3 PATHS")
+        return f"{before} MATCH {selector} ({one}){arrow}({other})"
+
+    # -------------------------------------------------------------- Cypher 25
+    def _let(self) -> str:
+        kind = self._pick("number", "text", "truth", "list")
+        written = self._expression(kind)
+        return f"LET {self._new(kind)} = {written}"
+
+    def _filter(self) -> str:
+        return f"FILTER {self._pick('', 'WHERE ')}{self._expression('truth')}"
+
+    def _next(self) -> str:
+        """The rows of all before, to a query of their own."""
+        if not self.scope:
+            return self._match()
+        names = self._some_variables()
+        self.scope = {name: self.scope[name] for name in names}
+        follows = self._pick(self._match, self._let, self._filter, self._unwind)()
+        return f"RETURN {', '.join(names)} NEXT {follows}"
+
+    def _when(self) -> str:
+        if not self.scope:
+            return self._match()
+        names = self._some_variables()
+        before = {name: self.scope[name] for name in names}
+        self.scope = dict(before)
+        branches = [
+            f"WHEN {self._expression('truth')} THEN {self._branch()}"
+            for _ in range(self._pick(1, 2))
+        ]
+        last = f" ELSE {self._branch()}" if self._chance(60) else ""
+        self.scope = {"w": "number"}
+        return f"RETURN {', '.join(names)} NEXT {' '.join(branches)}{last} NEXT"
+
+    def _branch(self) -> str:
+        return f"RETURN {self._expression('number')} AS w"
+
     def _shortest(self) -> str:
         if len(self.scope) > 2:  # every pair of nodes beside every row before
             return self._with()
-        one, other = self._new("node"), self._new("node")
+        before, one, other = self._pair()
         arrow = self._pick("-[:R*]->", "-[*..3]-", "-[*]->", "<-[:R|S*..4]-", "-[*0..]->")
         path = self._new("path")
-        before = f"MATCH ({one}), ({other}) WHERE {one} <> {other}"
         form = self._pick(
             f"allShortestPaths(({one}){arrow}({other}))",
             f"ALL SHORTEST ({one}){self._pick('-[:R]->+', '-->+', '-[]->*')}({other})",
@@ -353,6 +426,8 @@ class Maker:
         if known and self._chance(35):
             return f"({self._pick(*known)})"
         labels = self._pick(*[""] * 7, ":A", ":B", ":A|B", ":!A", ":`Odd label`", ":A&B", ":%")
+        if self._chance(4):
+            labels = self._pick(":$('A')", ":$any(['A', 'B'])", ":$all(['A', 'B'])", ":$([])")
         name = "" if self._chance(25) else self._new("node", bind=False)
         inline = self._inline(name, "node") if self._chance(8) else ""
         if name:
@@ -370,6 +445,8 @@ class Maker:
         else:
             name = "" if self._chance(45) else self._new("relationship", bind=False)
             types = types or self._pick("", "", ":!T")
+            if self._chance(4):
+                types = self._pick(":$('R')", ":$any(['R', 'S'])", ":$(['T'])")
             inline = self._inline(name, "relationship") if self._chance(6) else ""
             if name:
                 self.scope[name] = "relationship"
@@ -424,9 +501,34 @@ class Maker:
             lambda: f"{self._expression('list')}[{self._pick('0', '-1', '5')}]",
             lambda: f"head({self._expression('list')})",
             lambda: f"sign(toFloatOrNull({one}))",
+            self._part_of_moment,
             *([self._count_query, self._path_length] if self._variables("node") else []),
         ]
         return self._pick(*forms)()
+
+    def _day(self) -> str:
+        entities = self._variables(*_ENTITIES)
+        if entities and self._chance(50):
+            return f"date({{year: 2023, month: 2, day: 1 + {self._pick(*entities)}.k}})"
+        return self._pick("date('2024-02-29')", "date('1999-12-31')", "date('0001-01-01')", "null")
+
+    def _span(self) -> str:
+        spans = ("P1M", "P1Y2M3DT4H", "-P40D", "PT0.5S", "P0D", "P1W")
+        return f"duration('{self._pick(*spans)}')"
+
+    def _moment(self) -> str:
+        made = f"({self._day()} {self._pick('+', '-')} {self._span()})"
+        return self._pick(self._day(), made, "datetime('2024-03-31T02:30:00.5+01:00')", made)
+
+    def _part_of_moment(self) -> str:
+        field = self._pick("year", "month", "day", "week", "dayOfWeek", "ordinalDay", "quarter")
+        between = self._pick("between", "inDays", "inMonths")
+        spanned = f"duration.{between}({self._day()}, {self._day()})"
+        return self._pick(
+            f"{self._day()}.{field}",
+            f"{spanned}.{self._pick('days', 'months', 'years')}",
+            f"({self._span()} * {self._pick('2', '0.5')}).{self._pick('days', 'seconds')}",
+        )
 
     def _count_query(self) -> str:
         return f"COUNT {{ {self._inner_pattern()} }}"
@@ -448,6 +550,7 @@ class Maker:
             lambda: f"toStringOrNull({self._expression('number')})",
             lambda: f"replace({one}, 'a', 'x')",
             lambda: f"coalesce({one}, 'none')",
+            lambda: f"toString({self._moment()})",
             lambda: f"CASE {one} WHEN 'a' THEN 'is a' WHEN '' THEN 'empty' ELSE {one} END",
             *([lambda: f"type({self._pick(*relationships)})"] if relationships else []),
         ]
@@ -477,6 +580,7 @@ class Maker:
                 f"{self._expression('list')} WHERE e {self._pick('= 1', '> 1', 'IS NULL')})"
             ),
             lambda: f"1 < {self._expression('number')} <= 3",
+            lambda: f"{self._day()} {self._pick('<', '=', '>=')} {self._day()}",
             *([self._exists, self._predicate, self._predicate] if nodes else []),
             *([lambda: f"{self._pick(*nodes)}:A", self._same_node] if nodes else []),
             *([lambda: f"{self._pick(*entities)} IS NOT NULL"] if entities else []),
@@ -516,6 +620,7 @@ class Maker:
             lambda: f"({self._expression('list')} + [{self._expression('number')}])",
             lambda: f"{self._expression('list')}[{self._pick('0..1', '1..', '..-1')}]",
             lambda: f"tail({self._expression('list')})",
+            lambda: f"[{self._moment()}]",
             lambda: f"range(0, {self._pick('2', '0', '-1')})",
             *(
                 [lambda: f"[e IN labels({self._pick(*nodes)}) WHERE e = 'A']", self._comprehension]

@@ -51,6 +51,9 @@ CONSTRUCTS = {
     "a bound list of relationships": "MATCH ()-[q]->() WITH [q] AS l MATCH (a)-[l*]->() RETURN a",
     "shortest paths": "MATCH p = shortestPath((a:P {n: 1})-[*]->(b:Q)) RETURN length(p)",
     "NEXT, WHEN, LET (Cypher 25)": "CYPHER 25 MATCH (a) RETURN a NEXT LET n = a.n RETURN n",
+    "REPEATABLE ELEMENTS (Cypher 25)": (
+        "CYPHER 25 MATCH REPEATABLE ELEMENTS (a)-->{1,2}(b)--(c) RETURN count(*)"
+    ),
     "CALL of a procedure": "CALL db.labels() YIELD label RETURN label",
     "writes": "CREATE (a:P) RETURN a",
     "LOAD CSV": "LOAD CSV FROM 'file:///x.csv' AS row RETURN row",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from gpugda.caching import LruCache
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.parallel import most_either_way, most_one_way
 from gpugda.data.property_store import PropertyStore
@@ -19,7 +20,7 @@ from gpugda.data.skew import degree_skews
 from gpugda.data.statistics import PendingCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Hashable, Mapping
 
     from numpy.typing import NDArray
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["DataGraph"]
 
 _Value = TypeVar("_Value")
+_MOST_KEPT = 8
 
 
 class _Derived:
@@ -175,6 +177,15 @@ class DataGraph:
                 not bool(np.bitwise_and(self.label_bits(label_id), self.label_bits(other_id)).any())
             ),
         )
+
+    def kept_numbers(
+        self, key: Hashable, make: Callable[[], NDArray[np.uint32]]
+    ) -> NDArray[np.uint32]:
+        """A number per node that others make and ask for again; the last few are kept."""
+        kept: LruCache[Hashable, NDArray[np.uint32]] = self._derived.get(
+            "kept numbers", lambda: LruCache(_MOST_KEPT)
+        )
+        return kept.get(key, make)
 
     def label_codes(self) -> tuple[NDArray[np.int32], tuple[tuple[str, ...], ...]]:
         """Code of each node's label set (``int32[n]``), and the distinct label sets as names."""

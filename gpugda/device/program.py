@@ -6,7 +6,6 @@ More than 300 lines: a kernel's text, its program and its handle are kept and gi
 from __future__ import annotations
 
 import logging
-import re
 import sqlite3
 import time
 import warnings
@@ -21,6 +20,7 @@ from gpugda.deadline import working_deadline
 from gpugda.device.compiled import is_compiled, remember_compiled
 from gpugda.device.failures import device_failure
 from gpugda.device.first_launch import launch_each_once, launch_once
+from gpugda.device.kernel_text import kernel_names, kernel_text, only_kernel
 from gpugda.device.program_cache import (
     discard_program,
     keep_program,
@@ -42,12 +42,9 @@ __all__ = [
     "build_everything",
     "get_kernel",
     "is_everything_built",
-    "kernel_text",
-    "with_headers",
 ]
 
 _LOGGER = logging.getLogger("gpugda.device")
-_INCLUDE = re.compile(r'^#include "([a-z_]+\.h)"$', re.MULTILINE)
 # From the disk a file takes 0.03 s to 0.06 s, compiled anew 0.2 s and more.
 _SLOW_BUILD_SECONDS = 0.15
 _ONLY_FOR = {
@@ -91,7 +88,7 @@ class Kernel:
         with context.lock:
             context.check()
             if self._kernel is None:
-                program = _program(context, self._file)
+                program = _program(context, self._file, self.name)
                 handle = _with_caches(lambda: _handle(program, self.name, self._parameters))
                 _compile_in_time(context, program, self._file, self.name)
                 self._kernel = handle
@@ -197,9 +194,12 @@ def build_everything(
         if not goes_on(done, len(files)):
             return context.plain_builds
         with context.lock:
-            program = _program(context, file, logging.DEBUG)  # one line tells of them all
-            if context.is_pocl:
-                _with_caches(partial(launch_each_once, context, program))
+            for name in kernel_names(kernel_text(file)):
+                # One line of the log tells of them all.
+                program = _program(context, file, name, logging.DEBUG)
+                if context.is_pocl:
+                    _with_caches(partial(launch_each_once, context, program))
+                    break  # the file has been built
     remember_compiled(context, _texts(context))
     return context.plain_builds
 
@@ -210,7 +210,12 @@ def is_everything_built(context: DeviceContext) -> bool:
 
 
 def _texts(context: DeviceContext) -> dict[str, str]:
-    return {file: kernel_text(file) for file in _files(context)}
+    texts = {}
+    for file in _files(context):
+        for name in kernel_names(kernel_text(file)):
+            part, text = _part(context, file, name)
+            texts[part] = text
+    return texts
 
 
 def _files(context: DeviceContext, *, on_demand: bool = False) -> list[str]:
@@ -222,42 +227,31 @@ def _files(context: DeviceContext, *, on_demand: bool = False) -> list[str]:
     return [each for each in kernels if _ONLY_FOR.get(each, kind) == kind]
 
 
-def kernel_text(file: str) -> str:
-    """A file's text with its headers put in their places, each once."""
-    return with_headers(resources.files("gpugda_opencl").joinpath(file).read_text("utf-8"))
+def _part(context: DeviceContext, file: str, name: str) -> tuple[str, str]:
+    """What is built for a kernel, as a message says it, and its text.
+
+    PoCL is quick to build a whole file, and compiles each kernel at its first launch. Others take
+    their time to build, and get the kernel alone.
+    """
+    text = kernel_text(file)
+    if context.is_pocl:
+        return file, text
+    return f"{name} of {file}", only_kernel(text, name)
 
 
-def with_headers(text: str) -> str:
-    """A kernel's text with the headers of ``gpugda_opencl`` put in their places, each once."""
-    folder = resources.files("gpugda_opencl")
-    seen: set[str] = set()
-
-    def include(found: re.Match[str]) -> str:
-        header = found.group(1)
-        if header in seen:
-            return ""
-        seen.add(header)
-        return _INCLUDE.sub(include, folder.joinpath(header).read_text("utf-8"))
-
-    return _INCLUDE.sub(include, text)
-
-
-def _program(context: DeviceContext, file: str, level: int = logging.INFO) -> Any:
-    if file not in context.programs:
+def _program(context: DeviceContext, file: str, name: str, level: int = logging.INFO) -> Any:
+    part, text = _part(context, file, name)
+    if part not in context.programs:
         started = time.perf_counter()
-        make = partial(_tuned_or_plain, context, file, kernel_text(file))
-        context.programs[file] = context.compiling.result(file, make, _deadline(context))
-        is_slow = time.perf_counter() - started > _SLOW_BUILD_SECONDS
+        make = partial(_tuned_or_plain, context, file, text)
+        context.programs[part] = context.compiling.result(part, make, _deadline(context))
+        seconds = time.perf_counter() - started
         # What is only loaded can take as long on a busy machine.
-        if is_slow and not is_everything_built(context):
-            _LOGGER.log(
-                level,
-                "compiling %s for %s took %.1f s (kept on disk, so only the first time)",
-                file,
-                context.info.name,
-                time.perf_counter() - started,
-            )
-    return context.programs[file]
+        if seconds > _SLOW_BUILD_SECONDS and not is_everything_built(context):
+            where = context.info.name
+            kept = "kept on disk, so only the first time"
+            _LOGGER.log(level, "compiling %s for %s took %.1f s (%s)", part, where, seconds, kept)
+    return context.programs[part]
 
 
 def _deadline(context: DeviceContext) -> float | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpugda.data.csr import Csr
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["adjacent", "degrees"]
+__all__ = ["adjacent", "all_degrees", "degrees"]
 
 _CHUNK = 1 << 16
 """Pairs that are looked up together: what they need stays in the cache of a core."""
@@ -92,6 +92,29 @@ def degrees(
     return found
 
 
+def all_degrees(
+    graph: DataGraph,
+    types: tuple[int, ...] | None,
+    direction: Direction,
+    others: NDArray[np.bool_] | None,
+) -> NDArray[np.uint32]:
+    """``uint32[n]``: as `degrees` of all nodes, read in the order in which they lie.
+
+    ``direction``: not both, in which a loop would count twice.
+    """
+    allowed = _allowed(graph, types)
+    csr = graph.outgoing if direction is Direction.OUTGOING else graph.incoming
+    runs = np.arange(len(csr.run_types))
+    if allowed is not None:
+        runs = np.flatnonzero(allowed[csr.run_types])
+    first, last = (csr.run_starts[each].astype(np.int64) for each in (runs, runs + 1))
+    counts = last - first if others is None else _fitting_of_runs(csr, first, last, others)
+    run_counts = np.diff(csr.run_offsets)
+    nodes = np.repeat(np.arange(graph.node_count, dtype=np.uint32), run_counts)[runs]
+    found = np.bincount(nodes, weights=counts, minlength=graph.node_count)
+    return found.astype(np.uint32)
+
+
 def _allowed(graph: DataGraph, types: tuple[int, ...] | None) -> NDArray[np.bool_] | None:
     if types is None:
         return None
@@ -121,6 +144,15 @@ def _fitting(
     runs, place = np.unique(first, return_inverse=True)
     ends = np.zeros(len(runs), dtype=np.int64)
     ends[place] = last
+    counts = _fitting_of_runs(csr, runs, ends, others)
+    found: NDArray[np.int64] = counts[place]
+    return found
+
+
+def _fitting_of_runs(
+    csr: Csr, runs: NDArray[np.int64], ends: NDArray[np.int64], others: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """How many neighbours of each of these runs count; none is empty."""
     counts = np.zeros(len(runs), dtype=np.int64)
     done = np.concatenate(([0], np.cumsum(ends - runs)))
     low = 0
@@ -134,8 +166,7 @@ def _fitting(
         entries += np.arange(total)
         counts[low:high] = np.add.reduceat(others[csr.neighbours[entries]], starts, dtype=np.int64)
         low = high
-    found: NDArray[np.int64] = counts[place]
-    return found
+    return counts
 
 
 def _joined(

@@ -132,6 +132,8 @@ def trails(
     maximum: int | None,
     check: Callable[[], None],
     keeps: Callable[[Level], NDArray[np.bool_]] | None = None,
+    *,
+    repeats: bool = False,
 ) -> Iterator[Level]:
     """All paths from the start nodes, without relationships that come twice.
 
@@ -146,6 +148,7 @@ def trails(
         maximum: Most relationships, None for no bound.
         check: Called often: raises when it is time to give up.
         keeps: Which paths are worth going on with; None for all.
+        repeats: May relationships come twice nevertheless?
     """
     steps = (adjacency,) if isinstance(adjacency, Adjacency) else tuple(adjacency)
     begin = Level(rows, starts, np.zeros((len(rows), 0), dtype=np.uint32))
@@ -164,25 +167,25 @@ def trails(
             yield level
         if maximum is not None and length >= maximum:
             continue
-        stack.append(_windows(steps[length % len(steps)], level))
+        stack.append(_windows(steps[length % len(steps)], level, repeats=repeats))
 
 
-def _windows(adjacency: Adjacency, level: Level) -> Iterator[Level]:
+def _windows(adjacency: Adjacency, level: Level, *, repeats: bool) -> Iterator[Level]:
     """The paths with one more relationship, in windows: fewer rows the longer they are."""
     most = max(_FEWEST_ROWS, _MOST_VALUES // (level.relationships.shape[1] + 1))
     counts = (adjacency.offsets[1:] - adjacency.offsets[:-1])[level.ends]
     for start, stop in windows_of(counts, most):
-        longer = _longer(adjacency, level, start, stop)
+        longer = _longer(adjacency, level, start, stop, repeats=repeats)
         if len(longer.rows):
             yield longer
 
 
-def _longer(adjacency: Adjacency, level: Level, start: int, stop: int) -> Level:
+def _longer(adjacency: Adjacency, level: Level, start: int, stop: int, *, repeats: bool) -> Level:
     paths, entries = entries_of(adjacency.offsets, level.ends[start:stop])
     paths += start
     taken = adjacency.relationships[entries]
     fresh = np.ones(len(paths), dtype=np.bool_)
-    for column in range(level.relationships.shape[1]):
+    for column in () if repeats else range(level.relationships.shape[1]):
         fresh &= level.relationships[paths, column] != taken
     kept = np.flatnonzero(fresh)
     paths, entries, taken = paths[kept], entries[kept], taken[kept]

@@ -80,6 +80,8 @@ class ExpandMode(StrEnum):
 
     TRAILS = "trails"
     """All paths that use no relationship twice."""
+    WALKS = "walks"
+    """All paths; they may use a relationship again."""
     REACH = "nodes"
     """The nodes where such paths end, each once for a row; the least length is 0 or 1."""
     SHORTEST = "shortest"
@@ -88,6 +90,11 @@ class ExpandMode(StrEnum):
     """All shortest paths for each pair of ends."""
     SELECTED = "selected"
     """As many of the shortest for each pair of ends as a selector asks."""
+
+    @property
+    def gives_all(self) -> bool:
+        """Is it no search for some paths between two nodes?"""
+        return self in (ExpandMode.TRAILS, ExpandMode.WALKS)
 
 
 @value(frozen=True, slots=True)
@@ -126,12 +133,14 @@ class StepPattern:
         relationships: Variables of the relationships, one less; likewise.
         arrows: What these are, each.
         predicates: Over these variables, and over others that are bound before.
+        by_row: Must one of them be matched for each repetition, as it has a subquery?
     """
 
     nodes: tuple[str, ...]
     relationships: tuple[str, ...]
     arrows: tuple[Arrow, ...]
     predicates: tuple[Expression, ...] = ()
+    by_row: bool = False
 
     @property
     def names(self) -> frozenset[str]:
@@ -146,7 +155,7 @@ class StepPattern:
     @property
     def is_one_step(self) -> bool:
         """Whether it is a relationship whose conditions read nothing else."""
-        return len(self.relationships) == 1 and not self.outside
+        return len(self.relationships) == 1 and not self.outside and not self.by_row
 
 
 @value(frozen=True, slots=True)

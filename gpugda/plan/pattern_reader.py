@@ -146,6 +146,7 @@ class PatternReader:
         self._paths: list[NamedPath] = []
         self._predicates: list[ast.Expression] = []
         self._clause = 0
+        self._repeats = False
 
     # -------------------------------------------------------------- reading
     def read(self, clause: ast.Match) -> None:
@@ -154,8 +155,7 @@ class PatternReader:
         Raises:
             UnsupportedQueryError: It holds a pattern that is not answered here.
         """
-        if clause.repeats_relationships:
-            raise self._unsupported("REPEATABLE ELEMENTS", clause.mode_span or clause.span)
+        self._repeats = clause.repeats_relationships
         for pattern in clause.patterns:
             self._read_pattern(pattern)
         if clause.where is not None:
@@ -191,7 +191,9 @@ class PatternReader:
 
     def _selector(self, pattern: ast.Pattern) -> Selected:
         if pattern.selector is None or pattern.selector.kind is ast.SelectorKind.ALL:
-            return Selected()
+            return Selected(ExpandMode.WALKS) if self._repeats else Selected()
+        if self._repeats:
+            raise self._unsupported("a path selector with REPEATABLE ELEMENTS", pattern.span)
         kind, count = pattern.selector.kind, pattern.selector.count
         if kind in _MODES:
             return Selected(_MODES[kind])
@@ -256,7 +258,7 @@ class PatternReader:
         name = step.relationships[0]
         if len(step.relationships) > 1:
             name = anonymous_relationship_name(next(self._numbers))
-        if not step.is_one_step and selected.mode is not ExpandMode.TRAILS:
+        if not step.is_one_step and not selected.mode.gives_all:
             raise self._unsupported("a path selector over several steps", group.span)
         self.kinds |= dict.fromkeys(step.nodes, VariableKind.VALUE)
         self.kinds |= dict.fromkeys(step.relationships, VariableKind.RELATIONSHIPS)
@@ -297,9 +299,9 @@ class PatternReader:
             relationships.append(name)
             arrows.append(Arrow(None if types and is_dynamic(types) else types, element.direction))
             predicates += [*_type_tests(name, types), *self._inline(name, element)]
-        step = StepPattern(
-            tuple(nodes), tuple(relationships), tuple(arrows), (*predicates, *conditions)
-        )
+        tests = (*predicates, *conditions)
+        by_row = any(map(needs_each_row, tests))
+        step = StepPattern(tuple(nodes), tuple(relationships), tuple(arrows), tests, by_row)
         self._check_step(step, group)
         return step
 
@@ -307,8 +309,8 @@ class PatternReader:
         if len(step.names) < len(step.nodes) + len(step.relationships):
             raise self._unsupported("a variable that stands twice in a quantified path", group.span)
         for each in step.predicates:
-            if needs_each_row(each):
-                raise self._unsupported("a subquery in a quantified path", each.span)
+            if needs_each_row(each) and not any(isinstance(e, _SUBQUERIES) for e in walk(each)):
+                raise self._unsupported("chance in a quantified path", each.span)
         if step.names & set(self._outer):
             raise self._unsupported("a bound variable in a quantified path", group.span)
 
@@ -346,8 +348,10 @@ class PatternReader:
         types = pattern.types and _by_name(pattern.types)
         tests = [*_type_tests(name, types), *self._inline(name, pattern)]
         pattern = replace(pattern, types=None if types and is_dynamic(types) else types)
-        if not varies and mode is ExpandMode.TRAILS:
+        if not varies and mode.gives_all:
             self.kinds[name] = VariableKind.RELATIONSHIP
+            if self._repeats:
+                self._clause += 1  # relationships differ within a clause: each is one
             self._fixed.append(Fixed(left, right, name, pattern, self._clause))
             self._predicates.extend(tests)
             return name
@@ -355,11 +359,18 @@ class PatternReader:
             # Neo4j 5.26 does not look at such a type.
             message = "a dynamic type of a relationship of varying length"
             raise self._unsupported(message, pattern.span)
+        if self._repeats and pattern.length is not None and pattern.length.maximum is None:
+            message = "a relationship of any length with REPEATABLE ELEMENTS"
+            raise self._unsupported(message, pattern.span)
         given, name = name, self._unbound(name, pattern)
         self.kinds[name] = VariableKind.RELATIONSHIPS
         own = [
             each for each in tests if variable_names(each) <= {name} and not needs_each_row(each)
         ]
+        for each in tests:
+            if each not in own and needs_each_row(each):
+                message = "a subquery in a relationship of varying length"
+                raise self._unsupported(message, each.span)
         others = [_for_all(name, each) for each in tests if each not in own]
         if mode is ExpandMode.SELECTED:
             selected = replace(selected, conditions=(*selected.conditions, *others))

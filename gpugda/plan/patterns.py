@@ -76,7 +76,7 @@ class PatternPlanner(PatternReader):
                 continue
             edge = self._next_edge(waiting, known)
             waiting.remove(edge)
-            if edge.mode is not ExpandMode.TRAILS:
+            if not edge.mode.gives_all:
                 rows, left = self._filtered(rows, left, known)
             tests, conditions, left = self._conditions(edge, left)
             rows = replace(
@@ -169,13 +169,12 @@ class PatternPlanner(PatternReader):
 
     def _is_shortest_end(self, name: str) -> bool:
         return any(
-            each.mode is not ExpandMode.TRAILS and name in (each.left, each.right)
-            for each in self._varying
+            not each.mode.gives_all and name in (each.left, each.right) for each in self._varying
         )
 
     def _wants_ends_first(self, waiting: Sequence[Varying]) -> bool:
         """A search for shortest paths begins when all that its conditions may read is known."""
-        return bool(waiting) and all(each.mode is not ExpandMode.TRAILS for each in waiting)
+        return bool(waiting) and all(not each.mode.gives_all for each in waiting)
 
     def _first(self, components: Sequence[frozenset[str]]) -> frozenset[str]:
         """Where to begin: where most is asked."""
@@ -188,13 +187,11 @@ class PatternPlanner(PatternReader):
 
     def _can_expand(self, waiting: Sequence[Varying], known: set[str]) -> bool:
         """Whether a path that is no shortest one begins at a node that is known."""
-        return any(
-            each.mode is ExpandMode.TRAILS and {each.left, each.right} & known for each in waiting
-        )
+        return any(each.mode.gives_all and {each.left, each.right} & known for each in waiting)
 
     def _next_edge(self, waiting: Sequence[Varying], known: set[str]) -> Varying:
         def rank(edge: Varying) -> tuple[bool, int]:
-            return edge.mode is not ExpandMode.TRAILS, -len({edge.left, edge.right} & known)
+            return not edge.mode.gives_all, -len({edge.left, edge.right} & known)
 
         return min(waiting, key=rank)
 
@@ -263,7 +260,7 @@ class PatternPlanner(PatternReader):
             test = element_test(each, edge.name, path, needs_each_row)
             if test is not None and (edge.step is None or edge.step.is_one_step):
                 tests.append(test)
-            elif edge.mode is not ExpandMode.TRAILS and variable_names(each) & own:
+            elif not edge.mode.gives_all and variable_names(each) & own:
                 self._check_single(each, edge)
                 conditions.append(each)
             else:
@@ -272,7 +269,7 @@ class PatternPlanner(PatternReader):
 
     def _check_single(self, condition: ast.Expression, edge: Varying) -> None:
         """A condition that reads two shortest paths of a clause: the order of search decides."""
-        others = {e.name for e in self._varying if e.mode is not ExpandMode.TRAILS} - {edge.name}
+        others = {e.name for e in self._varying if not e.mode.gives_all} - {edge.name}
         others |= {path.name for path in self._paths if set(path.steps) & others}
         if variable_names(condition) & others:
             raise self._unsupported("a condition on two shortest paths", condition.span)

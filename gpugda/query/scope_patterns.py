@@ -24,8 +24,12 @@ _NAMES: Final = of("String", "List")
 _SHORTEST: Final = (ast.SelectorKind.SHORTEST_PATH, ast.SelectorKind.ALL_SHORTEST_PATHS)
 
 
-def check_patterns(patterns: tuple[ast.Pattern, ...], scope: Scope, inner: Inner) -> None:
+def check_patterns(
+    patterns: tuple[ast.Pattern, ...], scope: Scope, inner: Inner, *, repeats: bool = False
+) -> None:
     """Declares the variables of the patterns of one clause, and checks all that is in them.
+
+    ``repeats``: relationships may come again.
 
     Raises:
         CypherSyntaxError: Something is wrong.
@@ -33,6 +37,8 @@ def check_patterns(patterns: tuple[ast.Pattern, ...], scope: Scope, inner: Inner
     for pattern in patterns:
         _check_form(pattern, scope)
     _check_together(patterns, scope)
+    if repeats:
+        _check_bounded(patterns, scope)
     groups: dict[str, ast.Variable] = {}
     for pattern in patterns:
         _declare(pattern, scope, groups)
@@ -216,6 +222,18 @@ def _check_quantifiers(pattern: ast.Pattern, scope: Scope) -> None:
                 " upper bound."
             )
             scope.fail(message, quantifier.span)
+
+
+def _check_bounded(patterns: tuple[ast.Pattern, ...], scope: Scope) -> None:
+    """No path may repeat relationships without end."""
+    for pattern, element in ((each, e) for each in patterns for e in each.elements):
+        quantifier = None if isinstance(element, ast.NodePattern) else element.quantifier
+        if quantifier is not None and quantifier.maximum is None:
+            message = (
+                "The quantified path pattern may yield an infinite number of rows under match mode"
+                " 'REPEATABLE ELEMENTS'. Add an upper bound to the quantified path pattern."
+            )
+            scope.fail(message, pattern.span)
 
 
 def _check_together(patterns: tuple[ast.Pattern, ...], scope: Scope) -> None:

@@ -156,7 +156,7 @@ def _check_import(clause: ast.With, importing: Scope) -> None:
 
 # ------------------------------------------------------------------ clauses that go on
 def _match(clause: ast.Match, scope: Scope) -> None:
-    check_patterns(clause.patterns, scope, _INNER)
+    check_patterns(clause.patterns, scope, _INNER, repeats=clause.repeats_relationships)
     for hint in clause.hints:
         for variable in hint.variables:
             scope.read(variable)

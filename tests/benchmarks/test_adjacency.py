@@ -29,6 +29,7 @@ from gpugda.data.build import build_data_graph  # noqa: E402
 from gpugda.device import program  # noqa: E402
 from gpugda.device.context import DeviceContext, choose_device, list_devices  # noqa: E402
 from gpugda.device.graph.directory import csr_arrays  # noqa: E402
+from gpugda.device.kernel_text import with_headers  # noqa: E402
 from gpugda.device.memory.buffers import MemoryBudget, Workspace  # noqa: E402
 from gpugda.device.program import get_kernel  # noqa: E402
 from gpugda.ports import GraphBatches  # noqa: E402
@@ -190,7 +191,7 @@ def report(device=None):
 
 @pytest.fixture(autouse=True)
 def _kernels(monkeypatch):
-    monkeypatch.setattr(program, "kernel_text", lambda _: program.with_headers(TEXT))
+    monkeypatch.setattr(program, "kernel_text", lambda _: with_headers(TEXT))
 
 
 @pytest.mark.perf
@@ -210,5 +211,5 @@ def test_no_layout_of_its_size_is_much_faster(type_count):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--device")
-    program.kernel_text = lambda _: program.with_headers(TEXT)
+    program.kernel_text = lambda _: with_headers(TEXT)
     report(parser.parse_args().device)

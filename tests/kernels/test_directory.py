@@ -10,6 +10,7 @@ from gpugda.data.build import build_data_graph
 from gpugda.device import program
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.directory import FEW_RUNS
+from gpugda.device.kernel_text import with_headers
 from gpugda.device.memory.buffers import MemoryBudget
 from gpugda.device.program import GRAPH, get_kernel
 from gpugda.ports import GraphBatches
@@ -30,7 +31,7 @@ ANY = 0xFFFFFFFF
 
 @pytest.fixture
 def look_up(context, workspace, monkeypatch):
-    monkeypatch.setattr(program, "kernel_text", lambda _: program.with_headers(TEXT))
+    monkeypatch.setattr(program, "kernel_text", lambda _: with_headers(TEXT))
     kernel = get_kernel(context, "look_up.cl", "look_up", f"{GRAPH}bbIQb")
 
     def found(graph, nodes, types, *, incoming):

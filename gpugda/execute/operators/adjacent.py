@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.execute.adjacent import adjacent, degrees
+from gpugda.execute.adjacent import adjacent, all_degrees, degrees
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import pattern_text
@@ -15,6 +15,7 @@ from gpugda.execute.seeds import entity_column
 from gpugda.expressions.label_columns import nodes_with_labels
 from gpugda.plan.label_programs import type_ids
 from gpugda.query.ast import Direction, LabelDynamic, LabelPredicate, Variable
+from gpugda.query.render_values import text_of
 from gpugda.query.shapes import variable_names
 from gpugda.query.walk import walk
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
     from gpugda.plan.logical import Match
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from gpugda.query.query_graph import QueryRelationship
 
 __all__ = ["Adjacent", "is_adjacent"]
+
+_FEW: Final = 4
+"""Of so many times as many nodes each is looked up by itself."""
 
 
 def is_adjacent(tree: Match, needed: frozenset[str]) -> bool:
@@ -100,8 +105,7 @@ class Adjacent(Operator):
         else:
             direction = _direction(arrow, places[0])
             labels = self.graph.nodes[ends[1] if places[0] == ends[0] else ends[0]].labels
-            fitting = nodes_with_labels(context.graph, labels) if labels else None
-            counts = degrees(context.graph, columns[0].values, types, direction, fitting)
+            counts = _degrees(context.graph, columns[0].values, types, direction, labels)
         for column in columns:
             if column.valid is not None:
                 counts[~column.valid] = 0
@@ -110,6 +114,25 @@ class Adjacent(Operator):
     def describe(self) -> str:
         """With the pattern."""
         return f"{pattern_text(self.graph)} looked up"
+
+
+def _degrees(
+    graph: DataGraph,
+    nodes: NDArray[np.uint32],
+    types: tuple[int, ...] | None,
+    direction: Direction,
+    labels: tuple[LabelExpression, ...],
+) -> NDArray[np.int64]:
+    """As `degrees`; of all nodes where most are asked for: these are kept for the next query."""
+
+    def fitting() -> NDArray[np.bool_] | None:
+        return nodes_with_labels(graph, labels) if labels else None
+
+    if direction is Direction.BOTH or len(nodes) * _FEW < graph.node_count:
+        return degrees(graph, nodes, types, direction, fitting())
+    key = types, direction, tuple(text_of(each) for each in labels)
+    found = graph.kept_numbers(key, lambda: all_degrees(graph, types, direction, fitting()))
+    return found[nodes].astype(np.int64)
 
 
 def _direction(arrow: QueryRelationship, start: int) -> Direction:

@@ -11,6 +11,7 @@ from gpugda.execute.aggregates import aggregate
 from gpugda.execute.aggregating import LARGEST_INTEGER, Aggregation, too_large
 from gpugda.execute.batch import Batch
 from gpugda.execute.grouping import Groups, group_rows, nan_identity
+from gpugda.execute.memory import ResultRoom
 from gpugda.execute.operator import Operator
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.shown import text_of
@@ -103,9 +104,12 @@ class Aggregate(Operator):
         tables: list[RowTable] = []
         carried = () if context.argument is None else tuple(context.argument.carried)
         seen = 0
+        room = ResultRoom(copied=True)
         for batch in self.children[0].batches(context):
             carried = tuple(batch.carried)
-            tables.append(self._table(batch.expanded(), carried, seen, context))
+            rows = batch.expanded()
+            room.add(rows)
+            tables.append(self._table(rows, carried, seen, context))
             seen += batch.row_count
         table = stacked(tables) if tables else RowTable(0, (Constant(None),) * self._width(carried))
         keys = len(self.keys) + len(carried)

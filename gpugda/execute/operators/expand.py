@@ -70,9 +70,11 @@ class Expand(Operator):
         keeps: Callable[[Level], NDArray[np.bool_]] | None,
     ) -> Iterator[Level]:
         asked = self.asked
-        if asked.mode is ExpandMode.TRAILS or steps.left:
+        if asked.mode.gives_all or steps.left:
             lengths = asked.minimum, asked.maximum
-            yield from trails(steps.forwards, rows, starts, *lengths, context.check, keeps)
+            repeats = asked.mode is ExpandMode.WALKS
+            given = steps.forwards, rows, starts, *lengths, context.check, keeps
+            yield from trails(*given, repeats=repeats)
             return
         some, start_of = np.unique(starts, return_inverse=True)
         order = rows[np.argsort(start_of, kind="stable")]

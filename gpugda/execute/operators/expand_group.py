@@ -12,6 +12,8 @@ from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.steps import truth_of_each, turned
 from gpugda.execute.trails import Adjacency, adjacency_of, trails
 from gpugda.plan.label_programs import type_ids
+from gpugda.plan.logical import ExpandMode
+from gpugda.plan.pattern_reader import needs_each_row
 from gpugda.query.shapes import variable_names
 
 if TYPE_CHECKING:
@@ -49,7 +51,9 @@ class ExpandGroup(Expand):
             rows, starts, target = begun(batch, asked)
             yield self._batch(batch, none_of(bounds[0]), context)
             keeps = self._keeps(batch, left, context) if left else None
-            for level in trails(steps, rows, starts, *bounds, context.check, keeps):
+            repeats = asked.mode is ExpandMode.WALKS
+            given = steps, rows, starts, *bounds, context.check, keeps
+            for level in trails(*given, repeats=repeats):
                 yield self._batch(batch, reaching(level, target), context)
 
     def _keeps(
@@ -110,7 +114,7 @@ def _split(step: StepPattern, context: ExecutionContext) -> tuple[_Masks, tuple[
     for each in step.predicates:
         names = variable_names(each)
         name = next(iter(names)) if len(names) == 1 else ""
-        if name not in step.names:
+        if name not in step.names or needs_each_row(each):
             left.append(each)
             continue
         of_nodes = name in step.nodes

@@ -96,7 +96,7 @@ def test_who_has_a_time_limit_does_not_wait_for_a_first_launch(context, monkeypa
 
     monkeypatch.setattr(program, "launch_once", launch)
     with context.lock:
-        program._program(context, KERNEL[0])
+        program._program(context, *KERNEL[:2])
     for _ in range(2):
         with working_until(deadline_after(0.05)), pytest.raises(QueryTimeoutError, match="count"):
             get_kernel(context, *KERNEL).compile()

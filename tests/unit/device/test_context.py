@@ -8,7 +8,8 @@ import pytest
 from gpugda.device import program
 from gpugda.device.context import choose_device, list_devices
 from gpugda.device.failures import device_failure
-from gpugda.device.program import get_kernel, kernel_text
+from gpugda.device.kernel_text import kernel_text
+from gpugda.device.program import get_kernel
 from gpugda.errors import DeviceError, MemoryLimitError
 
 pytestmark = pytest.mark.device

@@ -222,7 +222,9 @@ def test_doctor_says_that_kernels_build(folder):
 
 
 def test_what_never_builds_says_why(context, monkeypatch, folder):
-    monkeypatch.setattr(program, "kernel_text", lambda file: "kernel void broken( { nonsense }")
+    monkeypatch.setattr(
+        program, "kernel_text", lambda file: "kernel void broken(uint a) {\n nonsense\n}\n"
+    )
     with pytest.raises(DeviceError) as caught:
         build_everything(context)
     assert "error" in caught.value.build_log

@@ -72,7 +72,7 @@ def test_loading_what_is_compiled_is_not_called_compiling(context, caplog, monke
     monkeypatch.setattr(program, "is_everything_built", lambda context: compiled)
     monkeypatch.setattr(context, "programs", {})
     with caplog.at_level("INFO", "gpugda.device"):
-        program._program(context, "prefix_sum.cl")
+        program._program(context, "prefix_sum.cl", "sum_blocks")
     assert ("compiling prefix_sum.cl" in caplog.text) is not compiled
 
 

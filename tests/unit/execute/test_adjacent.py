@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import gpugda
 from gpugda.execute import adjacent as module
-from gpugda.execute.adjacent import adjacent, degrees
+from gpugda.execute.adjacent import adjacent, all_degrees, degrees
 from gpugda.query.ast import Direction
 
 NODES = 4
@@ -47,6 +47,8 @@ def test_numbers_of_relationships(edges: Any, kinds: Any, direction: Direction) 
     nodes = np.arange(NODES, dtype=np.uint32)
     of_nodes = degrees(graph, nodes, ids, direction)
     assert of_nodes.tolist() == [_count(edges, a, None, every, direction) for a in range(NODES)]
+    if direction is not Direction.BOTH and edges:
+        assert all_degrees(graph, ids, direction, None).tolist() == of_nodes.tolist()
 
 
 @settings(max_examples=200)
@@ -62,9 +64,13 @@ def test_numbers_of_relationships_to_some_nodes(
         patch.setattr(module, "_CHUNK", 3)
         patch.setattr(module, "_ENTRIES", 2)
         found = degrees(graph, nodes, ids, direction, fitting)
+        together = None
+        if direction is not Direction.BOTH and edges:
+            together = all_degrees(graph, ids, direction, fitting).tolist()
     # As seen from a node, what counts is the other end: its own for a loop.
     expected = [sum(_count(edges, a, b, "RT", direction) for b in others) for a in nodes.tolist()]
     assert found.tolist() == expected
+    assert together in (None, expected[:NODES])
 
 
 QUERIES = {

@@ -70,3 +70,15 @@ def test_a_query_says_so(monkeypatch):
             accelerator.run("MATCH (a), (b) RETURN a, b", engine="gpu")
         count = accelerator.run("MATCH (a), (b) RETURN count(*)", engine="gpu").single()
         assert count.value() == 10_000
+
+
+def test_rows_that_are_collected_are_refused_before_memory_is_full(monkeypatch):
+    monkeypatch.setattr(host_memory, "_LOOK_EVERY", 4 * MEBIBYTE)
+    monkeypatch.setattr(host_memory, "available_bytes", lambda: 500 * MEBIBYTE)
+    source = gpugda.graph(nodes={"id": [0], "labels": [["N"]]})
+    text = "UNWIND range(1, 2000000) AS x RETURN size(collect(x))"
+    with gpugda.connect(source) as accelerator:
+        with pytest.raises(gpugda.MemoryLimitError, match="of this machine's memory"):
+            accelerator.run(text, engine="gpu").values()
+        monkeypatch.setattr(host_memory, "available_bytes", lambda: 5000 * MEBIBYTE)
+        assert accelerator.run(text, engine="gpu").values() == [[2000000]]
