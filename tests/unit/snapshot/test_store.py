@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from server_ids import server_graph
 
 from gpugda.data.columns import column_from_values, to_values
+from gpugda.data.external_ids import ExternalIds
 from gpugda.errors import ConfigurationError, SourceError
 from gpugda.ports import DatabaseVersion
 from gpugda.snapshot import opening, store
@@ -327,7 +328,13 @@ def test_a_graph_whose_properties_were_not_all_read_is_saved_only_on_request(tmp
 def test_ids_that_do_not_fit_are_refused(tmp_path):
     graph = server_graph([("A", {}), ("A", {})], [(0, "R", 1, {})], [3, 5], [4])
     for field, wrong in (("nodes", [5, 3]), ("nodes", [3]), ("relationships", [4, 5])):
-        ids = dataclasses.replace(graph.external_ids, **{field: np.array(wrong)})
+        right = graph.external_ids
+        given = {"nodes": right.nodes, "relationships": right.relationships}
+        ids = ExternalIds(
+            **{**given, field: np.array(wrong)},
+            node_prefix=right.node_prefix,
+            relationship_prefix=right.relationship_prefix,
+        )
         save_snapshot(dataclasses.replace(graph, external_ids=ids), tmp_path / "s")
         with pytest.raises(SourceError, match=r"damaged.* ids"):
             open_snapshot(tmp_path / "s")
