@@ -91,6 +91,12 @@ def with_no_rows(plan: Plan) -> Plan:
     return replace(plan, bound=replace(plan.bound, no_rows="an unknown label"))
 
 
+def with_cardinality(plan: Plan, cardinality: float) -> Plan:
+    """The plan where so many relationships are expected for each query relationship."""
+    expected = tuple(replace(each, cardinality=cardinality) for each in plan.bound.relationships)
+    return replace(plan, bound=replace(plan.bound, relationships=expected))
+
+
 def degree_needs(position: int, relationships: Sequence[Relationship]) -> tuple[DegreeNeed, ...]:
     needs: Counter[Any] = Counter()
     for each in relationships:

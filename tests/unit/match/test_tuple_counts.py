@@ -6,10 +6,12 @@ import contextlib
 import math
 import time
 from collections import Counter
+from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from bound_queries import NO_MASKS, Node, all_embeddings
+from bound_queries import NO_MASKS, Node, all_embeddings, with_cardinality
 from forced_plans import thresholds, variant, windows_of
 from graphs import make_graph
 from hypothesis import given
@@ -29,6 +31,8 @@ from gpugda.match.need import Groups
 from gpugda.match.registry import STRATEGIES
 from gpugda.match.tuple_counts import TupleCounts
 from gpugda.plan.bind import bind
+from gpugda.plan.counting import eliminate
+from gpugda.plan.counting.costs import Costs
 from gpugda.query.analyse import analyse
 from gpugda.query.parser import parse
 
@@ -39,6 +43,9 @@ pytestmark = [
 
 DENSE, SPARSE = 1 << 18, -1
 """So many tuples are added up on the device; none where less than none may be."""
+
+MANY = 16.0
+"""So many relationships are expected: a leaf that few candidates have is joined."""
 
 
 def expected_groups(graph, plan, nodes, masks=NO_MASKS):
@@ -86,6 +93,7 @@ def strategy_for(context, graph, most_tuples, memory_limit=None, **limits):
 def grouped(draw):
     graph, plan, masks = draw(trees_and_more())
     size = len(plan.bound.nodes)
+    plan = with_cardinality(plan, draw(st.sampled_from([1.0, MANY])))
     nodes = tuple(sorted(draw(st.sets(st.integers(0, size - 1), min_size=1, max_size=3))))
     wanted = Groups(nodes, draw(st.booleans()), draw(st.booleans()))
     return graph, plan, masks, wanted, draw(st.sampled_from([DENSE, SPARSE]))
@@ -128,7 +136,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_groups_and_their_leaves(context, most_tuples, name, counted):
     relationships, query_nodes, nodes, leaves = CASES[name]
-    plan, seen = plan_of(relationships, query_nodes), set()
+    plan, seen = with_cardinality(plan_of(relationships, query_nodes), MANY), set()
     for seed in range(3):
         graph = a_graph(seed, nodes=5, relationships=16)
         expected = expected_groups(graph, plan, nodes)
@@ -369,15 +377,25 @@ def test_what_is_not(text):
     assert not isinstance(need_of(bound.query, bound), Groups)
 
 
-def test_leaves_with_few_ways_are_joined():
+@pytest.mark.parametrize(("middles", "expected"), [(20, set()), (40, {0, 2})])
+def test_leaves_that_few_candidates_have_are_joined(middles, expected):
     """They make rows fewer."""
+    bound = with_cardinality(plan_of(out((0, 1), (1, 2))), 30.0).bound
+    counts = SimpleNamespace(count=[10, middles, 10].__getitem__)
+    problem = SimpleNamespace(bound=bound, candidates=counts)
+    costs = SimpleNamespace(
+        per_candidate=partial(Costs.per_candidate, SimpleNamespace(_problem=problem))
+    )
+    assert eliminate._rare(problem, costs) == expected
+
+
+def test_leaves_of_groups_are_counted_by_degrees():
     labels = [["A"] if node == 3 else [] for node in range(90)]
     ring = {"source": np.arange(90), "target": (np.arange(90) + 1) % 90, "type": ["R"] * 90}
     with gpugda.connect(gpugda.graph({"id": np.arange(90), "labels": labels}, ring)) as accelerator:
         text = "MATCH ({})-->(b)-->(c) RETURN id(c), count(*)"
         few = accelerator.run(text.format("a:A"), engine="gpu")
         assert few.values() == [[5, 1]]
-        assert not any("counted by degrees" in line for line in few.summary.steps)
         all_of_them = accelerator.run(text.format("a"), engine="gpu")
         assert len(all_of_them.values()) == 90
         assert "leaves counted by degrees: (a)" in all_of_them.summary.steps
