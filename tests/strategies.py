@@ -390,7 +390,9 @@ class _Writer:
         )
         body = f"RETURN {distinct}{', '.join(columns)}"
         readable = (
-            sorted(self.variables) if star else [n or x for x, n in zip(items, names, strict=True)]
+            sorted(self.variables, key=lambda name: name.strip("`"))
+            if star
+            else [n or x for x, n in zip(items, names, strict=True)]
         )
         order, sorted_columns, total = self.order(readable, items)
         window = self.window() if self.chance(12) else ""

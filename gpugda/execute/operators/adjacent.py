@@ -128,7 +128,9 @@ def _degrees(
     def fitting() -> NDArray[np.bool_] | None:
         return nodes_with_labels(graph, labels) if labels else None
 
-    if direction is Direction.BOTH or len(nodes) * _FEW < graph.node_count:
+    # Null nodes have a number, too, which an empty graph has no place for.
+    few = len(nodes) * _FEW < graph.node_count or not graph.node_count
+    if direction is Direction.BOTH or few:
         return degrees(graph, nodes, types, direction, fitting())
     key = types, direction, tuple(text_of(each) for each in labels)
     found = graph.kept_numbers(key, lambda: all_degrees(graph, types, direction, fitting()))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.step import ExtendStep
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["check_room", "least_bytes", "rows_within", "said_how_much"]
+__all__ = ["ENOUGH_FOR_JOIN", "check_room", "least_bytes", "rows_within", "said_how_much"]
 
 _BYTES_TO_EXTEND = 4 + 8 + 1 + 1
 """Per row of a table that is extended: length, prefix sum, base; and of its blocks."""
@@ -27,6 +27,8 @@ _ARRAYS = 6
 _SMALL_ARRAYS = 1 << 20
 _STEP_BYTES = 1 << 10
 """Limits are named in whole steps."""
+ENOUGH_FOR_JOIN = ": a memory_limit of "
+"""In an error, before a limit that suffices for what comes after the candidates."""
 _FOR_REUSE = 2
 """An array that is used again may be twice as long as asked for."""
 
@@ -73,7 +75,8 @@ def said_how_much(limit: int, graph: DataGraph, bound: BoundQuery, masks: Masks)
         enough = _enough_bytes(graph, bound, masks)
         if limit >= enough:
             raise  # it is the device that has no more
-        raise MemoryLimitError(f"{error}. A memory_limit of {enough:,} bytes is enough") from error
+        reason = str(error).partition(ENOUGH_FOR_JOIN)[0]
+        raise MemoryLimitError(f"{reason}. A memory_limit of {enough:,} bytes is enough") from error
 
 
 def _enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks) -> int:

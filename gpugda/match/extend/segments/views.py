@@ -9,6 +9,7 @@ from gpugda.device.graph.segments import cut_segments
 from gpugda.device.launch.extend import LinkFlags
 from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.errors import MemoryLimitError
+from gpugda.match.extend.memory import ENOUGH_FOR_JOIN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -33,7 +34,7 @@ def views_of_steps(
     """What steps look at; ``least``: bytes that they need beside it.
 
     Raises:
-        MemoryLimitError: It names the smallest limit that suffices.
+        MemoryLimitError: It names a limit that suffices.
     """
     links = [link for step in steps for link in step.device_links]
     directions = [
@@ -76,7 +77,7 @@ def make_views(
         sorted_by: By so many segments rows are sorted.
 
     Raises:
-        MemoryLimitError: It names the smallest limit that suffices.
+        MemoryLimitError: It names a limit that suffices.
     """
     graph, workspace = run.graph, run.workspace
     per_entry = max(1, len(directions)) * REGIONS * _BYTES * (2 if knows_relationships else 1)
@@ -121,5 +122,5 @@ def _too_small(run: Run, needed: int, longest: int) -> MemoryLimitError:
     return MemoryLimitError(
         f"the data graph is larger than the memory limit of {budget.limit_bytes:,} bytes, and its "
         f"smallest parts, of up to {longest:,} relationships, need {needed:,} bytes, of which "
-        f"{free:,} are left: the smallest memory_limit that suffices is {enough:,} bytes"
+        f"{free:,} are left{ENOUGH_FOR_JOIN}{enough:,} bytes is enough"
     )

@@ -71,7 +71,7 @@ SHAPES = {
 
 
 NAMED = re.compile(
-    r"(the smallest memory_limit that suffices is|A memory_limit of) ([\d,]+) bytes( is enough)?$"
+    r"(the smallest memory_limit that suffices is|[aA] memory_limit of) ([\d,]+) bytes( is enough)?$"
 )
 
 
@@ -108,9 +108,9 @@ def test_each_limit_gives_all_rows_or_names_one_that_does(context, shape):
         if named[1].startswith("the"):
             suffice.add(found)
     assert refused
-    assert suffice
-    with pytest.raises(MemoryLimitError):
-        rows_with(context, graph, plan, min(suffice) - 2048)
+    for enough in suffice:
+        with pytest.raises(MemoryLimitError):
+            rows_with(context, graph, plan, enough - 2048)
 
 
 def test_a_device_that_is_full_is_not_told_to_raise_the_limit(context, monkeypatch):
