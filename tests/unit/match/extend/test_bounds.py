@@ -71,7 +71,8 @@ SHAPES = {
 
 
 NAMED = re.compile(
-    r"(the smallest memory_limit that suffices is|[aA] memory_limit of) ([\d,]+) bytes( is enough)?$"
+    r"(the smallest memory_limit that suffices is|[aA] memory_limit of) ([\d,]+) bytes"
+    r"( is enough)?$"
 )
 
 
