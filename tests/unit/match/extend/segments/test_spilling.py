@@ -167,7 +167,7 @@ def test_a_folder_that_may_not_be_written(context, place, monkeypatch):
         raise PermissionError(13, "Permission denied", str(folder))
 
     monkeypatch.setattr(waiting_rows, "SpillFolder", refused)
-    with pytest.raises(MemoryLimitError, match="Permission denied.*GPUGDA_CACHE_DIR"):
+    with pytest.raises(MemoryLimitError, match=r"Permission denied.*GPUGDA_CACHE_DIR"):
         rows(context, some_graph(), QUERIES[0])
 
 
