@@ -73,7 +73,7 @@ class SegmentedWindows(ExtendWindows):
             Sorter(run, segments, [link.column for link in step.device_links[1:]], bounds)
             for step in steps
         ]
-        self.waiting = waiting
+        self.waiting = self._waiting = waiting
         self._most_rows = [0] * len(steps)
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
@@ -114,17 +114,17 @@ class SegmentedWindows(ExtendWindows):
             yield None
             if self._is_full(number + 1, following):
                 yield from self._joined(number + 1, following, counts=counts)
-                following.drop(self.waiting)
+                following.drop(self._waiting)
                 following = self._empty(number + 1)
         if following.row_count:
             yield from self._joined(number + 1, following, counts=counts)
-        following.drop(self.waiting)
+        following.drop(self._waiting)
 
     def _add(self, number: int, batch: Batch, table: Table) -> None:
         self._sorters[number].add(batch, table)
-        if self.waiting.is_much(batch.bytes_in_memory) and self.waiting.spills and batch.width:
+        if self._waiting.is_much(batch.bytes_in_memory) and self._waiting.spills and batch.width:
             with self._run.stage("spill"):
-                batch.spill(self.waiting)
+                batch.spill(self._waiting)
 
     def _empty(self, number: int) -> Batch:
         width = len(self._steps[number - 1].variables)
@@ -135,7 +135,7 @@ class SegmentedWindows(ExtendWindows):
         if few and batch.row_count >= few:
             self._most_rows[number] = few * _GROWTH
             return True
-        return self.waiting.is_full(batch.nbytes)
+        return self._waiting.is_full(batch.nbytes)
 
     def _extended(self, number: int, batch: Batch) -> Iterator[Table]:
         for wanted, table in self._seen_tables(number, batch):
