@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from gpugda.device.launch.small_join import SmallJoined
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.encode import StepWords
-    from gpugda.match.extend.segments.waiting import WaitingRows
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
     from gpugda.thresholds import JoinLimits
@@ -47,7 +46,6 @@ class ExtendWindows:
         made_none: Was all counted without rows?
         counted: How many there are, if that was counted before it was asked for.
         views: What of the data graph is on the device; None where all of it is.
-        waiting: Rows that wait for parts of it; None where they need not.
     """
 
     def __init__(
@@ -76,7 +74,11 @@ class ExtendWindows:
         self.made_none = False
         self.counted: int | None = None
         self.views: SegmentViews | None = None
-        self.waiting: WaitingRows | None = None
+
+    @property
+    def spilled_bytes(self) -> int:
+        """Bytes of rows that waited for parts of the data graph on disk."""
+        return 0
 
     @property
     def by_pairs(self) -> list[bool]:

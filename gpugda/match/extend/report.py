@@ -91,7 +91,7 @@ def describe_parts(report: StrategyReport, joined: Joined) -> None:
         f"relationships in {segments:,} segments of up to {seen[0].segments.longest:,}, "
         f"of which {report.sent_bytes:,} bytes were sent to the device"
     )
-    written = sum(each.waiting.written for each in windows if each.waiting is not None)
+    written = sum(each.spilled_bytes for each in windows)
     if written:
         report.spilled_bytes += written
         report.steps.append(f"rows that waited for them: {written:,} bytes went to disk")

@@ -73,8 +73,13 @@ class SegmentedWindows(ExtendWindows):
             Sorter(run, segments, [link.column for link in step.device_links[1:]], bounds)
             for step in steps
         ]
-        self.waiting = self._waiting = waiting
+        self._waiting = waiting
         self._most_rows = [0] * len(steps)
+
+    @property
+    def spilled_bytes(self) -> int:
+        """See `ExtendWindows.spilled_bytes`."""
+        return self._waiting.written
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """See `ExtendWindows.tables`; where few rows suffice, few wait."""
