@@ -150,14 +150,17 @@ def ranges_of(csr: Csr, segments: Segments, part: Part, *, one_type: bool) -> Ra
 
 
 def whole_bytes(graph: DataGraph) -> int:
-    """What all rows of both directions take on a device, without tables of ranks."""
+    """What all rows of both directions take on a device, without tables of ranks.
+
+    By the lengths of the arrays: none is made whole for that.
+    """
     is_one_type, total = len(graph.types) <= 1, 0
-    for direction in (graph.outgoing, graph.incoming):
-        csr = direction.parts  # asking for their lengths must not make patched arrays whole
-        arrays: list[Array | None] = [csr.neighbours, csr.relationship_indexes]
+    for csr in (graph.outgoing, graph.incoming):
+        parts = csr.parts
+        arrays: list[Array | None] = [parts.neighbours, parts.relationship_indexes]
         if is_one_type:
-            arrays.append(csr.row_offsets)
+            arrays.append(parts.row_offsets)
         else:
-            arrays += [csr.run_offsets, csr.run_types, csr.run_starts]
+            arrays += [parts.run_offsets, parts.run_types, parts.run_starts]
         total += sum(len(each) * each.dtype.itemsize for each in arrays if each is not None)
     return total

@@ -187,3 +187,30 @@ def test_memory_does_not_grow_with_the_states(context):
         gc.collect()
         sizes.append(current.nbytes)
     assert max(sizes) < 3 * sizes[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)",
+        "MATCH (a:A)--(b)-[:R]->(c) RETURN count(*)",
+        "MATCH (a:A)-[r:R]->(b:B)<-[s:S]-(c) RETURN id(a), id(r), id(s)",
+    ],
+)
+def test_a_query_makes_no_array_of_entries_whole(context, made, text):
+    """That would take the time of all relationships with each transaction."""
+    patched, current = [], None
+    for graph in states(RandomDatabase(4, 200), 4):
+        following = DeviceGraph(context, graph, like=current)
+        if current is not None:
+            current.close()
+        current = following
+        plan = plan_of(prepare(text), graph, "extend")
+        plan.pipeline.run(graph, ExtendStrategy(current), {}, StrategyReport())
+        for parts in (graph.outgoing.parts, graph.incoming.parts):
+            arrays = [parts.neighbours, parts.relationship_indexes]
+            patched += [each for each in arrays if isinstance(each, Patched)]
+    assert patched
+    assert made
+    assert [each for each in patched if each._whole is not None] == []
+    current.close()
