@@ -91,7 +91,7 @@ def test_a_query_makes_nothing_whole_on_the_host(context):
         runnable = plan_of(prepare(text), graph, "extend").runnable
         runnable.run(graph, ExtendStrategy(copies[1]), {}, StrategyReport(), None)
     # Where there are many types, where runs begin is looked at once for a state.
-    names = [name for name in CsrParts.__dataclass_fields__ if name != "run_offsets"]
+    names = [name for name in CsrParts._fields if name != "run_offsets"]
     for csr in (graph.outgoing, graph.incoming):
         arrays = {name: getattr(csr.parts, name) for name in names}
         arrays = {name: each for name, each in arrays.items() if isinstance(each, Patched)}
@@ -104,9 +104,9 @@ def test_a_query_makes_nothing_whole_on_the_host(context):
 
 def made_whole(graph):
     """The same with arrays that are not patched."""
-    names = CsrParts.__dataclass_fields__
     rows = {
-        each: Csr(*(getattr(getattr(graph, each), name) for name in names)) for each in DIRECTIONS
+        each: Csr(*(getattr(getattr(graph, each), name) for name in CsrParts._fields))
+        for each in DIRECTIONS
     }
     return replace(graph, **rows)
 
