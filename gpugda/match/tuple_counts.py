@@ -213,7 +213,7 @@ def _unpacked(
     width, low = _WORD // bits, np.uint64((1 << bits) - 1)
     columns = []
     for number, word in enumerate(words):
-        here = min(width, count - number * width)
-        for place in reversed(range(here)):
-            columns.append((word >> np.uint64(place * bits) & low).astype(np.uint32))
+        here = range(min(width, count - number * width))
+        shifts = [np.uint64(place * bits) for place in reversed(here)]
+        columns += [(word >> shift & low).astype(np.uint32) for shift in shifts]
     return columns
