@@ -76,6 +76,11 @@ class ExtendWindows:
         self.views: SegmentViews | None = None
 
     @property
+    def spilled_bytes(self) -> int:
+        """Bytes of rows that waited for parts of the data graph on disk."""
+        return 0
+
+    @property
     def by_pairs(self) -> list[bool]:
         """Which steps looked at pairs one by one, though the device is one that prefers rows?"""
         return self._tables.by_pairs

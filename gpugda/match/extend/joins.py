@@ -24,7 +24,8 @@ from gpugda.match.extend.messages import Messages, has_room
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.segments.degrees import sees_parts
 from gpugda.match.extend.segments.views import views_of_steps
-from gpugda.match.extend.segments.windows import SegmentedWindows, waiting_bytes
+from gpugda.match.extend.segments.waiting import WaitingRows
+from gpugda.match.extend.segments.windows import SegmentedWindows
 from gpugda.match.need import Groups, Rows
 from gpugda.plan.counting.count_plan import Eliminate
 from gpugda.thresholds import MOST_LINKS
@@ -158,6 +159,8 @@ class Joins:
             return steps, windows
         totals = np.dtype(np.uint64).itemsize * extensions.group_count
         views = views_of_steps(self.run, steps, self.segments, least_bytes(steps) + totals)
+        waiting = WaitingRows(self.segments, len(steps) - 1, views.nbytes)
+        self.run.at_end.callback(waiting.close)
         return steps, SegmentedWindows(
             self.run,
             extensions,
@@ -167,7 +170,7 @@ class Joins:
             candidates,
             self.limits,
             views,
-            waiting_bytes(self.segments),
+            waiting,
         )
 
     def _steps(

@@ -8,9 +8,14 @@ from random_database import RandomDatabase
 
 from gpugda.data.increments.apply import applied
 from gpugda.data.patches import changing
+from gpugda.data.patches.patched import Patched
 from gpugda.device.graph import sharing
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.memory.buffers import MemoryBudget
+from gpugda.execute.pipeline import plan_of
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.query.prepare import prepare
 
 BUDGET = 1 << 30
 
@@ -146,3 +151,30 @@ def test_memory_does_not_grow_with_the_states(context):
         gc.collect()
         sizes.append(current.nbytes)
     assert max(sizes) < 3 * sizes[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)",
+        "MATCH (a:A)--(b)-[:R]->(c) RETURN count(*)",
+        "MATCH (a:A)-[r:R]->(b:B)<-[s:S]-(c) RETURN id(a), id(r), id(s)",
+    ],
+)
+def test_a_query_makes_no_array_of_entries_whole(context, made, text):
+    """That would take the time of all relationships with each transaction."""
+    patched, current = [], None
+    for graph in states(RandomDatabase(4, 200), 4):
+        following = DeviceGraph(context, graph, like=current)
+        if current is not None:
+            current.close()
+        current = following
+        plan = plan_of(prepare(text), graph, "extend")
+        plan.pipeline.run(graph, ExtendStrategy(current), {}, StrategyReport())
+        for parts in (graph.outgoing.parts, graph.incoming.parts):
+            arrays = [parts.neighbours, parts.relationship_indexes]
+            patched += [each for each in arrays if isinstance(each, Patched)]
+    assert patched
+    assert made
+    assert [each for each in patched if each._whole is not None] == []
+    current.close()
