@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.device.graph.segment_views import MOST_PARTS
-from gpugda.device.launch.extend import ExtensionKernels
-from gpugda.device.launch.extend_rows import RowKernels
-from gpugda.device.launch.leaf_products import ProductKernels
-from gpugda.device.launch.row_groups import GroupKernels
 from gpugda.match.extend.encode import upload_steps
 from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
 from gpugda.match.extend.join import ExtendWindows
+from gpugda.match.extend.join_setup import JoinSetup
 from gpugda.match.extend.joined import Joined, TableSums
 from gpugda.match.extend.memory import check_room, least_bytes
 from gpugda.match.extend.merged_steps import kinds_of
@@ -34,7 +30,6 @@ from gpugda.thresholds import MOST_LINKS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gpugda.device.context import DeviceContext
     from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
@@ -42,28 +37,14 @@ if TYPE_CHECKING:
     from gpugda.match.extend.cache import KeptQuery
     from gpugda.match.extend.compiled_steps import CompiledSteps
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.join_setup import JoinKernels
     from gpugda.match.extend.merged_graph import MergedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
     from gpugda.plan.counting.count_plan import Join, TableMessage
     from gpugda.thresholds import JoinLimits, SegmentLimits
 
-__all__ = ["JoinKernels", "Joins"]
-
-
-class JoinKernels:
-    """The launchers, made once per strategy."""
-
-    def __init__(self, context: DeviceContext) -> None:
-        self._context = context
-        self.extensions = ExtensionKernels(context)
-        self.rows = RowKernels(context)
-        self.products = ProductKernels(context)
-
-    @cached_property
-    def groups(self) -> GroupKernels:
-        """Made when somebody groups."""
-        return GroupKernels(self._context)
+__all__ = ["Joins"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,26 +166,12 @@ class Joins:
         counting: bool,
     ) -> tuple[tuple[ExtendStep, ...], ExtendWindows, WaitingRows | None]:
         steps, words = self._steps(plan, masks, wanted, counting=counting)
-        extensions, rows, candidates = self.kernels.extensions, self.kernels.rows, self.candidates
+        setup = JoinSetup(self.run, self.kernels, steps, words, self.candidates, self.limits)
         if views is None:
-            windows = ExtendWindows(
-                self.run, extensions, rows, steps, words, candidates, self.limits
-            )
-            return steps, windows, None
+            return steps, ExtendWindows(setup), None
         waiting = WaitingRows(self.segments, len(steps), views.nbytes)
         self.run.at_end.callback(waiting.close)
-        segmented = SegmentedWindows(
-            self.run,
-            extensions,
-            rows,
-            steps,
-            words,
-            candidates,
-            self.limits,
-            views,
-            waiting,
-        )
-        return steps, segmented, waiting
+        return steps, SegmentedWindows(setup, views, waiting), waiting
 
     def _views(self, plan: Join | Eliminate, wanted: Rows, *, counting: bool) -> SegmentViews:
         """Of the plan's joins, which look at parts of the data graph one after the other."""
