@@ -21,15 +21,11 @@ if TYPE_CHECKING:
 
     from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.graph.segments import Part, Segments
-    from gpugda.device.launch.extend import ExtensionKernels, Link
-    from gpugda.device.launch.extend_rows import RowKernels
+    from gpugda.device.launch.extend import Link
     from gpugda.device.launch.join import Table
-    from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.join_setup import JoinSetup
     from gpugda.match.extend.segments.waiting import WaitingRows
-    from gpugda.match.extend.step import ExtendStep
-    from gpugda.match.run import Run
-    from gpugda.thresholds import JoinLimits
 
 __all__ = ["SegmentedWindows"]
 
@@ -45,21 +41,9 @@ class SegmentedWindows(ExtendWindows):
         waiting: How many rows wait, and where.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        kernels: ExtensionKernels,
-        row_kernels: RowKernels,
-        steps: Sequence[ExtendStep],
-        words: StepWords,
-        candidates: Candidates,
-        limits: JoinLimits,
-        views: SegmentViews,
-        waiting: WaitingRows,
-    ) -> None:
-        super().__init__(
-            run, kernels, row_kernels, steps, _seen(words, views), candidates, limits, whole=False
-        )
+    def __init__(self, setup: JoinSetup, views: SegmentViews, waiting: WaitingRows) -> None:
+        super().__init__(replace(setup, words=_seen(setup.words, views)))
+        run, steps = setup.run, setup.steps
         self.views = self._seen = views
         segments = views.segments
         self._sequences = [_Sequence(segments, step.device_links) for step in steps]
@@ -127,9 +111,7 @@ class SegmentedWindows(ExtendWindows):
 
     def _add(self, number: int, batch: Batch, table: Table) -> None:
         self._sorters[number].add(batch, table)
-        if self._waiting.is_much(batch.bytes_in_memory) and self._waiting.spills and batch.width:
-            with self._run.stage("spill"):
-                batch.spill(self._waiting)
+        batch.spill_much(self._run, self._waiting)
 
     def _empty(self, number: int) -> Batch:
         width = len(self._steps[number - 1].variables)
