@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpugda.device.launch.join import Table
@@ -66,9 +67,8 @@ class ExtendWindows:
         self._words = words
         self._candidates = candidates
         self._sizes = WindowSizes(run, steps, limits)
-        self._tables = StepTables(
-            run, kernels, row_kernels, steps, words, candidates, self._sizes, limits, whole=whole
-        )
+        self._kernels = kernels, row_kernels
+        self._whole = whole
         self.rows = [0] * len(steps)
         self.windows = [0] * len(steps)
         self.made_none = False
@@ -78,7 +78,29 @@ class ExtendWindows:
     @property
     def by_pairs(self) -> list[bool]:
         """Which steps looked at pairs one by one, though the device is one that prefers rows?"""
-        return self._tables.by_pairs
+        made = vars(self).get("_tables")
+        return [False] * len(self._steps) if made is None else made.by_pairs
+
+    @cached_property
+    def _tables(self) -> StepTables:
+        # Not made for a join that is done at once.
+        kernels, row_kernels = self._kernels
+        return StepTables(
+            self._run,
+            kernels,
+            row_kernels,
+            self._steps,
+            self._words,
+            self._candidates,
+            self._sizes,
+            self._limits,
+            whole=self._whole,
+        )
+
+    @property
+    def bytes_to_come(self) -> int:
+        """What is allocated with the first step's tables, if they are not made."""
+        return 0 if "_tables" in vars(self) else StepTables.least_bytes(self._kernels[0])
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """Tables of full embeddings. Each is valid until the next one is asked for.

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gpugda.device.graph.segment_views import MOST_PARTS
 from gpugda.device.launch.extend import ExtensionKernels
 from gpugda.device.launch.extend_rows import RowKernels
@@ -25,6 +23,7 @@ from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.segments.degrees import sees_parts
 from gpugda.match.extend.segments.views import views_of_steps
 from gpugda.match.extend.segments.windows import SegmentedWindows, waiting_bytes
+from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.need import Groups, Rows
 from gpugda.plan.counting.count_plan import Eliminate
 from gpugda.thresholds import MOST_LINKS
@@ -156,8 +155,8 @@ class Joins:
                 self.run, extensions, rows, steps, words, candidates, self.limits
             )
             return steps, windows
-        totals = np.dtype(np.uint64).itemsize * extensions.group_count
-        views = views_of_steps(self.run, steps, self.segments, least_bytes(steps) + totals)
+        least = least_bytes(steps) + StepTables.least_bytes(extensions)
+        views = views_of_steps(self.run, steps, self.segments, least)
         return steps, SegmentedWindows(
             self.run,
             extensions,
@@ -208,7 +207,7 @@ class Joins:
         run, separator = self.run, message.separator
         wanted = Rows(frozenset(separator), frozenset())
         joined = self.joined(message.plan, wanted, counting=False)
-        check_room(run.workspace, joined.steps)
+        check_room(run.workspace, joined.steps, joined.windows.bytes_to_come)
         with run.stage("join"):
             sums = GroupSums(
                 run,

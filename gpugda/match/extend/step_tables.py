@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.launch.join import Table
+from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.match.extend.accumulate import SparseAccumulator
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.pairs import PairSteps
@@ -78,6 +79,12 @@ class StepTables:
         self._pairs = PairSteps(run, kernels, steps, words, self._counters, self.totals, limits)
         self._plain = PlainSteps(run, kernels, steps, words, candidates)
         self.by_pairs = [False] * len(steps)
+
+    @staticmethod
+    def least_bytes(kernels: ExtensionKernels) -> int:
+        """What counters and totals take."""
+        totals = np.dtype(np.uint64).itemsize * kernels.group_count
+        return 2 * (SMALLEST_BYTES + max(totals, SMALLEST_BYTES))
 
     def tables(self, number: int, table: Table) -> Iterator[Table]:
         """The rows that a step makes, in tables one at a time."""
