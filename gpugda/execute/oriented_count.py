@@ -50,6 +50,8 @@ _KIND, _PLAN, _TIMES = "oriented count", "oriented plan", "oriented times"
 _ORIENTED_RUNS, _PLAIN_RUNS = 2, 3
 """So many of each are timed before they are compared: first ones compile, and copy the graph."""
 _FAR_SLOWER = 4
+_AGAIN = 32
+"""The slower form is timed again when the faster one took so many times as long as it did."""
 
 
 @dataclass(slots=True)
@@ -61,14 +63,20 @@ class _Times:
         plain: The best in the graph as it is.
         oriented_runs: How many of the former there were.
         plain_runs: How many of the latter.
+        in_a_row: Seconds of the last ones that were all of one form.
+        was_oriented: Which form that was.
     """
 
     oriented: float = math.inf
     plain: float = math.inf
     oriented_runs: int = 0
     plain_runs: int = 0
+    in_a_row: float = 0.0
+    was_oriented: bool = False
 
     def note(self, seconds: float, *, is_oriented: bool) -> None:
+        before = self.in_a_row if is_oriented is self.was_oriented else 0.0
+        self.in_a_row, self.was_oriented = before + seconds, is_oriented
         if is_oriented:
             self.oriented, self.oriented_runs = min(self.oriented, seconds), self.oriented_runs + 1
         else:
@@ -81,7 +89,17 @@ class _Times:
             return False
         if self.plain_runs < _PLAIN_RUNS:
             return self.plain < _FAR_SLOWER * self.oriented
-        return self.plain < self.oriented
+        return (self.plain < self.oriented) is not self._tries_again
+
+    @property
+    def _tries_again(self) -> bool:
+        """Was the faster form used so long that timing the slower one again costs little?
+
+        Its times may be of a busy machine, or of runs that made what later ones find.
+        """
+        slower_is_oriented = self.plain < self.oriented
+        again = self.oriented if slower_is_oriented else self.plain
+        return self.was_oriented is not slower_is_oriented and self.in_a_row > _AGAIN * again
 
 
 @dataclass(slots=True, eq=False)

@@ -82,12 +82,14 @@ class Aggregate(Operator):
         """Where there are only counts: batch by batch, with memory for the groups alone."""
         aggregation: Aggregation | None = None
         carried: tuple[str, ...] = ()
-        for batch in self.children[0].batches(context):
+        for batch, is_only in _whether_only(self.children[0].batches(context)):
             if aggregation is None:
                 carried = tuple(batch.carried)
                 aggregation = Aggregation(self._query(carried, context))
             apart = batch.distinct and self._named.issuperset(batch.columns)
-            aggregation.push(context.environment(batch), batch.weights, apart=apart)
+            once = frozenset(self._counted_once(batch)) if is_only else frozenset[int]()
+            environment = context.environment(batch)
+            aggregation.push(environment, batch.weights, apart=apart, once=once)
         if aggregation is None:
             carried = () if context.argument is None else tuple(context.argument.carried)
             aggregation = Aggregation(self._query(carried, context))
@@ -98,6 +100,20 @@ class Aggregate(Operator):
             groups.row_count, owners, keys=groups.keys[:count], aggregates=groups.aggregates
         )
         return found, carried
+
+    def _counted_once(self, batch: Batch) -> Iterator[int]:
+        """Places of ``count(DISTINCT v)`` where no group has a ``v`` twice, as no row comes twice.
+
+        ``batch``: all rows.
+        """
+        for place, each in enumerate(self.aggregates if batch.distinct else ()):
+            if not isinstance(each, ast.FunctionCall) or not each.distinct:
+                continue
+            (counted,) = each.arguments
+            if isinstance(counted, ast.Variable):
+                named = {*self._named, counted.name}
+                if counted.name in batch.columns and named.issuperset(batch.columns):
+                    yield place
 
     def _collected(self, context: ExecutionContext) -> tuple[Batch, tuple[str, ...]]:
         """All rows at once."""
@@ -230,6 +246,23 @@ class Aggregate(Operator):
         made = ", ".join(map(text_of, self.aggregates)) or "groups"
         by = ", ".join(map(text_of, self.keys))
         return f"aggregate {made}" + (f" by {by}" if by else "")
+
+
+def _whether_only(batches: Iterator[Batch]) -> Iterator[tuple[Batch, bool]]:
+    """Batches, and of each whether it has all rows that there are."""
+    waiting: Batch | None = None
+    several = False
+    for batch in batches:
+        if several or not batch.row_count:
+            yield batch, False
+        elif waiting is None:
+            waiting = batch
+        else:
+            several = True
+            yield waiting, False
+            yield batch, False
+    if waiting is not None and not several:
+        yield waiting, True
 
 
 def _counts(call: ast.Expression) -> bool:

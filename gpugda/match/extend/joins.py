@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpugda.device.graph.segment_views import MOST_PARTS
-from gpugda.device.launch.extend import ExtensionKernels
-from gpugda.device.launch.extend_rows import RowKernels
-from gpugda.device.launch.leaf_products import ProductKernels
-from gpugda.device.launch.row_groups import GroupKernels
 from gpugda.match.extend.encode import upload_steps
 from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
 from gpugda.match.extend.join import ExtendWindows
+from gpugda.match.extend.join_setup import JoinSetup
 from gpugda.match.extend.joined import Joined, TableSums
 from gpugda.match.extend.memory import check_room, least_bytes
 from gpugda.match.extend.merged_steps import kinds_of
@@ -22,42 +18,28 @@ from gpugda.match.extend.messages import Messages, has_room
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.segments.degrees import sees_parts
 from gpugda.match.extend.segments.views import views_of_steps
-from gpugda.match.extend.segments.windows import SegmentedWindows, waiting_bytes
+from gpugda.match.extend.segments.waiting import WaitingRows
+from gpugda.match.extend.segments.windows import SegmentedWindows
 from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.need import Groups, Rows
 from gpugda.plan.counting.count_plan import Eliminate
 from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
-    from gpugda.device.context import DeviceContext
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.cache import KeptQuery
     from gpugda.match.extend.compiled_steps import CompiledSteps
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.join_setup import JoinKernels
     from gpugda.match.extend.merged_graph import MergedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
     from gpugda.plan.counting.count_plan import Join, TableMessage
     from gpugda.thresholds import JoinLimits, SegmentLimits
 
-__all__ = ["JoinKernels", "Joins"]
-
-
-class JoinKernels:
-    """The launchers, made once per strategy."""
-
-    def __init__(self, context: DeviceContext) -> None:
-        self._context = context
-        self.extensions = ExtensionKernels(context)
-        self.rows = RowKernels(context)
-        self.products = ProductKernels(context)
-
-    @cached_property
-    def groups(self) -> GroupKernels:
-        """Made when somebody groups."""
-        return GroupKernels(self._context)
+__all__ = ["Joins"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,25 +131,14 @@ class Joins:
         self, plan: Eliminate | None, masks: Masks, wanted: Rows, *, counting: bool
     ) -> tuple[tuple[ExtendStep, ...], ExtendWindows]:
         steps, words = self._steps(plan, masks, wanted, counting=counting)
-        extensions, rows, candidates = self.kernels.extensions, self.kernels.rows, self.candidates
+        setup = JoinSetup(self.run, self.kernels, steps, words, self.candidates, self.limits)
         if self.run.placement.is_whole:
-            windows = ExtendWindows(
-                self.run, extensions, rows, steps, words, candidates, self.limits
-            )
-            return steps, windows
-        least = least_bytes(steps) + StepTables.least_bytes(extensions)
+            return steps, ExtendWindows(setup)
+        least = least_bytes(steps) + StepTables.least_bytes(self.kernels.extensions)
         views = views_of_steps(self.run, steps, self.segments, least)
-        return steps, SegmentedWindows(
-            self.run,
-            extensions,
-            rows,
-            steps,
-            words,
-            candidates,
-            self.limits,
-            views,
-            waiting_bytes(self.segments),
-        )
+        waiting = WaitingRows(self.segments, len(steps) - 1, views.nbytes)
+        self.run.at_end.callback(waiting.close)
+        return steps, SegmentedWindows(setup, views, waiting)
 
     def _steps(
         self, plan: Eliminate | None, masks: Masks, wanted: Rows, *, counting: bool

@@ -16,15 +16,12 @@ from gpugda.match.launch_size import LaunchSize
 from gpugda.match.list_lengths import shortest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from gpugda.device.launch.extend import ExtensionKernels
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.match.extend.encode import StepWords
-    from gpugda.match.extend.step import ExtendStep
+    from gpugda.match.extend.join_setup import JoinSetup
     from gpugda.match.run import Run
-    from gpugda.thresholds import JoinLimits
 
 __all__ = ["PairSteps", "prefix_sums"]
 
@@ -37,32 +34,19 @@ class PairSteps:
     """Measures, counts and appends pairs, in launches that are neither too long nor too short.
 
     Args:
-        run: Of the query.
-        kernels: For pairs.
-        steps: What to do.
-        words: The same on the device.
+        setup: Of the join.
         counters: ``uint32[2]``, the first one counts rows that were appended.
-        totals: ``uint64[kernels.group_count]``.
-        limits: How much is done at once.
+        totals: ``uint64``, one per work group of the kernels.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        kernels: ExtensionKernels,
-        steps: Sequence[ExtendStep],
-        words: StepWords,
-        counters: DeviceArray,
-        totals: DeviceArray,
-        limits: JoinLimits,
-    ) -> None:
-        self._run = run
-        self._limits = limits
-        self._kernels = kernels
-        context = run.graph.context
+    def __init__(self, setup: JoinSetup, counters: DeviceArray, totals: DeviceArray) -> None:
+        self._run = setup.run
+        self._limits = setup.limits
+        self._kernels = setup.kernels.extensions
+        context = setup.run.graph.context
         self._lists = ListKernels(context) if context.profile.intersection == "lists" else None
-        self._steps = steps
-        self._arrays, self._launches = words.arrays, words.launches
+        self._steps = setup.steps
+        self._arrays, self._launches = setup.words.arrays, setup.words.launches
         self._counters = counters
         self._totals = totals
 

@@ -23,7 +23,8 @@ from gpugda.match.extend.cache import KeptQueries, KeptQuery
 from gpugda.match.extend.combine_parts import CountsInParts
 from gpugda.match.extend.compiled_steps import CompiledSteps
 from gpugda.match.extend.filter import find_candidates
-from gpugda.match.extend.joins import JoinKernels, Joins
+from gpugda.match.extend.join_setup import JoinKernels
+from gpugda.match.extend.joins import Joins
 from gpugda.match.extend.memory import check_room, said_how_much
 from gpugda.match.extend.merged_graph import MergedGraph
 from gpugda.match.extend.prepared import NOTHING, Goal, PreparedCore, groups_of_rows

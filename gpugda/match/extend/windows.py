@@ -9,11 +9,9 @@ from gpugda.match.extend.memory import rows_within
 from gpugda.match.launch_size import first_window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from gpugda.match.extend.step import ExtendStep
-    from gpugda.match.run import Run
-    from gpugda.thresholds import JoinLimits
+    from gpugda.match.extend.join_setup import JoinSetup
 
 __all__ = ["WindowSizes"]
 
@@ -22,17 +20,15 @@ class WindowSizes:
     """They grow from window to window, within what memory there is.
 
     Args:
-        run: Of the query.
-        steps: Of the join.
-        limits: Of windows.
+        setup: Of the join.
     """
 
-    def __init__(self, run: Run, steps: Sequence[ExtendStep], limits: JoinLimits) -> None:
-        self._run = run
-        self._steps = steps
-        self._limits = limits
-        self._progress = run.report.progress
-        self._grown = [limits.first_window] * len(steps)
+    def __init__(self, setup: JoinSetup) -> None:
+        self._run = setup.run
+        self._steps = setup.steps
+        self._limits = setup.limits
+        self._progress = setup.run.report.progress
+        self._grown = [setup.limits.first_window] * len(setup.steps)
 
     def expect_few(self, enough: int) -> None:
         """A caller leaves after about so many rows."""
