@@ -26,6 +26,7 @@ from gpugda.execute.operators.kept_apart import KeptApart
 from gpugda.execute.operators.lookup import Lookup
 from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.project import Project
+from gpugda.execute.operators.select_paths import SelectPaths
 from gpugda.execute.operators.selected_paths import SelectedPaths
 from gpugda.execute.operators.shortest_path import ShortestPath
 from gpugda.execute.operators.slice import Slice
@@ -204,6 +205,18 @@ class _Lowering:
         imported = tuple(n for n in _imported(tree.sub) if n in child.columns)
         return Apply(child, sub, imported, asked, outer=outer, depth=self._depth, whole=whole)
 
+    def _select_paths(
+        self, tree: logical.SelectPaths, needed: frozenset[str], *, weighted: bool
+    ) -> Operator:
+        added = frozenset(tree.added)
+        asked = tuple(name for name in tree.added if name in needed)
+        inside = _Lowering(self._text, self._depth + 1)
+        read = frozenset(asked) | {tree.start, tree.end, *tree.steps}
+        sub = inside.lower(tree.sub, read, weighted=False)
+        below = (needed | {tree.start, tree.end}) - added
+        child = self.lower(tree.input, below | _arguments_read(tree.sub), weighted=False)
+        return SelectPaths(child, sub, tree, asked, depth=self._depth)
+
     # -------------------------------------------------------------- projections
     def _projection(
         self, tree: logical.Logical, needed: frozenset[str], *, weighted: bool
@@ -381,7 +394,7 @@ def _added_by(tree: logical.Logical) -> tuple[str, ...]:
             return (tree.node,)
         case logical.Project():
             return tuple(item.name for item in tree.columns)
-        case logical.Optional() | logical.Apply():
+        case logical.Optional() | logical.Apply() | logical.SelectPaths():
             return tree.added
     return ()
 
@@ -421,6 +434,8 @@ def _arguments_read(tree: logical.Logical) -> frozenset[str]:
                 found |= {name for pair in node.pairs for name in pair}
             case logical.Filter():
                 found |= all_names(node.predicates)
+            case logical.SelectPaths():
+                found |= {node.start, node.end}
     return frozenset(found) & available
 
 
@@ -447,6 +462,7 @@ _MADE_BY: Final[dict[type, Callable[..., Operator]]] = {
     logical.Expand: _Lowering._expand,
     logical.Optional: _Lowering._apply,
     logical.Apply: _Lowering._apply,
+    logical.SelectPaths: _Lowering._select_paths,
     logical.Filter: _Lowering._filter,
     logical.BindPath: _Lowering._path,
     logical.Lookup: _Lowering._lookup,
