@@ -209,7 +209,7 @@ class BoltConnection:
                 if not is_broken_connection(error):
                     raise
                 found = self._ask(deadline)
-            if self._facts_may_be_old():
+            if self.facts_may_be_old:
                 self.recheck()
         if found is not None:
             self._known_ids.add(found.database_id)
@@ -310,7 +310,7 @@ class BoltConnection:
         self, stack: ExitStack, timeout: float | None
     ) -> Callable[[], DatabaseVersion | None] | None:
         """Sends a probe in a session that the stack closes; None where only `probe` will do."""
-        if not self.facts.has_bookmarks or self.facts.clustered or self._facts_may_be_old():
+        if not self.facts.has_bookmarks or self.facts.clustered or self.facts_may_be_old:
             return None
         seconds = _PROBE_SECONDS if timeout is None else timeout
         try:
@@ -331,7 +331,8 @@ class BoltConnection:
         found = version_of(bookmarks) if epoch else None
         return None if found is None else _of_process(found, epoch)
 
-    def _facts_may_be_old(self) -> bool:
+    @property
+    def facts_may_be_old(self) -> bool:
         """Where there are privileges they are read anew every minute."""
         judged = self.facts.product == "Neo4j" and self.facts.edition != "community"
         return judged and monotonic() - self._facts_found > _FACTS_LAST_SECONDS

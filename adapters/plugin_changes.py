@@ -106,7 +106,12 @@ class PluginChanges:
         if row["gap"]:
             return ChangeGap(str(row["gap"]), lasting=bool(row["lasting"]))
         last = max(int(row["last"]), version.transaction)
-        return net_changes(_events(row), version.transaction, _at(version, last))
+        batch = net_changes(_events(row), version.transaction, _at(version, last))
+        # An older plugin does not tell; then the state when the answer ended is a later one.
+        newest = int(row.get("newest", now.transaction))
+        # A probe looks at the user's rights again now and then.
+        is_newest = last >= newest and not self._connection.facts_may_be_old
+        return replace(batch, is_newest=is_newest)
 
     def _ask(
         self, text: str, parameters: Mapping[str, Any]

@@ -17,6 +17,7 @@ __all__ = [
     "check_timeout",
     "default_source",
     "device_wanted",
+    "host_limit",
     "parse_bytes",
     "parse_freshness",
 ]
@@ -106,6 +107,16 @@ def device_wanted(
         return device
     text = (os.environ if environment is None else environment).get("GPUGDA_DEVICE", "").strip()
     return int(text) if text.isdigit() else text or None
+
+
+def host_limit(environment: Mapping[str, str] | None = None) -> int | None:
+    """``GPUGDA_HOST_LIMIT``: bytes of the host's memory for rows of a join; None if not set.
+
+    Raises:
+        ConfigurationError: No size.
+    """
+    variables = os.environ if environment is None else environment
+    return parse_bytes(variables.get("GPUGDA_HOST_LIMIT"), name="GPUGDA_HOST_LIMIT")
 
 
 def default_source(environment: Mapping[str, str] | None = None) -> str:

@@ -288,6 +288,8 @@ class ChangeBatch:
         node_properties: By key.
         relationship_properties: By key.
         touched: What was touched on the way; None where the source does not tell.
+        is_newest: Whether the version was the newest state when the changes were asked for, or came
+            later. False where the source does not tell.
     """
 
     since: int
@@ -301,6 +303,7 @@ class ChangeBatch:
     node_properties: Mapping[str, PropertyChanges]
     relationship_properties: Mapping[str, PropertyChanges]
     touched: TouchedOnTheWay | None = None
+    is_newest: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,15 +178,22 @@ class SegmentLimits:
         most_entries: Of a part; None for as many as fit. A number segments every graph.
         share_for_parts: Of the free memory when a join begins, for parts.
         most_segments: Smaller parts than this makes are not cut.
-        share_for_rows: Of the host's memory, for rows that wait for the parts they need.
+        share_for_rows: Of the host's memory, for rows that wait for the parts they need, where
+            nothing else is asked for.
         rows_bytes: The same in bytes, for tests; None for the share.
+        disk_cost: Bytes of the data graph that are sent in the time in which a byte of rows goes to
+            disk and comes back: with fewer rows, sending it again takes longer. 0: rows go to disk
+            however many there are.
+        share_of_disk: Of what is free there, for rows.
     """
 
     most_entries: int | None = None
     share_for_parts: float = 0.5
     most_segments: int = 256
-    share_for_rows: float = 0.125
+    share_for_rows: float = 0.25
     rows_bytes: int | None = None
+    disk_cost: float = 16.0
+    share_of_disk: float = 0.5
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,6 +262,14 @@ def checked(strategy: Any, graph: DataGraph, plan: Plan, masks: Masks = NO_MASKS
     return expected.total()
 
 
+def check_case(strategy: Any, case: tuple[DataGraph, Plan, Masks, Rows]) -> None:
+    """The same of one of `bound_cases.cases`, with the columns that it wants."""
+    graph, plan, masks, wanted = case
+    expected = all_embeddings(graph, plan, masks)
+    assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
+    assert count(strategy, plan, masks) == expected.total()
+
+
 def rows_of(chunk: Embeddings, wanted: Rows) -> list[Any]:
     assert set(chunk.nodes) == set(wanted.nodes) or chunk.row_count == 0
     assert set(chunk.relationships) == set(wanted.relationships) or chunk.row_count == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,8 +17,9 @@ class FakeChanges:
     """Implements `gpugda.ports.ChangeSource` for a server that keeps its states by transaction.
 
     Set ``kept`` to how many transactions are kept before the newest, ``gap`` to a `ChangeGap` that
-    every question is answered by, ``known_up_to`` to the newest transaction that is told, and
-    ``during_changes`` to a function that is called before each answer.
+    every question is answered by, ``known_up_to`` to the newest transaction that is told,
+    ``during_changes`` to a function that is called before each answer, and ``tells_newest`` to
+    False for one that does not say whether it told of the newest state.
     """
 
     described = "a fake"
@@ -28,6 +30,7 @@ class FakeChanges:
         self.gap = None
         self.known_up_to = None
         self.during_changes = None
+        self.tells_newest = True
         self.started = None
         self.keys = {True: {}, False: {}}  # of nodes?: {key: transaction since which it is kept}
 
@@ -46,11 +49,14 @@ class FakeChanges:
         self.server.calls.append(("changes", version.transaction))
         if self.during_changes is not None:
             self.during_changes()
-        newest = self.server.transaction
+        now = newest = self.server.transaction
         if self.known_up_to is not None:
             newest = min(newest, self.known_up_to)
         reason = self._gap(version, newest)
-        return reason or self._between(version.transaction, max(newest, version.transaction))
+        if reason:
+            return reason
+        found = self._between(version.transaction, max(newest, version.transaction))
+        return replace(found, is_newest=self.tells_newest and newest == now)
 
     def _gap(self, version, newest):
         if self.gap is not None:

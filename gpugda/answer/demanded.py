@@ -94,7 +94,7 @@ class DemandedAnswers:
         return self._snapshot.run_ahead(request, loaded, expected, request.deadline)
 
     def _fresh(self, request: Request, ahead: RanAhead | None) -> LoadedGraph:
-        admission = admission_for(request, self._keeper, ahead)
+        admission = admission_for(request, self._keeper, ahead, follows=True)
         if admission.loaded is not None:
             request.notes["freshness"] = admission.reason
             return admission.loaded
@@ -138,9 +138,19 @@ def missing_for(loaded: LoadedGraph, query: Query | Statement) -> MissingPropert
     return missing_properties(loaded.graph, property_needs(query))
 
 
-def admission_for(request: Request, keeper: SnapshotKeeper, ahead: RanAhead | None) -> Admission:
-    """Whether the snapshot may answer; known already where the device ran ahead."""
+def admission_for(
+    request: Request, keeper: SnapshotKeeper, ahead: RanAhead | None, *, follows: bool
+) -> Admission:
+    """Whether the snapshot may answer; known already where the device ran ahead.
+
+    ``follows``: It may be brought to the newest state for that.
+    """
     if ahead is not None:
         return ahead.admission
+    if follows and keeper.brings_changes:
+        with request.stage("changes"):
+            admission = keeper.admit_following()
+        if admission is not None:
+            return admission
     with request.stage("probe"):
         return keeper.admit()

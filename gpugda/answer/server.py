@@ -294,7 +294,10 @@ class ServerAnswers:
     def _fresh(
         self, request: Request, verdict: Verdict, ahead: RanAhead | None
     ) -> LoadedGraph | Declined:
-        admission = admission_for(request, self._keeper, ahead)
+        keeper = self._keeper
+        expected = keeper.follower.seconds + verdict.device_seconds
+        follows = ahead is None and expected <= verdict.native_seconds
+        admission = admission_for(request, keeper, ahead, follows=follows)
         request.notes["freshness"] = admission.reason
         if admission.loaded is not None:
             return admission.loaded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Csr", "CsrParts"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CsrParts:
+class CsrParts(NamedTuple):
     """The arrays of a `Csr`, of which some may be patched: to look at some of their entries.
 
     Args: as those of `Csr`.
@@ -80,15 +79,7 @@ class Csr:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        arrays = (
-            self.row_offsets,
-            self.neighbours,
-            self.relationship_indexes,
-            self.run_offsets,
-            self.run_types,
-            self.run_starts,
-        )
-        return sum(array.nbytes for array in arrays if array is not None)
+        return sum(array.nbytes for array in self.parts if array is not None)
 
     def degrees(self) -> NDArray[np.uint32]:
         """``uint32[n]``: relationships of each node in this direction."""

@@ -92,6 +92,7 @@ class DataGraph:
         statistics: What the planner may look at.
         element_id_prefix: Text before ``n<index>`` and ``r<index>`` in element ids.
         external_ids: Of a database server; None where ids are the indexes.
+        runs_upwards: Do all relationships run from the node of lower degree to that of higher?
     """
 
     node_count: int
@@ -107,6 +108,7 @@ class DataGraph:
     statistics: GraphStatistics
     element_id_prefix: str = ""
     external_ids: ExternalIds | None = None
+    runs_upwards: bool = False
     _derived: _Derived = field(default_factory=_Derived, repr=False)
 
     def __post_init__(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpugda.data.csr import Csr, CsrParts
 from gpugda.data.patches.patched import Patched, whole
@@ -72,17 +72,14 @@ class PatchedCsr(Csr):
     @property
     def nbytes(self) -> int:
         """See `Csr`; what the arrays take as they are kept, and what they were made of."""
-        parts = self._parts
-        arrays = [parts.row_offsets, parts.neighbours, parts.relationship_indexes]
-        arrays += [parts.run_offsets, parts.run_types, parts.run_starts]
         return sum(
             each.nbytes + (each.base.nbytes if isinstance(each, Patched) else 0)
-            for each in arrays
+            for each in self._parts
             if each is not None
         )
 
 
 def csr_of(parts: CsrParts) -> Csr:
     """Of these arrays."""
-    arrays = [getattr(parts, name) for name in CsrParts.__dataclass_fields__]
+    arrays: list[Any] = list(parts)
     return PatchedCsr(parts) if any(isinstance(each, Patched) for each in arrays) else Csr(*arrays)

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["places_in_runs"]
+__all__ = ["offsets_of", "places_in_runs"]
 
 
 def places_in_runs(lengths: NDArray[Any]) -> NDArray[np.int64]:
@@ -25,3 +25,15 @@ def places_in_runs(lengths: NDArray[Any]) -> NDArray[np.int64]:
     places: NDArray[np.int64] = np.arange(total, dtype=np.int64)
     places -= np.repeat(ends - lengths, lengths)
     return places
+
+
+def offsets_of(owners: NDArray[Any], count: int) -> NDArray[np.int64]:
+    """Where the entries of each of so many owners begin, and end, once they are sorted by owner.
+
+    Example:
+        >>> offsets_of(np.array([2, 0, 2]), 4).tolist()
+        [0, 1, 1, 3, 3]
+    """
+    offsets = np.zeros(count + 1, dtype=np.int64)
+    np.cumsum(np.bincount(owners, minlength=count), out=offsets[1:])
+    return offsets

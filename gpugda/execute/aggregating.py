@@ -65,8 +65,16 @@ class Aggregation:
         weights: NDArray[np.uint64] | None = None,
         *,
         apart: bool = False,
+        once: frozenset[int] = frozenset(),
     ) -> None:
-        """Adds rows, each as often as its weight says; ``apart``: no two have the same keys.
+        """Adds rows, each as often as its weight says.
+
+        Args:
+            environment: The rows.
+            weights: Of the rows.
+            apart: No two have the same keys.
+            once: Places of aggregates whose argument comes once in each group: no value of it has
+                to be told from another. Then these must be all rows.
 
         Raises:
             UnsupportedQueryError: Cypher has no integer as large as a count.
@@ -75,6 +83,8 @@ class Aggregation:
         counts: list[Operand] = []
         rows = environment.row_count
         groups = single_rows(rows) if apart else group_rows(keys, rows)
+        for place in once:
+            del self._distinct[place]
         for place, aggregate in enumerate(self._aggregates):
             counted, argument = self._counted(aggregate, environment)
             if place in self._distinct:
@@ -84,7 +94,7 @@ class Aggregation:
                 self._distinct[place].add(pairs, None)
                 counted = np.zeros(environment.row_count, dtype=np.bool_)
             chosen = groups.group_of if counted is None else groups.group_of[counted]
-            if weights is None:
+            if weights is None or place in once:
                 counts.append(_integers(np.bincount(chosen, minlength=len(groups.first))))
                 continue
             added = weights if counted is None else weights[counted]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from gpugda.execute.trails import Adjacency
+from gpugda.data.adjacency import Adjacency
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class Compact:
 
 def compacted(steps: Adjacency) -> Compact | None:
     """The steps between the nodes that they join; None where those are most of all."""
-    count = len(steps.offsets) - 1
+    count = steps.node_count
     if len(steps.neighbours) * _WORTH_IT > count:
         return None
     used = steps.offsets[1:] > steps.offsets[:-1]

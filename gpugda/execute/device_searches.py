@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
 from gpugda.device.launch.path_levels import SEARCHES_A_WORD
 from gpugda.execute.trails import Level
-from gpugda.match.special.path_search import PathSearches, PathSteps, searches_that_fit
+from gpugda.match.special.path_search import PathSearches, searches_that_fit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from numpy.typing import NDArray
 
+    from gpugda.data.adjacency import Adjacency
     from gpugda.execute.context import ExecutionContext
-    from gpugda.execute.trails import Adjacency
 
     Indexes = NDArray[np.int64]
     Nodes = NDArray[np.uint32]
 
 __all__ = ["DeviceSearches"]
 
+_Made = TypeVar("_Made")
 _MOST: Final = 1 << 10
 """Searches that go together."""
 _LEVELS: Final = 8
@@ -48,7 +50,7 @@ class DeviceSearches:
 
     def reach_pays(self, steps: Adjacency, starts: int, maximum: int | None) -> bool:
         """Is reaching nodes from so many faster on the device?"""
-        nodes, entries = len(steps.offsets) - 1, len(steps.neighbours)
+        nodes, entries = steps.node_count, len(steps.neighbours)
         levels = _LEVELS if maximum is None else min(maximum, _LEVELS)
         looks, step = 0.0, entries / max(nodes, 1)
         for level in range(1, levels + 1):
@@ -77,8 +79,7 @@ class DeviceSearches:
         self, starts: Nodes, backwards: Adjacency, maximum: int | None, *, with_start: bool
     ) -> Iterator[tuple[Indexes, Nodes]]:
         """As `reach.reached`; along relationships with a direction unless ``with_start``."""
-        steps = _steps_of(backwards)
-        for first, searches, chunk in self._chunks(steps, starts, every=True):
+        for first, searches, chunk in self._chunks(backwards, starts, every=True):
             numbers, nodes = searches.reached(chunk, maximum, with_start=with_start)
             yield numbers + first, nodes
 
@@ -97,15 +98,13 @@ class DeviceSearches:
         one, other = (ends, starts) if few_ends else (starts, ends)
         sources, source_of = np.unique(one, return_inverse=True)
         pulled = steps if few_ends else backwards
-        found = self._shortest(pulled, sources, source_of, other, maximum, every=every)
-        while True:
-            try:
-                pairs, walked = next(found)
-            except StopIteration as end:
-                left: Indexes = end.value
-                return left
+
+        def level(pairs: Indexes, walked: Nodes) -> Level:
             # They were read from their last nodes, of the search, to its source.
-            yield Level(pairs, ends[pairs], walked if few_ends else walked[:, ::-1])
+            return Level(pairs, ends[pairs], walked if few_ends else walked[:, ::-1])
+
+        found = self._shortest(pulled, sources, source_of, other, maximum, every=every)
+        return (yield from _each(level, found))
 
     def _shortest(
         self,
@@ -130,15 +129,16 @@ class DeviceSearches:
             every: Whether all shortest paths of a pair are given, else one.
         """
         left = [np.zeros(0, dtype=np.int64)]
-        for first, searches, chunk in self._chunks(_steps_of(pulled), sources, every=every):
+        for first, searches, chunk in self._chunks(pulled, sources, every=every):
             rows = np.flatnonzero((source_of >= first) & (source_of < first + len(chunk)))
             asked = source_of[rows] - first, others[rows].astype(np.int64)
-            waiting = yield from _numbered(searches.shortest(chunk, *asked, maximum), rows)
+            found = searches.shortest(chunk, *asked, maximum)
+            waiting = yield from _each(partial(_numbered, rows), found)
             left.append(rows[waiting])
         return np.concatenate(left)
 
     def _chunks(
-        self, steps: PathSteps, sources: Nodes, *, every: bool
+        self, steps: Adjacency, sources: Nodes, *, every: bool
     ) -> Iterator[tuple[int, PathSearches, Nodes]]:
         """As many sources as fit at a time, with the number of the first one."""
         context = self.context
@@ -151,18 +151,20 @@ class DeviceSearches:
         report.steps.append(f"searched from {len(sources):,} nodes, {size:,} at a time")
 
 
-def _numbered(
-    found: Generator[tuple[Indexes, Nodes], None, Indexes], rows: Indexes
-) -> Generator[tuple[Indexes, Nodes], None, Indexes]:
-    """The same with the numbers that pairs have in all chunks."""
+def _each(
+    make: Callable[[Indexes, Nodes], _Made],
+    found: Generator[tuple[Indexes, Nodes], None, Indexes],
+) -> Generator[_Made, None, Indexes]:
+    """What is made of each that is found; returns as what finds them."""
     while True:
         try:
             pairs, walked = next(found)
         except StopIteration as end:
-            waiting: Indexes = end.value
-            return waiting
-        yield rows[pairs], walked
+            left: Indexes = end.value
+            return left
+        yield make(pairs, walked)
 
 
-def _steps_of(adjacency: Adjacency) -> PathSteps:
-    return PathSteps(adjacency.offsets, adjacency.neighbours, adjacency.relationships)
+def _numbered(rows: Indexes, pairs: Indexes, walked: Nodes) -> tuple[Indexes, Nodes]:
+    """With the numbers that pairs have in all chunks."""
+    return rows[pairs], walked

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.entry_windows import entries_of
-from gpugda.execute.trails import Adjacency, Level, trails
+from gpugda.execute.trails import Level, trails
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from gpugda.data.adjacency import Adjacency
 
 __all__ = ["distances_to", "paths_by_length"]
 

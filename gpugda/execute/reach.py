@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.data.adjacency import Adjacency
     from gpugda.execute.device_searches import DeviceSearches
-    from gpugda.execute.trails import Adjacency
 
 __all__ = ["reached"]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.execute.trails import Adjacency
+    from gpugda.data.adjacency import Adjacency
 
 __all__ = ["HostSeconds", "host_seconds", "shared_paths"]
 

@@ -16,13 +16,14 @@ import numpy as np
 from gpugda.execute.compact import compacted
 from gpugda.execute.entry_windows import entries_of, windows_of
 from gpugda.execute.shared_searches import host_seconds, shared_paths
-from gpugda.execute.trails import Adjacency, Level
+from gpugda.execute.trails import Level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
+    from gpugda.data.adjacency import Adjacency
     from gpugda.execute.device_searches import DeviceSearches
 
 __all__ = ["shortest_paths"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
-from gpugda.execute.trails import Adjacency, adjacency_of
+from gpugda.execute.trails import adjacency_of
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_truth
 from gpugda.expressions.operands import check_faults
@@ -19,6 +19,7 @@ from gpugda.query.ast import Direction
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from gpugda.data.adjacency import Adjacency
     from gpugda.execute.context import ExecutionContext
     from gpugda.expressions.boolean_columns import Truth
     from gpugda.plan.logical import Expand, StepPattern
@@ -64,7 +65,7 @@ class StepsCache:
         if back is None:
             back = steps.forwards
             if self.asked.direction is not Direction.BOTH or self.asked.step is not None:
-                back = _reversed(back, context.graph.node_count)
+                back = back.reversed()
             self._kept = graph, steps, back
         return back
 
@@ -154,12 +155,3 @@ def truth_of_each(
         cache=context.cache,
     )
     return evaluate_truth(predicates, environment)
-
-
-def _reversed(steps: Adjacency, node_count: int) -> Adjacency:
-    counts = np.diff(steps.offsets)
-    nodes = np.repeat(np.arange(node_count, dtype=np.uint32), counts)
-    order = np.argsort(steps.neighbours, kind="stable")
-    offsets = np.zeros(node_count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(steps.neighbours, minlength=node_count), out=offsets[1:])
-    return Adjacency(offsets, nodes[order], steps.relationships[order])

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.adjacency import Adjacency
+from gpugda.data.runs import offsets_of
 from gpugda.execute.entry_windows import entries_of, windows_of
 from gpugda.query.ast import Direction
 
@@ -17,44 +19,11 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["Adjacency", "Level", "adjacency_of", "trails"]
+__all__ = ["Level", "adjacency_of", "trails"]
 
 _MOST_VALUES = 1 << 21
 """Of a window: relationships of all its paths."""
 _FEWEST_ROWS = 1 << 10
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Adjacency:
-    """The relationships of each node that a step may take.
-
-    Args:
-        offsets: ``int64[n+1]``.
-        neighbours: ``uint32`` node at the other end, per entry.
-        relationships: ``uint32`` relationship index, per entry.
-    """
-
-    offsets: NDArray[np.int64]
-    neighbours: NDArray[np.uint32]
-    relationships: NDArray[np.uint32]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        return self.offsets.nbytes + self.neighbours.nbytes + self.relationships.nbytes
-
-    def nodes(self) -> NDArray[np.uint32]:
-        """The node where each entry begins."""
-        count = len(self.offsets) - 1
-        return np.repeat(np.arange(count, dtype=np.uint32), np.diff(self.offsets))
-
-    def taken(self, kept: NDArray[np.bool_]) -> Adjacency:
-        """With some of the entries."""
-        places = np.flatnonzero(kept)
-        count = len(self.offsets) - 1
-        offsets = np.zeros(count + 1, dtype=np.int64)
-        np.cumsum(np.bincount(self.nodes()[places], minlength=count), out=offsets[1:])
-        return Adjacency(offsets, self.neighbours[places], self.relationships[places])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,9 +88,7 @@ def adjacency_of(
     if len(found) > 1:
         order = np.argsort(nodes, kind="stable")
         nodes, neighbours, indexes = nodes[order], neighbours[order], indexes[order]
-    counts = np.bincount(nodes, minlength=graph.node_count)
-    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-    return Adjacency(offsets, neighbours, indexes)
+    return Adjacency(offsets_of(nodes, graph.node_count), neighbours, indexes)
 
 
 def trails(

@@ -175,14 +175,15 @@ class Follower:
     def catch_up(
         self,
         loaded: LoadedGraph | None,
-        until: DatabaseVersion,
+        until: DatabaseVersion | None,
         extra: ReadLater | None = None,
     ) -> LoadedGraph | None:
         """A snapshot of that state or a later one; None if it cannot be had by applying changes.
 
         Args:
             loaded: The snapshot that there is; others in this process may have a later one.
-            until: A state that the database has been in.
+            until: A state that the database has been in; None: the newest one, which the changes
+                tell with one question, where their source can.
             extra: Columns read since, to be brought to the same state.
 
         Raises:
@@ -196,7 +197,7 @@ class Follower:
             base = self._state.newer(loaded) if extra is None else extra.loaded
             if base is None or base.version is None:
                 return None
-            if base.version.database_id != until.database_id:
+            if until is not None and base.version.database_id != until.database_id:
                 self._gap("it is another database now, or was started anew")
                 return None
             if extra is None and base.version == until:
@@ -236,7 +237,7 @@ class Follower:
         self,
         source: ChangeSource,
         base: LoadedGraph,
-        until: DatabaseVersion,
+        until: DatabaseVersion | None,
         extra: ReadLater | None,
     ) -> LoadedGraph | None:
         assert base.version is not None
@@ -249,8 +250,10 @@ class Follower:
         if isinstance(batch, ChangeGap):
             self._gap(batch.reason)
             return None
-        if batch.version.transaction < until.transaction:
-            return None  # some transactions are still being committed
+        if batch is None:
+            return None
+        if extra is None and batch.version.transaction == base.version.transaction:
+            return base
         return self._applied(base, graph, batch)
 
     def _applied(

@@ -38,24 +38,29 @@ def told_or_read(
     source: ChangeSource,
     graph: DataGraph,
     since: DatabaseVersion,
-    until: DatabaseVersion,
-) -> ChangeBatch | ChangeGap:
+    until: DatabaseVersion | None,
+) -> ChangeBatch | ChangeGap | None:
     """What changed; a value that is neither told nor could be read of that state stays untold.
+
+    None where the state that is wanted is not reached: some transactions are still being committed.
 
     Args:
         server: Where values are read that the changes do not carry.
         source: Tells the changes.
         graph: Whose columns are to be brought up to date.
         since: The graph's state.
-        until: The state that is wanted; if values have to be read, it may be a later one.
+        until: The state that is wanted; if values have to be read, it may be a later one. None: the
+            newest one.
 
     Raises:
         SourceError: The server cannot be asked.
     """
     batch = source.changes_since(since, until)
     for _ in range(_ATTEMPTS):
-        if isinstance(batch, ChangeGap) or batch.version.transaction < until.transaction:
+        if isinstance(batch, ChangeGap):
             return batch
+        if not _reaches(batch, until):
+            return None
         of_nodes = _untold(graph.node_properties, batch.node_properties)
         of_relationships = _untold(graph.relationship_properties, batch.relationship_properties)
         if not (of_nodes or of_relationships):
@@ -67,8 +72,15 @@ def told_or_read(
             return found
         if now is None:
             return batch
+        until = now
         batch = source.changes_since(since, now)
-    return batch
+    return batch if isinstance(batch, ChangeGap) or _reaches(batch, until) else None
+
+
+def _reaches(batch: ChangeBatch, until: DatabaseVersion | None) -> bool:
+    if until is None:
+        return batch.is_newest
+    return batch.version.transaction >= until.transaction
 
 
 def _untold(store: PropertyStore, changes: Mapping[str, PropertyChanges]) -> _Changes:

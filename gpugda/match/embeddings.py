@@ -66,6 +66,7 @@ class StrategyReport:
         memory: Bytes that one join took on the device at a time, beside the graph and what is kept
             of earlier queries.
         sent_bytes: Of the data graph, where it is too large for the device.
+        spilled_bytes: Of rows that went to disk, where they were too many for the host.
     """
 
     timings: dict[str, float] = field(default_factory=dict)
@@ -76,3 +77,4 @@ class StrategyReport:
     operators: Callable[[], OperatorNode] | None = None
     memory: MostBytes = field(default_factory=MostBytes)
     sent_bytes: int = 0
+    spilled_bytes: int = 0

@@ -261,9 +261,11 @@ class Matcher(ABC):
     def running(self, report: StrategyReport, deadline: float | None) -> Iterator[Run]:
         """What one query works with; its arrays are freed at the end."""
         with self._graph.use(), self._workspace() as workspace:
-            before = workspace.taken - self._graph.nbytes
+            before, placement = workspace.taken - self._graph.nbytes, self.placement()
+            run = Run(self._kernels, self._graph, workspace, report, deadline, placement)
             try:
-                yield Run(self._kernels, self._graph, workspace, report, deadline, self.placement())
+                with run.at_end:
+                    yield run
             finally:
                 report.memory.note(workspace.most_taken - before - self._graph.nbytes)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from gpugda.deadline import check_deadline, seconds_left
@@ -62,6 +62,7 @@ class Run:
         report: Filled while running.
         deadline: ``time.monotonic()`` at which to give up, or None.
         placement: Where the data graph's relationships are.
+        at_end: What is done when the query ends, however it does.
     """
 
     kernels: Kernels
@@ -70,6 +71,7 @@ class Run:
     report: StrategyReport
     deadline: float | None
     placement: Placement
+    at_end: ExitStack = field(default_factory=ExitStack)
 
     def check_deadline(self) -> None:
         """Called between launches.

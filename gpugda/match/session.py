@@ -12,6 +12,7 @@ from gpugda.device.linker import check_linker
 from gpugda.device.program import is_everything_built
 from gpugda.device.warming import Warming
 from gpugda.errors import ConfigurationError
+from gpugda.match.extend.segments.spill_folder import remove_abandoned
 from gpugda.match.registry import DEFAULT_STRATEGY, find_matcher
 
 if TYPE_CHECKING:
@@ -175,6 +176,7 @@ class DeviceSession:
             info = choose_device(self._wanted)
             check_linker(info)
             self._context = DeviceContext(info)
+            remove_abandoned()
         return self._context
 
     def _release_graph(self) -> None:

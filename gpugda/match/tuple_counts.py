@@ -21,6 +21,9 @@ __all__ = ["TupleCounts", "difference", "multiplied"]
 _PIECE_ROWS = 1 << 20
 """Are sorted without looking at the time."""
 _MERGE_ROWS = 1 << 20
+_MOST_NODES = 1 << 32
+_BITS = 32
+_WORD = 64
 _LOW = np.uint64(0xFFFFFFFF)
 
 
@@ -32,6 +35,7 @@ class TupleCounts:
         counted: Is it asked how often? A count of 2**63 stands for all that is more, too.
         check: Called often: it raises when it is time to give up.
         merge_rows: Tuples are merged when at least so many, and as many as are merged, have come.
+        node_count: Of the data graph: the fewer nodes, the more of them share a word.
     """
 
     def __init__(
@@ -41,7 +45,9 @@ class TupleCounts:
         counted: bool,
         check: Callable[[], None],
         merge_rows: int = _MERGE_ROWS,
+        node_count: int = _MOST_NODES,
     ) -> None:
+        self._bits = max((node_count - 1).bit_length(), 1)
         self._nodes = nodes
         self._counted = counted
         self._check = check
@@ -54,7 +60,7 @@ class TupleCounts:
         for first in range(0, chunk.row_count, _PIECE_ROWS):
             self._check()
             piece = slice(first, first + _PIECE_ROWS)
-            words = _packed([chunk.nodes[each][piece] for each in self._nodes])
+            words = _packed([chunk.nodes[each][piece] for each in self._nodes], self._bits)
             weights = None if chunk.weights is None else chunk.weights[piece]
             self._waiting.append(self._merged(_Tuples(words, weights)))
             self._waiting_rows += self._waiting[-1].row_count
@@ -70,7 +76,7 @@ class TupleCounts:
             weights = np.zeros(0, dtype=np.uint64) if self._counted else None
             return Embeddings(0, dict.fromkeys(self._nodes, empty), {}, weights, distinct=True)
         tuples = self._waiting[0]
-        columns = _unpacked(tuples.words, len(self._nodes))
+        columns = _unpacked(tuples.words, len(self._nodes), self._bits)
         nodes = dict(zip(self._nodes, columns, strict=True))
         weights = tuples.weights_or_ones() if self._counted else None
         return Embeddings(tuples.row_count, nodes, {}, weights, distinct=True)
@@ -107,7 +113,7 @@ def difference(nodes: tuple[int, ...], more: Embeddings, less: Embeddings) -> Em
     """
     assert more.weights is not None
     assert less.weights is not None
-    sides = (_packed([side.nodes[node] for node in nodes]) for side in (more, less))
+    sides = (_packed([side.nodes[node] for node in nodes], _BITS) for side in (more, less))
     words = [np.concatenate(each) for each in zip(*sides, strict=True)]
     # Modulo 2**64, which the differences are far below.
     tuples = _Tuples(words, np.concatenate([more.weights, np.uint64(0) - less.weights])).sorted()
@@ -115,7 +121,7 @@ def difference(nodes: tuple[int, ...], more: Embeddings, less: Embeddings) -> Em
     first = tuples.firsts()
     weights = np.add.reduceat(tuples.weights, first) if len(first) else tuples.weights
     kept = np.flatnonzero(weights)
-    columns = _unpacked([each[first[kept]] for each in tuples.words], len(nodes))
+    columns = _unpacked([each[first[kept]] for each in tuples.words], len(nodes), _BITS)
     return Embeddings(
         len(kept), dict(zip(nodes, columns, strict=True)), {}, weights[kept], distinct=True
     )
@@ -188,22 +194,26 @@ def _sums_of_runs(weights: NDArray[np.uint64], first: NDArray[np.int64]) -> NDAr
     return sums
 
 
-def _packed(columns: Sequence[NDArray[np.uint32]]) -> list[NDArray[np.uint64]]:
-    """Two nodes a word."""
+def _packed(columns: Sequence[NDArray[np.uint32]], bits: int) -> list[NDArray[np.uint64]]:
+    """As many nodes a word as it has room for, the first one most significant."""
+    width = _WORD // bits
     words = []
-    for first in range(0, len(columns), 2):
+    for first in range(0, len(columns), width):
         word = columns[first].astype(np.uint64)
-        if first + 1 < len(columns):
-            word <<= np.uint64(32)
-            word |= columns[first + 1]
+        for column in columns[first + 1 : first + width]:
+            word <<= np.uint64(bits)
+            word |= column
         words.append(word)
     return words
 
 
-def _unpacked(words: Sequence[NDArray[np.uint64]], count: int) -> list[NDArray[np.uint32]]:
+def _unpacked(
+    words: Sequence[NDArray[np.uint64]], count: int, bits: int
+) -> list[NDArray[np.uint32]]:
+    width, low = _WORD // bits, np.uint64((1 << bits) - 1)
     columns = []
     for number, word in enumerate(words):
-        if 2 * number + 1 < count:
-            columns.append((word >> np.uint64(32)).astype(np.uint32))
-        columns.append((word & _LOW).astype(np.uint32))
+        here = range(min(width, count - number * width))
+        shifts = [np.uint64(place * bits) for place in reversed(here)]
+        columns += [(word >> shift & low).astype(np.uint32) for shift in shifts]
     return columns

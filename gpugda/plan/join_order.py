@@ -16,12 +16,22 @@ if TYPE_CHECKING:
     from gpugda.plan.comparisons import Comparison
     from gpugda.plan.plan import BoundQuery
 
-__all__ = ["Growth", "MostGrowth", "connected", "join_cost", "node_order", "planned_order"]
+__all__ = [
+    "Growth",
+    "MostGrowth",
+    "connected",
+    "join_cost",
+    "near_of",
+    "node_order",
+    "planned_order",
+]
 
 _MOST_STARTS = 6
 """Starts that are tried per component: those with the fewest candidates."""
-_NEAR = 1.5
+NEAR = 1.5
 """Orders whose estimates differ by less are told apart by what they cost if degrees are uneven."""
+_NEAR_UPWARDS = 8.0
+"""The same where all relationships run to the node of higher degree: they are uneven there."""
 _FEW = 1 << 14
 """Orders that cost less are not told apart: that takes longer than the join."""
 
@@ -92,6 +102,7 @@ def node_order(
     leaves: Collection[int] = (),
     comparisons: Collection[Comparison] = (),
     most_growth: Callable[[int, int], float] | None = None,
+    near: float = NEAR,
 ) -> list[int]:
     """Component after component; in each the start and the greedy order of least estimated cost.
 
@@ -104,6 +115,7 @@ def node_order(
         comparisons: Of nodes, each leaves a share of the rows that have both.
         most_growth: As ``growth``, where degrees are uneven: decides between orders that cost about
             the same.
+        near: So many times as much as the best one, at most.
     """
     estimate = _Estimate(bound, node_count, growth, leaves)
     for each in comparisons:
@@ -113,11 +125,16 @@ def node_order(
     if most_growth is not None and max((each.cost for each in orders), default=0.0) >= _FEW:
         most = _Estimate(bound, node_count, most_growth, leaves)
         orders = [
-            min(estimate.near(component, best), key=most.cost)
+            min(estimate.near(component, best, most, near), key=most.cost)
             for component, best in zip(components, orders, strict=True)
         ]
     orders.sort(key=lambda order: (order.rows, order.nodes))
     return [node for order in orders for node in order.nodes]
+
+
+def near_of(graph: DataGraph) -> float:
+    """By which factor estimates for orders of this graph may be wrong."""
+    return _NEAR_UPWARDS if graph.runs_upwards else NEAR
 
 
 def planned_order(bound: BoundQuery) -> list[int]:
@@ -209,18 +226,30 @@ class _Estimate:
             best = self._from(start, component, best) or best
         return best
 
-    def near(self, component: list[int], best: _Ordered) -> list[_Ordered]:
-        """The best order, and those from other starts that cost little more."""
+    def near(
+        self, component: list[int], best: _Ordered, most: _Estimate, near: float
+    ) -> list[_Ordered]:
+        """The best order, and those that cost little more.
+
+        They have other starts, or are those that are best where degrees are uneven: of nodes that
+        seem to be alike, what is reached along short lists comes first.
+        """
         starts = sorted(component, key=lambda node: (self._counts[node], node))[:_MOST_STARTS]
-        limit = _Ordered(_NEAR * best.cost, best.rows, best.nodes)
-        found = (self._from(each, component, limit) for each in starts if each != best.nodes[0])
+        limit = _Ordered(near * best.cost, best.rows, best.nodes)
+        found = [self._from(each, component, limit) for each in starts if each != best.nodes[0]]
+        uneven = [self._judged(most._from(each, component).nodes) for each in starts]
+        found += [each for each in uneven if each.cost < limit.cost]
         return [best, *(each for each in found if each is not None)]
 
     def cost(self, order: _Ordered) -> float:
         """What an order costs by these estimates."""
-        reached = {order.nodes[0]}
-        rows = cost = float(self._counts[order.nodes[0]])
-        for node in order.nodes[1:]:
+        return self._judged(order.nodes).cost
+
+    def _judged(self, order: tuple[int, ...]) -> _Ordered:
+        """An order that was found by others."""
+        reached = {order[0]}
+        rows = cost = float(self._counts[order[0]])
+        for node in order[1:]:
             around = [each for each in self._adjacent[node] if each[0] in reached]
             back = [
                 (growth, share)
@@ -232,7 +261,7 @@ class _Estimate:
             cost += rows * (min(growth for growth, _ in back) + factor)
             rows *= factor
             reached.add(node)
-        return cost
+        return _Ordered(cost, rows, order)
 
     @overload
     def _from(self, start: int, component: list[int]) -> _Ordered: ...

@@ -39,7 +39,11 @@ def spliced(array: Array, splice: Splice, added: Any) -> Array:
 
 def renumbered(array: Array, splice: Splice) -> Array:
     """Where entries of another array are afterwards whose numbers these are; as `spliced`."""
-    if not splice or splice.moves_none:
+    if not splice:
+        return array
+    # One that counts where numbers went has to know of all that come, wherever that is.
+    counts = isinstance(array, Patched) and array.values is not None
+    if splice.moves_none and not counts:
         return array
     array = _patchable(array)
     return array.renumbered(splice) if isinstance(array, Patched) else splice.renumbered(array)

@@ -6,12 +6,12 @@ fast as memory allows.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+
+from gpugda.data.patches.blocks import BLOCK_BITS, MIXED, moved_by_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["Splice"]
 
 _Number = TypeVar("_Number", np.uint16, np.uint32, np.int32, np.int64, np.float64, np.bool_)
-
-_BLOCK_BITS = 5
-"""Entries are renumbered by blocks of so many bits, but for those where a change lies."""
-_PIECE = 1 << 16
-"""Entries that are renumbered together: as many as stay near the processor."""
-_SHARED = 1 << 20
-"""From so many entries on, two threads renumber."""
-_DIRTY = np.iinfo(np.int32).min
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,17 +74,7 @@ class Splice:
         """As `moved`, for many entries that stay, as ``uint32``; themselves where none moves."""
         if not self or self.moves_none:
             return entries
-        shifts = self._shifts()
-        found = np.empty_like(entries)
-        piece = partial(self._renumber, entries, found, shifts)
-        starts = range(0, len(entries), _PIECE)
-        if len(entries) < _SHARED:
-            for start in starts:
-                piece(start)
-        else:
-            with ThreadPoolExecutor(2) as threads:
-                list(threads.map(piece, starts, chunksize=4))
-        return found
+        return moved_by_blocks(entries, self._shifts(), self.moved)
 
     @property
     def moves_none(self) -> bool:
@@ -101,27 +83,12 @@ class Splice:
         last = self.removed[0] if len(self.removed) else self.count
         return int(first) >= self.count and int(last) + len(self.removed) == self.count
 
-    def _renumber(
-        self,
-        entries: NDArray[np.uint32],
-        found: NDArray[np.uint32],
-        shifts: NDArray[np.int32],
-        start: int,
-    ) -> None:
-        some = entries[start : start + _PIECE]
-        shift = shifts.take((some >> np.uint32(_BLOCK_BITS)).astype(np.intp))
-        target = found[start : start + _PIECE]
-        np.add(some, shift.view(np.uint32), out=target)  # below 0 by going around
-        dirty = np.flatnonzero(shift == _DIRTY)
-        if len(dirty):
-            target[dirty] = self.moved(some[dirty])
-
     def _shifts(self) -> NDArray[np.int32]:
-        """How far each block moves, `_DIRTY` where not all of it does alike."""
-        firsts = np.arange(0, self.count + 1, 1 << _BLOCK_BITS)
+        """How far each block moves, `MIXED` where not all of it does alike."""
+        firsts = np.arange(0, self.count + 1, 1 << BLOCK_BITS)
         shifts = (self.moved(firsts) - firsts).astype(np.int32)
-        shifts[self.removed >> _BLOCK_BITS] = _DIRTY
-        shifts[self.places[self.places < self.count] >> _BLOCK_BITS] = _DIRTY
+        shifts[self.removed >> BLOCK_BITS] = MIXED
+        shifts[self.places[self.places < self.count] >> BLOCK_BITS] = MIXED
         return shifts
 
     def _copied(self) -> list[tuple[int, int, int]]:

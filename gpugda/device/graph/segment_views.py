@@ -89,6 +89,13 @@ class _Direction:
         self._regions = [_Region() for _ in range(REGIONS)]
         self._shown: tuple[Part, ...] | None = None
 
+    @property
+    def sent_bytes(self) -> int:
+        """Of all parts; relationships that only need counting up are not sent."""
+        numbers = self._csr.relationship_indexes
+        known = 0 if self.relationships is None or numbers is None else numbers.nbytes
+        return self._csr.neighbours.nbytes + known
+
     def load(self, parts: Sequence[Part], uploads: Uploads, kept: Collection[Part] = ()) -> None:
         """Begins to send those of the parts that are not there; ``kept`` are still needed."""
         if len(parts) == MOST_PARTS and self._must_join(*sorted(parts)):
@@ -258,6 +265,11 @@ class SegmentViews:
             coming = () if following is None else getattr(following, name)
             if coming and direction.can_load(coming, parts):
                 direction.load(coming, self.uploads, kept=parts)
+
+    @property
+    def nbytes(self) -> int:
+        """What is sent where all parts are."""
+        return sum(each.sent_bytes for each in self._directions.values())
 
     def held(self) -> set[int]:
         """The segments that are on the device already."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.csr import Csr
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.patches.patched import Array
 
 __all__ = ["Part", "Ranges", "Segments", "cut_segments", "ranges_of", "whole_bytes"]
 
@@ -149,13 +150,17 @@ def ranges_of(csr: Csr, segments: Segments, part: Part, *, one_type: bool) -> Ra
 
 
 def whole_bytes(graph: DataGraph) -> int:
-    """What all rows of both directions take on a device, without tables of ranks."""
+    """What all rows of both directions take on a device, without tables of ranks.
+
+    By the lengths of the arrays: none is made whole for that.
+    """
     is_one_type, total = len(graph.types) <= 1, 0
     for csr in (graph.outgoing, graph.incoming):
-        arrays: list[NDArray[Any] | None] = [csr.neighbours, csr.relationship_indexes]
+        parts = csr.parts
+        arrays: list[Array | None] = [parts.neighbours, parts.relationship_indexes]
         if is_one_type:
-            arrays.append(csr.row_offsets)
+            arrays.append(parts.row_offsets)
         else:
-            arrays += [csr.run_offsets, csr.run_types, csr.run_starts]
-        total += sum(each.nbytes for each in arrays if each is not None)
+            arrays += [parts.run_offsets, parts.run_types, parts.run_starts]
+        total += sum(len(each) * each.dtype.itemsize for each in arrays if each is not None)
     return total

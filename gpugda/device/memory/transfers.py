@@ -42,15 +42,7 @@ class Transfers:
 
     def copy(self, source: DeviceArray, target: DeviceArray, start: int) -> None:
         """Copies a device array into another one of its dtype, from element ``start`` on."""
-        self.context.call(
-            "copying",
-            cl.enqueue_copy,
-            self.context.queue,
-            target.buffer,
-            source.buffer,
-            dst_offset=start * target.dtype.itemsize,
-            byte_count=source.count * source.dtype.itemsize,
-        )
+        self.copy_part(source, 0, target, start, source.count)
 
     def copy_part(
         self, source: DeviceArray, first: int, target: DeviceArray, place: int, count: int

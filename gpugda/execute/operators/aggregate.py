@@ -16,6 +16,7 @@ from gpugda.execute.nan_identity import nan_identity
 from gpugda.execute.operator import Operator
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.shown import text_of
+from gpugda.execute.weights import sum_of
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import Constant, Operand, as_column, take
 from gpugda.query import ast
@@ -74,7 +75,7 @@ class Aggregate(Operator):
         """Where the number of rows is all that is asked for."""
         total = 0
         for batch in self.children[0].batches(context):
-            total += batch.row_count if batch.weights is None else sum(batch.weights.tolist())
+            total += batch.row_count if batch.weights is None else sum_of(batch.weights)
         if total > LARGEST_INTEGER:
             raise too_large(self._query((), context), 0, f"the count is {total} or more")
         return Batch(1, {}, aggregates=[Constant(total)] * len(self.aggregates))
@@ -83,12 +84,14 @@ class Aggregate(Operator):
         """Where there are only counts: batch by batch, with memory for the groups alone."""
         aggregation: Aggregation | None = None
         carried: tuple[str, ...] = ()
-        for batch in self.children[0].batches(context):
+        for batch, is_only in _whether_only(self.children[0].batches(context)):
             if aggregation is None:
                 carried = tuple(batch.carried)
                 aggregation = Aggregation(self._query(carried, context))
             apart = batch.distinct and self._named.issuperset(batch.columns)
-            aggregation.push(context.environment(batch), batch.weights, apart=apart)
+            once = frozenset(self._counted_once(batch)) if is_only else frozenset[int]()
+            environment = context.environment(batch)
+            aggregation.push(environment, batch.weights, apart=apart, once=once)
         if aggregation is None:
             carried = () if context.argument is None else tuple(context.argument.carried)
             aggregation = Aggregation(self._query(carried, context))
@@ -99,6 +102,20 @@ class Aggregate(Operator):
             groups.row_count, owners, keys=groups.keys[:count], aggregates=groups.aggregates
         )
         return found, carried
+
+    def _counted_once(self, batch: Batch) -> Iterator[int]:
+        """Places of ``count(DISTINCT v)`` where no group has a ``v`` twice, as no row comes twice.
+
+        ``batch``: all rows.
+        """
+        for place, each in enumerate(self.aggregates if batch.distinct else ()):
+            if not isinstance(each, ast.FunctionCall) or not each.distinct:
+                continue
+            (counted,) = each.arguments
+            if isinstance(counted, ast.Variable):
+                named = {*self._named, counted.name}
+                if counted.name in batch.columns and named.issuperset(batch.columns):
+                    yield place
 
     def _collected(self, context: ExecutionContext) -> tuple[Batch, tuple[str, ...]]:
         """All rows at once."""
@@ -231,6 +248,23 @@ class Aggregate(Operator):
         made = ", ".join(map(text_of, self.aggregates)) or "groups"
         by = ", ".join(map(text_of, self.keys))
         return f"aggregate {made}" + (f" by {by}" if by else "")
+
+
+def _whether_only(batches: Iterator[Batch]) -> Iterator[tuple[Batch, bool]]:
+    """Batches, and of each whether it has all rows that there are."""
+    waiting: Batch | None = None
+    several = False
+    for batch in batches:
+        if several or not batch.row_count:
+            yield batch, False
+        elif waiting is None:
+            waiting = batch
+        else:
+            several = True
+            yield waiting, False
+            yield batch, False
+    if waiting is not None and not several:
+        yield waiting, True
 
 
 def _counts(call: ast.Expression) -> bool:

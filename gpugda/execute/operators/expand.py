@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.data.runs import offsets_of
 from gpugda.execute.device_searches import DeviceSearches
 from gpugda.execute.entry_windows import entries_of
 from gpugda.execute.given_lists import along_lists
@@ -78,7 +79,7 @@ class Expand(Operator):
             return
         some, start_of = np.unique(starts, return_inverse=True)
         order = rows[np.argsort(start_of, kind="stable")]
-        bounds = np.concatenate([[0], np.cumsum(np.bincount(start_of, minlength=len(some)))])
+        bounds = offsets_of(start_of, len(some))
         found = reached(
             steps.forwards,
             some,

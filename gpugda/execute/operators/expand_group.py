@@ -10,7 +10,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.operators.expand import Expand, begun, none_of, reaching
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.steps import truth_of_each, turned
-from gpugda.execute.trails import Adjacency, adjacency_of, trails
+from gpugda.execute.trails import adjacency_of, trails
 from gpugda.plan.label_programs import type_ids
 from gpugda.plan.logical import ExpandMode
 from gpugda.plan.pattern_reader import needs_each_row
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.data.adjacency import Adjacency
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
     from gpugda.execute.trails import Level

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from gpugda.data.runs import offsets_of
 from gpugda.errors import CypherExecutionError
 from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.device_searches import DeviceSearches
@@ -113,7 +114,7 @@ class ShortestPath(Operator):
         apart = np.flatnonzero(starts != ends)
         pairs, first, pair_of = np.unique(keys[apart], return_index=True, return_inverse=True)
         order = apart[np.argsort(pair_of, kind="stable")]
-        bounds = np.concatenate([[0], np.cumsum(np.bincount(pair_of, minlength=len(pairs)))])
+        bounds = offsets_of(pair_of, len(pairs))
         some = apart[first]
         found = shortest_paths(
             steps.forwards,

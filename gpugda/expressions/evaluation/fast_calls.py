@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 
 from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.expressions.functions.rounding import round_numbers
 from gpugda.expressions.lists import EntityLists, PathRows, nodes_of_paths
-from gpugda.expressions.operands import Evaluated
+from gpugda.expressions.operands import Constant, Evaluated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,7 +24,11 @@ _BEYOND = 2.0**63
 
 def fast_call(name: str, arguments: Sequence[Evaluated]) -> Evaluated | None:
     """The value of a call, its name in lower case; None where there is no such way."""
-    if len(arguments) != 1 or not isinstance(arguments[0].operand, Column):
+    if not arguments or not isinstance(arguments[0].operand, Column):
+        return None
+    if name == "round":
+        return _round(arguments)
+    if len(arguments) != 1:
         return None
     column, faults = arguments[0].operand, arguments[0].faults
     if column.kind in (ColumnKind.INTEGER, ColumnKind.FLOAT):
@@ -85,6 +90,31 @@ _OF_NUMBERS: dict[str, Callable[[Any], Any]] = {
     "log": lambda numbers: _by_arrow("ln", numbers),
     **{name: partial(_by_arrow, name) for name in _OF_C},
 }
+
+
+def _round(arguments: Sequence[Evaluated]) -> Evaluated | None:
+    """``round(number)`` and ``round(number, 2)``."""
+    places = _places(arguments)
+    column = arguments[0].operand
+    assert isinstance(column, Column)
+    if places is None or column.kind not in (ColumnKind.INTEGER, ColumnKind.FLOAT):
+        return None
+    with np.errstate(all="ignore"):
+        values = round_numbers(column.values, places)
+    if values is None:
+        return None
+    return Evaluated(Column(ColumnKind.FLOAT, values, column.valid), arguments[0].faults)
+
+
+def _places(arguments: Sequence[Evaluated]) -> int | None:
+    """How many digits stay, where that is a plain number and the same in all rows."""
+    if len(arguments) == 1:
+        return 0
+    given = arguments[1].operand
+    if len(arguments) > 2 or arguments[1].faults or not isinstance(given, Constant):
+        return None
+    plain = type(given.value) is int and given.value >= 0
+    return given.value if plain else None
 
 
 # ------------------------------------------------------------------ lists of entities and paths

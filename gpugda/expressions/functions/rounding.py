@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import decimal
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
 
 from gpugda.errors import CypherArgumentError, CypherExecutionError
 from gpugda.expressions import checks
 from gpugda.expressions.numbers import saturated
 
-__all__ = ["round_number"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["round_number", "round_numbers"]
 
 _MODES = {
     "CEILING": decimal.ROUND_CEILING,
@@ -23,6 +28,13 @@ _MODES = {
     "UNNECESSARY": "",
 }
 _WIDE = decimal.Context(prec=1200)
+
+_MOST_PLACES: Final = 22
+"""Powers of ten up to this one are floats."""
+_LARGEST_SCALED: Final = 2.0**40
+_NEAR_TIE: Final = 1e-3
+"""Far more than what a float below `_LARGEST_SCALED` is off after a multiplication."""
+_MOST_ALONE: Final = 1 << 10
 
 
 def round_number(given: Any, precision: Any = 0, mode: Any = None) -> float:
@@ -41,6 +53,40 @@ def round_number(given: Any, precision: Any = 0, mode: Any = None) -> float:
     if mode is None and places == 0:
         return float(saturated(_half_up(number)))
     return _rounded(number, places, rule)
+
+
+def round_numbers(numbers: NDArray[Any], places: int) -> NDArray[np.float64] | None:
+    """As `round_number` without a mode, of an array.
+
+    ``places``: not negative. None where too many numbers are so near a tie, or so large, that
+    only their digits tell.
+    """
+    if places > _MOST_PLACES:
+        return None
+    values = numbers.astype(np.float64, copy=False)
+    if numbers.dtype.kind == "i" and places:
+        return values
+    if not places:
+        return _whole_numbers(values)
+    power = 10.0**places
+    scaled = np.abs(values) * power
+    below = np.floor(scaled)
+    rest = scaled - below
+    # What is no tie rounds to a quotient of two integers, and division is exact to the last bit.
+    found = np.copysign((below + (rest > 0.5)) / power, values)
+    doubtful = ~(scaled < _LARGEST_SCALED) | (np.abs(rest - 0.5) < _NEAR_TIE)
+    alone = np.flatnonzero(doubtful)
+    if len(alone) > _MOST_ALONE:
+        return None
+    found[alone] = [round_number(number, places) for number in values[alone].tolist()]
+    return found
+
+
+def _whole_numbers(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The nearest whole numbers, ties up, within 64 bits; what is not finite stays."""
+    below = np.floor(values)
+    nearest = below + (values - below >= 0.5) + 0.0  # no negative zero
+    return np.where(np.isfinite(values), np.clip(nearest, -(2.0**63), 2.0**63), values)
 
 
 def _rule(mode: Any) -> str:

@@ -14,13 +14,9 @@ from gpugda.match.extend.memory import least_bytes
 from gpugda.match.list_lengths import longest, shortest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gpugda.device.launch.extend import StepArrays
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.match.extend.step import ExtendStep
-    from gpugda.match.run import Run
+    from gpugda.match.extend.join_setup import JoinSetup
 
 __all__ = ["SparseAccumulator"]
 
@@ -33,33 +29,19 @@ class SparseAccumulator:
     """Counts and appends row by row on a CPU.
 
     Args:
-        run: Of the query.
-        steps: What to do.
-        arrays: Of the steps that extend.
+        setup: Of the join.
         counters: ``uint32[2]``, rows that were appended and tasks that were taken.
-        item_work: Neighbours per work item and launch.
-        whole: May it be kept how many neighbours of a node fit?
     """
 
-    def __init__(
-        self,
-        run: Run,
-        steps: Sequence[ExtendStep],
-        arrays: Mapping[int, StepArrays],
-        counters: DeviceArray,
-        item_work: int,
-        *,
-        whole: bool = True,
-    ) -> None:
-        self._whole = whole
-        self._run = run
-        self._item_work = item_work
-        self._graph = run.graph.graph
-        self._kernels = MarkKernels(run.graph.context)
-        self._steps = steps
-        self._arrays = arrays
+    def __init__(self, setup: JoinSetup, counters: DeviceArray) -> None:
+        self._run = setup.run
+        self._item_work = setup.limits.item_work
+        self._graph = setup.run.graph.graph
+        self._kernels = MarkKernels(setup.run.graph.context)
+        self._steps = setup.steps
+        self._arrays = setup.words.arrays
         self._counters = counters
-        self._least = least_bytes(steps)
+        self._least = least_bytes(setup.steps)
         self._scratch: dict[int, tuple[DeviceArray, int]] = {}
 
     def intersects(self, number: int) -> bool:
@@ -148,7 +130,9 @@ class SparseAccumulator:
         step = self._steps[number]
         is_counted = number == len(self._steps) - 1 or step.kind is ExtendKind.COUNT
         is_masked = any(link.mask_slot is not None for link in step.device_links)
-        if not self._whole or not is_counted or not (is_masked or step.candidate_row is not None):
+        if not is_counted or not (is_masked or step.candidate_row is not None):
+            return False
+        if not self._run.placement.is_whole:  # it would be kept of neighbours in this part only
             return False
         needed = 4 * self._graph.node_count * self._kernels.item_count
         return needed < self._free() * _SHARE_FOR_SCRATCH

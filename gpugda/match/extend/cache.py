@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.plan.counting.degree_messages import find_degrees
-from gpugda.plan.join_order import Growth, MostGrowth, node_order
+from gpugda.plan.join_order import Growth, MostGrowth, near_of, node_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -92,6 +92,7 @@ class KeptQuery:
                 left_out,
                 self.masks.comparisons,
                 MostGrowth(bound, candidates, self.graph),
+                near_of(self.graph),
             )
         return self._orders[left_out]
 

@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpugda.device.launch.small_join import SmallJoined
-    from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.join_setup import JoinSetup
     from gpugda.match.extend.step import ExtendStep
-    from gpugda.match.run import Run
-    from gpugda.thresholds import JoinLimits
 
 __all__ = ["join_at_once", "last_table"]
 
@@ -27,32 +25,22 @@ _ARRAYS_AT_LEAST = 4
 """Times what is needed must be free: it is not worth going near the limit."""
 
 
-def join_at_once(
-    run: Run,
-    steps: Sequence[ExtendStep],
-    words: StepWords,
-    most_rows: int,
-    limits: JoinLimits,
-    *,
-    only_counts: bool,
-) -> SmallJoined | None:
+def join_at_once(setup: JoinSetup, most_rows: int, *, only_counts: bool) -> SmallJoined | None:
     """The rows of the first steps, of all if they are few; None where it is not worth trying.
 
     Args:
-        run: Of the query.
-        steps: What to do.
-        words: The same on the device.
-        most_rows: No step may make more.
-        limits: Nor more than these, or look at more.
+        setup: No step may make more than its limits say, or look at more.
+        most_rows: Nor make more than these.
         only_counts: The rows of the last step are only counted.
     """
+    run, words, limits = setup.run, setup.words, setup.limits
     joined, arrays = words.together
     capacity = min(most_rows, limits.most_at_once)
     if words.are_many or (len(joined) == 1 and not run.graph.context.is_cpu):
         return None
     if joined[0].most_rows > capacity or arrays.filter.words > _MOST_WORDS:
         return None
-    needed = 2 * 4 * capacity * max(each.width for each in joined) + least_bytes(steps)
+    needed = 2 * 4 * capacity * max(each.width for each in joined) + least_bytes(setup.steps)
     if needed * _ARRAYS_AT_LEAST > run.workspace.available:
         return None
     found = SmallJoin(run.graph.context).join(
@@ -63,7 +51,7 @@ def join_at_once(
         most_looks=limits.looks_at_once,
         capacity=capacity,
     )
-    if len(found.rows) <= _FEW_STEPS and len(found.rows) < len(steps):
+    if len(found.rows) <= _FEW_STEPS and len(found.rows) < len(setup.steps):
         # When it comes again, that much is not made twice. A smaller place says nothing.
         words.are_many = capacity == limits.most_at_once
     return found

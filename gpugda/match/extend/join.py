@@ -12,17 +12,11 @@ from gpugda.match.extend.windows import WindowSizes
 from gpugda.match.special.cycles import CycleCount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from gpugda.device.graph.segment_views import SegmentViews
-    from gpugda.device.launch.extend import ExtensionKernels
-    from gpugda.device.launch.extend_rows import RowKernels
     from gpugda.device.launch.small_join import SmallJoined
-    from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.extend.encode import StepWords
-    from gpugda.match.extend.step import ExtendStep
-    from gpugda.match.run import Run
-    from gpugda.thresholds import JoinLimits
+    from gpugda.match.extend.join_setup import JoinSetup
 
 __all__ = ["ExtendWindows"]
 
@@ -31,14 +25,7 @@ class ExtendWindows:
     """Runs the steps.
 
     Args:
-        run: Of the query.
-        kernels: For pairs.
-        row_kernels: For leaves.
-        steps: What to do.
-        words: The same on the device.
-        candidates: Of the query nodes.
-        limits: How much is done at once.
-        whole: Do steps see all of the data graph at once?
+        setup: What to do, and with what.
 
     Attributes:
         rows: Rows made by each step until now.
@@ -48,32 +35,27 @@ class ExtendWindows:
         views: What of the data graph is on the device; None where all of it is.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        kernels: ExtensionKernels,
-        row_kernels: RowKernels,
-        steps: Sequence[ExtendStep],
-        words: StepWords,
-        candidates: Candidates,
-        limits: JoinLimits,
-        *,
-        whole: bool = True,
-    ) -> None:
-        self._run = run
-        self._limits = limits
-        self._steps = steps
-        self._words = words
-        self._candidates = candidates
-        self._sizes = WindowSizes(run, steps, limits)
-        self._tables = StepTables(
-            run, kernels, row_kernels, steps, words, candidates, self._sizes, limits, whole=whole
-        )
-        self.rows = [0] * len(steps)
-        self.windows = [0] * len(steps)
+    def __init__(self, setup: JoinSetup) -> None:
+        self._setup = setup
+        self._run = setup.run
+        self._limits = setup.limits
+        self._steps = setup.steps
+        self._sizes = WindowSizes(setup)
+        self._tables = StepTables(setup, self._sizes)
+        self.rows = [0] * len(setup.steps)
+        self.windows = [0] * len(setup.steps)
         self.made_none = False
         self.counted: int | None = None
         self.views: SegmentViews | None = None
+
+    def leave_room(self, steps: int) -> None:
+        """So many more steps, of others, go on from the rows."""
+        self._sizes.leave_room(steps)
+
+    @property
+    def spilled_bytes(self) -> int:
+        """Bytes of rows that waited for parts of the data graph on disk."""
+        return 0
 
     @property
     def by_pairs(self) -> list[bool]:
@@ -107,7 +89,7 @@ class ExtendWindows:
         if self.counted is not None:
             yield self.counted
             return
-        cycle = CycleCount.of(self._run, self._steps[-1].cycle, self._candidates)
+        cycle = CycleCount.of(self._run, self._steps[-1].cycle, self._setup.candidates)
         self.made_none = cycle is not None
         if cycle is not None:
             self.rows[-1] = cycle.count(self._tables.totals, self._limits.item_work)
@@ -147,10 +129,7 @@ class ExtendWindows:
     def _join_at_once(self, *, only_counts: bool) -> SmallJoined | None:
         """What can be done without waiting in between, which may be all or the first steps."""
         self._run.check_deadline()
-        most, limits = self._sizes.most_at_once(), self._limits
-        joined = join_at_once(
-            self._run, self._steps, self._words, most, limits, only_counts=only_counts
-        )
+        joined = join_at_once(self._setup, self._sizes.most_at_once(), only_counts=only_counts)
         if joined is not None:
             for number, rows in enumerate(joined.rows):
                 self.rows[number] = rows

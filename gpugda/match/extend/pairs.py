@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.extend import Pairs
+from gpugda.device.launch.extend import Pairs, PairWindow
 from gpugda.device.launch.extend_lists import ListKernels
 from gpugda.device.launch.weigh import WeighKernels
 from gpugda.match.extend.drafts import ExtendKind
@@ -16,15 +16,12 @@ from gpugda.match.launch_size import LaunchSize
 from gpugda.match.list_lengths import shortest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from gpugda.device.launch.extend import ExtensionKernels
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.match.extend.encode import StepWords
-    from gpugda.match.extend.step import ExtendStep
+    from gpugda.match.extend.join_setup import JoinSetup
     from gpugda.match.run import Run
-    from gpugda.thresholds import JoinLimits
 
 __all__ = ["PairSteps", "prefix_sums"]
 
@@ -37,32 +34,19 @@ class PairSteps:
     """Measures, counts and appends pairs, in launches that are neither too long nor too short.
 
     Args:
-        run: Of the query.
-        kernels: For pairs.
-        steps: What to do.
-        words: The same on the device.
+        setup: Of the join.
         counters: ``uint32[2]``, the first one counts rows that were appended.
-        totals: ``uint64[kernels.group_count]``.
-        limits: How much is done at once.
+        totals: ``uint64``, one per work group of the kernels.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        kernels: ExtensionKernels,
-        steps: Sequence[ExtendStep],
-        words: StepWords,
-        counters: DeviceArray,
-        totals: DeviceArray,
-        limits: JoinLimits,
-    ) -> None:
-        self._run = run
-        self._limits = limits
-        self._kernels = kernels
-        context = run.graph.context
+    def __init__(self, setup: JoinSetup, counters: DeviceArray, totals: DeviceArray) -> None:
+        self._run = setup.run
+        self._limits = setup.limits
+        self._kernels = setup.kernels.extensions
+        context = setup.run.graph.context
         self._lists = ListKernels(context) if context.profile.intersection == "lists" else None
-        self._steps = steps
-        self._arrays, self._launches = words.arrays, words.launches
+        self._steps = setup.steps
+        self._arrays, self._launches = setup.words.arrays, setup.words.launches
         self._counters = counters
         self._totals = totals
 
@@ -139,12 +123,12 @@ class PairSteps:
         low = window[0]
         high = min(window[1], low + self._most_pairs(number))
         started = time.perf_counter()
-        arrays, workspace = self._arrays[number], self._run.workspace
-        lists = self._list_kernels(number)
+        part = PairWindow(self._arrays[number], table, pairs, low, high)
+        workspace, lists = self._run.workspace, self._list_kernels(number)
         if lists is not None:
-            lists.append(workspace, arrays, table, pairs, (low, high), extended, self._counters)
+            lists.append(workspace, part, extended, self._counters)
         else:
-            self._kernels.extend(arrays, table, pairs, (low, high), extended, self._counters)
+            self._kernels.extend(part, extended, self._counters)
         filled = int(workspace.download(self._counters, 0, 1)[0])
         self._launches[number].took(high - low, time.perf_counter() - started)
         return high, filled
@@ -160,12 +144,12 @@ class PairSteps:
         if groups > totals.count:
             totals = workspace.allocate(groups, np.uint64, "totals")
         workspace.fill(totals, 0)
-        arrays = self._arrays[number]
         for window in self._launched(number, (0, pairs.total), lambda: launched):
+            part = PairWindow(self._arrays[number], table, pairs, *window)
             if lists is not None:
-                lists.count(workspace, arrays, table, pairs, window, totals)
+                lists.count(workspace, part, totals)
             else:
-                self._kernels.count(arrays, table, pairs, window, totals)
+                self._kernels.count(part, totals)
         total = int(workspace.download(totals).sum(dtype=np.uint64))
         if totals is not self._totals:
             workspace.release(totals)
@@ -181,7 +165,8 @@ class PairSteps:
         workspace.fill(counts, 0)
         most = partial(self._most_pairs, number)
         for window in self._launched(number, (0, pairs.total), most):
-            lists.weigh(workspace, self._arrays[number], table, pairs, window, counts)
+            part = PairWindow(self._arrays[number], table, pairs, *window)
+            lists.weigh(workspace, part, counts)
         self.release(pairs)
         return counts
 

@@ -10,15 +10,11 @@ from gpugda.device.launch.join import Product
 from gpugda.match.extend.pairs import prefix_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from gpugda.device.launch.extend import ExtensionKernels
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.extend.encode import StepWords
-    from gpugda.match.extend.step import ExtendStep
-    from gpugda.match.run import Run
+    from gpugda.match.extend.join_setup import JoinSetup
 
     Write = Callable[[tuple[int, int], Table], None]
     """Writes a window of the new rows to a table."""
@@ -30,26 +26,15 @@ class PlainSteps:
     """Says how many rows they make, and writes these.
 
     Args:
-        run: Of the query.
-        kernels: That test.
-        steps: What to do.
-        words: The same on the device.
-        candidates: Of the query nodes.
+        setup: Of the join.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        kernels: ExtensionKernels,
-        steps: Sequence[ExtendStep],
-        words: StepWords,
-        candidates: Candidates,
-    ) -> None:
-        self._run = run
-        self._kernels = kernels
-        self._steps = steps
-        self._words = words
-        self._candidates = candidates
+    def __init__(self, setup: JoinSetup) -> None:
+        self._run = setup.run
+        self._kernels = setup.kernels.extensions
+        self._steps = setup.steps
+        self._words = setup.words
+        self._candidates = setup.candidates
 
     def product(self, number: int, table: Table, unused: DeviceArray) -> tuple[int, Write]:
         """Each row with each candidate; ``unused``: any array, in place of relationships."""

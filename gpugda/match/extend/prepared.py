@@ -114,7 +114,12 @@ def groups_of_rows(run: Run, prepared: PreparedCore, wanted: Groups) -> Generato
         if wanted.streamed:
             yield from chunks
             return
-        tuples = TupleCounts(wanted.nodes, counted=wanted.counted, check=run.check_deadline)
+        tuples = TupleCounts(
+            wanted.nodes,
+            counted=wanted.counted,
+            check=run.check_deadline,
+            node_count=run.graph.graph.node_count,
+        )
         for chunk in chunks:
             with run.stage("tail"):
                 tuples.add(chunk)

@@ -80,8 +80,8 @@ def describe_joined(
 
 def describe_parts(report: StrategyReport, joined: Joined) -> None:
     """One line: in how many segments the data graph came, and what was sent of it."""
-    views = [each.windows.views for each in (joined, *_tables_of(joined))]
-    seen = [each for each in views if each is not None]
+    windows = [each.windows for each in (joined, *_tables_of(joined))]
+    seen = [each.views for each in windows if each.views is not None]
     if not seen:
         return
     sent = max(each.uploads.sent for each in seen)  # of all, for a run has one queue
@@ -91,6 +91,10 @@ def describe_parts(report: StrategyReport, joined: Joined) -> None:
         f"relationships in {segments:,} segments of up to {seen[0].segments.longest:,}, "
         f"of which {report.sent_bytes:,} bytes were sent to the device"
     )
+    written = sum(each.spilled_bytes for each in windows)
+    if written:
+        report.spilled_bytes += written
+        report.steps.append(f"rows that waited for them: {written:,} bytes went to disk")
 
 
 def _tables_of(joined: Joined) -> Iterator[Joined]:

@@ -12,15 +12,10 @@ from gpugda.match.extend.memory import least_bytes
 from gpugda.plan.comparisons import ABOVE, BELOW
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gpugda.device.launch.extend import StepArrays
-    from gpugda.device.launch.extend_rows import RowKernels
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.extend.join_setup import JoinSetup
     from gpugda.match.extend.step import ExtendStep
-    from gpugda.match.run import Run
 
 __all__ = ["LeafCounts"]
 
@@ -31,27 +26,16 @@ class LeafCounts:
     """Counts where pairs need not be looked at one by one.
 
     Args:
-        run: Of the query.
-        kernels: Of the strategy.
-        steps: What to do.
-        candidates: Of the query nodes.
-        arrays: Of the steps that extend.
+        setup: Of the join.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        kernels: RowKernels,
-        steps: Sequence[ExtendStep],
-        candidates: Candidates,
-        arrays: Mapping[int, StepArrays],
-    ) -> None:
-        self._run = run
-        self._kernels = kernels
-        self._steps = steps
-        self._candidates = candidates
-        self._arrays = arrays
-        self._least = least_bytes(steps)
+    def __init__(self, setup: JoinSetup) -> None:
+        self._run = setup.run
+        self._kernels = setup.kernels.rows
+        self._steps = setup.steps
+        self._candidates = setup.candidates
+        self._arrays = setup.words.arrays
+        self._least = least_bytes(setup.steps)
         self._fitting: dict[int, DeviceArray] = {}
 
     def counts_leaves(self, number: int, table: Table) -> bool:

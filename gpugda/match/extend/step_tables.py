@@ -14,17 +14,12 @@ from gpugda.match.extend.plain_steps import PlainSteps
 from gpugda.match.extend.rows import LeafCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from gpugda.device.launch.extend import ExtensionKernels, Pairs
-    from gpugda.device.launch.extend_rows import RowKernels
+    from gpugda.device.launch.extend import Pairs
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.extend.encode import StepWords
-    from gpugda.match.extend.step import ExtendStep
+    from gpugda.match.extend.join_setup import JoinSetup
     from gpugda.match.extend.windows import WindowSizes
-    from gpugda.match.run import Run
-    from gpugda.thresholds import JoinLimits
 
 __all__ = ["StepTables"]
 
@@ -33,51 +28,31 @@ class StepTables:
     """Runs single steps, row by row or pair by pair.
 
     Args:
-        run: Of the query.
-        kernels: For pairs.
-        row_kernels: For leaves.
-        steps: What to do.
-        words: The same on the device.
-        candidates: Of the query nodes.
+        setup: Of the join.
         sizes: Of the tables.
-        limits: How much is done at once.
-        whole: Do steps see all of the data graph at once? Else nothing is kept of a node.
 
     Attributes:
         totals: Sums of the work groups, for who counts.
         by_pairs: Which looked at pairs one by one, though the device is one that prefers rows?
     """
 
-    def __init__(
-        self,
-        run: Run,
-        kernels: ExtensionKernels,
-        row_kernels: RowKernels,
-        steps: Sequence[ExtendStep],
-        words: StepWords,
-        candidates: Candidates,
-        sizes: WindowSizes,
-        limits: JoinLimits,
-        *,
-        whole: bool = True,
-    ) -> None:
-        self._whole = whole
+    def __init__(self, setup: JoinSetup, sizes: WindowSizes) -> None:
+        run = setup.run
         self._run = run
-        self._steps = steps
-        self._candidates = candidates
+        self._steps = setup.steps
+        self._candidates = setup.candidates
         self._sizes = sizes
-        self._limits = limits
+        self._limits = setup.limits
         self._counters = run.workspace.allocate(2, np.uint32, "counters")
-        self._leaves = LeafCounts(run, row_kernels, steps, candidates, words.arrays)
+        self._leaves = LeafCounts(setup)
         self._accumulator = None
         if run.graph.context.profile.intersection == "marks":
-            self._accumulator = SparseAccumulator(
-                run, steps, words.arrays, self._counters, limits.item_work, whole=whole
-            )
-        self.totals: DeviceArray = run.workspace.allocate(kernels.group_count, np.uint64, "totals")
-        self._pairs = PairSteps(run, kernels, steps, words, self._counters, self.totals, limits)
-        self._plain = PlainSteps(run, kernels, steps, words, candidates)
-        self.by_pairs = [False] * len(steps)
+            self._accumulator = SparseAccumulator(setup, self._counters)
+        groups = setup.kernels.extensions.group_count
+        self.totals: DeviceArray = run.workspace.allocate(groups, np.uint64, "totals")
+        self._pairs = PairSteps(setup, self._counters, self.totals)
+        self._plain = PlainSteps(setup)
+        self.by_pairs = [False] * len(setup.steps)
 
     def tables(self, number: int, table: Table) -> Iterator[Table]:
         """The rows that a step makes, in tables one at a time."""
@@ -234,7 +209,7 @@ class StepTables:
             self._run.workspace.release(sums)
             return total
         if not step.counts_lengths:
-            if self._whole and self._leaves.counts_leaves(number, table):
+            if self._run.placement.is_whole and self._leaves.counts_leaves(number, table):
                 return self._leaves.count_leaves(number, table, self.totals)
             accumulator = self._by_rows(number)
             if accumulator is not None:

@@ -23,7 +23,8 @@ from gpugda.match.extend.cache import KeptQueries, KeptQuery
 from gpugda.match.extend.combine_parts import CountsInParts
 from gpugda.match.extend.compiled_steps import CompiledSteps
 from gpugda.match.extend.filter import find_candidates
-from gpugda.match.extend.joins import JoinKernels, Joins
+from gpugda.match.extend.join_setup import JoinKernels
+from gpugda.match.extend.joins import Joins
 from gpugda.match.extend.memory import check_room, said_how_much
 from gpugda.match.extend.merged_graph import MergedGraph
 from gpugda.match.extend.prepared import NOTHING, Goal, PreparedCore, groups_of_rows
@@ -40,7 +41,7 @@ from gpugda.plan.node_steps import node_steps
 from gpugda.thresholds import CountThresholds
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator, Iterator
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.device_graph import DeviceGraph
@@ -187,17 +188,9 @@ class ExtendStrategy(Matcher):
         deadline: float | None = None,
     ) -> Generator[Embeddings]:
         """See `Matcher.embeddings`: in parts where the graph leaves no room for the rows."""
-        is_begun, find = False, super().embeddings
-        try:
-            for found in find(plan, masks, need, report, deadline):
-                is_begun = True
-                yield found
-            return
-        except MemoryLimitError as error:
-            if is_begun:
-                raise
-            self._segment(error)
-        yield from find(plan, masks, need, report, deadline)
+        find = partial(super().embeddings, plan, masks, need, report, deadline)
+        if not (yield from _tried(find(), self._segment)):
+            yield from find()
 
     def start(
         self, run: Run, pattern: BoundQuery, masks: Masks, need: Rows | Count
@@ -222,27 +215,14 @@ class ExtendStrategy(Matcher):
         in_parts: bool = True,
     ) -> Generator[Embeddings]:
         """As `groups`, of a whole query or of a part; with little memory by joining alone."""
-        is_begun = False
         count = partial(self._counted_by, bound, masks, report, deadline)
         in_parts = in_parts and not need.streamed
-        try:
-            for found in count(Goal(grouped=need, in_parts=in_parts, first=first), need):
-                is_begun = True
-                yield found
+        goal = Goal(grouped=need, in_parts=in_parts, first=first)
+        if (yield from _tried(count(goal, need))):
             return
-        except MemoryLimitError:
-            if is_begun:
-                raise
         self._note_thrift(report)
-        try:
-            for found in count(Goal(grouped=need, thrifty=True), need):
-                is_begun = True
-                yield found
+        if (yield from _tried(count(Goal(grouped=need, thrifty=True), need), self._segment)):
             return
-        except MemoryLimitError as error:
-            if is_begun:
-                raise
-            self._segment(error)
         yield from self._count_by(bound, masks, need, report, deadline, first, in_parts=in_parts)
 
     def _note_thrift(self, report: StrategyReport) -> None:
@@ -398,3 +378,29 @@ class ExtendStrategy(Matcher):
             free = self.limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
         return query
+
+
+def _tried(
+    found: Iterator[Embeddings], give_way: Callable[[MemoryLimitError], None] | None = None
+) -> Generator[Embeddings, None, bool]:
+    """Passes on what is found. Returns whether it was found with the memory that there is.
+
+    Args:
+        found: Nothing is tried again once some of it was passed on.
+        give_way: Frees memory before the next try, or raises the error that it is given.
+
+    Raises:
+        MemoryLimitError: After some of it was passed on.
+    """
+    is_begun = False
+    try:
+        for each in found:
+            is_begun = True
+            yield each
+    except MemoryLimitError as error:
+        if is_begun:
+            raise
+        if give_way is not None:
+            give_way(error)
+        return False
+    return True

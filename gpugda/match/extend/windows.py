@@ -9,11 +9,9 @@ from gpugda.match.extend.memory import rows_within
 from gpugda.match.launch_size import first_window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from gpugda.match.extend.step import ExtendStep
-    from gpugda.match.run import Run
-    from gpugda.thresholds import JoinLimits
+    from gpugda.match.extend.join_setup import JoinSetup
 
 __all__ = ["WindowSizes"]
 
@@ -22,17 +20,20 @@ class WindowSizes:
     """They grow from window to window, within what memory there is.
 
     Args:
-        run: Of the query.
-        steps: Of the join.
-        limits: Of windows.
+        setup: Of the join.
     """
 
-    def __init__(self, run: Run, steps: Sequence[ExtendStep], limits: JoinLimits) -> None:
-        self._run = run
-        self._steps = steps
-        self._limits = limits
-        self._progress = run.report.progress
-        self._grown = [limits.first_window] * len(steps)
+    def __init__(self, setup: JoinSetup) -> None:
+        self._run = setup.run
+        self._steps = setup.steps
+        self._limits = setup.limits
+        self._progress = setup.run.report.progress
+        self._grown = [setup.limits.first_window] * len(setup.steps)
+        self._after_last = 0
+
+    def leave_room(self, steps: int) -> None:
+        """So many more steps, of others, go on from the last one's rows."""
+        self._after_last = steps
 
     def expect_few(self, enough: int) -> None:
         """A caller leaves after about so many rows."""
@@ -45,9 +46,9 @@ class WindowSizes:
 
     def most(self, number: int) -> int:
         """A step's share of the memory in rows, no more than its window has grown to."""
-        is_last = number == len(self._steps) - 1
+        is_last = number == len(self._steps) + self._after_last - 1
         width = len(self._steps[number].variables)
-        share = self._run.workspace.available // (len(self._steps) - number)
+        share = self._run.workspace.available // (len(self._steps) + self._after_last - number)
         longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
         return max(1, min(self._grown[number], longest, rows_within(share, width, is_last=is_last)))
 

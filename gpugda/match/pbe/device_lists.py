@@ -10,19 +10,19 @@ import numpy as np
 
 from gpugda.device.launch.gsi_join import ListArrays, Rows
 from gpugda.match.gsi.store import with_mask
-from gpugda.match.pbe.host_rows import ENTRY_BYTES, list_bytes
+from gpugda.match.pbe.host_rows import ENTRY_BYTES, list_bytes, lists_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
+    from gpugda.data.adjacency import Adjacency
     from gpugda.device.launch.join import Table
     from gpugda.device.launch.pbe_search import PbeSearch
     from gpugda.device.memory.buffers import DeviceArray, Workspace
     from gpugda.match.gsi.pcsr import HostLists, Partition
     from gpugda.match.gsi.steps import Link, VertexStep
-    from gpugda.match.pbe.host_rows import HostRows
     from gpugda.match.run import Run
 
 __all__ = ["ListLoader", "Loaded", "least_load_bytes", "release_lists", "upload_lists"]
@@ -82,7 +82,7 @@ class ListLoader:
     """
 
     run: Run
-    rows_of: Mapping[Partition, HostRows]
+    rows_of: Mapping[Partition, Adjacency]
     masks: Mapping[int, DeviceArray]
     kernels: PbeSearch
     fill: int
@@ -114,7 +114,7 @@ class ListLoader:
             if taken <= self.most_bytes or count == 1:
                 break
             count = max(1, min(count // 2, count * self.most_bytes // taken))
-        made = {key: self.rows_of[key].of_nodes(each, self.fill) for key, each in nodes.items()}
+        made = {key: lists_of(self.rows_of[key], each, self.fill) for key, each in nodes.items()}
         lists = {key: upload_lists(self.run.workspace, each) for key, each in made.items()}
         loaded.add(made.values(), started)
         return rows, self.by_link(step.links, lists), list(lists.values())
@@ -157,7 +157,7 @@ class ListLoader:
         return np.flatnonzero(np.unpackbits(marked, bitorder="little")).astype(np.uint32)
 
 
-def least_load_bytes(step: VertexStep, rows_of: Mapping[Partition, HostRows], fill: int) -> int:
+def least_load_bytes(step: VertexStep, rows_of: Mapping[Partition, Adjacency], fill: int) -> int:
     """What the lists of one row of a step take at most."""
     links = len(step.links)
     entries = sum(rows_of[link.partition].longest for link in step.links)

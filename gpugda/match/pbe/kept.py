@@ -8,7 +8,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
-from gpugda.match.pbe.host_rows import HostRows, make_host_rows, partition_lists
+from gpugda.data.adjacency import Adjacency
+from gpugda.match.pbe.host_rows import make_host_rows, partition_lists
 from gpugda.match.pbe.partitions import PartitionPlan, make_partitions
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["KeptParts", "kept_of"]
 
 _UNKNOWN_MEMORY = 1 << 33
-_Value: TypeAlias = "HostRows | PartitionPlan | Sequence[HostLists]"
-_Made = TypeVar("_Made", "HostRows", "PartitionPlan", "Sequence[HostLists]")
+_Value: TypeAlias = "Adjacency | PartitionPlan | Sequence[HostLists]"
+_Made = TypeVar("_Made", "Adjacency", "PartitionPlan", "Sequence[HostLists]")
 
 
 class KeptParts:
@@ -46,7 +47,7 @@ class KeptParts:
         """So many partitions of the graph, see `make_partitions`."""
         return self._get(count, lambda: make_partitions(graph, count, deadline))
 
-    def rows(self, graph: DataGraph, key: Partition) -> HostRows:
+    def rows(self, graph: DataGraph, key: Partition) -> Adjacency:
         """The lists of all nodes for some types and directions."""
         return self._get(key, lambda: make_host_rows(graph, key))
 
@@ -87,7 +88,7 @@ def kept_of(graph: DataGraph, fill: int) -> KeptParts:
 
 
 def _nbytes(value: _Value) -> int:
-    if isinstance(value, PartitionPlan | HostRows):
+    if isinstance(value, PartitionPlan | Adjacency):
         return value.nbytes
     return sum(each.nbytes for each in value)
 

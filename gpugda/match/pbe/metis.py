@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.runs import offsets_of
 from gpugda.deadline import seconds_left
 from gpugda.errors import DeviceError, QueryTimeoutError
 
@@ -86,8 +87,7 @@ def _adjacency(graph: DataGraph) -> tuple[NDArray[np.int64], ...]:
     keys = np.concatenate([one * nodes + other, other * nodes + one])
     keys, weights = np.unique(keys, return_counts=True)
     owners = (keys // nodes).astype(np.int64)
-    offsets = np.zeros(graph.node_count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(owners, minlength=graph.node_count), out=offsets[1:])
+    offsets = offsets_of(owners, graph.node_count)
     degrees = graph.outgoing.degrees().astype(np.int64) + graph.incoming.degrees()
     return offsets, (keys % nodes).astype(np.int64), degrees + 1, weights.astype(np.int64)
 

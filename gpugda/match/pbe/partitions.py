@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpugda.data.runs import offsets_of
 from gpugda.match.pbe.metis import can_run_metis, run_metis
 
 if TYPE_CHECKING:
@@ -70,8 +71,7 @@ def make_partitions(graph: DataGraph, count: int, deadline: float | None = None)
     else:
         of_node, by = _in_order(graph, count), "order of nodes"
     by_partition = np.argsort(of_node, kind="stable").astype(np.uint32)
-    firsts = np.zeros(count + 1, dtype=np.int64)
-    np.cumsum(np.bincount(of_node, minlength=count), out=firsts[1:])
+    firsts = offsets_of(of_node, count)
     ends = of_node[graph.start_nodes()], of_node[graph.outgoing.neighbours]
     crossing = np.flatnonzero(ends[0] != ends[1]).astype(np.uint32)
     taken = time.perf_counter() - started

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from gpugda.errors import MemoryLimitError
 from gpugda.match.gsi.pcsr import Partition
 from gpugda.match.pbe.device_lists import least_load_bytes
-from gpugda.match.pbe.host_rows import HostRows, list_bytes
+from gpugda.match.pbe.host_rows import list_bytes
 from gpugda.match.pbe.partitions import MOST_PARTITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from gpugda.data.adjacency import Adjacency
     from gpugda.match.gsi.pcsr import HostLists
     from gpugda.match.gsi.steps import VertexStep
     from gpugda.match.pbe.kept import KeptParts
@@ -65,7 +66,7 @@ class Placed:
 
     plan: PartitionPlan
     lists: Mapping[Partition, Sequence[HostLists]]
-    rows_of: Mapping[Partition, HostRows]
+    rows_of: Mapping[Partition, Adjacency]
     room: Room
 
 
@@ -163,5 +164,5 @@ def place_parts(
     return Placed(plan, lists, rows_of, replace(room, enough=enough))
 
 
-def _bytes(rows: HostRows, fill: int) -> int:
+def _bytes(rows: Adjacency, fill: int) -> int:
     return list_bytes(len(rows.neighbours), rows.owner_count, fill)

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.data.adjacency import Adjacency
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.run import Run
 
     Indexes = NDArray[np.int64]
     Words = NDArray[np.uint32]
 
-__all__ = ["PathSearches", "PathSteps", "searches_that_fit"]
+__all__ = ["PathSearches", "searches_that_fit"]
 
 _LEVELS = 16
 """So many levels must fit at once; searches that go deeper may run out of memory."""
@@ -33,22 +34,7 @@ _MOST_LONGER = 1 << 20
 """Paths that are made together, where one path does not lead to more."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PathSteps:
-    """The steps by which a search may come to each node, on the host.
-
-    Args:
-        offsets: ``int64[n+1]``.
-        neighbours: ``uint32`` per entry, where the step begins.
-        relationships: ``uint32`` per entry.
-    """
-
-    offsets: NDArray[np.int64]
-    neighbours: Words
-    relationships: Words
-
-
-def searches_that_fit(run: Run, steps: PathSteps, most: int) -> int:
+def searches_that_fit(run: Run, steps: Adjacency, most: int) -> int:
     """How many nodes can be searched from together; 0 where there is no room."""
     entries = 8 * len(steps.neighbours) + 4 * len(steps.offsets)
     room = (run.workspace.available - entries) * _SHARE_FOR_LEVELS
@@ -70,15 +56,15 @@ class PathSearches:
 
     Args:
         run: Owns the arrays.
-        steps: Fewer than 2**32.
+        steps: Those by which a search may come to each node; fewer than 2**32.
         every: Are all shortest paths read back, or one of each pair?
     """
 
-    def __init__(self, run: Run, steps: PathSteps, *, every: bool) -> None:
+    def __init__(self, run: Run, steps: Adjacency, *, every: bool) -> None:
         self._run = run
         self._kernels = run.kernels.paths
         self._every = every
-        self._nodes = len(steps.offsets) - 1
+        self._nodes = steps.node_count
         self._offsets = steps.offsets
         with run.locked():
             self._steps = StepArrays(

@@ -7,7 +7,7 @@ from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.join_order import Growth, MostGrowth, node_order
+from gpugda.plan.join_order import Growth, MostGrowth, near_of, node_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Set
@@ -142,4 +142,5 @@ class Costs:
             left_out,
             problem.masks.comparisons,
             self._most_growth,
+            near_of(problem.graph),
         )

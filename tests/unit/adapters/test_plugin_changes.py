@@ -52,6 +52,7 @@ class Connection:
     """Answers what it is given, in turn."""
 
     facts = replace(FACTS, product="Neo4j", plugin="0.1.0")
+    facts_may_be_old = False
 
     def __init__(self, *answers):
         self.answers = list(answers)
@@ -123,6 +124,22 @@ def test_what_several_transactions_did():
 def test_values_that_this_user_may_not_be_told():
     _, changes = following(answer(nodeValues=[], nodeKeys=[]))
     assert changes.changes_since(START).node_properties["x"].values is None
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ({"newest": 14}, True),
+        ({"newest": 15}, False),  # some transactions are still being committed
+        ({"last": 20}, True),  # an older plugin does not tell: up to the state when it had ended
+        ({"last": 19}, False),
+    ],
+)
+def test_whether_that_is_the_newest_state(told, expected):
+    connection, changes = following(answer(**told), answer(**told))
+    assert changes.changes_since(START).is_newest is expected
+    connection.facts_may_be_old = True  # the rights are to be looked at again
+    assert not changes.changes_since(START).is_newest
 
 
 def test_an_answer_never_goes_back():

@@ -19,6 +19,7 @@ from gpugda.data.increments.apply import applied
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.labels import distinct_label_sets
 from gpugda.data.patches import changing, patched
+from gpugda.data.patches.splice import Splice
 from gpugda.ports import DatabaseVersion
 from gpugda.snapshot.opening import open_snapshot
 from gpugda.snapshot.store import save_snapshot
@@ -246,6 +247,22 @@ def test_random_transactions_on_a_larger_graph(size):
         check_statistics(graph)
         assert seen(graph) == seen(database.graph())
         assert seen(old) == before
+
+
+def test_numbers_that_came_last_move_with_the_ones_after_them():
+    numbers = expected = np.arange(100, dtype=np.uint32)[::-1].copy()
+    steps = [([4], [7, 9]), ([], [101] * 200), ([2, 300], [50, 120, 301]), ([299], [0] * 40)]
+    for removed, places in steps:
+        splice = Splice(
+            len(expected), *(np.array(each, dtype=np.int64) for each in (removed, places))
+        )
+        gone = np.flatnonzero(np.isin(expected, removed))
+        at_the_end = Splice(len(expected), gone, np.full(len(places), len(expected)))
+        new = splice.new_places()
+        numbers = changing.spliced(changing.renumbered(numbers, splice), at_the_end, new)
+        expected = np.concatenate([splice.moved(np.delete(expected, gone)), new])
+        assert np.array_equal(patched.whole(numbers), expected)
+        assert np.array_equal(np.sort(expected), np.arange(splice.new_count))
 
 
 def test_what_did_not_change_is_shared():

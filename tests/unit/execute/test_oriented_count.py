@@ -278,3 +278,37 @@ def test_the_better_of_both_forms(plain, oriented, chosen):
     times.note(plain, is_oriented=False)
     times.note(plain, is_oriented=False)
     assert times.prefer_plain is chosen
+
+
+def test_the_slower_form_is_timed_again():
+    times = oriented_count._Times()
+    for _ in range(3):
+        times.note(2.0, is_oriented=False)
+    for seconds in (9.0, 3.0):  # the graph was merged, or others had the machine
+        times.note(seconds, is_oriented=True)
+    while times.prefer_plain:
+        assert times.in_a_row < 200
+        times.note(2.0, is_oriented=False)
+    assert times.in_a_row > 32 * 3.0
+    times.note(1.0, is_oriented=True)
+    assert not times.prefer_plain
+    times.note(1.0, is_oriented=True)
+    assert not times.prefer_plain
+
+
+def test_cliques_are_joined_upwards(context):
+    random = np.random.default_rng(3)
+    # Few nodes have most relationships, as in graphs of people.
+    ends = (4000 * random.random((30_000, 2)) ** 3).astype(int)
+    graph = make_graph([("", {})] * 4000, [(a, "R", b, {}) for a, b in ends.tolist() if a != b])
+    device_graph = DeviceGraph(context, graph)
+    strategy = ExtendStrategy(device_graph)
+    text = "MATCH (a)--(b)--(c)--(a), (a)--(d), (b)--(d), (c)--(d) RETURN count(*)"
+    plan, report = plan_of(text, graph), StrategyReport()
+    note_unoriented(plan, graph, 60.0)
+    assert count_oriented(plan, graph, strategy, {}, report, None)
+    steps = [each for each in report.steps if each.startswith(("nodes", "extend"))]
+    order = [each[each.index("(") + 1] for each in steps]
+    assert order == ["a", "b", "c", "d"]
+    strategy.leave_beside()
+    device_graph.close()

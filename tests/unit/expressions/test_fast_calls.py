@@ -15,7 +15,7 @@ from gpugda.expressions.evaluate import evaluate
 from gpugda.expressions.evaluation.fast_calls import fast_call
 from gpugda.expressions.functions import find_function
 from gpugda.expressions.made_columns import column_of
-from gpugda.expressions.operands import Evaluated, value_at
+from gpugda.expressions.operands import Constant, Evaluated, value_at
 from gpugda.expressions.parameters import Parameters
 from gpugda.query.parser import parse
 
@@ -46,6 +46,41 @@ def test_as_for_single_values(name, values):
     for row, value in enumerate(values):
         one, other = value_at(found.operand, row), function(context, [value])
         assert (type(one), repr(one)) == (type(other), repr(other)), value
+
+
+ROUNDED = [
+    *FLOATS,
+    *(0.05, -0.05, 1.35, 2.675, -2.675, 1.005, 0.1 + 0.2, 4.35, 1e15 + 0.5, 2.0**62, 1e19, -1e19),
+    *(sign * number / 1000 for sign in (1, -1) for number in range(1000)),
+]
+
+
+@pytest.mark.parametrize("places", [None, 0, 1, 2, 6, 15, 22])
+@pytest.mark.parametrize("values", [ROUNDED, INTEGERS], ids=["float", "int"])
+def test_rounding_as_for_single_values(places, values):
+    function, context = find_function("round"), Context()
+    kind = ColumnKind.FLOAT if isinstance(values[0], float) else ColumnKind.INTEGER
+    further = [] if places is None else [places]
+    arguments = [Evaluated(Constant(each)) for each in further]
+    assert function is not None
+    for first in range(0, len(values), 1000):  # more than a thousand ties are none of its business
+        some = values[first : first + 1000]
+        found = fast_call("round", [Evaluated(Column(kind, np.array(some))), *arguments])
+        assert found is not None
+        for row, value in enumerate(some):
+            one, other = value_at(found.operand, row), function(context, [value, *further])
+            assert repr(one) == repr(other), value
+
+
+@pytest.mark.parametrize("places", [-1, 23, 1.5, None])
+def test_rounding_to_places_of_another_kind_is_done_one_by_one(places):
+    column = Column(ColumnKind.FLOAT, np.array([1.25, 2.5]))
+    assert fast_call("round", [Evaluated(column), Evaluated(Constant(places))]) is None
+
+
+def test_many_ties_are_rounded_one_by_one():
+    column = Column(ColumnKind.FLOAT, np.full(5000, 0.25))
+    assert fast_call("round", [Evaluated(column), Evaluated(Constant(1))]) is None
 
 
 def test_a_case_with_a_column_of_nulls():

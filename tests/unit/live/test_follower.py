@@ -44,6 +44,12 @@ def admitted(keeper):
     return admission.loaded
 
 
+def admitted_at_once(keeper):
+    """The same by one question."""
+    admission = keeper.admit_following()
+    return None if admission is None else admission.loaded
+
+
 def values(loaded, key, of_nodes=True):
     graph = loaded.graph
     store = graph.node_properties if of_nodes else graph.relationship_properties
@@ -299,7 +305,62 @@ def test_an_answer_that_comes_late_does_not_lead_back(make):
     assert admitted(keeper) is found
 
 
-def test_writers_beside_readers(make):
+def test_one_question_tells_the_newest_state_and_what_changed(make):
+    keeper, server = make()
+    assert not keeper.brings_changes
+    server.commit(nodes={3: ((), {})})
+    admitted(keeper)
+    assert keeper.brings_changes  # for now it seems to be written to
+    asked = len(server.calls)
+    server.commit(nodes={4: ((), {})})
+    admission = keeper.admit_following()
+    assert [each[0] for each in server.calls[asked:]] == ["changes"]
+    assert admission.loaded.version == server.version_of()
+    assert admission.loaded.graph.node_count == 5
+    assert "changes were applied up to transaction 12" in admission.reason
+    again = keeper.admit_following()
+    assert again.loaded is admission.loaded is keeper.loaded
+    assert "transaction 12 is the newest" in again.reason
+    for _ in range(10):
+        keeper.admit_following()
+    assert not keeper.brings_changes  # no longer
+    assert server.count("read") == 1
+
+
+def test_one_question_is_not_enough_where_its_answer_is_not_proven(make):
+    keeper, server = make()
+    server.commit(nodes={3: ((), {})})
+    server.changes.tells_newest = False
+    before = keeper.loaded
+    assert keeper.admit_following() is None
+    assert keeper.loaded is before
+    assert keeper.follows
+    server.changes.tells_newest = True
+    server.changes.known_up_to = 10  # others are still committing
+    assert keeper.admit_following() is None
+    server.changes.known_up_to = None
+    assert keeper.admit_following().loaded.graph.node_count == 4
+    server.changes.kept = 0
+    server.commit(nodes={4: ((), {})})
+    assert keeper.admit_following() is None
+    assert not keeper.follows
+
+
+def test_one_question_and_values_that_have_to_be_read(make):
+    keeper, server = make()
+    load(keeper, server, ["x"])
+    server.changes.keys[True].clear()  # as a server that tells no values
+    server.changes.follow = lambda *keys: server.version_of()
+    server.commit(nodes={1: (("A",), {"x": 11})})
+    commits = iter([lambda: server.commit(nodes={2: (("B",), {"x": 21})}), lambda: None])
+    server.during_properties = lambda: next(commits)()
+    found = keeper.admit_following().loaded
+    assert values(found, "x") == {1: 11, 2: 21}
+    assert found.version == server.version_of()
+
+
+@pytest.mark.parametrize("admitted", [admitted, admitted_at_once])
+def test_writers_beside_readers(make, admitted):
     """Two nodes are always changed together, and a number only rises."""
     server = FakeServer({1: ((), {"n": 0}), 2: ((), {"n": 0})}, {})
     keeper, _ = make(server)

@@ -231,22 +231,26 @@ def test_a_deadline_stops_grouping(context, most_tuples):
 # ------------------------------------------------------------------ tuples on the host
 @st.composite
 def chunks_of_tuples(draw):
-    largest = draw(st.sampled_from([3, 70_000, (1 << 32) - 1]))
+    largest = draw(st.sampled_from([0, 1, 3, 70_000, (1 << 32) - 1]))
     width = draw(st.integers(1, 4))
     weighted = draw(st.booleans())
     row = st.tuples(*[st.integers(0, largest)] * width)
     some = draw(st.lists(row, min_size=1, max_size=4))
     weight = st.sampled_from([1, 2, (1 << 32) - 1, 1 << 32, (1 << 63) - 1, 1 << 63])
     rows = st.lists(st.tuples(st.sampled_from(some), weight), max_size=12)
-    return width, weighted, draw(st.lists(rows, max_size=4))
+    return largest + 1, width, weighted, draw(st.lists(rows, max_size=4))
 
 
 @given(case=chunks_of_tuples(), counted=st.booleans(), merging=st.sampled_from([0, 5, 1 << 20]))
 def test_tuples_are_counted(case, counted, merging):
-    width, weighted, chunks = case
+    node_count, width, weighted, chunks = case
     nodes, checked, expected = tuple(range(width)), [], {}
     tuples = TupleCounts(
-        nodes, counted=counted, check=lambda: checked.append(True), merge_rows=merging
+        nodes,
+        counted=counted,
+        check=lambda: checked.append(True),
+        merge_rows=merging,
+        node_count=node_count,
     )
     for rows in chunks:
         columns = np.array([row for row, _ in rows], dtype=np.uint32).reshape(-1, width).T

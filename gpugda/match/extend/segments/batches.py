@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from gpugda.device.graph.segments import Segments
     from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.extend.segments.waiting import SpilledFile, WaitingRows
     from gpugda.match.run import Run
 
 __all__ = ["Batch", "Sorter"]
@@ -51,6 +52,9 @@ class Batch:
     key_count: int
     row_count: int = 0
     _chunks: list[_Chunk] = field(default_factory=list)
+    _spilled: int = 0  # chunks, the first ones
+    _spilled_rows: int = 0
+    _files: list[SpilledFile] = field(default_factory=list)
 
     @classmethod
     def single(cls) -> Batch:
@@ -69,6 +73,39 @@ class Batch:
         rows = int(first[-1])
         self._chunks.append(_Chunk(columns, first, rows))
         self.row_count += rows
+
+    @property
+    def bytes_in_memory(self) -> int:
+        """Bytes of those that are not on disk."""
+        return 4 * self.width * (self.row_count - self._spilled_rows)
+
+    def spill(self, waiting: WaitingRows) -> None:
+        """Writes to disk what is in memory.
+
+        Raises:
+            MemoryLimitError: There is no room, or it cannot be written.
+        """
+        chunks = self._chunks[self._spilled :]
+        file = waiting.spilled([list(each.columns) for each in chunks], self.bytes_in_memory)
+        self._files.append(file)
+        self._chunks[self._spilled :] = [
+            replace(chunk, columns=columns)
+            for chunk, columns in zip(chunks, file.tables, strict=True)
+        ]
+        self._spilled, self._spilled_rows = len(self._chunks), self.row_count
+
+    def spill_much(self, run: Run, waiting: WaitingRows) -> None:
+        """As `spill`, where more is in memory than may be."""
+        if self.width and waiting.is_much(self.bytes_in_memory) and waiting.spills:
+            with run.stage("spill"):
+                self.spill(waiting)
+
+    def drop(self, waiting: WaitingRows) -> None:
+        """Forgets all rows."""
+        self._chunks.clear()
+        for file in self._files:
+            waiting.drop(file)
+        self._files.clear()
 
     def keys(self) -> list[int]:
         """Those of which there are rows, rising."""

@@ -1,12 +1,12 @@
 """A join over a data graph that is on the device in parts: step by step, segment by segment.
 
-Rows that a step makes wait on the host until they are as many as fit there, or the step is done.
-Then the next step takes them segment by segment, so that each segment is sent once for all of them.
+Rows that a step makes wait on the host, or on disk, until the step is done or they are as many as
+shall wait. Then the next step takes them segment by segment, so that each segment is sent once for
+all of them.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,16 +21,13 @@ if TYPE_CHECKING:
 
     from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.graph.segments import Part, Segments
-    from gpugda.device.launch.extend import ExtensionKernels, Link
-    from gpugda.device.launch.extend_rows import RowKernels
+    from gpugda.device.launch.extend import Link
     from gpugda.device.launch.join import Table
-    from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.encode import StepWords
-    from gpugda.match.extend.step import ExtendStep
-    from gpugda.match.run import Run
-    from gpugda.thresholds import JoinLimits, SegmentLimits
+    from gpugda.match.extend.join_setup import JoinSetup
+    from gpugda.match.extend.segments.waiting import WaitingRows
 
-__all__ = ["SegmentedWindows", "waiting_bytes"]
+__all__ = ["SegmentedWindows"]
 
 _GROWTH = 8
 
@@ -41,24 +38,12 @@ class SegmentedWindows(ExtendWindows):
     Args: as `ExtendWindows`, and
 
         views: What of the data graph is on the device.
-        most_bytes: Of rows that wait on the host before one step.
+        waiting: How many rows wait, and where.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        kernels: ExtensionKernels,
-        row_kernels: RowKernels,
-        steps: Sequence[ExtendStep],
-        words: StepWords,
-        candidates: Candidates,
-        limits: JoinLimits,
-        views: SegmentViews,
-        most_bytes: int,
-    ) -> None:
-        super().__init__(
-            run, kernels, row_kernels, steps, _seen(words, views), candidates, limits, whole=False
-        )
+    def __init__(self, setup: JoinSetup, views: SegmentViews, waiting: WaitingRows) -> None:
+        super().__init__(replace(setup, words=_seen(setup.words, views)))
+        run, steps = setup.run, setup.steps
         self.views = self._seen = views
         segments = views.segments
         self._sequences = [_Sequence(segments, step.device_links) for step in steps]
@@ -72,8 +57,13 @@ class SegmentedWindows(ExtendWindows):
             Sorter(run, segments, [link.column for link in step.device_links[1:]], bounds)
             for step in steps
         ]
-        self._most_bytes = most_bytes
+        self._waiting = waiting
         self._most_rows = [0] * len(steps)
+
+    @property
+    def spilled_bytes(self) -> int:
+        """See `ExtendWindows.spilled_bytes`."""
+        return self._waiting.written
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """See `ExtendWindows.tables`; where few rows suffice, few wait."""
@@ -109,13 +99,19 @@ class SegmentedWindows(ExtendWindows):
             return
         following = self._empty(number + 1)
         for table in self._extended(number, batch):
-            self._sorters[number + 1].add(following, table)
+            self._add(number + 1, following, table)
             yield None
             if self._is_full(number + 1, following):
                 yield from self._joined(number + 1, following, counts=counts)
+                following.drop(self._waiting)
                 following = self._empty(number + 1)
         if following.row_count:
             yield from self._joined(number + 1, following, counts=counts)
+        following.drop(self._waiting)
+
+    def _add(self, number: int, batch: Batch, table: Table) -> None:
+        self._sorters[number].add(batch, table)
+        batch.spill_much(self._run, self._waiting)
 
     def _empty(self, number: int) -> Batch:
         width = len(self._steps[number - 1].variables)
@@ -126,7 +122,7 @@ class SegmentedWindows(ExtendWindows):
         if few and batch.row_count >= few:
             self._most_rows[number] = few * _GROWTH
             return True
-        return batch.nbytes >= self._most_bytes
+        return self._waiting.is_full(batch.nbytes)
 
     def _extended(self, number: int, batch: Batch) -> Iterator[Table]:
         for wanted, table in self._seen_tables(number, batch):
@@ -216,14 +212,6 @@ class _Sequence:
         outgoing = {part for part, link in linked if link.outgoing}
         incoming = {part for part, link in linked if link.incoming}
         return Wanted(tuple(sorted(outgoing)), tuple(sorted(incoming)))
-
-
-def waiting_bytes(limits: SegmentLimits) -> int:
-    """Of rows that wait on the host before one step."""
-    if limits.rows_bytes is not None:
-        return limits.rows_bytes
-    pages, page = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
-    return int(pages * page * limits.share_for_rows)
 
 
 def _seen(words: StepWords, views: SegmentViews) -> StepWords:

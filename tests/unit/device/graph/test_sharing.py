@@ -1,18 +1,27 @@
 """The copy of a state on the device is made of the copy of the state before, or shares with it."""
 
 import gc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from random_database import RandomDatabase
 
+from gpugda.data.csr import Csr, CsrParts
 from gpugda.data.increments.apply import applied
 from gpugda.data.patches import changing
+from gpugda.data.patches.patched import Patched
 from gpugda.device.graph import sharing
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.segments import whole_bytes
 from gpugda.device.memory.buffers import MemoryBudget
+from gpugda.execute.pipeline import plan_of
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.query.prepare import prepare
 
 BUDGET = 1 << 30
+DIRECTIONS = ("outgoing", "incoming")
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +77,38 @@ def test_each_state_is_made_of_the_one_before(context, made, seed):
     assert len(made) > 8 * 4
     current.close()
     assert current.nbytes == 0
+
+
+def test_a_query_makes_nothing_whole_on_the_host(context):
+    """Not even to find out how large the graph is."""
+    following = states(RandomDatabase(1, 200), 3)
+    next(following).parallel_counts()  # as an earlier query did
+    *_, older, graph = following
+    copies = [DeviceGraph(context, older)]
+    copies[0].csr_arguments(MemoryBudget(BUDGET))
+    copies.append(DeviceGraph(context, graph, like=copies[0]))
+    for text in ("MATCH (a)-->(b)-->(c) RETURN count(*)", "MATCH (a)-->(b) RETURN id(a), id(b)"):
+        runnable = plan_of(prepare(text), graph, "extend").runnable
+        runnable.run(graph, ExtendStrategy(copies[1]), {}, StrategyReport(), None)
+    # Where there are many types, where runs begin is looked at once for a state.
+    names = [name for name in CsrParts._fields if name != "run_offsets"]
+    for csr in (graph.outgoing, graph.incoming):
+        arrays = {name: getattr(csr.parts, name) for name in names}
+        arrays = {name: each for name, each in arrays.items() if isinstance(each, Patched)}
+        assert len(arrays) >= 3
+        assert [name for name, each in arrays.items() if each._whole is not None] == []
+    assert whole_bytes(graph) == whole_bytes(made_whole(graph))
+    for copy in copies:
+        copy.close()
+
+
+def made_whole(graph):
+    """The same with arrays that are not patched."""
+    rows = {
+        each: Csr(*(getattr(getattr(graph, each), name) for name in CsrParts._fields))
+        for each in DIRECTIONS
+    }
+    return replace(graph, **rows)
 
 
 def test_who_reads_an_older_state_reads_on(context, made):
@@ -146,3 +187,30 @@ def test_memory_does_not_grow_with_the_states(context):
         gc.collect()
         sizes.append(current.nbytes)
     assert max(sizes) < 3 * sizes[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)",
+        "MATCH (a:A)--(b)-[:R]->(c) RETURN count(*)",
+        "MATCH (a:A)-[r:R]->(b:B)<-[s:S]-(c) RETURN id(a), id(r), id(s)",
+    ],
+)
+def test_a_query_makes_no_array_of_entries_whole(context, made, text):
+    """That would take the time of all relationships with each transaction."""
+    patched, current = [], None
+    for graph in states(RandomDatabase(4, 200), 4):
+        following = DeviceGraph(context, graph, like=current)
+        if current is not None:
+            current.close()
+        current = following
+        plan = plan_of(prepare(text), graph, "extend")
+        plan.pipeline.run(graph, ExtendStrategy(current), {}, StrategyReport())
+        for parts in (graph.outgoing.parts, graph.incoming.parts):
+            arrays = [parts.neighbours, parts.relationship_indexes]
+            patched += [each for each in arrays if isinstance(each, Patched)]
+    assert patched
+    assert made
+    assert [each for each in patched if each._whole is not None] == []
+    current.close()

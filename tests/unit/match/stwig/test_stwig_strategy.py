@@ -4,32 +4,28 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
 import pytest
 from bound_cases import cases
 from bound_queries import (
     NO_MASKS,
     Node,
     Relationship,
-    all_embeddings,
+    check_case,
     checked,
     count,
     everything,
-    found_by,
     make_plan,
-    projected,
-    smallest_limit,
 )
-from graphs import dense_graph, design_graph, make_graph
+from graphs import dense_graph, make_graph
 from hypothesis import given
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
-from gpugda.match.embeddings import Masks, StrategyReport
+from gpugda.match.embeddings import StrategyReport
 from gpugda.match.stwig.decompose import decompose
 from gpugda.match.stwig.strategy import StwigStrategy
-from gpugda.plan.plan import LabelOp, RowTest
+from gpugda.plan.plan import LabelOp
 
 pytestmark = [
     pytest.mark.device,
@@ -50,65 +46,18 @@ RING = [Relationship(0, 1), Relationship(1, 2), Relationship(2, 3), Relationship
 
 @given(case=cases())
 def test_any_query_on_any_graph(context, case):
-    graph, plan, masks, wanted = case
-    strategy = strategy_for(context, graph)
-    expected = all_embeddings(graph, plan, masks)
-    assert found_by(strategy, plan, masks, wanted) == projected(expected, wanted)
-    assert count(strategy, plan, masks) == expected.total()
+    check_case(strategy_for(context, case[0]), case)
 
 
 @given(case=cases())
 def test_any_query_in_pieces_and_many_launches(context, case):
-    graph, plan, masks, wanted = case
-    expected = projected(all_embeddings(graph, plan, masks), wanted)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("gpugda.match.stwig.pipeline._LARGEST_OUTPUT", 2)
         patched.setattr("gpugda.match.stwig.pipeline._STEPS", {False: 3, True: 3})
         patched.setattr("gpugda.match.stwig.relations._SHARE_KEPT", 1 << 62)
         patched.setattr("gpugda.match.gsi.windows._FIRST_WINDOW", 2)
         patched.setattr("gpugda.match.gsi.windows._LARGEST_LAST_WINDOW", 2)
-        strategy = strategy_for(context, graph)
-        assert found_by(strategy, plan, masks, wanted) == expected
-        assert count(strategy, plan, masks) == expected.total()
-
-
-@given(case=cases())
-def test_any_query_with_hardly_any_memory(context, case):
-    graph, plan, masks, wanted = case
-    expected = projected(all_embeddings(graph, plan, masks), wanted)
-    roomy = strategy_for(context, graph)
-
-    def run(limit):
-        count(StwigStrategy(roomy._graph, memory_limit=limit), plan, masks)
-
-    tight = StwigStrategy(roomy._graph, memory_limit=smallest_limit(run) + 256)
-    try:
-        rows = found_by(tight, plan, masks, wanted)
-    except MemoryLimitError:
-        return
-    assert rows == expected
-
-
-@pytest.mark.parametrize("k", [1, 2, 5])
-def test_two_over_k_parallel_relationships(context, k):
-    graph = make_graph([("", {}), ("", {})], [(0, "R", 1, {})] * k)
-    plan = make_plan([Node(), Node()], [Relationship(0, 1, (0,)), Relationship(0, 1, (0,))])
-    assert check(context, graph, plan) == k * (k - 1)
-
-
-def test_empty_graphs_and_queries_without_relationships(context):
-    for graph in (make_graph([]), make_graph([("A", {})] * 33)):
-        assert check(context, graph, make_plan([Node(), Node()], [Relationship(0, 1)])) == 0
-        assert check(context, graph, make_plan([Node()])) == graph.node_count
-        assert check(context, graph, make_plan([Node(), Node()])) == graph.node_count**2
-    assert found_by(strategy_for(context, design_graph()), make_plan([])) == {((), ()): 1}
-
-
-def test_a_ring_over_a_dense_graph(context):
-    graph = dense_graph(5)
-    assert check(context, graph, make_plan([Node()] * 4, RING)) > 100
-    tests = [RowTest(True, 0, 2, False), RowTest(True, 1, 3, False)]
-    assert check(context, graph, make_plan([Node()] * 4, RING, tests)) > 100
+        check_case(strategy_for(context, case[0]), case)
 
 
 def test_bindings_of_earlier_stwigs_leave_fewer_roots(context):
@@ -160,16 +109,6 @@ def test_memory_limit_and_deadline(context, budgets):
     late = time.monotonic() - 1
     with pytest.raises(QueryTimeoutError):
         strategy_for(context, graph).count(plan, NO_MASKS, StrategyReport(), deadline=late)
-
-
-def test_predicates_on_relationships(context):
-    graph = make_graph(
-        [("", {})] * 3, [(0, "R", 1, {}), (1, "R", 2, {}), (0, "R", 2, {}), (0, "R", 2, {})]
-    )
-    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2), Relationship(0, 2)])
-    assert check(context, graph, plan) == 2
-    only_one = Masks({}, {2: np.array([0b0010], dtype=np.uint32)})
-    assert check(context, graph, plan, only_one) == 1
 
 
 def test_more_matches_than_a_table_can_name_are_refused(context, monkeypatch):

@@ -14,6 +14,8 @@ public final class ChangesRow {
     public boolean lasting;
     /** All changes up to this one are there. */
     public long last;
+    /** The newest transaction when this was asked: up to there nothing is missing if {@link #last} is not smaller. */
+    public long newest;
 
     public byte[] transactions;
     /** Entries per transaction and section. */
@@ -52,6 +54,7 @@ public final class ChangesRow {
     static ChangesRow of(Recorder.Found found, long since, boolean values) {
         ChangesRow row = new ChangesRow();
         row.last = found.last();
+        row.newest = found.newest();
         List<Map.Entry<Long, Changes>> changes = found.changes();
         ByteBuffer transactions = Columns.bytes(8 * changes.size());
         ByteBuffer counts = Columns.bytes(8 * changes.size() * Section.ALL.length);

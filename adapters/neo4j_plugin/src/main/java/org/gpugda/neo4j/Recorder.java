@@ -121,9 +121,11 @@ final class Recorder implements TransactionEventListener<Pending> {
     synchronized Found changes(long since, long closed, long waitMillis) throws InterruptedException {
         askedAt = System.nanoTime();
         newest = Math.max(newest, closed);
+        // Where the server does not tell what is closed, nobody knows that there is nothing later.
+        long asked = closed <= 0 ? Long.MAX_VALUE : newest;
         await(newest, waitMillis);
         long last = Math.max(known(), following ? ring.unbrokenFrom(since) : since);
-        return new Found(following, ring.start(), last, ring.between(since, last), keys, names);
+        return new Found(following, ring.start(), last, asked, ring.between(since, last), keys, names);
     }
 
     synchronized Map<String, Long> numbers() {
@@ -150,5 +152,11 @@ final class Recorder implements TransactionEventListener<Pending> {
 
     /** The answer to a client, to be packed when the lock is given back. */
     record Found(
-            boolean following, long start, long last, List<Map.Entry<Long, Changes>> changes, KeptKeys keys, Names names) {}
+            boolean following,
+            long start,
+            long last,
+            long newest,
+            List<Map.Entry<Long, Changes>> changes,
+            KeptKeys keys,
+            Names names) {}
 }

@@ -1,0 +1,192 @@
+"""Rows that wait: how many stay in the host's memory, which go to disk, and when enough do."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from gpugda.config import host_limit
+from gpugda.errors import MemoryLimitError
+from gpugda.match.extend.segments.spill_folder import SpillFolder, spill_place
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from gpugda.thresholds import SegmentLimits
+
+__all__ = ["SpilledFile", "WaitingRows", "host_bytes"]
+
+_GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+Columns = list["NDArray[np.uint32]"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpilledFile:
+    """Tables in a file.
+
+    Args:
+        path: The file.
+        tables: Their columns, mapped from it.
+        nbytes: Of the file.
+    """
+
+    path: Path
+    tables: Sequence[Columns]
+    nbytes: int
+
+
+class WaitingRows:
+    """What all rows of a join that wait may take.
+
+    A step's rows may take an equal share of the host's memory. Then they go to disk, and wait on,
+    if that takes less time than sending the data graph once more for the rows that come later.
+
+    Args:
+        limits: How much is kept.
+        steps: For how many of these rows may wait at the same time.
+        sent_bytes: Of the data graph, which would be sent again.
+
+    Attributes:
+        written: Bytes that went to disk.
+    """
+
+    def __init__(self, limits: SegmentLimits, steps: int, sent_bytes: int) -> None:
+        self._most = max(1, host_bytes(limits) // max(1, steps))
+        self._enough = sent_bytes / limits.disk_cost if limits.disk_cost else None
+        self._share_of_disk = limits.share_of_disk
+        self._place = spill_place() if self._enough is None or self._enough > self._most else None
+        self._folder: SpillFolder | None = None
+        self._on_disk = self._number = 0
+        self._most_on_disk: int | None = None
+        self.written = 0
+
+    def is_much(self, nbytes: int) -> bool:
+        """Are these more bytes of one step than shall be in the host's memory?"""
+        return nbytes >= self._most
+
+    def is_full(self, nbytes: int) -> bool:
+        """Must the next step take its rows, which are so many bytes?"""
+        if not self.is_much(nbytes):
+            return False
+        return self._place is None or (
+            (self._enough is not None and nbytes >= self._enough)
+            or self._on_disk + self._most > self._room(self._place)
+        )
+
+    @property
+    def spills(self) -> bool:
+        """May rows go to disk?"""
+        return self._place is not None and self._on_disk + self._most <= self._room(self._place)
+
+    def spilled(self, tables: Sequence[Columns], nbytes: int) -> SpilledFile:
+        """Writes tables to disk, from where they are read from now on.
+
+        Raises:
+            MemoryLimitError: There is no room, or it cannot be written; nothing is left of it.
+        """
+        assert self._place is not None
+        path = None
+        try:
+            if self._folder is None:
+                self._folder = SpillFolder(self._place)
+            path = self._folder.path / f"{self._number}.arrow"
+            _write(path, tables)
+            self._number += 1
+            found = SpilledFile(path, _read(path), path.stat().st_size)
+        except OSError as error:
+            if path is not None:
+                path.unlink(missing_ok=True)
+            raise MemoryLimitError(self._said(error, nbytes)) from error
+        self._on_disk += found.nbytes
+        self.written += found.nbytes
+        return found
+
+    def drop(self, file: SpilledFile) -> None:
+        """Removes a file; nobody reads it any more."""
+        file.path.unlink(missing_ok=True)
+        self._on_disk -= file.nbytes
+
+    def close(self) -> None:
+        """Removes all files."""
+        if self._folder is not None:
+            self._folder.remove()
+            self._folder = None
+
+    def _room(self, place: Path) -> int:
+        """How many bytes may be on disk; looked up once."""
+        if self._most_on_disk is None:
+            self._most_on_disk = int(_free_bytes(place) * self._share_of_disk)
+        return self._most_on_disk
+
+    def _said(self, error: OSError, nbytes: int) -> str:
+        assert self._place is not None
+        what = (
+            f"rows that wait for parts of the data graph cannot be written to {self._place}: "
+            f"{os.strerror(error.errno) if error.errno else error}"
+        )
+        other = (
+            "let more of them wait in memory (GPUGDA_HOST_LIMIT), raise the memory_limit, or set "
+            "GPUGDA_CACHE_DIR to another folder, or to 'off'"
+        )
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            return f"{what}. Make it writable, {other}"
+        needed = (
+            f"{nbytes:,} bytes more are needed beside {self._on_disk:,} there, and "
+            f"{_free_bytes(self._place):,} are free"
+        )
+        return f"{what}; {needed}. Make room, {other}"
+
+
+def host_bytes(limits: SegmentLimits) -> int:
+    """Of rows that wait in the host's memory before all steps.
+
+    Raises:
+        ConfigurationError: ``GPUGDA_HOST_LIMIT`` is no size.
+    """
+    if limits.rows_bytes is not None:
+        return limits.rows_bytes
+    asked = host_limit()
+    return int(_machine_bytes() * limits.share_for_rows) if asked is None else asked
+
+
+def _machine_bytes() -> int:
+    """Of the machine, or of the container."""
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        return min(whole, int(_GROUP_LIMIT.read_text()))
+    except (OSError, ValueError):  # "max" where there is no limit
+        return whole
+
+
+def _free_bytes(place: Path) -> int:
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    try:
+        return shutil.disk_usage(place).free
+    except OSError:
+        return 0
+
+
+def _write(path: Path, tables: Sequence[Columns]) -> None:
+    schema = pa.schema([(str(number), pa.uint32()) for number in range(len(tables[0]))])
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema) as writer:
+        for columns in tables:
+            arrays = [pa.array(column) for column in columns]
+            writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=schema))
+
+
+def _read(path: Path) -> list[Columns]:
+    with pa.memory_map(str(path)) as file:
+        reader = pa.ipc.open_file(file)
+        tables = [reader.get_batch(number) for number in range(reader.num_record_batches)]
+    return [[column.to_numpy() for column in table.columns] for table in tables]

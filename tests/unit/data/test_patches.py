@@ -1,0 +1,25 @@
+"""Many numbers moved at once, by blocks, move as each of them does by itself."""
+
+import numpy as np
+import pytest
+
+from gpugda.data.patches.shifts import Shifts
+from gpugda.data.patches.splice import Splice
+
+FEW, MANY = 70_001, (1 << 20) + 3
+"""Numbers that one thread moves in two pieces, and numbers that all threads share."""
+
+
+@pytest.mark.parametrize("count", [FEW, MANY])
+def test_entries_are_renumbered_together_as_one_by_one(count):
+    removed = np.array([0, 31, 5000, count - 1])
+    splice = Splice(count, removed, np.array([0, 64, 64, 65, 9000, count]))
+    stay = np.delete(np.arange(count, dtype=np.uint32), removed)
+    assert np.array_equal(splice.renumbered(stay[::-1].copy()), splice.moved(stay)[::-1])
+
+
+@pytest.mark.parametrize("count", [FEW, MANY])
+def test_numbers_are_shifted_together_as_one_by_one(count):
+    shifts = Shifts(np.array([0, 40, 4096]), np.array([7, -3, 12]))
+    numbers = np.arange(40, count + 40, dtype=np.uint32) % np.uint32(count)
+    assert np.array_equal(shifts.moved_all(numbers, count), shifts.moved(numbers))
