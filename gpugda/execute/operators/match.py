@@ -186,8 +186,9 @@ class Match(PatternOperator):
 
     def _batch(self, plan: Plan, chunk: Embeddings) -> Batch:
         columns: dict[str, Operand] = {}
-        places = self._places(plan.bound)
-        for name in (*self.bound, *self.wanted):
+        names = (*self.bound, *self.wanted)
+        places = self._places(plan.bound) if names else {}
+        for name in names:
             is_node, position = places[name]
             kind = ColumnKind.NODE if is_node else ColumnKind.RELATIONSHIP
             indexes = (chunk.nodes if is_node else chunk.relationships)[position]
