@@ -187,6 +187,7 @@ class Maker:
         newer = self._chance(20)
         if newer:
             further += [self._let, self._filter, self._next, self._next, self._when]
+            further += [self._repeatable]
         clauses += [self._pick(*further)() for _ in range(self._pick(0, 0, 1, 1, 2, 3))]
         return " ".join([*(["CYPHER 25"] if newer else []), *clauses, self._return()])
 
@@ -239,13 +240,31 @@ class Maker:
             return self._aggregate()
         before, one, other = self._pair()
         arrow = self._pick("-[:R]->+", "-->{1,3}", "-[:R|S]-{1,3}", "<-[]-{,2}", "-[]->*")
+        if self._chance(40):
+            arrow += self._middle() + self._pick("-[:S]->", "-->{1,2}", "<-[:R|T]-", "-[:T]-{,1}")
         if self._chance(50):
             selector = self._pick("ALL SHORTEST", "SHORTEST 1 GROUPS", "SHORTEST 2 GROUPS")
             return f"{before} MATCH {self._new('path')} = {selector} ({one}){arrow}({other})"
         selector = self._pick("ANY", "ANY SHORTEST", "SHORTEST 2", "ANY 2", "SHORTEST 3 PATHS")
         return f"{before} MATCH {selector} ({one}){arrow}({other})"
 
+    def _middle(self) -> str:
+        """A node between the steps of a chosen path."""
+        name = self._new("middle", bind=False)
+        where = ""
+        if self._chance(40):
+            where = f" WHERE {self._expression('truth', {name: 'node'})}"
+        return f"({name}{self._pick('', '', ':A', ':!B')}{where})"
+
     # -------------------------------------------------------------- Cypher 25
+    def _repeatable(self) -> str:
+        """A pattern in which relationships may come again."""
+        left, right = self._node(), self._node()
+        steps = self._pick("-->{1,2}", "-[:R]-{2}", "-[:R|S]->{,2}()--", "-[:S]-()-->{1,2}")
+        selector = self._pick("", "", "ALL SHORTEST ", "SHORTEST 2 GROUPS ")
+        path = self._new("path")
+        return f"MATCH REPEATABLE ELEMENTS {path} = {selector}{left}{steps}{right}"
+
     def _let(self) -> str:
         kind = self._pick("number", "text", "truth", "list")
         written = self._expression(kind)

@@ -50,6 +50,10 @@ CONSTRUCTS = {
     "dynamic labels and types": "MATCH (a:$('P'))-[:$any(['R', 'S'])]->(b) RETURN count(*)",
     "a bound list of relationships": "MATCH ()-[q]->() WITH [q] AS l MATCH (a)-[l*]->() RETURN a",
     "shortest paths": "MATCH p = shortestPath((a:P {n: 1})-[*]->(b:Q)) RETURN length(p)",
+    "path selectors": "MATCH p = SHORTEST 2 GROUPS (a:P)-[:R]->+(b:Q) RETURN length(p)",
+    "path selectors over several steps": (
+        "MATCH p = ANY SHORTEST (a:P)-[:R]->*(b)-[:S]->{1,2}(c) RETURN length(p)"
+    ),
     "NEXT, WHEN, LET (Cypher 25)": "CYPHER 25 MATCH (a) RETURN a NEXT LET n = a.n RETURN n",
     "REPEATABLE ELEMENTS (Cypher 25)": (
         "CYPHER 25 MATCH REPEATABLE ELEMENTS (a)-->{1,2}(b)--(c) RETURN count(*)"

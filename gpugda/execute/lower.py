@@ -26,6 +26,7 @@ from gpugda.execute.operators.kept_apart import KeptApart
 from gpugda.execute.operators.lookup import Lookup
 from gpugda.execute.operators.match import Match
 from gpugda.execute.operators.project import Project
+from gpugda.execute.operators.select_paths import SelectPaths
 from gpugda.execute.operators.selected_paths import SelectedPaths
 from gpugda.execute.operators.shortest_path import ShortestPath
 from gpugda.execute.operators.slice import Slice
@@ -201,8 +202,23 @@ class _Lowering:
             below = (needed - added) | frozenset(_imported(tree.sub))
             outer = isinstance(tree, logical.Apply) and tree.kind is logical.ApplyKind.OUTER
         child = self.lower(tree.input, below, weighted=weighted)
+        looked_up = _looked_up(sub, child) if whole and not asked else None
+        if looked_up is not None:
+            return looked_up
         imported = tuple(n for n in _imported(tree.sub) if n in child.columns)
         return Apply(child, sub, imported, asked, outer=outer, depth=self._depth, whole=whole)
+
+    def _select_paths(
+        self, tree: logical.SelectPaths, needed: frozenset[str], *, weighted: bool
+    ) -> Operator:
+        added = frozenset(tree.added)
+        asked = tuple(name for name in tree.added if name in needed)
+        inside = _Lowering(self._text, self._depth + 1)
+        read = frozenset(asked) | {tree.start, tree.end, *tree.steps}
+        sub = inside.lower(tree.sub, read, weighted=False)
+        below = (needed | {tree.start, tree.end}) - added
+        child = self.lower(tree.input, below | _arguments_read(tree.sub), weighted=False)
+        return SelectPaths(child, sub, tree, asked, depth=self._depth)
 
     # -------------------------------------------------------------- projections
     def _projection(
@@ -381,7 +397,7 @@ def _added_by(tree: logical.Logical) -> tuple[str, ...]:
             return (tree.node,)
         case logical.Project():
             return tuple(item.name for item in tree.columns)
-        case logical.Optional() | logical.Apply():
+        case logical.Optional() | logical.Apply() | logical.SelectPaths():
             return tree.added
     return ()
 
@@ -421,6 +437,8 @@ def _arguments_read(tree: logical.Logical) -> frozenset[str]:
                 found |= {name for pair in node.pairs for name in pair}
             case logical.Filter():
                 found |= all_names(node.predicates)
+            case logical.SelectPaths():
+                found |= {node.start, node.end}
     return frozenset(found) & available
 
 
@@ -440,6 +458,12 @@ def lower_subquery(
     )
 
 
+def _looked_up(sub: Operator, child: Operator) -> Operator | None:
+    """An optional pattern of which only the number is asked, where that is one look-up a row."""
+    is_alone = isinstance(sub, Adjacent) and isinstance(sub.children[0], simple.Argument)
+    return sub.optional_of(child) if isinstance(sub, Adjacent) and is_alone else None
+
+
 _MADE_BY: Final[dict[type, Callable[..., Operator]]] = {
     logical.Unit: _Lowering._unit,
     logical.Argument: _Lowering._argument,
@@ -447,6 +471,7 @@ _MADE_BY: Final[dict[type, Callable[..., Operator]]] = {
     logical.Expand: _Lowering._expand,
     logical.Optional: _Lowering._apply,
     logical.Apply: _Lowering._apply,
+    logical.SelectPaths: _Lowering._select_paths,
     logical.Filter: _Lowering._filter,
     logical.BindPath: _Lowering._path,
     logical.Lookup: _Lowering._lookup,

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
 
-__all__ = ["ColumnLists", "EntityLists", "PathRows", "list_column", "nodes_of_paths", "path_column"]
+__all__ = [
+    "ColumnLists",
+    "EntityLists",
+    "PathRows",
+    "list_column",
+    "nodes_of_paths",
+    "path_column",
+    "step_lengths",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,7 +181,7 @@ def path_column(
         valid: Rows that have a path; None for all.
     """
     count = len(starts)
-    lengths = [_lengths(step) for step in steps]
+    lengths = [step_lengths(step) for step in steps]
     total = np.sum(lengths, axis=0, dtype=np.int64) if steps else np.zeros(count, dtype=np.int64)
     if valid is not None:
         total = np.where(valid, total, 0)
@@ -188,7 +196,8 @@ def path_column(
     return Column(ColumnKind.OBJECT, codes, valid, PathRows(graph, starts, offsets, indexes))
 
 
-def _lengths(step: Column) -> NDArray[np.int64]:
+def step_lengths(step: Column) -> NDArray[np.int64]:
+    """How many relationships each row of such a column holds."""
     if step.kind is ColumnKind.RELATIONSHIP:
         return np.ones(len(step), dtype=np.int64)
     if isinstance(step.dictionary, EntityLists):

@@ -29,6 +29,7 @@ from gpugda.plan.logical import (
     Unwind,
 )
 from gpugda.plan.patterns import PatternPlanner, VariableKind
+from gpugda.plan.selected_patterns import parted, selected_pattern
 from gpugda.plan.subquery_body import outermost_subqueries, subquery_body
 from gpugda.query import ast
 from gpugda.query.analyse_order import OrderReader
@@ -207,22 +208,30 @@ class _Builder:
     def _matches(self, clauses: Sequence[ast.Match]) -> None:
         if not clauses:
             return
-        planner = PatternPlanner(self.text, self.scope, self.numbers)
-        for clause in clauses:
-            planner.read(clause)
         before = tuple(self.scope)
+        planner = PatternPlanner(self.text, self.scope, self.numbers)
+        for clause in parted(clauses):
+            known = self.scope | planner.kinds
+            selected = selected_pattern(clause, known, self.text, self.numbers)
+            if selected is None:
+                planner.read(clause)
+                continue
+            rows = planner.plan(self.rows) if planner.kinds else self.rows
+            self.rows, added = selected.plan(rows, known, self.text, self.numbers)
+            self.scope = known | added
+            planner = PatternPlanner(self.text, self.scope, self.numbers)
         self.rows = planner.plan(self.rows)
         self.scope |= planner.kinds
         for clause in clauses:
             self._check_inside(clause, before)
 
     def _optional(self, clause: ast.Match) -> None:
-        planner = PatternPlanner(self.text, self.scope, self.numbers)
-        planner.read(clause)
-        added = tuple(name for name in planner.kinds if name not in self.scope)
-        sub = planner.plan(Argument(tuple(self.scope)))
-        self.rows = Optional(self.rows, sub, added)
-        self.scope |= planner.kinds
+        names = tuple(self.scope)
+        inside = _Builder(self.text, self.numbers, dict(self.scope), Argument(names))
+        inside._matches((clause,))
+        added = tuple(name for name in inside.scope if name not in self.scope)
+        self.rows = Optional(self.rows, inside.rows, added)
+        self.scope |= inside.scope
 
     def _filter_clause(self, clause: ast.Filter) -> None:
         self._filter(clause.predicate)

@@ -15,7 +15,7 @@ from gpugda.query.shapes import all_names
 from gpugda.types import value
 
 if TYPE_CHECKING:
-    from gpugda.query.ast import Direction, Expression, LabelExpression
+    from gpugda.query.ast import Direction, Expression, LabelExpression, Parameter
     from gpugda.query.query_graph import OutputColumn, QueryGraph, SortKey
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "Match",
     "Optional",
     "Project",
+    "SelectPaths",
     "Slice",
     "Sort",
     "StepPattern",
@@ -387,6 +388,33 @@ class Apply:
     added: tuple[str, ...]
 
 
+@value(frozen=True, slots=True)
+class SelectPaths:
+    """Each row with those of the paths that a subquery finds for it that a selector takes.
+
+    Of each row, and each pair of ends, the shortest are taken.
+
+    Args:
+        input: Rows.
+        sub: Finds all paths; its argument is the input's rows.
+        added: Columns that it adds.
+        start: Column of the first node of a path.
+        end: Column of the last.
+        steps: Columns of relationships, or of lists of relationships.
+        most: How many paths, or groups of paths of one length.
+        by_group: Whether they are groups.
+    """
+
+    input: Logical
+    sub: Logical
+    added: tuple[str, ...]
+    start: str
+    end: str
+    steps: tuple[str, ...]
+    most: int | Parameter
+    by_group: bool
+
+
 Logical: TypeAlias = (
     Unit
     | Argument
@@ -406,6 +434,7 @@ Logical: TypeAlias = (
     | Empty
     | Optional
     | Apply
+    | SelectPaths
 )
 
 
@@ -415,6 +444,6 @@ def children_of(node: Logical) -> tuple[Logical, ...]:
         return ()
     if isinstance(node, Union):
         return node.inputs
-    if isinstance(node, Optional | Apply):
+    if isinstance(node, Optional | Apply | SelectPaths):
         return (node.input, node.sub)
     return (node.input,)

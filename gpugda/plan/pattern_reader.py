@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gpugda.types import Span
 
 __all__ = [
+    "Course",
     "Fixed",
     "NamedPath",
     "PatternReader",
@@ -125,6 +126,15 @@ class NamedPath:
     steps: list[str] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Course:
+    """The way of a path: its first and last node, and the columns of its steps."""
+
+    start: str
+    end: str
+    steps: list[str] = field(default_factory=list)
+
+
 class PatternReader:
     """What consecutive MATCH clauses ask for, read into nodes, relationships, paths and conditions.
 
@@ -144,9 +154,11 @@ class PatternReader:
         self._matched_together: list[frozenset[str]] = []
         self._varying: list[Varying] = []
         self._paths: list[NamedPath] = []
+        self.courses: list[Course] = []
         self._predicates: list[ast.Expression] = []
         self._clause = 0
         self._repeats = False
+        self._names_types = False
 
     # -------------------------------------------------------------- reading
     def read(self, clause: ast.Match) -> None:
@@ -162,15 +174,22 @@ class PatternReader:
             self._predicates.extend(conjuncts(join_by_ampersand(clause.where)))
         self._clause += 1
 
+    @property
+    def is_one_step(self) -> bool:
+        """Is it a single relationship, or a group that repeats one?"""
+        if self._names_types or len(self._fixed) + len(self._varying) != 1:
+            return False
+        return all(each.step is None or each.step.is_one_step for each in self._varying)
+
     def _read_pattern(self, pattern: ast.Pattern) -> None:
         selected = self._selector(pattern)
         elements, conditions = self._without_brackets(pattern)
         if selected.mode is ExpandMode.SELECTED:
             selected = replace(selected, conditions=tuple(conditions))
-            self._check_selected(elements, selected, pattern)
         else:
             self._predicates.extend(conditions)
         path: NamedPath | None = None
+        course: Course | None = None
         before: str | None = None
         between: ast.RelationshipPattern | ast.GroupPattern | None = None
         for element in _with_nodes(elements):
@@ -180,12 +199,16 @@ class PatternReader:
             name = self._node(element)
             if pattern.variable is not None and path is None:
                 path = NamedPath(pattern.variable.name, name)
+            course = course or Course(name, name)
+            course.end = name
             if between is not None and before is not None:
                 step = self._between(between, before, name, selected)
-                if path is not None:
-                    path.steps.append(step)
+                course.steps.append(step)
             before, between = name, None
-        if path is not None:
+        if course is not None:
+            self.courses.append(course)
+        if path is not None and course is not None:
+            path.steps = course.steps
             self.kinds[path.name] = VariableKind.PATH
             self._paths.append(path)
 
@@ -199,8 +222,7 @@ class PatternReader:
             return Selected(_MODES[kind])
         if kind is ast.SelectorKind.ALL_SHORTEST:
             return Selected(ExpandMode.SELECTED, 1, by_group=True)
-        if not isinstance(count, int):
-            raise self._unsupported("a number of paths from a parameter", pattern.span)
+        assert isinstance(count, int)  # a parameter's paths are chosen row by row
         by_group = kind is ast.SelectorKind.SHORTEST_GROUPS
         return Selected(ExpandMode.SELECTED, count, by_group)
 
@@ -223,20 +245,6 @@ class PatternReader:
                 conditions.extend(conjuncts(join_by_ampersand(element.where)))
         return tuple(elements), conditions
 
-    def _check_selected(
-        self,
-        elements: tuple[ast.PatternElement, ...],
-        selected: Selected,
-        pattern: ast.Pattern,
-    ) -> None:
-        steps = [each for each in elements if not isinstance(each, ast.NodePattern)]
-        if len(steps) != 1:
-            raise self._unsupported("a path selector over several steps", pattern.span)
-        whole = pattern.variable
-        for each in selected.conditions:
-            if whole is not None and whole.name in variable_names(each):
-                raise self._unsupported("a path in a condition inside its brackets", each.span)
-
     def _between(
         self,
         element: ast.RelationshipPattern | ast.GroupPattern,
@@ -258,8 +266,6 @@ class PatternReader:
         name = step.relationships[0]
         if len(step.relationships) > 1:
             name = anonymous_relationship_name(next(self._numbers))
-        if not step.is_one_step and not selected.mode.gives_all:
-            raise self._unsupported("a path selector over several steps", group.span)
         self.kinds |= dict.fromkeys(step.nodes, VariableKind.VALUE)
         self.kinds |= dict.fromkeys(step.relationships, VariableKind.RELATIONSHIPS)
         one = step.arrows[0]
@@ -345,9 +351,19 @@ class PatternReader:
         mode = selected.mode
         varies = pattern.length is not None or pattern.quantifier is not None
         name = self._name_of(pattern)
+        asks_each = pattern.where is not None and needs_each_row(pattern.where)
+        if pattern.quantifier is not None and (_is_dynamic(pattern) or asks_each):
+            return self._group(_as_group(pattern), left, right, selected)
+        if varies and _is_dynamic(pattern):
+            # Neo4j does not look at such a type.
+            message = "a dynamic type of a relationship of varying length"
+            raise self._unsupported(message, pattern.span)
         types = pattern.types and _by_name(pattern.types)
         tests = [*_type_tests(name, types), *self._inline(name, pattern)]
-        pattern = replace(pattern, types=None if types and is_dynamic(types) else types)
+        if types is not None and is_dynamic(types):
+            self._names_types = True
+            types = None
+        pattern = replace(pattern, types=types)
         if not varies and mode.gives_all:
             self.kinds[name] = VariableKind.RELATIONSHIP
             if self._repeats:
@@ -355,10 +371,6 @@ class PatternReader:
             self._fixed.append(Fixed(left, right, name, pattern, self._clause))
             self._predicates.extend(tests)
             return name
-        if any(map(is_dynamic, label_conjuncts(types))):
-            # Neo4j 5.26 does not look at such a type.
-            message = "a dynamic type of a relationship of varying length"
-            raise self._unsupported(message, pattern.span)
         if self._repeats and pattern.length is not None and pattern.length.maximum is None:
             message = "a relationship of any length with REPEATABLE ELEMENTS"
             raise self._unsupported(message, pattern.span)
@@ -424,6 +436,19 @@ def _with_nodes(
         wants_node = not is_node
     if wants_node:
         yield ast.NodePattern(elements[-1].span, None, None, None, None)
+
+
+def _is_dynamic(pattern: ast.RelationshipPattern) -> bool:
+    return pattern.types is not None and is_dynamic(pattern.types)
+
+
+def _as_group(pattern: ast.RelationshipPattern) -> ast.GroupPattern:
+    """``-[r]->+`` as ``(()-[r]->())+``."""
+    span = pattern.span
+    start, end = (ast.NodePattern(span, None, None, None, None) for _ in range(2))
+    inner = replace(pattern, quantifier=None)
+    path = ast.Pattern(span, None, (start, inner, end))
+    return ast.GroupPattern(span, path, None, pattern.quantifier)
 
 
 def _type_tests(name: str, types: ast.LabelExpression | None) -> list[ast.Expression]:

@@ -36,14 +36,34 @@ def check_patterns(
     """
     for pattern in patterns:
         _check_form(pattern, scope)
-    _check_together(patterns, scope)
+    _check_together(patterns, scope, repeats=repeats)
     if repeats:
         _check_bounded(patterns, scope)
     groups: dict[str, ast.Variable] = {}
     for pattern in patterns:
         _declare(pattern, scope, groups)
+    paths = {each.variable.name for each in patterns if each.variable is not None}
     for pattern in patterns:
+        _refuse_paths(pattern, paths, scope)
         _check_inside(pattern.elements, scope, inner)
+
+
+def _refuse_paths(pattern: ast.Pattern, paths: set[str], scope: Scope) -> None:
+    """What stands in brackets, or is chosen by a selector, cannot read a path of its clause."""
+    kind = "selective" if _is_selective(pattern) else ""
+    for element in pattern.elements if paths else ():
+        within = kind
+        if isinstance(element, ast.GroupPattern):
+            within = "parenthesized" if element.quantifier is None else "quantified"
+        read = walk(element) if within else ()
+        for name in (each.name for each in read if isinstance(each, ast.Variable)):
+            if name in paths:
+                message = (
+                    f"From within a {within} path pattern, one may only reference variables, that"
+                    " are already bound in a previous `MATCH` clause. In this case,"
+                    f" `{name}` is defined in the same `MATCH` clause."
+                )
+                scope.fail(message, element.span)
 
 
 def named_variables(pattern: ast.Pattern) -> Iterator[ast.Variable]:
@@ -236,15 +256,18 @@ def _check_bounded(patterns: tuple[ast.Pattern, ...], scope: Scope) -> None:
             scope.fail(message, pattern.span)
 
 
-def _check_together(patterns: tuple[ast.Pattern, ...], scope: Scope) -> None:
+def _check_together(patterns: tuple[ast.Pattern, ...], scope: Scope, *, repeats: bool) -> None:
     """What no two patterns of a clause may have, each of which is right alone."""
     selective = [each.selector for each in patterns if _is_selective(each)]
-    if selective and len(patterns) > 1 and selective[0] is not None:
+    if selective and len(patterns) > 1 and not repeats and selective[0] is not None:
         message = (
             "Multiple path patterns cannot be used in the same clause in combination with a"
             " selective path selector."
         )
         scope.fail(message, selective[0].span, "42I45")
+    for pattern in patterns:
+        if _is_selective(pattern) and len(patterns) > 1:
+            _refuse_inner(pattern, [each for each in patterns if each is not pattern], scope)
     elements = [element for pattern in patterns for element in pattern.elements]
     long = [e for e in elements if isinstance(e, ast.RelationshipPattern) and e.length is not None]
     quantified = [e for e in elements if not isinstance(e, ast.NodePattern) and e.quantifier]
@@ -254,6 +277,16 @@ def _check_together(patterns: tuple[ast.Pattern, ...], scope: Scope) -> None:
             " ('()-->*()') or quantified path patterns ('(()-->())*') is not allowed."
         )
         scope.fail(message, long[0].span)
+
+
+def _refuse_inner(pattern: ast.Pattern, others: list[ast.Pattern], scope: Scope) -> None:
+    """What lies between the ends of a chosen path stands in no other path of its clause."""
+    ends = {id(pattern.elements[0]), id(pattern.elements[-1])}
+    inner = ast.Pattern(pattern.span, None, tuple(e for e in pattern.elements if id(e) not in ends))
+    elsewhere = {each.name for other in others for each in named_variables(other)}
+    for variable in named_variables(inner):
+        if variable.name in elsewhere:
+            scope.fail(f"Variable `{variable.name}` already declared", variable.span)
 
 
 def _is_selective(pattern: ast.Pattern) -> bool:

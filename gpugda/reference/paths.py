@@ -196,7 +196,8 @@ def _count(own: Evaluator, selector: ast.Selector) -> int:
     if isinstance(count, ast.Parameter):
         given = own.parameters.value(count)
         if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-            message = f"the number of paths must be a positive integer, not {given!r}"
+            shown = "null" if given is None else repr(given)
+            message = f"the number of paths must be a positive integer, not {shown}"
             raise CypherTypeError(message, own.text, count.span)
         return given
     return count

@@ -36,7 +36,7 @@ def reach_once(tree: logical.Logical, *, exists: bool = False) -> logical.Logica
             return replace(tree, input=_once(below, read))
         case logical.Union():
             return logical.Union(tuple(reach_once(each) for each in tree.inputs))
-        case logical.Optional() | logical.Apply():
+        case logical.Optional() | logical.Apply() | logical.SelectPaths():
             return replace(tree, input=reach_once(tree.input), sub=reach_once(tree.sub))
         case logical.Unit() | logical.Argument():
             return tree
@@ -129,6 +129,8 @@ def _read_in(tree: logical.Logical) -> frozenset[str]:
             found |= {name for pair in tree.pairs for name in pair}
         case logical.Expand():
             found |= _read_by(tree)
+        case logical.SelectPaths():
+            found |= {tree.start, tree.end, *tree.steps}
         case logical.Match():
             found |= set(tree.bound) | all_names(tree.graph.predicates)
     return frozenset(found).union(*map(_read_in, logical.children_of(tree)))

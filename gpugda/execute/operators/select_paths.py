@@ -1,0 +1,112 @@
+"""Of the paths that a subquery finds for each row, those that a selector takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.errors import CypherTypeError
+from gpugda.execute.batch import CARRIED, Batch, in_batches, joined
+from gpugda.execute.operator import Operator
+from gpugda.execute.operators.apply import numbered, owners_of
+from gpugda.execute.seeds import entity_column
+from gpugda.expressions.environment import Environment
+from gpugda.expressions.evaluate import evaluate_operand
+from gpugda.expressions.lists import step_lengths
+from gpugda.expressions.operands import as_column, value_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from gpugda.execute.context import ExecutionContext
+    from gpugda.plan.logical import SelectPaths as LogicalSelectPaths
+
+__all__ = ["SelectPaths"]
+
+
+class SelectPaths(Operator):
+    """Each row with the shortest of its paths, for each pair of ends.
+
+    Args:
+        child: Rows.
+        sub: Finds all paths; its argument is rows.
+        asked: Which paths.
+        added: Columns that it adds.
+        depth: How many subqueries there are around this one.
+    """
+
+    def __init__(
+        self,
+        child: Operator,
+        sub: Operator,
+        asked: LogicalSelectPaths,
+        added: tuple[str, ...],
+        *,
+        depth: int,
+    ) -> None:
+        self.children = (child, sub)
+        self.asked = asked
+        self.added = added
+        self.columns = (*child.columns, *added)
+        self.owner = f"{CARRIED}{depth}"
+
+    def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
+        child, sub = self.children
+        for batch in in_batches(child.batches(context), context.enough):
+            if not batch.row_count:
+                continue
+            most = self._most(context)
+            inner = context.within(numbered(batch, self.owner, None))
+            kept: Batch | None = None
+            for found in in_batches(sub.batches(inner)):
+                # What is left out now is left out of all: memory holds what is taken so far.
+                both = found if kept is None else joined([kept, found])
+                kept = both.take(self._taken(both, most))
+            if kept is not None and kept.row_count:
+                made = batch.take(owners_of(kept, self.owner))
+                yield made.adding({name: kept.columns[name] for name in self.added})
+
+    def _most(self, context: ExecutionContext) -> int:
+        if isinstance(self.asked.most, int):
+            return self.asked.most
+        environment = Environment(1, context.parameters, context.text)
+        given = value_at(evaluate_operand(self.asked.most, environment), 0)
+        if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+            shown = "null" if given is None else repr(given)
+            message = f"the number of paths must be a positive integer, not {shown}"
+            raise CypherTypeError(message, context.text, self.asked.most.span)
+        return given
+
+    def _taken(self, batch: Batch, most: int) -> NDArray[np.int64]:
+        """Positions of the paths that are taken, the shorter of two ends before the longer."""
+        count = batch.row_count
+        ends = [batch.columns[name] for name in (self.asked.start, self.asked.end)]
+        keys: list[NDArray[np.int64]] = [owners_of(batch, self.owner)]
+        keys += [entity_column(e, count, is_node=True).values.astype(np.int64) for e in ends]
+        steps = [as_column(batch.columns[name], count) for name in self.asked.steps]
+        lengths = sum(map(step_lengths, steps), np.zeros(count, dtype=np.int64))
+        order = np.lexsort((lengths, *keys[::-1]))
+        begins = np.zeros(len(order), dtype=np.bool_)
+        begins[:1] = True
+        for key in keys:
+            begins[1:] |= np.diff(key[order]) != 0
+        # Paths count one by one, or those of one length together.
+        counted = np.ones(len(order), dtype=np.int64)
+        if self.asked.by_group:
+            counted[1:] = begins[1:] | (np.diff(lengths[order]) != 0)
+        ranks = np.cumsum(counted)
+        firsts = np.flatnonzero(begins)
+        counts = np.diff(np.append(firsts, len(order)))
+        ranks -= np.repeat(ranks[firsts], counts)
+        taken: NDArray[np.int64] = order[ranks < most]
+        return taken
+
+    def describe(self) -> str:
+        """With how many."""
+        asked = self.asked
+        most = asked.most if isinstance(asked.most, int) else f"${asked.most.name}"
+        what = "lengths" if asked.by_group else "paths"
+        return f"the shortest {most} {what} between two nodes"

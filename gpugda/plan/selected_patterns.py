@@ -1,0 +1,157 @@
+"""Patterns with a path selector that are more than one relationship or group.
+
+The device searches the paths of one relationship or one repeated step level by level. Of any other
+pattern all paths between two nodes are found, row by row, and then chosen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpugda.plan.logical import Argument, Filter, SelectPaths
+from gpugda.plan.patterns import PatternPlanner
+from gpugda.query import ast
+from gpugda.query.shapes import conjuncts, join_by_ampersand, variable_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gpugda.plan.logical import Logical
+
+__all__ = ["SelectedPattern", "parted", "selected_pattern"]
+
+_SEARCHES = (ast.SelectorKind.SHORTEST_PATH, ast.SelectorKind.ALL_SHORTEST_PATHS)
+_BY_GROUP = (ast.SelectorKind.SHORTEST_GROUPS, ast.SelectorKind.ALL_SHORTEST)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedPattern:
+    """A clause whose paths are found first and then chosen.
+
+    Args:
+        clause: Without its selector; its condition is one on the ends of the paths.
+        selector: Which paths are taken.
+        after: Conditions on those that are taken.
+    """
+
+    clause: ast.Match
+    selector: ast.Selector
+    after: tuple[ast.Expression, ...]
+
+    def plan(
+        self,
+        rows: Logical,
+        scope: Mapping[str, str],
+        text: str,
+        numbers: Iterator[int],
+    ) -> tuple[Logical, dict[str, str]]:
+        """The rows with the paths, and the kinds of the variables that are added.
+
+        Raises:
+            UnsupportedQueryError: The pattern holds what is not answered here.
+        """
+        planner = PatternPlanner(text, scope, numbers)
+        planner.read(self.clause)
+        course = planner.courses[0]
+        made: Logical = SelectPaths(
+            rows,
+            planner.plan(Argument(tuple(scope))),
+            tuple(name for name in planner.kinds if name not in scope),
+            course.start,
+            course.end,
+            tuple(course.steps),
+            1 if self.selector.count is None else self.selector.count,
+            self.selector.kind in _BY_GROUP,
+        )
+        return Filter(made, self.after) if self.after else made, planner.kinds
+
+
+def parted(clauses: Sequence[ast.Match]) -> Iterator[ast.Match]:
+    """The clauses; a selected path where relationships may come again is a clause of its own."""
+    for clause in clauses:
+        selected = [each for each in clause.patterns if _is_selected(each)]
+        if not selected or len(clause.patterns) == 1:
+            yield clause
+            continue
+        *others, last = clause.patterns
+        for pattern in others:
+            yield replace(clause, patterns=(pattern,), where=None)
+        yield replace(clause, patterns=(last,))
+
+
+def selected_pattern(
+    clause: ast.Match, scope: Mapping[str, str], text: str, numbers: Iterator[int]
+) -> SelectedPattern | None:
+    """The clause, where its paths are found first; None where it needs no such care."""
+    pattern = clause.patterns[0]
+    if not _is_selected(pattern) or pattern.selector is None:
+        return None
+    selector = pattern.selector
+    plain, inside = _without_outer_brackets(replace(pattern, selector=None))
+    bare = replace(clause, patterns=(plain,), where=inside)
+    trial = PatternPlanner(text, scope, numbers)
+    trial.read(bare)
+    if trial.is_one_step and _is_searched(clause, plain, inside):
+        return None
+    before, after = _around_selection(clause.where, trial, scope)
+    whole = [*([] if inside is None else [inside]), *before]
+    bare = replace(clause, patterns=(plain,), where=_all_of(whole))
+    return SelectedPattern(bare, selector, tuple(after))
+
+
+def _is_searched(clause: ast.Match, plain: ast.Pattern, inside: ast.Expression | None) -> bool:
+    """Whether one step's paths can be searched level by level, by all that is said around it."""
+    (pattern,) = clause.patterns
+    selector, path = pattern.selector, pattern.variable
+    if (
+        clause.repeats_relationships
+        or selector is None
+        or isinstance(selector.count, ast.Parameter)
+    ):
+        return False
+    if plain.variable is not path:
+        return False
+    return path is None or inside is None or path.name not in variable_names(inside)
+
+
+def _is_selected(pattern: ast.Pattern) -> bool:
+    selector = pattern.selector
+    return selector is not None and selector.kind not in (*_SEARCHES, ast.SelectorKind.ALL)
+
+
+def _without_outer_brackets(
+    pattern: ast.Pattern,
+) -> tuple[ast.Pattern, ast.Expression | None]:
+    """A path that stands in brackets as a whole, and the condition in these."""
+    conditions: list[ast.Expression] = []
+    while len(pattern.elements) == 1:
+        (element,) = pattern.elements
+        if not isinstance(element, ast.GroupPattern) or element.quantifier is not None:
+            break
+        if element.where is not None:
+            conditions.append(element.where)
+        if pattern.variable is not None and element.pattern.variable is not None:
+            break
+        name = pattern.variable or element.pattern.variable
+        pattern = replace(pattern, variable=name, elements=element.pattern.elements)
+    return pattern, _all_of(conditions)
+
+
+def _around_selection(
+    where: ast.Expression | None, trial: PatternPlanner, scope: Mapping[str, str]
+) -> tuple[list[ast.Expression], list[ast.Expression]]:
+    """Conditions on the ends alone, which leave out whole choices; and all others."""
+    parts = [] if where is None else list(conjuncts(join_by_ampersand(where)))
+    course = trial.courses[0]
+    ends = {course.start, course.end, *scope}
+    before = [each for each in parts if variable_names(each) <= ends]
+    return before, [each for each in parts if each not in before]
+
+
+def _all_of(conditions: Sequence[ast.Expression]) -> ast.Expression | None:
+    found: ast.Expression | None = None
+    for each in conditions:
+        span = each.span
+        found = each if found is None else ast.Binary(span, ast.BinaryOperator.AND, found, each)
+    return found
