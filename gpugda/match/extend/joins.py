@@ -6,8 +6,6 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from gpugda.device.graph.segment_views import MOST_PARTS
 from gpugda.match.extend.encode import upload_steps
 from gpugda.match.extend.groups import GroupSums, RowWeights, sums_fit
@@ -23,6 +21,7 @@ from gpugda.match.extend.segments.degrees import groups_seen, sees_parts
 from gpugda.match.extend.segments.views import views_of_steps
 from gpugda.match.extend.segments.waiting import WaitingRows
 from gpugda.match.extend.segments.windows import SegmentedWindows
+from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.need import Groups, Rows
 from gpugda.plan.counting.count_plan import Eliminate
 from gpugda.thresholds import MOST_LINKS
@@ -182,8 +181,8 @@ class Joins:
             group for each in eliminated for group in groups_seen(each, each.masks(masks), graph)
         ]
         masked = any(each.relationships[0] in masks.relationships for each in groups)
-        totals = np.dtype(np.uint64).itemsize * self.kernels.extensions.group_count * len(joins)
-        least = max(least_bytes(steps) for _, steps in joins) + totals
+        tables = StepTables.least_bytes(self.kernels.extensions) * len(joins)
+        least = max(least_bytes(steps) for _, steps in joins) + tables
         steps = [step for _, steps in joins for step in steps]
         messages = 0
         if isinstance(plan, Eliminate):
