@@ -137,9 +137,11 @@ class Attempts:
         return found
 
     def _counted(self, run: Run, *, at_once: bool) -> Joined | None:
+        if at_once and not run.placement.is_whole:
+            return None  # parts of the graph are waited for
         joined = self._joins.within(run).joined(Join(), NOTHING, counting=True)
         if not at_once:
-            check_room(run.workspace, joined.steps)
+            check_room(run.workspace, joined.steps, joined.windows.bytes_to_come)
         started = time.perf_counter()
         with run.stage("join"):
             joined.windows.count_all(at_once=at_once)
@@ -153,7 +155,7 @@ class Attempts:
         assert grouped is not None
         wanted = Rows(frozenset(grouped.nodes), frozenset())
         joined = joins.joined(Join(), wanted, counting=False)
-        check_room(run.workspace, joined.steps)
+        check_room(run.workspace, joined.steps, joined.windows.bytes_to_come)
         started = time.perf_counter()
         rows = joins.grouped(grouped, joined)
         query = joins.query
