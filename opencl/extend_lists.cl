@@ -66,6 +66,15 @@ static inline uint rank_marks(local const uint *marks, local uint *ranks) {
     return total;
 }
 
+/* Ranks the hits, and makes place for as many rows behind those that were appended. */
+static inline void take_places(
+    local const uint *hits, local uint *hit_ranks, local uint *first_place, volatile global uint *appended
+) {
+    uint found = rank_marks(hits, hit_ranks);
+    if (get_local_id(0) == 0) *first_place = found ? atomic_add(appended, found) : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
 /* Where the lists of a row at a place of a block begin, bitmaps first: a look at one costs less than a search. */
 static inline void look_up_lists(
     const Step *step, const Hubs *hubs, local Block *block, local uint2 *others, ulong row, uint place, uint base, uint offset
@@ -249,9 +258,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void append_listed(
             EACH(i) if ((passed >> i) & 1) atomic_or(&hits[(pair >> 5) + i * (GROUP / 32)], 1u << (pair & 31));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        uint found = rank_marks(hits, hit_ranks);
-        if (item == 0) first_place = found ? atomic_add(appended, found) : 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
+        take_places(hits, hit_ranks, &first_place, appended);
         for (uint pair = item; pair < count; pair += GROUP) {
             if ((hits[pair >> 5] >> (pair & 31)) & 1) {
                 uint place = place_of(&block, pair);
@@ -304,9 +311,7 @@ kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void append_weighed(
             if (counts[begin + row]) atomic_or(&hits[row >> 5], 1u << (row & 31));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        uint found = rank_marks(hits, hit_ranks);
-        if (item == 0) first_place = found ? atomic_add(appended, found) : 0;
-        barrier(CLK_LOCAL_MEM_FENCE);
+        take_places(hits, hit_ranks, &first_place, appended);
         for (uint row = item; row < rows; row += GROUP) {
             if ((hits[row >> 5] >> (row & 31)) & 1) {
                 write_row(&step, begin + row, counts[begin + row], 0, extended, extended_stride,

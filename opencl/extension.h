@@ -76,15 +76,6 @@ static inline uint link_at(const Step *step, uint number) {
     return step->links + number * LINK_WORDS;
 }
 
-static inline uint first_place_from(global const uint *values, uint first, uint last, uint wanted) {
-    while (first < last) {
-        uint middle = first + (last - first) / 2;
-        if (values[middle] < wanted) first = middle + 1;
-        else last = middle;
-    }
-    return first;
-}
-
 static inline bool has_bit(global const uint *bits, uint place) {
     return (bits[place >> 5] >> (place & 31)) & 1;
 }

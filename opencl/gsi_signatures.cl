@@ -41,15 +41,7 @@ kernel void check_signatures(
 ) {
     FOR_EACH(i, rows * node_count) {
         ulong row = i / node_count, node = i % node_count;
-        volatile global uint *word = matrix + row * matrix_words + (node >> 5);
-        uint bit = 1u << (node & 31);
-        if (!(*word & bit)) continue;
-        for (uint at = 0; at < signature_words; ++at) {
-            uint needed = asked[row * signature_words + at];
-            if (needed && (signatures[at * word_stride + node * node_stride] & needed) != needed) {
-                atomic_and(word, ~bit);
-                break;
-            }
-        }
+        check_candidate(signatures + node * node_stride, word_stride, asked + row * signature_words, signature_words,
+                        matrix + row * matrix_words, node);
     }
 }

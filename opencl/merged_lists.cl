@@ -9,6 +9,7 @@
    A loop is in the outgoing and in the incoming list of its node: where both are merged, `drops_loops` leaves out the latter.
 */
 #include "work_split.h"
+#include "search.h"
 #include "csr.h"
 
 #define OUTGOING 1u
@@ -22,15 +23,6 @@ typedef struct {
 
 #define WANTED_PARAMETERS global const uint *types, uint type_count, uint directions, uint drops_loops
 #define WANTED_ARGUMENTS {types, type_count, directions, drops_loops != 0}
-
-static inline uint first_place_from(global const uint *values, uint first, uint last, uint wanted) {
-    while (first < last) {
-        uint middle = first + (last - first) / 2;
-        if (values[middle] < wanted) first = middle + 1;
-        else last = middle;
-    }
-    return first;
-}
 
 /* Lists of one direction that are merged; some of them may be empty. */
 static inline uint list_count(const Wanted *wanted, const Csr *csr, uint node) {

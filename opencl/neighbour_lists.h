@@ -50,6 +50,21 @@ static inline uint2 list_of(const Lists *lists, uint node) {
     return (uint2)(0, 0);
 }
 
+/* Those of the entries [x, y) that lead to one neighbour. */
+static inline uint2 entries_to(const Lists *lists, uint2 list, uint neighbour) {
+    list.x = (uint)lower_bound(lists->neighbours, list.x, list.y, neighbour);
+    list.y = (uint)upper_bound(lists->neighbours, list.x, list.y, neighbour);
+    return list;
+}
+
+/* Of `count` rows, those whose list a group takes stand at the front of long_rows, those for a launch of their own at its end. */
+static inline void note_long_row(
+    global uint *long_rows, volatile global uint *long_counts, ulong count, uint row, bool is_longest
+) {
+    uint place = atomic_inc(&long_counts[is_longest]);
+    long_rows[is_longest ? count - 1 - place : place] = row;
+}
+
 /* Has an entry a type asked for, and do predicates leave its relationship? */
 static inline bool entry_passes(const Lists *lists, uint entry) {
     if (lists->types) {

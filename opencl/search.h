@@ -10,6 +10,16 @@ static inline ulong lower_bound(global const uint *values, ulong first, ulong la
     return first;
 }
 
+/* The same over places of 32 bits. */
+static inline uint first_place_from(global const uint *values, uint first, uint last, uint wanted) {
+    while (first < last) {
+        uint middle = first + (last - first) / 2;
+        if (values[middle] < wanted) first = middle + 1;
+        else last = middle;
+    }
+    return first;
+}
+
 /* First place whose value is above `wanted`, else `last`. */
 static inline ulong upper_bound(global const uint *values, ulong first, ulong last, uint wanted) {
     while (first < last) {

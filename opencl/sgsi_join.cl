@@ -30,11 +30,7 @@ kernel void bound_segment(
         if (flag >= 0) {
             list = list_of(&lists, table[column * stride + row]);
             flags[i] = list.y > list.x ? 1 : -flag;
-            if (other_column != NONE && list.y > list.x) {
-                uint other = table[other_column * stride + row];
-                list.x = (uint)lower_bound(neighbours, list.x, list.y, other);
-                list.y = (uint)upper_bound(neighbours, list.x, list.y, other);
-            }
+            if (other_column != NONE) list = entries_to(&lists, list, table[other_column * stride + row]);
         }
         uint length = list.y - list.x;
         if (totals) {
@@ -44,12 +40,7 @@ kernel void bound_segment(
         }
         begins[i] = list.x;
         lengths[i] = length;
-        if (long_rows && length > group_from) {
-            /* Rows for a group each from the front, those for a launch of their own from the back. */
-            bool is_longest = length > launch_from;
-            uint place = atomic_inc(&long_counts[is_longest]);
-            long_rows[is_longest ? count - 1 - place : place] = (uint)i;
-        }
+        if (long_rows && length > group_from) note_long_row(long_rows, long_counts, count, (uint)i, length > launch_from);
     }
 }
 

@@ -28,15 +28,6 @@ kernel void check_segment(
 ) {
     FOR_EACH(i, rows * nodes) {
         ulong row = i / nodes, node = i % nodes;
-        volatile global uint *word = matrix + row * matrix_words + (node >> 5);
-        uint bit = 1u << (node & 31);
-        if (!(*word & bit)) continue;
-        for (uint at = 0; at < words; ++at) {
-            uint needed = asked[row * asked_words + first_word + at];
-            if (needed && (signatures[at * nodes + node] & needed) != needed) {
-                atomic_and(word, ~bit);
-                break;
-            }
-        }
+        check_candidate(signatures + node, nodes, asked + row * asked_words + first_word, words, matrix + row * matrix_words, node);
     }
 }

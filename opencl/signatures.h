@@ -32,3 +32,19 @@ static inline void add_keys(
     add_key(signature, word_stride, groups, key_hash(ANYTHING, direction, label));
     add_key(signature, word_stride, groups, key_hash(ANYTHING, EITHER_WAY, label));
 }
+
+/* Takes a node out of a row of candidates where its signature lacks one of the words asked for. */
+static inline void check_candidate(
+    global const uint *signature, ulong word_stride, global const uint *asked, uint words, volatile global uint *candidates, ulong node
+) {
+    volatile global uint *word = candidates + (node >> 5);
+    uint bit = 1u << (node & 31);
+    if (!(*word & bit)) return;
+    for (uint at = 0; at < words; ++at) {
+        uint needed = asked[at];
+        if (needed && (signature[at * word_stride] & needed) != needed) {
+            atomic_and(word, ~bit);
+            return;
+        }
+    }
+}

@@ -17,6 +17,7 @@ from gpugda.device.launch.extend import (
     Link,
     LinkFlags,
     Pairs,
+    PairWindow,
     StepArrays,
     Test,
     extension_words,
@@ -199,9 +200,10 @@ def test_pairs(context, workspace, name, rows):
     extended = Table(wrong(workspace, capacity * width), 0, width, capacity)
     counters = workspace.upload(np.zeros(2, dtype=np.uint32))
     for low in range(0, pairs.total, 1000):
-        window = (low, min(low + 1000, pairs.total))
-        kernels.extend(step.arrays, step.table, pairs, window, extended, counters)
-        kernels.count(step.arrays, step.table, pairs, window, step.totals)
+        last = min(low + 1000, pairs.total)
+        window = PairWindow(step.arrays, step.table, pairs, low, last)
+        kernels.extend(window, extended, counters)
+        kernels.count(window, step.totals)
     assert int(workspace.download(counters)[0]) == expected.total()
     assert int(workspace.download(step.totals).sum()) == expected.total()
     assert appended(workspace, extended, expected) == expected

@@ -9,7 +9,7 @@ from kernels.test_extend import Step, appended, extension, link, measured
 from kernels.test_extend_rows import LISTS, simple_graph
 from kernels.test_weigh import ways, weighed
 
-from gpugda.device.launch.extend import ExtensionKernels, Test
+from gpugda.device.launch.extend import ExtensionKernels, PairWindow, Test
 from gpugda.device.launch.extend_lists import ListKernels
 from gpugda.device.launch.join import Table
 
@@ -44,14 +44,15 @@ def test_lists(context, workspace, monkeypatch, known, name, rows, shortest):
     extended = Table(wrong(workspace, capacity * width), 0, width, capacity)
     counters = workspace.upload(np.zeros(2, dtype=np.uint32))
     kernels = ListKernels(context)
-    nothing = (pairs.total, pairs.total + 9000)
-    kernels.append(workspace, step.arrays, step.table, pairs, nothing, extended, counters)
-    kernels.count(workspace, step.arrays, step.table, pairs, nothing, step.totals)
+    nothing = PairWindow(step.arrays, step.table, pairs, pairs.total, pairs.total + 9000)
+    kernels.append(workspace, nothing, extended, counters)
+    kernels.count(workspace, nothing, step.totals)
     window = max(1, pairs.total // 3)
     for low in range(0, pairs.total, window):
-        part = (low, low + window)  # the last one, perhaps, behind the last pair
-        kernels.append(workspace, step.arrays, step.table, pairs, part, extended, counters)
-        kernels.count(workspace, step.arrays, step.table, pairs, part, step.totals)
+        # The last one, perhaps, ends behind the last pair.
+        part = PairWindow(step.arrays, step.table, pairs, low, low + window)
+        kernels.append(workspace, part, extended, counters)
+        kernels.count(workspace, part, step.totals)
     assert int(workspace.download(counters)[0]) == expected.total()
     assert int(workspace.download(step.totals).sum()) == expected.total()
     assert appended(workspace, extended, expected) == expected
@@ -71,7 +72,8 @@ def test_counts_of_rows(context, workspace, monkeypatch, name, rows, shortest):
     kernels = ListKernels(context)
     window = max(1, pairs.total // 3)
     for low in range(0, pairs.total, window):  # most end within a row
-        kernels.weigh(workspace, step.arrays, step.table, pairs, (low, low + window), counts)
+        part = PairWindow(step.arrays, step.table, pairs, low, low + window)
+        kernels.weigh(workspace, part, counts)
     assert workspace.download(counts).tolist() == found
     kept = step.extension.kept
     expected = Counter(

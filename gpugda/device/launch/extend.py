@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gpugda.device.launch.hub_bitmaps import HubBitmaps
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.program import Kernel
 
 __all__ = [
     "STEP_PARAMETERS",
@@ -29,6 +30,7 @@ __all__ = [
     "KeyTest",
     "Link",
     "LinkFlags",
+    "PairWindow",
     "Pairs",
     "StepArrays",
     "Test",
@@ -231,6 +233,29 @@ class Pairs:
     is_exact: bool = True
 
 
+class PairWindow(NamedTuple):
+    """Pairs that one launch looks at.
+
+    Args:
+        arrays: Of the step.
+        table: The partial embeddings.
+        pairs: Theirs.
+        first: The first pair.
+        last: The one after the last.
+    """
+
+    arrays: StepArrays
+    table: Table
+    pairs: Pairs
+    first: int
+    last: int
+
+    @property
+    def pair_count(self) -> int:
+        """How many pairs."""
+        return self.last - self.first
+
+
 class ExtensionKernels:
     """Measures rows, and extends them."""
 
@@ -256,65 +281,39 @@ class ExtensionKernels:
         """Writes 1 for each row that passes the tests, 0 for the others: ``uint32`` per row."""
         self._test(table.row_count, *arrays.arguments(table), table.row_count, counts)
 
-    def extend(
-        self,
-        arrays: StepArrays,
-        table: Table,
-        pairs: Pairs,
-        window: tuple[int, int],
-        extended: Table,
-        appended: DeviceArray,
-    ) -> None:
+    def extend(self, window: PairWindow, extended: Table, appended: DeviceArray) -> None:
         """Tests the pairs of a window and appends a row for each that passes.
 
         Args:
-            arrays: Of the step.
-            table: The partial embeddings.
-            pairs: Theirs.
-            window: First pair and the one after the last.
+            window: Of the step.
             extended: Where rows are appended.
             appended: ``uint32[1]``, rows in ``extended``, before and after.
         """
-        groups, tiles = self._split(window)
-        self._extend.launch_groups(
+        output = (extended.values, extended.column_stride, appended)
+        self._launch(self._extend, window, output)
+
+    def count(self, window: PairWindow, totals: DeviceArray) -> None:
+        """Counts the rows of a window's pairs into ``totals``, ``uint64[group_count]``."""
+        self._launch(self._count, window, (totals,))
+
+    def _launch(self, kernel: Kernel, window: PairWindow, output: tuple[Any, ...]) -> None:
+        groups, tiles = self._split(window.pair_count)
+        kernel.launch_groups(
             groups,
-            *_arguments(arrays, table, pairs, window, tiles),
-            extended.values,
-            extended.column_stride,
-            appended,
+            *window.arrays.arguments(window.table),
+            window.table.row_count,
+            window.pairs.sums,
+            window.pairs.bases,
+            window.first,
+            window.last,
+            tiles,
+            *output,
         )
 
-    def count(
-        self,
-        arrays: StepArrays,
-        table: Table,
-        pairs: Pairs,
-        window: tuple[int, int],
-        totals: DeviceArray,
-    ) -> None:
-        """Counts the rows of a window's pairs into ``totals``, ``uint64[group_count]``."""
-        groups, tiles = self._split(window)
-        arguments = _arguments(arrays, table, pairs, window, tiles)
-        self._count.launch_groups(groups, *arguments, totals)
-
-    def _split(self, window: tuple[int, int]) -> tuple[int, int]:
-        """Work groups, and how many pairs a work item of theirs takes at once."""
-        count = window[1] - window[0]
+    def _split(self, count: int) -> tuple[int, int]:
+        """Work groups for so many pairs, and how many of them a work item takes at once."""
         if self._context.is_cpu:
             return min(self.group_count, -(-count // _CPU_PIECE)), 1
         size = self._context.group_size
         tiles = max(1, min(_MOST_TILES, count // (size * self.group_count)))
         return min(self.group_count, -(-count // (size * tiles))), tiles
-
-
-def _arguments(
-    arrays: StepArrays, table: Table, pairs: Pairs, window: tuple[int, int], tiles: int
-) -> tuple[Any, ...]:
-    return (
-        *arrays.arguments(table),
-        table.row_count,
-        pairs.sums,
-        pairs.bases,
-        *window,
-        tiles,
-    )

@@ -13,7 +13,7 @@ from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
-    from gpugda.device.launch.extend import Pairs, StepArrays
+    from gpugda.device.launch.extend import PairWindow, StepArrays
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray, Workspace
 
@@ -54,53 +54,27 @@ class ListKernels:
         most = self._context.info.compute_units * self._context.profile.list_groups_per_unit
         return min(-(-pairs // _PIECE), most)
 
-    def count(
-        self,
-        workspace: Workspace,
-        arrays: StepArrays,
-        table: Table,
-        pairs: Pairs,
-        window: tuple[int, int],
-        totals: DeviceArray,
-    ) -> None:
-        """Adds the number of a window's pairs that pass to ``totals``, one ``uint64`` per group."""
-        self._launch("count_listed", workspace, arrays, table, pairs, window, (totals,))
+    def count(self, workspace: Workspace, window: PairWindow, totals: DeviceArray) -> None:
+        """Adds the number of a window's pairs that pass to ``totals``, one ``uint64`` per group.
+
+        Here, and below, the window may end behind the last of all pairs, and the workspace is for
+        an array that lives as long as the launch.
+        """
+        self._launch("count_listed", workspace, window, (totals,))
 
     def append(
-        self,
-        workspace: Workspace,
-        arrays: StepArrays,
-        table: Table,
-        pairs: Pairs,
-        window: tuple[int, int],
-        extended: Table,
-        appended: DeviceArray,
+        self, workspace: Workspace, window: PairWindow, extended: Table, appended: DeviceArray
     ) -> None:
         """Appends a row for each pair of a window that passes.
 
-        Args:
-            workspace: For an array that lives as long as the launch.
-            arrays: Of the step.
-            table: The partial embeddings.
-            pairs: Theirs.
-            window: First pair and the one after the last; it may lie behind the last of all.
-            extended: Where rows are appended.
-            appended: ``uint32[1]``, rows in ``extended``, before and after.
+        ``appended``: ``uint32[1]``, rows in ``extended``, before and after.
         """
         output = (extended.values, extended.column_stride, appended)
-        self._launch("append_listed", workspace, arrays, table, pairs, window, output)
+        self._launch("append_listed", workspace, window, output)
 
-    def weigh(
-        self,
-        workspace: Workspace,
-        arrays: StepArrays,
-        table: Table,
-        pairs: Pairs,
-        window: tuple[int, int],
-        counts: DeviceArray,
-    ) -> None:
+    def weigh(self, workspace: Workspace, window: PairWindow, counts: DeviceArray) -> None:
         """Adds how many of each row's pairs in a window pass to ``counts``, ``uint32[rows]``."""
-        self._launch("weigh_listed", workspace, arrays, table, pairs, window, (counts,))
+        self._launch("weigh_listed", workspace, window, (counts,))
 
     def append_weighed(
         self,
@@ -132,28 +106,21 @@ class ListKernels:
         )
 
     def _launch(
-        self,
-        name: str,
-        workspace: Workspace,
-        arrays: StepArrays,
-        table: Table,
-        pairs: Pairs,
-        window: tuple[int, int],
-        output: tuple[Any, ...],
+        self, name: str, workspace: Workspace, window: PairWindow, output: tuple[Any, ...]
     ) -> None:
-        count = window[1] - window[0]
-        pieces = -(-count // _PIECE)
+        arrays, table, pairs, *bounds = window
+        pieces = -(-window.pair_count // _PIECE)
         first_rows = workspace.allocate(pieces + 1, np.uint32, "first rows of pieces")
-        self._find(pieces + 1, table.row_count, pairs.sums, *window, first_rows)
+        self._find(pieces + 1, table.row_count, pairs.sums, *bounds, first_rows)
         self._kernels[name].launch_groups(
-            self.group_count(count),
+            self.group_count(window.pair_count),
             *arrays.arguments(table),
             *arrays.hubs.arguments,
             cl.LocalMemory(_BYTES_OF_LIST * max(1, arrays.link_count - 1)),
             table.row_count,
             pairs.sums,
             pairs.bases,
-            *window,
+            *bounds,
             first_rows,
             *output,
         )

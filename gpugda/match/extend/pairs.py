@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.extend import Pairs
+from gpugda.device.launch.extend import Pairs, PairWindow
 from gpugda.device.launch.extend_lists import ListKernels
 from gpugda.device.launch.weigh import WeighKernels
 from gpugda.match.extend.drafts import ExtendKind
@@ -123,12 +123,12 @@ class PairSteps:
         low = window[0]
         high = min(window[1], low + self._most_pairs(number))
         started = time.perf_counter()
-        arrays, workspace = self._arrays[number], self._run.workspace
-        lists = self._list_kernels(number)
+        part = PairWindow(self._arrays[number], table, pairs, low, high)
+        workspace, lists = self._run.workspace, self._list_kernels(number)
         if lists is not None:
-            lists.append(workspace, arrays, table, pairs, (low, high), extended, self._counters)
+            lists.append(workspace, part, extended, self._counters)
         else:
-            self._kernels.extend(arrays, table, pairs, (low, high), extended, self._counters)
+            self._kernels.extend(part, extended, self._counters)
         filled = int(workspace.download(self._counters, 0, 1)[0])
         self._launches[number].took(high - low, time.perf_counter() - started)
         return high, filled
@@ -144,12 +144,12 @@ class PairSteps:
         if groups > totals.count:
             totals = workspace.allocate(groups, np.uint64, "totals")
         workspace.fill(totals, 0)
-        arrays = self._arrays[number]
         for window in self._launched(number, (0, pairs.total), lambda: launched):
+            part = PairWindow(self._arrays[number], table, pairs, *window)
             if lists is not None:
-                lists.count(workspace, arrays, table, pairs, window, totals)
+                lists.count(workspace, part, totals)
             else:
-                self._kernels.count(arrays, table, pairs, window, totals)
+                self._kernels.count(part, totals)
         total = int(workspace.download(totals).sum(dtype=np.uint64))
         if totals is not self._totals:
             workspace.release(totals)
@@ -165,7 +165,8 @@ class PairSteps:
         workspace.fill(counts, 0)
         most = partial(self._most_pairs, number)
         for window in self._launched(number, (0, pairs.total), most):
-            lists.weigh(workspace, self._arrays[number], table, pairs, window, counts)
+            part = PairWindow(self._arrays[number], table, pairs, *window)
+            lists.weigh(workspace, part, counts)
         self.release(pairs)
         return counts
 
