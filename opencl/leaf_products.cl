@@ -2,6 +2,8 @@
 
        count_ways          one item per candidate of an anchor: how many relationships fit to a group of like leaves,
                            with `adds` in addition to what is there
+       count_common        one item per row of the core: how many relationships both groups of a factor could have, into a
+                           column; with `adds` in addition to what is there
        multiply_leaves     one item per row of the core: the product of its factors, added up modulo `modulus` (0: 2^64)
 */
 #include "leaf_products.h"
@@ -33,6 +35,19 @@ kernel void count_ways(
             }
         }
         ways[first_way + node] = adds ? ways[first_way + node] + total : total;
+    }
+}
+
+kernel void count_common(
+    GRAPH_PARAMETERS, global const uint *query, global const uint *candidates, uint node_words,
+    global const uint *product, uint factor, global uint *table, ulong stride, ulong row_count, uint column, uint adds
+) {
+    const Core core = {OUTGOING_CSR, INCOMING_CSR, query, candidates, product, 0, 0, table, 0, node_words, 0, stride, 0};
+    const Group group = group_at(&core, factor + FACTOR_WORDS), other = group_at(&core, factor + FACTOR_WORDS + GROUP_WORDS);
+    FOR_EACH(row, row_count) {
+        uint total = in_common(&core, &group, &other, node_of(&core, row, group.column), node_of(&core, row, other.column));
+        ulong place = column * stride + row;
+        table[place] = adds ? table[place] + total : total;
     }
 }
 

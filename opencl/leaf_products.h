@@ -5,6 +5,7 @@
    its sums among the tables, then its roots as `group_of` reads them. Then words of a factor, then of each of its groups:
 
    0 number of groups (1 or 2)   1 place of the pairs taken from both   2 how many
+   3 column with what both have in common, NONE where that is looked up
    group: 0 column of the anchor   1 slot among the ways   2 number of leaves   3 directions
           4 row of the leaves in the matrix of candidates, NONE where every neighbour fits
           5 adjacency of the anchor in the query's words   6 place of the pairs taken   7 how many
@@ -18,7 +19,7 @@
 #include "csr.h"
 #include "query_graph.h"
 
-#define FACTOR_WORDS 3
+#define FACTOR_WORDS 4
 #define GROUP_WORDS 8
 #define KEY_WORDS 3
 #define SUM_WORDS 3
@@ -153,7 +154,8 @@ static ulong value_of_factor(const Core *core, ulong row, uint factor) {
     uint other_available = core->ways[(ulong)other.slot * core->node_count + other_anchor];
     if (other_available < other.leaves) return 0;
     other_available -= taken_from(core, row, &other, other_anchor);
-    uint common = in_common(core, &group, &other, anchor, other_anchor);
+    uint column = core->product[factor + 3];
+    uint common = column == NONE ? in_common(core, &group, &other, anchor, other_anchor) : node_of(core, row, column);
     common -= taken_from_both(core, row, factor, &group, &other, anchor, other_anchor);
     // By how many of the first group's leaves take what is in common.
     ulong sum = 0, choices = 1;

@@ -202,6 +202,9 @@ class _Lowering:
             below = (needed - added) | frozenset(_imported(tree.sub))
             outer = isinstance(tree, logical.Apply) and tree.kind is logical.ApplyKind.OUTER
         child = self.lower(tree.input, below, weighted=weighted)
+        looked_up = _looked_up(sub, child) if whole and not asked else None
+        if looked_up is not None:
+            return looked_up
         imported = tuple(n for n in _imported(tree.sub) if n in child.columns)
         return Apply(child, sub, imported, asked, outer=outer, depth=self._depth, whole=whole)
 
@@ -453,6 +456,12 @@ def lower_subquery(
     return _Lowering(text, 1 << 10).lower(
         reach_once(tree, exists=exists), frozenset(columns), weighted=not columns
     )
+
+
+def _looked_up(sub: Operator, child: Operator) -> Operator | None:
+    """An optional pattern of which only the number is asked, where that is one look-up a row."""
+    is_alone = isinstance(sub, Adjacent) and isinstance(sub.children[0], simple.Argument)
+    return sub.optional_of(child) if isinstance(sub, Adjacent) and is_alone else None
 
 
 _MADE_BY: Final[dict[type, Callable[..., Operator]]] = {

@@ -14,6 +14,7 @@ from gpugda.device.launch.leaf_products import (
     ProductArrays,
     ProductKernels,
     product_words,
+    shared_of,
 )
 from gpugda.device.launch.query_words import Adjacency, QueryRow
 
@@ -103,6 +104,24 @@ def products(context, workspace, leaf, factors, row):
     return tuple(sums)
 
 
+def with_common(context, workspace, leaf, factors):
+    """The table with a column behind the others, in two launches of which one adds nothing."""
+    kernels, words = ProductKernels(context), product_words(factors)
+    (shared,) = shared_of(words, factors)
+    place = workspace.upload(words)
+    arrays = ProductArrays(leaf.filter, leaf.matrix, place, place, place, place)
+    columns = np.array([*leaf.columns, [77] * len(leaf.core)], dtype=np.uint32)
+    table = upload_table(workspace, columns)
+    kernels.count_common(arrays, table, shared, adds=False)
+    once = workspace.download(table.values)
+    kernels.count_common(arrays, table, shared, adds=True)
+    twice = workspace.download(table.values)
+    first, last = 2 * table.column_stride, 2 * table.column_stride + table.row_count
+    assert (twice[first:last] == 2 * once[first:last]).all()
+    kernels.count_common(arrays, table, shared, adds=False)
+    return table
+
+
 SUBTRACTING = [name for name in ADJACENCIES if name != "masked"]
 
 
@@ -138,6 +157,18 @@ def test_two_groups_that_share(context, workspace, name, candidate_row, counts):
             expected += math.perm(len(second - {*chosen}), counts[1])
     factors = [Factor(tuple(groups), ((0, 1),))]
     assert expected > 0
+    assert products(context, workspace, leaf, factors, candidate_row) == (
+        expected % (1 << 64),
+        expected % 101,
+    )
+    # The same with what both have in common counted before, into a column.
+    factors = [Factor(tuple(groups), ((0, 1),), common=2)]
+    leaf.table = with_common(context, workspace, leaf, factors)
+    common = workspace.download(leaf.table.values)[2 * leaf.table.column_stride :].tolist()
+    assert common[: leaf.table.row_count] == [
+        len(leaf.ways(start, candidate_row) & leaf.ways(end, candidate_row))
+        for start, end in zip(*leaf.columns, strict=True)
+    ]
     assert products(context, workspace, leaf, factors, candidate_row) == (
         expected % (1 << 64),
         expected % 101,

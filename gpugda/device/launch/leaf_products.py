@@ -28,14 +28,16 @@ __all__ = [
     "Leaves",
     "ProductArrays",
     "ProductKernels",
+    "Shared",
     "group_words",
     "product_words",
+    "shared_of",
 ]
 
 SUM_WORDS = 3
 
 _FILE = "leaf_products.cl"
-_FACTOR_WORDS, _GROUP_WORDS = 3, 8
+_FACTOR_WORDS, _GROUP_WORDS, _KEY_WORDS = 4, 8, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,37 @@ class Leaves:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One group, or two; ``taken``: of the core's relationships those that could be both's."""
+    """One group, or two.
+
+    Args:
+        groups: The groups.
+        taken: Of the core's relationships those that could be both's.
+        common: The column that holds how many relationships both could have; None where that is
+            looked up.
+    """
 
     groups: tuple[Leaves, ...]
     taken: tuple[tuple[int, int], ...] = ()
+    common: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What both groups of a factor could have, counted into a column.
+
+    Args:
+        anchor: Column of the first group's anchor.
+        column: Where the number goes.
+        outgoing: May the first group's relationships start at the anchor?
+        incoming: May they end there?
+        factor: Place of the factor in `product_words`.
+    """
+
+    anchor: int
+    column: int
+    outgoing: bool
+    incoming: bool
+    factor: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +145,20 @@ class ProductArrays:
     tables: DeviceArray
 
 
+def shared_of(words: NDArray[np.uint32], factors: Sequence[Factor]) -> list[Shared]:
+    """The columns that factors read; ``words``: of these, as `product_words` made them."""
+    found = []
+    place = 3 + 2 * int(words[1])
+    for _ in range(int(words[2])):
+        place += 2 + 1 + _KEY_WORDS * int(words[place + 2])
+    for factor in factors:
+        first = factor.groups[0]
+        if factor.common is not None:
+            found.append(Shared(first.column, factor.common, first.outgoing, first.incoming, place))
+        place += _FACTOR_WORDS + _GROUP_WORDS * len(factor.groups)
+    return found
+
+
 def product_words(
     factors: Sequence[Factor],
     weights: Sequence[tuple[int, int]] = (),
@@ -146,7 +189,8 @@ def product_words(
     words.extend(word for pair in weights for word in pair)
     words.extend(branch_words)
     for factor in factors:
-        words.extend((len(factor.groups), *placed(factor.taken)))
+        common = NONE if factor.common is None else factor.common
+        words.extend((len(factor.groups), *placed(factor.taken), common))
         for each in factor.groups:
             words.extend(
                 (
@@ -168,6 +212,7 @@ class ProductKernels:
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
         self._ways = get_kernel(context, _FILE, "count_ways", f"{GRAPH}bIbIbIIIIbQQbQ")
+        self._common = get_kernel(context, _FILE, "count_common", f"{GRAPH}bbIbIbQQII")
         self._multiply = get_kernel(context, _FILE, "multiply_leaves", f"{GRAPH}bbIbbbbIbQQQb")
 
     @property
@@ -212,6 +257,32 @@ class ProductKernels:
             *nodes,
             ways,
             leaves.slot * arrays.node_count,
+        )
+
+    def count_common(
+        self, arrays: ProductArrays, table: Table, shared: Shared, *, adds: bool
+    ) -> None:
+        """Writes for each row how many relationships both groups of a factor could have.
+
+        Args:
+            arrays: What rows are multiplied with.
+            table: The rows, with the column.
+            shared: Which.
+            adds: Are they added to what is there?
+        """
+        self._common(
+            table.row_count,
+            *arrays.filter.graph,
+            arrays.filter.query,
+            arrays.matrix,
+            arrays.filter.words,
+            arrays.product,
+            shared.factor,
+            table.values,
+            table.column_stride,
+            table.row_count,
+            shared.column,
+            int(adds),
         )
 
     def multiply(

@@ -12,6 +12,7 @@ from gpugda.execute.operator import Operator
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import pattern_text
 from gpugda.execute.seeds import entity_column
+from gpugda.execute.weights import product_of
 from gpugda.expressions.label_columns import nodes_with_labels
 from gpugda.plan.label_programs import type_ids
 from gpugda.query.ast import Direction, LabelDynamic, LabelPredicate, Variable
@@ -68,24 +69,38 @@ class Adjacent(Operator):
         child: Rows.
         tree: The pattern, for which `is_adjacent` holds.
         weighted: Whether rows may stand for several equal ones.
+        optional: Whether a row without a relationship comes once.
     """
 
-    def __init__(self, child: Operator, tree: Match, *, weighted: bool) -> None:
+    def __init__(
+        self, child: Operator, tree: Match, *, weighted: bool, optional: bool = False
+    ) -> None:
         self.children = (child,)
+        self._tree = tree
+        self.optional = optional
         self.columns = child.columns
         self.graph = tree.graph
         self.bound = frozenset(tree.bound)
         self.weighted = weighted
         self._conditions = (*tree.graph.predicates, *_label_tests(tree))
 
+    def optional_of(self, child: Operator) -> Adjacent | None:
+        """The same of other rows, of which those without a relationship come once.
+
+        None where there are conditions on the rows, too.
+        """
+        if self._conditions:
+            return None
+        return Adjacent(child, self._tree, weighted=self.weighted, optional=True)
+
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         for batch in self.children[0].batches(context):
             context.check()
             counts = self._counts(batch, context)
+            if self.optional:
+                np.maximum(counts, 1, out=counts)
             if self.weighted:
-                rows = np.flatnonzero(counts)
-                found = batch.take(rows)
-                found = _weighed(found, counts[rows].astype(np.uint64))
+                found = _weighed(batch, counts)
             else:
                 found = batch.take(np.repeat(np.arange(batch.row_count), counts))
             yield kept_rows(found, self._conditions, context)
@@ -113,7 +128,8 @@ class Adjacent(Operator):
 
     def describe(self) -> str:
         """With the pattern."""
-        return f"{pattern_text(self.graph)} looked up"
+        optional = "optional " if self.optional else ""
+        return f"{optional}{pattern_text(self.graph)} looked up"
 
 
 def _degrees(
@@ -150,6 +166,12 @@ def _label_tests(tree: Match) -> Iterator[Expression]:
             yield LabelPredicate(labels.span, Variable(labels.span, node.name), labels)
 
 
-def _weighed(batch: Batch, counts: NDArray[np.uint64]) -> Batch:
-    weights = counts if batch.weights is None else batch.weights * counts
+def _weighed(batch: Batch, counts: NDArray[np.int64]) -> Batch:
+    """Rows as often as counted; those that are left."""
+    if not counts.all():
+        rows = np.flatnonzero(counts)
+        batch, counts = batch.take(rows), counts[rows]
+    weights = counts.view(np.uint64)
+    if batch.weights is not None:
+        weights = product_of(batch.weights, weights)
     return replace(batch, weights=weights)

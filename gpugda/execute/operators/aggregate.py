@@ -15,6 +15,7 @@ from gpugda.execute.memory import ResultRoom
 from gpugda.execute.operator import Operator
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.shown import text_of
+from gpugda.execute.weights import sum_of
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import Constant, Operand, as_column, take
 from gpugda.query import ast
@@ -73,7 +74,7 @@ class Aggregate(Operator):
         """Where the number of rows is all that is asked for."""
         total = 0
         for batch in self.children[0].batches(context):
-            total += batch.row_count if batch.weights is None else sum(batch.weights.tolist())
+            total += batch.row_count if batch.weights is None else sum_of(batch.weights)
         if total > LARGEST_INTEGER:
             raise too_large(self._query((), context), 0, f"the count is {total} or more")
         return Batch(1, {}, aggregates=[Constant(total)] * len(self.aggregates))

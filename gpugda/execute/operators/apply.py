@@ -9,6 +9,7 @@ import numpy as np
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.batch import CARRIED, Batch, in_batches
 from gpugda.execute.operator import Operator
+from gpugda.execute.weights import product_of
 from gpugda.expressions.operands import Constant, Operand, as_column
 
 if TYPE_CHECKING:
@@ -93,4 +94,4 @@ def _multiplied(batch: Batch, rows: NDArray[np.int64], found: Batch) -> NDArray[
     if batch.weights is None:
         return found.weights
     own = batch.weights[rows]
-    return own if found.weights is None else own * found.weights
+    return own if found.weights is None else product_of(own, found.weights)

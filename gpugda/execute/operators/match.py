@@ -17,6 +17,7 @@ from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import PatternOperator, pattern_text
 from gpugda.execute.oriented_count import count_oriented, noting_unoriented
 from gpugda.execute.seeds import Seeds
+from gpugda.execute.weights import product_of
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.need import Count, Groups, Rows
 from gpugda.plan.rules.merge_nodes import merged_names
@@ -280,5 +281,5 @@ def _filtered(chunk: Embeddings, rest: BoundQuery, context: ExecutionContext) ->
 def _side_by_side(rows: Batch, found: Batch) -> Batch:
     weights = rows.weights if found.weights is None else found.weights
     if rows.weights is not None and found.weights is not None:
-        weights = rows.weights * found.weights
+        weights = product_of(rows.weights, found.weights)
     return Batch(rows.row_count, {**found.columns, **rows.columns}, weights)

@@ -137,6 +137,8 @@ class Attempts:
         return found
 
     def _counted(self, run: Run, *, at_once: bool) -> Joined | None:
+        if at_once and not run.placement.is_whole:
+            return None  # parts of the graph are waited for
         joined = self._joins.within(run).joined(Join(), NOTHING, counting=True)
         if not at_once:
             check_room(run.workspace, joined.steps)

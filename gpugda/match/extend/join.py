@@ -48,6 +48,10 @@ class ExtendWindows:
         self.counted: int | None = None
         self.views: SegmentViews | None = None
 
+    def leave_room(self, steps: int) -> None:
+        """So many more steps, of others, go on from the rows."""
+        self._sizes.leave_room(steps)
+
     @property
     def spilled_bytes(self) -> int:
         """Bytes of rows that waited for parts of the data graph on disk."""

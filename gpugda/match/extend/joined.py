@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.groups import GroupSums
     from gpugda.match.extend.join import ExtendWindows
     from gpugda.match.extend.messages import Messages
+    from gpugda.match.extend.segments.commons import CommonColumns
     from gpugda.match.extend.step import ExtendStep
 
 __all__ = ["Joined", "TableSums"]
@@ -27,12 +28,14 @@ class Joined:
         windows: Does it.
         messages: What its rows are multiplied with; None where each counts once.
         tables_first: Made before the first row.
+        commons: Adds columns to its rows that messages read; None where they read none.
     """
 
     steps: tuple[ExtendStep, ...]
     windows: ExtendWindows
     messages: Messages | None = None
     tables_first: Sequence[TableSums] = ()
+    commons: CommonColumns | None = None
 
     @property
     def arrays(self) -> ProductArrays | None:
@@ -42,12 +45,15 @@ class Joined:
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """As `ExtendWindows.tables`."""
         yield from self._make_tables()
-        yield from self.windows.tables(enough)
+        yield from self._with_columns(self.windows.tables(enough))
 
     def cores(self) -> Iterator[Table | None]:
         """As `ExtendWindows.cores`."""
         yield from self._make_tables()
-        yield from self.windows.cores()
+        yield from self._with_columns(self.windows.cores())
+
+    def _with_columns(self, tables: Iterator[Table | None]) -> Iterator[Table | None]:
+        return tables if self.commons is None else self.commons.added(tables)
 
     def counts(self) -> Iterator[int]:
         """Numbers of embeddings, to be added up."""

@@ -18,7 +18,8 @@ from gpugda.match.extend.memory import check_room, least_bytes
 from gpugda.match.extend.merged_steps import kinds_of
 from gpugda.match.extend.messages import Messages, has_room
 from gpugda.match.extend.ranks import CandidateRanks
-from gpugda.match.extend.segments.degrees import sees_parts
+from gpugda.match.extend.segments.commons import CommonColumns, seen_product
+from gpugda.match.extend.segments.degrees import groups_seen, sees_parts
 from gpugda.match.extend.segments.views import views_of_steps
 from gpugda.match.extend.segments.waiting import WaitingRows
 from gpugda.match.extend.segments.windows import SegmentedWindows
@@ -27,6 +28,9 @@ from gpugda.plan.counting.count_plan import Eliminate
 from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
@@ -75,7 +79,7 @@ class Joins:
 
     def has_room(self, plan: Eliminate) -> bool:
         """Is there memory for the messages, and are they made of the parts that are there?"""
-        if not self.run.placement.is_whole and not sees_parts(plan, self.run.graph.graph):
+        if not self.run.placement.is_whole and not sees_parts(plan):
             return False
         return has_room(
             self.run, plan, self.kernels.products, self.candidates, self._share_for_messages
@@ -89,13 +93,30 @@ class Joins:
             share if self.run.placement.is_whole else max(share, 1 - self.segments.share_for_parts)
         )
 
-    def joined(self, plan: Join | Eliminate, wanted: Rows, *, counting: bool) -> Joined:
-        """What joins the query, or the core of a plan that eliminates."""
+    def joined(
+        self,
+        plan: Join | Eliminate,
+        wanted: Rows,
+        *,
+        counting: bool,
+        views: SegmentViews | None = None,
+    ) -> Joined:
+        """What joins the query, or the core of a plan that eliminates.
+
+        Args:
+            plan: What is done.
+            wanted: What the last table must hold.
+            counting: Only the number of rows is asked for.
+            views: Of parts of the data graph, made before for a larger plan.
+        """
+        if views is None and not self.run.placement.is_whole:
+            views = self._views(plan, wanted, counting=counting)
         if not isinstance(plan, Eliminate):
-            return Joined(*self._windows(None, self.query.masks, wanted, counting=counting))
+            masks = self.query.masks
+            return Joined(*self._windows(None, masks, wanted, views, counting=counting)[:2])
         masks = plan.masks(self.query.masks)
-        wanted = Rows(plan.columns | wanted.nodes, frozenset())
-        steps, windows = self._windows(plan, masks, wanted, counting=counting)
+        wanted = _core_wanted(plan, wanted)
+        steps, windows, waiting = self._windows(plan, masks, wanted, views, counting=counting)
         with self.run.stage("join"):
             messages = Messages(
                 self.run,
@@ -105,13 +126,20 @@ class Joins:
                 masks,
                 steps[-1].variables,
                 self.ranks,
-                self.segments,
+                views,
             )
         tables = [
-            self._table(each, messages.place_of_table(number))
+            self._table(each, messages.place_of_table(number), views)
             for number, each in enumerate(plan.tables)
         ]
-        return Joined(steps, windows, messages, tables)
+        commons = None
+        if messages.shared and views is not None and waiting is not None:
+            windows.leave_room(len(messages.shared))
+            products, arrays = self.kernels.products, seen_product(messages.arrays, views)
+            commons = CommonColumns(
+                self.run, products, messages.shared, arrays, views, waiting, self.limits
+            )
+        return Joined(steps, windows, messages, tables, commons)
 
     def grouped(self, wanted: Groups | None, joined: Joined) -> GroupSums | RowWeights | None:
         """What groups or weighs rows; None where they come as they are."""
@@ -129,17 +157,47 @@ class Joins:
         return RowWeights(run, kernels, wanted, candidates, variables, arrays, limits, least)
 
     def _windows(
-        self, plan: Eliminate | None, masks: Masks, wanted: Rows, *, counting: bool
-    ) -> tuple[tuple[ExtendStep, ...], ExtendWindows]:
+        self,
+        plan: Eliminate | None,
+        masks: Masks,
+        wanted: Rows,
+        views: SegmentViews | None,
+        *,
+        counting: bool,
+    ) -> tuple[tuple[ExtendStep, ...], ExtendWindows, WaitingRows | None]:
         steps, words = self._steps(plan, masks, wanted, counting=counting)
         setup = JoinSetup(self.run, self.kernels, steps, words, self.candidates, self.limits)
-        if self.run.placement.is_whole:
-            return steps, ExtendWindows(setup)
-        totals = np.dtype(np.uint64).itemsize * self.kernels.extensions.group_count
-        views = views_of_steps(self.run, steps, self.segments, least_bytes(steps) + totals)
-        waiting = WaitingRows(self.segments, len(steps) - 1, views.nbytes)
+        if views is None:
+            return steps, ExtendWindows(setup), None
+        waiting = WaitingRows(self.segments, len(steps), views.nbytes)
         self.run.at_end.callback(waiting.close)
-        return steps, SegmentedWindows(setup, views, waiting)
+        return steps, SegmentedWindows(setup, views, waiting), waiting
+
+    def _views(self, plan: Join | Eliminate, wanted: Rows, *, counting: bool) -> SegmentViews:
+        """Of the plan's joins, which look at parts of the data graph one after the other."""
+        joins = list(self._all_steps(plan, wanted, counting=counting))
+        graph, masks = self.run.graph.graph, self.query.masks
+        eliminated = [each for each, _ in joins if each is not None]
+        groups = [
+            group for each in eliminated for group in groups_seen(each, each.masks(masks), graph)
+        ]
+        masked = any(each.relationships[0] in masks.relationships for each in groups)
+        totals = np.dtype(np.uint64).itemsize * self.kernels.extensions.group_count * len(joins)
+        least = max(least_bytes(steps) for _, steps in joins) + totals
+        steps = [step for _, steps in joins for step in steps]
+        return views_of_steps(self.run, steps, self.segments, least, groups, masked=masked)
+
+    def _all_steps(
+        self, plan: Join | Eliminate, wanted: Rows, *, counting: bool
+    ) -> Iterator[tuple[Eliminate | None, tuple[ExtendStep, ...]]]:
+        if not isinstance(plan, Eliminate):
+            yield None, self._steps(None, self.query.masks, wanted, counting=counting)[0]
+            return
+        masks, core = plan.masks(self.query.masks), _core_wanted(plan, wanted)
+        yield plan, self._steps(plan, masks, core, counting=counting)[0]
+        for each in plan.tables:
+            separator = Rows(frozenset(each.separator), frozenset())
+            yield from self._all_steps(each.plan, separator, counting=False)
 
     def _steps(
         self, plan: Eliminate | None, masks: Masks, wanted: Rows, *, counting: bool
@@ -175,10 +233,12 @@ class Joins:
         kinds = kinds_of((*joined.steps, *tables), relationships, graph)
         self.merged.note(kinds, time.perf_counter() - since)
 
-    def _table(self, message: TableMessage, place: tuple[DeviceArray, int]) -> TableSums:
+    def _table(
+        self, message: TableMessage, place: tuple[DeviceArray, int], views: SegmentViews | None
+    ) -> TableSums:
         run, separator = self.run, message.separator
         wanted = Rows(frozenset(separator), frozenset())
-        joined = self.joined(message.plan, wanted, counting=False)
+        joined = self.joined(message.plan, wanted, counting=False, views=views)
         check_room(run.workspace, joined.steps)
         with run.stage("join"):
             sums = GroupSums(
@@ -193,3 +253,8 @@ class Joins:
                 place,
             )
         return TableSums(separator, joined, sums)
+
+
+def _core_wanted(plan: Eliminate, wanted: Rows) -> Rows:
+    """What rows of a plan's core must hold."""
+    return Rows(plan.columns | wanted.nodes, frozenset())

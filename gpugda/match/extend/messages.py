@@ -17,19 +17,24 @@ from gpugda.device.launch.leaf_products import (
     Leaves,
     ProductArrays,
     product_words,
+    shared_of,
 )
-from gpugda.match.extend.segments.degrees import count_in_parts, has_nothing_in_common
+from gpugda.match.extend.segments.degrees import (
+    count_in_parts,
+    counts_lengths,
+    has_nothing_in_common,
+)
 from gpugda.plan.counting.row_messages import most_fitting
 from gpugda.plan.list_lengths import most_entries
-from gpugda.plan.row_tests import type_ids
 from gpugda.plan.variables import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.launch.join import Table
-    from gpugda.device.launch.leaf_products import ProductKernels
+    from gpugda.device.launch.leaf_products import ProductKernels, Shared
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
@@ -42,7 +47,6 @@ if TYPE_CHECKING:
         LikeLeaves,
         TableMessage,
     )
-    from gpugda.thresholds import SegmentLimits
 
 __all__ = ["Messages", "has_room"]
 
@@ -93,7 +97,10 @@ class Messages:
         masks: What predicates leave.
         variables: What the columns of the core's tables hold.
         ranks: Of the candidates.
-        segments: How much of the data graph is sent at once where it is too large.
+        views: What of the data graph is on the device; None where all of it is.
+
+    Attributes:
+        shared: What must be in columns of the rows behind those of ``variables``.
     """
 
     def __init__(
@@ -105,10 +112,10 @@ class Messages:
         masks: Masks,
         variables: Sequence[Variable],
         ranks: CandidateRanks,
-        segments: SegmentLimits,
+        views: SegmentViews | None,
     ) -> None:
         self._run = run
-        self._segments = segments
+        self._views = views
         self._kernels = kernels
         self.plan = plan
         self._candidates = candidates
@@ -116,6 +123,7 @@ class Messages:
         self._ranks = ranks
         self._columns = {variable: number for number, variable in enumerate(variables)}
         # Before the join, which takes what memory is left.
+        self.shared: Sequence[Shared] = ()
         self._made = self._on_device()
         self._most = self._most_of_core()
 
@@ -161,7 +169,8 @@ class Messages:
         factors: list[Factor] = []
         slot = 0
         for message in self.plan.degrees:
-            factors += self._factors(message, slot)
+            shared = sum(each.common is not None for each in factors)
+            factors += self._factors(message, slot, len(self._columns) + shared)
             slot += len(message.groups)
         groups, nodes = [each for factor in factors for each in factor.groups], graph.node_count
         degrees = workspace.allocate(max(1, slot * nodes), np.uint32, "degrees of anchors")
@@ -172,7 +181,9 @@ class Messages:
             BranchSums(first, self._ranks.keys(each.separator, self._columns))
             for first, each in zip(self._first_words(), self.plan.tables, strict=False)
         ]
-        words = workspace.upload(product_words(factors, weights, tables), "what is multiplied")
+        made = product_words(factors, weights, tables)
+        self.shared = shared_of(made, factors)
+        words = workspace.upload(made, "what is multiplied")
         ranks, sums = (self._ranks.array, self._tables()) if tables else (words, words)
         arrays = ProductArrays(
             self._candidates.arrays, self._candidates.matrix, words, degrees, ranks, sums
@@ -201,13 +212,15 @@ class Messages:
             most *= most_fitting(self.plan.core, graph, each[0]) ** len(each)
         return most
 
-    def _factors(self, message: DegreeMessage, slot: int) -> list[Factor]:
+    def _factors(self, message: DegreeMessage, slot: int, column: int) -> list[Factor]:
+        """Of one message; ``column``: the next one behind those of the core."""
         groups = tuple(
             self._leaves(group, slot + number) for number, group in enumerate(message.groups)
         )
         if has_nothing_in_common(message, self.plan, self._run.graph.graph):
             return [Factor((each,), ()) for each in groups]
-        return [Factor(groups, self._ends(message.taken))]
+        looks_up = self._views is None or len(groups) < 2
+        return [Factor(groups, self._ends(message.taken), None if looks_up else column)]
 
     def _leaves(self, group: LikeLeaves, slot: int) -> Leaves:
         candidates, leaf = self._candidates, group.leaves[0]
@@ -234,7 +247,7 @@ class Messages:
         candidates, anchor = self._candidates, group.anchor
         nodes = candidates.listed(self._run, anchor)
         self._run.check_deadline()
-        by_length = self._by_length(group, leaves)
+        by_length = counts_lengths(group, self.plan, self._masks, self._run.graph.graph)
         count = partial(
             self._kernels.count_ways,
             matrix=candidates.matrix,
@@ -243,21 +256,11 @@ class Messages:
             ways=degrees,
             by_length=by_length,
         )
-        if by_length or self._run.placement.is_whole:
+        if by_length or self._views is None:
             count(candidates.arrays)
         else:
             used = {"outgoing": group.outgoing, "incoming": group.incoming}
-            masked = group.relationships[0] in self._masks.relationships
-            count_in_parts(self._run, candidates.arrays, self._segments, used, count, masked=masked)
-
-    def _by_length(self, group: LikeLeaves, leaves: Leaves) -> bool:
-        graph, position = self._run.graph.graph, group.relationships[0]
-        loops = graph.statistics.loop_counts
-        types = type_ids(self.plan.core.relationships[position], graph)
-        # A loop is in both rows of its node, and counts once.
-        twice = group.outgoing and group.incoming and any(loops[each] for each in types)
-        masked = position in self._masks.relationships
-        return leaves.candidate_row is None and not masked and not twice
+            count_in_parts(self._run, candidates.arrays, self._views, used, count)
 
 
 def _largest(plan: Eliminate, group: LikeLeaves, graph: DataGraph) -> int:

@@ -29,6 +29,11 @@ class WindowSizes:
         self._limits = setup.limits
         self._progress = setup.run.report.progress
         self._grown = [setup.limits.first_window] * len(setup.steps)
+        self._after_last = 0
+
+    def leave_room(self, steps: int) -> None:
+        """So many more steps, of others, go on from the last one's rows."""
+        self._after_last = steps
 
     def expect_few(self, enough: int) -> None:
         """A caller leaves after about so many rows."""
@@ -41,9 +46,9 @@ class WindowSizes:
 
     def most(self, number: int) -> int:
         """A step's share of the memory in rows, no more than its window has grown to."""
-        is_last = number == len(self._steps) - 1
+        is_last = number == len(self._steps) + self._after_last - 1
         width = len(self._steps[number].variables)
-        share = self._run.workspace.available // (len(self._steps) - number)
+        share = self._run.workspace.available // (len(self._steps) + self._after_last - number)
         longest = self._run.graph.context.info.max_allocation_bytes // max(4 * width, 8)
         return max(1, min(self._grown[number], longest, rows_within(share, width, is_last=is_last)))
 

@@ -94,6 +94,12 @@ class Batch:
         ]
         self._spilled, self._spilled_rows = len(self._chunks), self.row_count
 
+    def spill_much(self, run: Run, waiting: WaitingRows) -> None:
+        """As `spill`, where more is in memory than may be."""
+        if self.width and waiting.is_much(self.bytes_in_memory) and waiting.spills:
+            with run.stage("spill"):
+                self.spill(waiting)
+
     def drop(self, waiting: WaitingRows) -> None:
         """Forgets all rows."""
         self._chunks.clear()

@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpugda.device.graph.segment_views import Wanted
-from gpugda.device.memory.buffers import SMALLEST_BYTES
-from gpugda.match.extend.segments.views import make_views
+from gpugda.device.graph.segment_views import MOST_PARTS, Wanted
 from gpugda.plan.row_tests import type_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.launch.candidate_filter import FilterArrays
     from gpugda.match.run import Run
-    from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate
-    from gpugda.thresholds import SegmentLimits
+    from gpugda.plan.counting.count_plan import DegreeMessage, Eliminate, LikeLeaves
+    from gpugda.plan.masks import Masks
 
-__all__ = ["count_in_parts", "has_nothing_in_common", "sees_parts"]
+__all__ = ["count_in_parts", "counts_lengths", "groups_seen", "has_nothing_in_common", "sees_parts"]
 
 
 def has_nothing_in_common(message: DegreeMessage, plan: Eliminate, graph: DataGraph) -> bool:
@@ -34,39 +33,60 @@ def has_nothing_in_common(message: DegreeMessage, plan: Eliminate, graph: DataGr
     return is_opposite and not any(loops[each] for each in types)
 
 
-def sees_parts(plan: Eliminate, graph: DataGraph) -> bool:
+def sees_parts(plan: Eliminate) -> bool:
     """Can it be made of a data graph that is seen in parts?
 
-    Not where a row's own relationships are looked at again: what two groups of leaves have in
-    common, or how many nodes fit to several of a row at once.
+    Not where like nodes are counted per row, for a long row comes in pieces, whose numbers are
+    added and not multiplied; nor where one has more neighbours than parts are there at one time.
     """
-    paired = [each for each in plan.degrees if len(each.groups) > 1]
-    if plan.rows or not all(has_nothing_in_common(each, plan, graph) for each in paired):
+    if any(len(nodes) > 1 or _link_count(plan, nodes[0]) > MOST_PARTS for nodes in plan.rows):
         return False
-    return all(sees_parts(table.plan, graph) for table in plan.tables)
+    return all(sees_parts(table.plan) for table in plan.tables)
+
+
+def _link_count(plan: Eliminate, node: int) -> int:
+    """Relationships of a node, loops counted twice."""
+    ends = [end for each in plan.core.relationships for end in (each.source, each.target)]
+    return ends.count(node)
+
+
+def groups_seen(plan: Eliminate, masks: Masks, graph: DataGraph) -> list[LikeLeaves]:
+    """Groups of leaves whose anchors' relationships must be there when the messages are made."""
+    shared = [
+        each.groups[0]
+        for each in plan.degrees
+        if len(each.groups) > 1 and not has_nothing_in_common(each, plan, graph)
+    ]
+    return shared + [each for each in plan.groups if not counts_lengths(each, plan, masks, graph)]
+
+
+def counts_lengths(group: LikeLeaves, plan: Eliminate, masks: Masks, graph: DataGraph) -> bool:
+    """Do all of an anchor's relationships of the types fit, so that none need be looked at?"""
+    position, leaf = group.relationships[0], group.leaves[0]
+    loops = graph.statistics.loop_counts
+    types = type_ids(plan.core.relationships[position], graph)
+    # A loop is in both rows of its node, and counts once.
+    twice = group.outgoing and group.incoming and any(loops[each] for each in types)
+    fits_all = not plan.core.nodes[leaf].labels and leaf not in masks.nodes
+    return fits_all and position not in masks.relationships and not twice
 
 
 def count_in_parts(
     run: Run,
     arrays: FilterArrays,
-    limits: SegmentLimits,
+    views: SegmentViews,
     used: Mapping[str, bool],
     count: Callable[..., None],
-    *,
-    masked: bool,
 ) -> None:
     """Adds up what each part of the data graph has; nodes elsewhere have nothing there.
 
     Args:
         run: Of the query.
         arrays: Of the query.
-        limits: How large parts are.
+        views: Show the parts.
         used: Which directions are counted.
         count: Counts what is seen by arrays, and ``adds`` it.
-        masked: Do predicates leave only some relationships?
     """
-    directions = [name for name, is_used in used.items() if is_used]
-    views = make_views(run, directions, limits, SMALLEST_BYTES, knows_relationships=masked)
     segments, seen = views.segments, replace(arrays, graph=views.arguments)
     parts = [part for each in range(segments.count) for part in segments.parts(each)]
     wanted = [Wanted(*((part,) if used[name] else () for name in used)) for part in parts]
@@ -74,5 +94,3 @@ def count_in_parts(
         run.check_deadline()
         views.acquire(each, wanted[number + 1] if number + 1 < len(wanted) else None)
         count(seen, adds=number > 0)
-    run.report.sent_bytes = views.uploads.sent
-    views.release()

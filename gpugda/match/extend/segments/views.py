@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from gpugda.device.graph.segments import Segments
+    from gpugda.device.launch.extend import Link
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
+    from gpugda.plan.counting.count_plan import LikeLeaves
     from gpugda.thresholds import SegmentLimits
 
 __all__ = ["make_views", "views_of_steps"]
@@ -29,29 +31,45 @@ _STEP_BYTES = 1 << 10
 
 
 def views_of_steps(
-    run: Run, steps: Sequence[ExtendStep], limits: SegmentLimits, least: int
+    run: Run,
+    steps: Sequence[ExtendStep],
+    limits: SegmentLimits,
+    least: int,
+    others: Sequence[LikeLeaves] = (),
+    *,
+    masked: bool = False,
 ) -> SegmentViews:
-    """What steps look at; ``least``: bytes that they need beside it.
+    """What all joins of a plan look at, one after the other.
+
+    Args:
+        run: Of the query.
+        steps: Of the joins.
+        limits: How large parts are.
+        least: Bytes that a join needs beside them.
+        others: Groups of leaves whose relationships are looked at apart from steps.
+        masked: Do predicates leave only some of these?
 
     Raises:
         MemoryLimitError: It names a limit that suffices.
     """
     links = [link for step in steps for link in step.device_links]
+    seen: list[Link | LikeLeaves] = [*links, *others]
     directions = [
         name
         for name, is_used in (
-            ("outgoing", any(link.outgoing for link in links)),
-            ("incoming", any(link.incoming for link in links)),
+            ("outgoing", any(each.outgoing for each in seen)),
+            ("incoming", any(each.incoming for each in seen)),
         )
         if is_used
     ]
     # Who goes row by row tells relationships apart even where none is asked for.
     by_rows = run.graph.context.profile.intersection == "marks"
-    knows = by_rows or any(
-        link.flags & LinkFlags.NEEDS_RELATIONSHIP or link.relationship_column is not None
+    knows = masked or any(
+        by_rows or link.flags & LinkFlags.NEEDS_RELATIONSHIP or link.relationship_column is not None
         for link in links
     )
     sorted_by = max((len(step.device_links) for step in steps), default=0)
+    sorted_by = max(sorted_by, int(bool(others)))
     return make_views(
         run, directions, limits, least, knows_relationships=knows, sorted_by=sorted_by
     )

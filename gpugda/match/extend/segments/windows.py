@@ -111,9 +111,7 @@ class SegmentedWindows(ExtendWindows):
 
     def _add(self, number: int, batch: Batch, table: Table) -> None:
         self._sorters[number].add(batch, table)
-        if self._waiting.is_much(batch.bytes_in_memory) and self._waiting.spills and batch.width:
-            with self._run.stage("spill"):
-                batch.spill(self._waiting)
+        batch.spill_much(self._run, self._waiting)
 
     def _empty(self, number: int) -> Batch:
         width = len(self._steps[number - 1].variables)

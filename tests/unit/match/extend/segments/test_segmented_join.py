@@ -20,7 +20,9 @@ from gpugda.errors import MemoryLimitError
 from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.query.parser import parse
 from gpugda.query.prepare import prepare
+from gpugda.reference.run import run_reference
 from gpugda.result.result import Result
 from gpugda.result.summary import Summary
 from gpugda.thresholds import SegmentLimits
@@ -46,6 +48,19 @@ QUERIES = [
     "MATCH (a:A)-->(b)<--(c), (b)-[:R]->(d) RETURN DISTINCT a.id, d.id",
     "MATCH (a)-->(b)-->(c) RETURN a.id, c.id ORDER BY a.id, c.id LIMIT 3",
     "MATCH (a)--(b)--(c) RETURN a.id AS x, count(*) ORDER BY x",
+]
+# Count plans that look at a row's own relationships again, or count nodes per row.
+PLANS = [
+    "MATCH (a)-->(b)-->(c) WHERE a.id < 20 RETURN count(*)",
+    "MATCH (a)--(b)-->(c:A) RETURN count(*)",
+    "MATCH (a)<--(b)--(c), (b)--(d), (b)-->(e) RETURN count(*)",
+    "MATCH (a)-->(b)-->(c)-->(d) RETURN count(*)",
+    "MATCH (a:A)--(b)--(c)--(d), (c)--(e) RETURN count(*)",
+    "MATCH (a)-->(b)-->(c), (b)-->(d), (d)-->(e), (c)-->(f:A) RETURN count(*)",
+    "MATCH (a)-->(b)-->(c)-->(d)-->(e) RETURN b.id AS x, count(*) ORDER BY x",
+    "MATCH (a)-[:R]-(b)-[:S]-(c)-[:R]-(d)-[:R|S]-(e) RETURN count(*)",
+    "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a), (c)-[:S]->(d)-[:S]->(e)-[:S]->(c) RETURN count(*)",
+    "MATCH (a)--(b)--(c)--(d)--(a), (c)--(e) RETURN c.id AS x, count(*) ORDER BY x",
 ]
 
 
@@ -84,6 +99,54 @@ def test_parts_give_the_rows_of_the_whole(context, text):
         expected, _ = rows(context, graph, text)
         for entries, rows_bytes in ((1, None), (7, 60), (30, None)):
             assert rows(context, graph, text, entries, rows_bytes)[0] == expected, (seed, entries)
+
+
+def followed(context, graph, text, entries, rows_bytes=None, limit=None):
+    """As `rows`, by the count plan that is found where nothing is joined first."""
+    plan = plan_of(prepare(text), graph, "extend")
+    decides = context.profile.thresholds
+    counts = replace(
+        decides.count,
+        tries_at_once=False,
+        most_first_seconds=0.0,
+        search_rows=0.0,
+        search_pairs=0.0,
+        row_pairs=0.0,
+        table_pairs=0.0,
+        table_gain=1e9,
+        table_cost=0.0,
+        pair_pairs=0.0,
+        pair_gain=1e9,
+    )
+    segments = SegmentLimits(most_entries=entries, rows_bytes=rows_bytes, disk_cost=0)
+    decides = replace(decides, segments=segments, count=counts)
+    strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides, memory_limit=limit)
+    report = StrategyReport()
+    try:
+        table = plan.runnable.run(graph, strategy, {}, report, None)
+        found = Counter(map(repr, Result(table, Summary("gpu", query=text)).values()))
+        return found, report
+    finally:
+        strategy.graph.close()
+
+
+@pytest.mark.parametrize("text", PLANS)
+def test_count_plans_of_parts(context, text):
+    for seed in range(FIRST_SEED, FIRST_SEED + 2):
+        graph = graph_with_a_hub(seed)
+        expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
+        for entries, rows_bytes in ((1, 40), (7, None)):
+            found, report = followed(context, graph, text, entries, rows_bytes)
+            assert found == expected, (seed, entries)
+            steps = str(list(report.steps))
+            assert "degrees" in steps or "per row" in steps or "looked up" in steps, steps
+
+
+@given(graph=multigraphs(), text=st.sampled_from(PLANS), entries=st.integers(1, 5))
+def test_count_plans_of_any_multigraph(context, graph, text, entries):
+    graph = make_graph(*graph)
+    expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
+    assert followed(context, graph, text, entries)[0] == expected
 
 
 @given(graph=multigraphs(), text=st.sampled_from(QUERIES), entries=st.integers(1, 5))
