@@ -5,7 +5,6 @@ More than 300 lines: public methods with their descriptions.
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -32,6 +31,7 @@ from gpugda.ports import (
     Progress,
     SilentProgress,
 )
+from gpugda.process import process_id
 from gpugda.query.reads import Reads, reads_of
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Accelerator(GraphExports):
                 f"refinement is {refinement!r}; it can be {', '.join(map(repr, REFINEMENTS))}."
             )
         policy = parse_freshness(freshness)
-        self._pid = os.getpid()
+        self._pid = process_id()
         self._closed = False
         self._session = DeviceSession(device_wanted(device), parse_bytes(memory_limit), refinement)
         self._progress = watched = progress or SilentProgress()
@@ -407,7 +407,7 @@ class Accelerator(GraphExports):
     def close(self) -> None:
         """Frees the device. Results stay readable. Closing twice does nothing."""
         was_closed, self._closed = self._closed, True
-        if not was_closed and self._pid == os.getpid():
+        if not was_closed and self._pid == process_id():
             for watch in list(self._watches):
                 watch.close()
             self._answers.close()
@@ -466,7 +466,7 @@ class Accelerator(GraphExports):
     def _check_usable(self) -> None:
         if self._closed:
             raise ConfigurationError("The accelerator is closed; connect again.")
-        if self._pid != os.getpid():
+        if self._pid != process_id():
             raise DeviceError(
                 "The accelerator was made before a fork, which OpenCL does not survive; start "
                 "processes by spawn, and connect in each."

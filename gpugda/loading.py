@@ -57,6 +57,7 @@ class LoadedGraph:
     projection: Projection = field(default_factory=Projection)
     transactions: int = 0
     plans: LruCache[tuple[str, str], Plan] = field(default_factory=lambda: LruCache(PLANS_KEPT))
+    _described: str | None = field(default=None, repr=False)
 
     def plan(self, query: Query | Statement, strategy: str) -> Plan:
         """The plan of a query, kept by its text."""
@@ -90,8 +91,11 @@ class LoadedGraph:
     @property
     def described(self) -> str:
         """Name, state and time, for summaries."""
-        at = "" if self.version is None else f" at transaction {self.version.transaction}"
-        return f"{self.source_name}{at}, loaded {self.loaded_at.isoformat(timespec='seconds')}"
+        if self._described is None:
+            at = "" if self.version is None else f" at transaction {self.version.transaction}"
+            when = self.loaded_at.isoformat(timespec="seconds")
+            self._described = f"{self.source_name}{at}, loaded {when}"
+        return self._described
 
 
 def load(

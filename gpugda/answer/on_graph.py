@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +11,28 @@ from gpugda.deadline import working_until
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.join_progress import JoinProgress
 from gpugda.plan.explain import explain_text
-from gpugda.query.parser import parse
+from gpugda.query.names_in_text import names_of
+from gpugda.query.parser import tree_of
 from gpugda.query.statement import Statement
 from gpugda.reference.run import run_reference
 from gpugda.result.from_rows import table_from_rows
 from gpugda.result.result import Result
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from gpugda.answer.request import Request
     from gpugda.execute.result_table import ResultTable
     from gpugda.loading import LoadedGraph
     from gpugda.match.session import DeviceSession
+    from gpugda.plan.plan import Plan
+    from gpugda.query.names_in_text import KindAndName
+    from gpugda.query.query_graph import Query
 
 __all__ = ["GraphAnswer", "answer_by_reference", "answer_on_device", "explained"]
+
+_NAMES = "names"
+"""Kept with a plan: the names in the query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +75,16 @@ def _answer_on_device(
     query = request.prepared()
     with request.stage("plan"):
         plan = loaded.plan(query, request.strategy)
-    with ExitStack() as device:
-        with request.stage("open"):
-            runner = device.enter_context(session.strategy(request.strategy, loaded.graph))
+    opening = time.perf_counter()
+    with session.strategy(request.strategy, loaded.graph) as runner:
         started, device_name = time.perf_counter(), session.device_name
+        request.add_time("open", started - opening)
         table = plan.runnable.run(loaded.graph, runner, request.values, report, deadline)
     for stage, seconds in report.timings.items():
         request.add_time(stage, seconds)
     elsewhere = time.perf_counter() - started - sum(report.timings.values())
     request.add_time("other", max(0.0, elsewhere))
-    remarks = remarks_on_names(query.text, loaded)
+    remarks = remarks_on_names(query.text, loaded, _names_in(query, plan))
     return GraphAnswer(
         table,
         {
@@ -93,6 +101,16 @@ def _answer_on_device(
     )
 
 
+def _names_in(query: Query | Statement, plan: Plan) -> Collection[KindAndName] | None:
+    """Of a query that is one pattern, kept with its plan."""
+    if isinstance(query, Statement):
+        return None
+    names: Collection[KindAndName] | None = plan.kept.get(_NAMES)
+    if names is None:
+        names = plan.kept[_NAMES] = names_of(query)
+    return names
+
+
 def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
     """The rows, by plain Python.
 
@@ -102,7 +120,7 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
     """
     query = request.prepared()
     with request.stage("join"):
-        tree = query.tree if isinstance(query, Statement) else parse(query.text)
+        tree = query.tree if isinstance(query, Statement) else tree_of(query.text)
         found = run_reference(tree, loaded.graph, request.values, deadline=request.deadline)
     table = table_from_rows(found.names, found.rows, loaded.graph)
     remarks = remarks_on_names(query.text, loaded)

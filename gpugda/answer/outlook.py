@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpugda.errors import CypherSyntaxError, QueryError, UnsupportedQueryError
 from gpugda.execute.operators.pattern import PatternOperator
 from gpugda.execute.pipeline import make_pipeline
-from gpugda.query.parser import parse
+from gpugda.query.parser import tree_of
 from gpugda.query.prepare import prepare
 from gpugda.query.statement import statement_of
 
@@ -57,7 +57,7 @@ def outlook(text: str) -> Outlook:
         query = prepare(text)
         if query.mode is not None:
             return Outlook(mode=query.mode)
-        root = make_pipeline(statement_of(parse(text))).root
+        root = make_pipeline(statement_of(tree_of(text))).root
     except QueryError as error:
         return Outlook(error=error)
     operators = list(_operators(root))

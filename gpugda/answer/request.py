@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,10 @@ from gpugda.ports import SilentProgress
 from gpugda.query.prepare import prepare
 from gpugda.query.query_graph import Query, QueryGraph, query_of
 from gpugda.result.summary import Summary
+from gpugda.stages import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from gpugda.ports import Progress
     from gpugda.query.statement import Statement
@@ -75,14 +75,9 @@ class Request:
         """
         return seconds_left(self.deadline)
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
+    def stage(self, name: str) -> Stage:
         """Adds the time of a block to a stage."""
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.add_time(name, time.perf_counter() - started)
+        return Stage(self.timings, name)
 
     def add_time(self, stage: str, seconds: float) -> None:
         """Adds to a stage."""

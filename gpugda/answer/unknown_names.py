@@ -9,10 +9,11 @@ from gpugda.query.names_in_text import Named, names_in
 from gpugda.query.notices import Notice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.loading import LoadedGraph
+    from gpugda.query.names_in_text import KindAndName
 
 __all__ = ["remarks_on_names"]
 
@@ -58,15 +59,24 @@ _WORDS: Final = {
 }
 
 
-def remarks_on_names(text: str, loaded: LoadedGraph) -> dict[str, Any]:
+def remarks_on_names(
+    text: str, loaded: LoadedGraph, names: Collection[KindAndName] | None = None
+) -> dict[str, Any]:
     """What the summary says of them: ``warnings``, a sentence a name, and ``notices``, each place.
 
     Nothing of a part of a database: the rest of it may have what is not in there.
+
+    Args:
+        text: The query.
+        loaded: The graph.
+        names: Those in the text, if they are known: where all exist, it is not read for places.
     """
     graph, part = loaded.graph, loaded.projection
     if part.labels is not None or part.types is not None:
         return {"warnings": (), "notices": ()}
-    unknown = [each for each in names_in(text) if _is_unknown(each, graph)]
+    if names is not None and not any(_is_unknown(each, graph) for each in names):
+        return {"warnings": (), "notices": ()}
+    unknown = [each for each in names_in(text) if _is_unknown(each[:3], graph)]
     first = {(each.kind, each.name): each for each in reversed(unknown)}
     return {
         "warnings": tuple(_sentence(each, text, graph) for each in reversed(first.values())),
@@ -74,15 +84,16 @@ def remarks_on_names(text: str, loaded: LoadedGraph) -> dict[str, Any]:
     }
 
 
-def _is_unknown(each: Named, graph: DataGraph) -> bool:
-    if each.kind == "label":
-        return graph.labels.get(each.name) is None
-    if each.kind == "type":
-        return graph.types.get(each.name) is None
+def _is_unknown(each: KindAndName, graph: DataGraph) -> bool:
+    kind, name, of_relationship = each
+    if kind == "label":
+        return graph.labels.get(name) is None
+    if kind == "type":
+        return graph.types.get(name) is None
     counts = graph.statistics.distinct_counts, graph.statistics.relationship_distinct_counts
-    own, other = reversed(counts) if each.of_relationship else counts
+    own, other = reversed(counts) if of_relationship else counts
     # Of what was not read yet of the others nobody knows; whoever is asked about has been read.
-    return each.name not in own and each.name not in other.keys()  # noqa: SIM118 - those read
+    return name not in own and name not in other.keys()  # noqa: SIM118 - those read
 
 
 def _sentence(each: Named, text: str, graph: DataGraph) -> str:

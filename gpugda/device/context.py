@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from gpugda.device.failures import device_failure
 from gpugda.device.profile import CPU, GPU
 from gpugda.device.spare_contexts import LoadedContext, keep_context, kept_context
 from gpugda.errors import DeviceError
+from gpugda.process import process_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ class DeviceContext:
         self.plain_builds: dict[str, str] = {}
         self._errors: type[Exception] = cl.Error
         self.profile = CPU if (info.type == "cpu" if like_cpu is None else like_cpu) else GPU
-        self._process = os.getpid()
+        self._process = process_id()
         self._closed = False
         try:
             kept = kept_context(info) if self.is_pocl else None
@@ -101,7 +101,7 @@ class DeviceContext:
         """Refuses a closed device, and one that was opened before a fork."""
         if self._closed:
             raise DeviceError(f"{self.info.name} was closed; open it again")
-        if os.getpid() != self._process:
+        if process_id() != self._process:
             raise DeviceError(
                 f"{self.info.name} was opened in process {self._process}, and OpenCL does not "
                 "survive a fork: start processes by spawn"
@@ -118,12 +118,12 @@ class DeviceContext:
         with self.lock:
             if self.queue is None:
                 return
-            if os.getpid() == self._process:
+            if process_id() == self._process:
                 self.queue.finish()
             self.compiling.close()
             self.kernels.clear()
             self.programs.clear()
-            if self.is_pocl and os.getpid() == self._process:
+            if self.is_pocl and process_id() == self._process:
                 keep_context(self.info, self.loaded)
             self.loaded = LoadedContext(None)
             self.queue = self.context = self.staging = None

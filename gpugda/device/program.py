@@ -50,6 +50,8 @@ _SLOW_BUILD_SECONDS = 0.15
 _ONLY_FOR = {
     "extend_lists.cl": "lists",
     "extend_marks.cl": "marks",
+    "running_means.cl": "marks",
+    "single_walks.cl": "marks",
     "squares.cl": "marks",
     "triangles.cl": "marks",
     "upward_squares.cl": "lists",

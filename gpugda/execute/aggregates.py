@@ -6,17 +6,19 @@ value through the functions of `gpugda.expressions.functions`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
-from gpugda.execute.grouping import group_rows
-from gpugda.execute.means import running_means
+from gpugda.execute.grouped_rows import Rows
+from gpugda.execute.grouping import first_rows
+from gpugda.execute.means import means_of_rows, running_means, spreads_of_rows
+from gpugda.execute.percentiles import percentiles_of
 from gpugda.execute.sorting import float_order
-from gpugda.execute.stable_order import stable_order
+from gpugda.execute.sums import sum_of_floats, sum_of_integers
 from gpugda.expressions.functions import find_aggregate
 from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.made_columns import column_of
@@ -25,37 +27,9 @@ from gpugda.expressions.operands import Constant, Operand, as_column, distinct_v
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
     from gpugda.execute.grouping import Groups
 
 __all__ = ["Rows", "aggregate"]
-
-_LARGEST = 2**63 - 1
-_EXACT = 2**53
-"""Below it, integers are exact as floats, which are summed sooner."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rows:
-    """Rows that have a value, with their groups.
-
-    Args:
-        groups: Number of groups.
-        group_of: ``int64`` per row.
-        values: The argument of the aggregate, without nulls.
-    """
-
-    groups: int
-    group_of: NDArray[np.int64]
-    values: Column
-
-    def sorted(self) -> tuple[Column, NDArray[np.int64]]:
-        """The values group by group, in the order of rows, and where each group begins."""
-        order = stable_order(self.group_of)
-        counts = np.bincount(self.group_of, minlength=self.groups)
-        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-        return self.values.take(order), offsets
 
 
 def aggregate(
@@ -86,16 +60,26 @@ def aggregate(
     rows = _with_values(operand, groups, row_count)
     if distinct:
         rows = _each_once(rows)
-    make = _BY_NAME.get((name, rows.values.kind))
-    made = None if make is None or further else make(rows)
+    made = _made(name, rows, further)
     return _folded(name, rows, further, groups) if made is None else made
+
+
+def _made(name: str, rows: Rows, further: Sequence[Operand]) -> Operand | None:
+    """All groups together, where there is a function for it."""
+    if not further:
+        make = _BY_NAME.get((name, rows.values.kind))
+        return None if make is None else make(rows)
+    (share, *_) = further
+    if name not in _PERCENTILES or not isinstance(share, Constant):
+        return None
+    return percentiles_of(rows.values, rows.group_of, rows.groups, share.value, _PERCENTILES[name])
 
 
 def _with_values(operand: Operand, groups: Groups, row_count: int) -> Rows:
     column = as_column(operand, row_count)
     count = len(groups.first)
     if column.valid is None:
-        return Rows(count, groups.group_of, column)
+        return Rows(count, groups.group_of, column, everywhere=row_count > 0)
     kept = np.flatnonzero(column.valid)
     found = column.take(kept)
     return Rows(
@@ -105,8 +89,8 @@ def _with_values(operand: Operand, groups: Groups, row_count: int) -> Rows:
 
 def _each_once(rows: Rows) -> Rows:
     group: Operand = Column(ColumnKind.INTEGER, rows.group_of)
-    first = np.sort(group_rows([group, rows.values], len(rows.group_of)).first)
-    return Rows(rows.groups, rows.group_of[first], rows.values.take(first))
+    first = first_rows([group, rows.values], len(rows.group_of))
+    return Rows(rows.groups, rows.group_of[first], rows.values.take(first), rows.everywhere)
 
 
 # ------------------------------------------------------------------ all groups together
@@ -121,34 +105,23 @@ def _collect(rows: Rows) -> Operand:
     return Column(ColumnKind.OBJECT, codes, None, ColumnLists(offsets, values))
 
 
-def _sum_of_integers(rows: Rows) -> Operand | None:
-    values = rows.values.values
-    largest = max(abs(int(values.min())), abs(int(values.max()))) if len(values) else 0
-    if largest * max(len(values), 1) > _LARGEST // 2:
-        return None  # one may leave the 64 bits
-    if largest * len(values) < _EXACT:
-        exact = np.bincount(rows.group_of, weights=values, minlength=rows.groups)
-        return Column(ColumnKind.INTEGER, exact.astype(np.int64))
-    sums = np.zeros(rows.groups, dtype=np.int64)
-    np.add.at(sums, rows.group_of, values)
-    return Column(ColumnKind.INTEGER, sums)
-
-
-def _sum_of_floats(rows: Rows) -> Operand | None:
-    # In the order of rows, as Neo4j adds them.
-    sums = np.bincount(rows.group_of, weights=rows.values.values, minlength=rows.groups)
-    counts = np.bincount(rows.group_of, minlength=rows.groups)
-    # The sum of nothing is an integer.
-    return None if (counts == 0).any() else Column(ColumnKind.FLOAT, sums)
-
-
 def _mean(rows: Rows) -> Operand | None:
+    numbers = rows.values.values
+    found = means_of_rows(numbers, rows.group_of, rows.groups)
+    if found is not None:
+        means, there = found
+        return Column(ColumnKind.FLOAT, means, None if there.all() else there)
     values, offsets = rows.sorted()
-    means = running_means(values.values.astype(np.float64), offsets)
-    if means is None:
+    made = running_means(values.values.astype(np.float64), offsets)
+    if made is None:
         return None
     there = np.diff(offsets) > 0
-    return Column(ColumnKind.FLOAT, means, None if there.all() else there)
+    return Column(ColumnKind.FLOAT, made, None if there.all() else there)
+
+
+def _spread(rows: Rows, less: int) -> Operand | None:
+    found = spreads_of_rows(rows.values.values, rows.group_of, rows.groups, less)
+    return None if found is None else Column(ColumnKind.FLOAT, found)
 
 
 def _least(rows: Rows) -> Operand | None:
@@ -163,31 +136,30 @@ def _extreme(rows: Rows, *, last: bool) -> Operand | None:
     if not len(rows.group_of):
         return Constant(None)
     column = rows.values
+    values = column.values
     if column.kind is ColumnKind.FLOAT:
-        if np.isnan(column.values).any() or (column.values == 0).any():
+        if np.isnan(values).any() or (values == 0).any():
             return _extreme_row(rows, last=last)  # NaN and the two zeros are told by their rows
-        codes = float_order(column.values)
     else:
-        codes = column.values.astype(np.int64, copy=False)
-    edge = np.iinfo(np.int64)
-    best = np.full(rows.groups, edge.min if last else edge.max)
-    (np.maximum if last else np.minimum).at(best, rows.group_of, codes)
-    there = np.bincount(rows.group_of, minlength=rows.groups) > 0
-    best[~there] = codes[0]
-    values = _floats_of(best) if column.kind is ColumnKind.FLOAT else best
+        values = values.astype(np.int64, copy=False)
+    if rows.groups == 1:
+        best = np.array([values.max() if last else values.min()])
+        return Column(column.kind, best.astype(column.values.dtype), None, column.dictionary)
+    best = np.full(rows.groups, _edge(values.dtype, least=last), dtype=values.dtype)
+    (np.maximum if last else np.minimum).at(best, rows.group_of, values)
+    there = rows.there()
+    if there is not None:
+        best[~there] = values[0]
     return Column(
-        column.kind,
-        values.astype(column.values.dtype, copy=False),
-        None if there.all() else there,
-        column.dictionary,
+        column.kind, best.astype(column.values.dtype, copy=False), there, column.dictionary
     )
 
 
-def _floats_of(codes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """The numbers that `float_order` made codes of."""
-    bits = np.where(codes < 0, codes ^ np.int64(_LARGEST), codes)
-    floats: NDArray[np.float64] = bits.view(np.float64)
-    return floats
+def _edge(dtype: np.dtype[Any], *, least: bool) -> Any:
+    """No value comes before it, or after it."""
+    if dtype.kind == "f":
+        return -np.inf if least else np.inf
+    return np.iinfo(dtype).min if least else np.iinfo(dtype).max
 
 
 def _extreme_row(rows: Rows, *, last: bool) -> Operand | None:
@@ -225,10 +197,15 @@ def _constants(operand: Operand, groups: Groups) -> list[Any]:
 
 
 _BY_NAME: dict[tuple[str, ColumnKind], Callable[[Rows], Operand | None]] = {
-    ("sum", ColumnKind.INTEGER): _sum_of_integers,
-    ("sum", ColumnKind.FLOAT): _sum_of_floats,
+    ("sum", ColumnKind.INTEGER): sum_of_integers,
+    ("sum", ColumnKind.FLOAT): sum_of_floats,
     ("avg", ColumnKind.INTEGER): _mean,
     ("avg", ColumnKind.FLOAT): _mean,
+    **{
+        (name, kind): partial(_spread, less=less)
+        for name, less in (("stdev", 1), ("stdevp", 0))
+        for kind in (ColumnKind.INTEGER, ColumnKind.FLOAT)
+    },
     **{("count", kind): _count for kind in ColumnKind},
     **{("collect", kind): _collect for kind in ColumnKind},
     **{
@@ -237,3 +214,5 @@ _BY_NAME: dict[tuple[str, ColumnKind], Callable[[Rows], Operand | None]] = {
         for kind in (ColumnKind.INTEGER, ColumnKind.FLOAT, ColumnKind.STRING, ColumnKind.BOOLEAN)
     },
 }
+_PERCENTILES = {"percentilecont": True, "percentiledisc": False}
+"""Whether a value between two of a group is made."""

@@ -9,7 +9,8 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
-from gpugda.execute.grouping import group_rows, nan_identity, single_rows
+from gpugda.execute.grouping import group_rows, single_rows
+from gpugda.execute.nan_identity import nan_identity
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import Operand, take, validity

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.expressions.operands import Constant, Operand, used_codes
-from gpugda.query import ast
+from gpugda.execute.stable_order import stable_order
+from gpugda.expressions.operands import Operand, used_codes
 from gpugda.values import group_key
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from gpugda.expressions.environment import Environment
-
-__all__ = ["Groups", "group_rows", "nan_identity", "row_identity", "single_rows"]
+__all__ = ["Groups", "first_rows", "group_rows", "single_rows"]
 
 _LARGEST_CODE = 2**62
 _TABLE_ROWS = 8  # a table by code may be this much longer than the rows are many
 _SMALL_TABLE = 1 << 16
+_MOST_INT32 = 2**31
+_WINDOW = 1 << 15  # rows whose codes stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,17 +42,31 @@ class Groups:
 
 def group_rows(operands: Sequence[Operand], row_count: int) -> Groups:
     """Groups of the rows that have the same values, in the sense of DISTINCT."""
-    codes, count = np.zeros(row_count, dtype=np.int64), 1
-    for operand in operands:
-        if isinstance(operand, Constant) or row_count == 0:
-            continue
-        more, more_count = _codes_of(operand)
-        if count * more_count > _LARGEST_CODE:
-            codes, count = _dense(codes, count)
-        if count * more_count > _LARGEST_CODE:
-            more, more_count = _dense(more, more_count)
-        codes, count = codes * more_count + more, count * more_count
-    return _groups(codes, count)
+    if row_count == 0:
+        nothing = np.zeros(0, dtype=np.int64)
+        return Groups(nothing, nothing)
+    keys = _keys_of(operands)
+    if len(keys) == 1 and not _is_tabled(keys[0], row_count):
+        return _groups_by_order(keys[0].values)
+    keys, count = _combined(keys, row_count)
+    if count == 1:  # all rows are the same
+        return Groups(np.zeros(1, dtype=np.int64), np.zeros(row_count, dtype=np.int64))
+    if _fits_table(count, row_count):
+        return _groups_by_table(keys, count, row_count)
+    return _groups_by_order(_codes(keys, slice(0, row_count)))
+
+
+def first_rows(operands: Sequence[Operand], row_count: int) -> NDArray[np.int64]:
+    """The first row of each group, rising: all that DISTINCT needs to know."""
+    keys = _keys_of(operands) if row_count else []
+    if len(keys) == 1 and not _is_tabled(keys[0], row_count):
+        return np.sort(_runs(keys[0].values)[1])
+    keys, count = _combined(keys, row_count)
+    if count == 1:
+        return np.zeros(min(row_count, 1), dtype=np.int64)
+    if _fits_table(count, row_count):
+        return _groups_by_table(keys, count, row_count).first
+    return np.sort(_runs(_codes(keys, slice(0, row_count)))[1])
 
 
 def single_rows(row_count: int) -> Groups:
@@ -61,101 +75,142 @@ def single_rows(row_count: int) -> Groups:
     return Groups(rows, rows)
 
 
-def nan_identity(
-    expression: ast.Expression, operand: Operand, environment: Environment, first_row: int
-) -> Operand:
-    """What tells one NaN from another when rows are grouped by ``operand``.
-
-    NaN is the same as itself only: a node's property is the same as long as the node is. 0 for rows
-    that hold no NaN.
+# ------------------------------------------------------------------ codes
+@dataclass(frozen=True, slots=True, eq=False)
+class _Key:
+    """A column whose values are numbered.
 
     Args:
-        expression: Where the operand comes from.
-        operand: What is grouped by.
-        environment: Whose rows these are.
-        first_row: Number of rows that came before.
+        values: Integers, the same where the column's values are.
+        low: The least of them that is not null's.
+        count: How many numbers there may be.
+        valid: Rows that are not null; null has the last number.
     """
-    owner = None
-    if isinstance(expression, ast.Property) and isinstance(expression.subject, ast.Variable):
-        owner = environment.variables[expression.subject.name]
-    return row_identity(operand, first_row, owner)
+
+    values: NDArray[Any]
+    low: int
+    count: int
+    valid: NDArray[np.bool_] | None = None
 
 
-def row_identity(operand: Operand, first_row: int, owner: Column | None = None) -> Operand:
-    """As `nan_identity` where the operand is a property of an owner, or of who knows what."""
-    is_nan = None if isinstance(operand, Constant) else _nan_rows(operand)
-    if is_nan is None or isinstance(operand, Constant) or not is_nan.any():
-        return Constant(0)
-    numbers: NDArray[Any] = np.arange(first_row, first_row + len(operand), dtype=np.int64)
-    if owner is not None:
-        numbers = owner.values.astype(np.int64)
-    if operand.valid is not None:
-        is_nan &= operand.valid
-    return Column(ColumnKind.INTEGER, np.where(is_nan, numbers + 1, 0))
+def _keys_of(operands: Sequence[Operand]) -> list[_Key]:
+    """Of those that are not the same in all rows, of which there must be some."""
+    return [_key_of(operand) for operand in operands if isinstance(operand, Column)]
 
 
-def _nan_rows(column: Column) -> NDArray[np.bool_] | None:
-    """Where a column of numbers, or of mixed values, holds NaN; None where it cannot."""
-    rows: NDArray[np.bool_]
-    if column.kind is ColumnKind.FLOAT:
-        rows = np.isnan(column.values)
-        return rows
-    if column.kind is not ColumnKind.OBJECT or not column.dictionary:
-        return None
-    used, places = used_codes(column.values, len(column.dictionary))
-    values = column.dictionary.values(used.astype(np.int32))
-    is_nan = [isinstance(value, float) and math.isnan(value) for value in values]
-    rows = np.array(is_nan, dtype=np.bool_)[places]
-    return rows
+def _is_tabled(key: _Key, row_count: int) -> bool:
+    """Could its numbers be places in a table? Else it is sorted by, as it is."""
+    return key.valid is not None or _fits_table(key.count, row_count)
 
 
-# ------------------------------------------------------------------ codes
-def _codes_of(column: Column) -> tuple[NDArray[np.int64], int]:
-    """Codes from 0, equal for equal values, and how many there may be; null has one too."""
-    codes, count = _codes_of_values(column)
+def _combined(keys: Sequence[_Key], row_count: int) -> tuple[list[_Key], int]:
+    """Keys that make one code of 64 bits, and how many codes there may be."""
+    made: list[_Key] = []
+    count = 1
+    for key in keys:
+        if key.count > _LARGEST_CODE:
+            key = _renumbered(key)
+        if count * key.count > _LARGEST_CODE:
+            made = [_dense(made, row_count)]
+            count = made[0].count
+        if count * key.count > _LARGEST_CODE:
+            key = _dense([key], row_count)
+        made.append(key)
+        count *= key.count
+    return made, count
+
+
+def _renumbered(key: _Key) -> _Key:
+    places, count = _distinct(key.values)
+    return _Key(places, 0, count + (key.valid is not None), key.valid)
+
+
+def _key_of(column: Column) -> _Key:
+    values, low, count = _codes_of_values(column)
     if column.valid is None:
-        return codes, count
-    return np.where(column.valid, codes, count), count + 1
+        return _Key(values, low, count)
+    return _Key(values, low, count + 1, column.valid)
 
 
-def _codes_of_values(column: Column) -> tuple[NDArray[np.int64], int]:
+def _codes_of_values(column: Column) -> tuple[NDArray[Any], int, int]:
+    """Codes equal for equal values, the least of them, and how many there may be from there."""
     values = column.values
     if column.kind is ColumnKind.FLOAT:
-        zeros_alike = np.where(np.isnan(values), np.nan, values + 0.0)
-        return _distinct(zeros_alike.view(np.int64))
+        values = _zeros_alike(values)
     if column.kind is ColumnKind.OBJECT:
         return _codes_of_objects(column)
-    if column.kind is ColumnKind.INTEGER:
+    if column.kind in (ColumnKind.INTEGER, ColumnKind.FLOAT):
         low, high = int(values.min()), int(values.max())
-        if high - low >= _TABLE_ROWS * len(values) + _SMALL_TABLE:
-            return _distinct(values)
-        return values - low, high - low + 1
-    return values.astype(np.int64), int(values.max()) + 1
+        return values, low, high - low + 1
+    return values, 0, int(values.max()) + 1
 
 
-def _codes_of_objects(column: Column) -> tuple[NDArray[np.int64], int]:
+def _codes_of_objects(column: Column) -> tuple[NDArray[Any], int, int]:
     dictionary = column.dictionary
     if dictionary is None or len(dictionary) == 0:  # then all rows are null
-        return np.zeros(len(column), dtype=np.int64), 1
+        return np.zeros(len(column), dtype=np.int64), 0, 1
     used, places = used_codes(column.values, len(dictionary))
     numbers: dict[Any, int] = {}
     codes = [
         numbers.setdefault(group_key(value), len(numbers))
         for value in dictionary.values(used.astype(np.int32))
     ]
-    return np.array(codes, dtype=np.int64)[places], len(numbers)
+    return np.array(codes, dtype=np.int64)[places], 0, len(numbers)
+
+
+def _zeros_alike(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Bits that are the same for numbers that are: one zero, one NaN."""
+    made = values + 0.0
+    is_nan = np.isnan(made)
+    if is_nan.any():
+        made[is_nan] = np.nan
+    bits: NDArray[np.int64] = made.view(np.int64)
+    return bits
 
 
 def _distinct(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    distinct, codes = np.unique(values, return_inverse=True)
-    return codes.reshape(-1), len(distinct)
+    """Per row the place of its value among the distinct ones, and how many there are."""
+    order, first, lengths = _runs(values)
+    places = np.empty(len(values), dtype=np.int64)
+    places[order] = np.repeat(np.arange(len(first)), lengths)
+    return places, len(first)
 
 
-def _dense(codes: NDArray[np.int64], count: int) -> tuple[NDArray[np.int64], int]:
-    if _fits_table(count, len(codes)):
+def _runs(
+    values: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Rows in the order of values; per distinct value its first row, and how many it has."""
+    order = stable_order(values)
+    ordered = values[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    return order, order[starts], np.diff(starts, append=len(values))
+
+
+def _codes(keys: Sequence[_Key], rows: slice) -> NDArray[np.int64]:
+    """One code for the values of all keys, in some rows."""
+    codes: NDArray[np.int64] | None = None
+    for key in keys:
+        more = np.subtract(key.values[rows], key.low, dtype=np.int64)
+        if key.valid is not None:
+            more[~key.valid[rows]] = key.count - 1
+        if codes is None:
+            codes = more
+            continue
+        codes *= key.count
+        codes += more
+    assert codes is not None
+    return codes
+
+
+def _dense(keys: Sequence[_Key], row_count: int) -> _Key:
+    """The keys as one whose numbers are all used."""
+    codes = _codes(keys, slice(0, row_count))
+    count = math.prod(key.count for key in keys)
+    if _fits_table(count, row_count):
         used, places = used_codes(codes, count)
-        return places, len(used)
-    return _distinct(codes)
+        return _Key(places, 0, len(used))
+    places, distinct = _distinct(codes)
+    return _Key(places, 0, distinct)
 
 
 def _fits_table(count: int, row_count: int) -> bool:
@@ -163,16 +218,40 @@ def _fits_table(count: int, row_count: int) -> bool:
 
 
 # ------------------------------------------------------------------ groups
-def _groups(codes: NDArray[np.int64], count: int) -> Groups:
-    if not _fits_table(count, len(codes)):
-        _, first, group_of = np.unique(codes, return_index=True, return_inverse=True)
-        order = np.argsort(first)
-        numbers = np.empty(len(first), dtype=np.int64)
-        numbers[order] = np.arange(len(first))
-        return Groups(first[order], numbers[group_of.reshape(-1)])
-    table = np.full(count, -1, dtype=np.int64)
-    # Written from the last row to the first, so that the first one stays.
-    table[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-    first = np.sort(table[table >= 0])
-    table[codes[first]] = np.arange(len(first))
-    return Groups(first, table[codes])
+def _groups_by_order(codes: NDArray[np.int64]) -> Groups:
+    order, first, lengths = _runs(codes)
+    if len(first) == len(codes):
+        return single_rows(len(codes))
+    by_first = stable_order(first)
+    numbers = np.empty(len(first), dtype=np.int64)
+    numbers[by_first] = np.arange(len(first))
+    group_of = np.empty(len(codes), dtype=np.int64)
+    group_of[order] = np.repeat(numbers, lengths)
+    return Groups(first[by_first], group_of)
+
+
+def _groups_by_table(keys: Sequence[_Key], count: int, row_count: int) -> Groups:
+    """With the number of each code's group in a table, in windows that stay in the cache."""
+    table = np.full(count, -1, dtype=np.int32 if row_count < _MOST_INT32 else np.int64)
+    found = np.empty(_WINDOW, dtype=table.dtype)
+    group_of = np.empty(row_count, dtype=np.int64)
+    firsts: list[NDArray[np.int64]] = []
+    known = 0
+    for start in range(0, row_count, _WINDOW):
+        codes = _codes(keys, slice(start, start + _WINDOW))
+        numbers = found[: len(codes)]
+        np.take(table, codes, out=numbers, mode="clip")  # all are in it
+        part = group_of[start : start + _WINDOW]
+        part[:] = numbers
+        if known == count or numbers.min() >= 0:
+            continue
+        rows = np.flatnonzero(numbers < 0)
+        unseen = codes[rows]
+        # Written from the last row to the first, so that the first one stays.
+        table[unseen[::-1]] = rows[::-1]
+        first = rows[table[unseen] == rows]
+        table[codes[first]] = np.arange(known, known + len(first))
+        part[rows] = table[unseen]
+        firsts.append(first + start)
+        known += len(first)
+    return Groups(np.concatenate(firsts), group_of)

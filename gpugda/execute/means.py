@@ -1,26 +1,81 @@
-"""`avg` of all groups together, with the rounding of a running mean.
+"""`avg` and `stDev` of all groups together, with the rounding of a running mean.
 
 Neo4j moves the mean by each item in turn, ``mean += (item - mean) / count``: a sum that is divided
-once differs in the last digits. Here every step is taken for all groups that have an item left.
+once differs in the last digits. Of many rows a kernel on the processor itself takes the steps;
+otherwise every step is taken for all groups that have an item left.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import logging
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+from gpugda.device.host_device import host_device
+from gpugda.device.launch.running_means import RunningMeans
+from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["running_means"]
+__all__ = ["means_of_rows", "running_means", "spreads_of_rows"]
 
+_LOGGER = logging.getLogger("gpugda.device")
+_DEVICE_ROWS: Final = 1 << 17
+"""So many rows are worth a launch, and the kernel's compilation once for a machine."""
 _FEW: Final = 32
 """Groups of which so few have items left are finished one by one."""
 _LARGEST: Final = 1e150
 """Differences of larger numbers may be infinite."""
 
 
+# ------------------------------------------------------------------ on the processor as a device
+def means_of_rows(
+    values: NDArray[Any], group_of: NDArray[np.int64], groups: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]] | None:
+    """The mean of each group, and which groups have rows; None where there is no device for it.
+
+    Args:
+        values: ``int64`` or ``float64`` per row.
+        group_of: Per row its group.
+        groups: How many there are.
+    """
+    states = _states(values, group_of, groups)
+    if states is not None and np.isnan(states[:, 1]).any():
+        states = _states(values, group_of, groups, infinite=True)
+    return None if states is None else (states[:, 1].copy(), states[:, 0] > 0)
+
+
+def spreads_of_rows(
+    values: NDArray[Any], group_of: NDArray[np.int64], groups: int, less: int
+) -> NDArray[np.float64] | None:
+    """The standard deviation of each group; 0 for one without two rows; None as for means.
+
+    ``less`` is what the count is lessened by: 1 for a sample, 0 for all.
+    """
+    states = _states(values, group_of, groups)
+    if states is None:
+        return None
+    counts, squares = states[:, 0], states[:, 2]
+    several = counts > 1
+    return np.where(several, np.sqrt(squares / np.where(several, counts - less, 1)), 0.0)
+
+
+def _states(
+    values: NDArray[Any], group_of: NDArray[np.int64], groups: int, *, infinite: bool = False
+) -> NDArray[np.float64] | None:
+    device = host_device() if len(values) >= _DEVICE_ROWS else None
+    if device is None:
+        return None
+    try:
+        return RunningMeans(device).states(values, group_of, groups, infinite=infinite)
+    except DeviceError as error:
+        _LOGGER.info("means are taken without a device: %s", error)
+        return None
+
+
+# ------------------------------------------------------------------ by NumPy
 def running_means(
     values: NDArray[np.float64], offsets: NDArray[np.int64]
 ) -> NDArray[np.float64] | None:

@@ -1,4 +1,4 @@
-"""Counts of undirected patterns with symmetries, in the graph whose relationships all run upwards.
+"""Counts of undirected patterns with symmetries, and of groups, in a graph that runs upwards.
 
 The oriented graph has to be built and copied to the device first. It is, as soon as the queries
 that it would have helped took as long as that is expected to take.
@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 import threading
 import time
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from gpugda.data.oriented import oriented
-from gpugda.deadline import seconds_left
+from gpugda.deadline import check_deadline, seconds_left
 from gpugda.errors import MemoryLimitError
 from gpugda.execute.matching import select
-from gpugda.match.need import Count
+from gpugda.match.need import Count, Groups
 from gpugda.match.registry import plan_pattern
 from gpugda.match.report import oriented_text
 from gpugda.match.special.upward_squares import (
@@ -27,18 +28,27 @@ from gpugda.match.special.upward_squares import (
     counts_upwards,
     find_square,
 )
+from gpugda.match.tuple_counts import TupleCounts, multiplied
 from gpugda.plan.bind import bind
 from gpugda.plan.rules.orient import OrientedQuery, may_orient, orient
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
 
     from gpugda.data.data_graph import DataGraph
-    from gpugda.match.embeddings import StrategyReport
+    from gpugda.match.embeddings import Embeddings, StrategyReport
     from gpugda.match.matcher import Matcher
     from gpugda.plan.plan import BoundQuery, Plan
 
-__all__ = ["count_oriented", "note_unoriented", "noting_unoriented"]
+__all__ = [
+    "count_oriented",
+    "groups_oriented",
+    "note_unoriented",
+    "noting_groups",
+    "noting_unoriented",
+]
+
+T = TypeVar("T")
 
 _SECONDS_PER_RELATIONSHIP = 1.5e-7
 """To build the oriented graph, on one core. Measured: 0.6e-7 to 1.1e-7."""
@@ -47,6 +57,7 @@ _SECONDS_PER_RELATIONSHIP = 1.5e-7
 _KIND, _PLAN, _TIMES = "oriented count", "oriented plan", "oriented times"
 """Kept with a plan: the first two with the bound query, and the graph, that they are of."""
 
+_COUNT = Count()
 _ORIENTED_RUNS, _PLAIN_RUNS = 2, 3
 """So many of each are timed before they are compared: first ones compile, and copy the graph."""
 _FAR_SLOWER = 4
@@ -143,6 +154,51 @@ def count_oriented(
     kind = _kind(plan, graph) if strategy.orients else None
     if kind is None or (isinstance(kind, UpwardSquare) and not counts_upwards(strategy.graph)):
         return None
+
+    def count(upwards: DataGraph, beside: Matcher) -> int | None:
+        if isinstance(kind, UpwardSquare):
+            return _square_count(kind, beside, report, deadline)
+        return _query_count(kind, plan, upwards, beside, parameters, report, deadline)
+
+    return _found_upwards(count, plan, graph, strategy, report, deadline)
+
+
+def groups_oriented(
+    plan: Plan,
+    graph: DataGraph,
+    strategy: Matcher,
+    need: Groups,
+    parameters: Mapping[str, Any],
+    report: StrategyReport,
+    deadline: float | None,
+) -> Embeddings | None:
+    """The groups, each once, by way of the oriented graph; None where that is not the way.
+
+    Args: as of `count_oriented`, and
+
+        need: What is asked for.
+    """
+    if need.streamed or not strategy.orients:
+        return None
+    kind = _kind(plan, graph, need.nodes)
+    if not isinstance(kind, OrientedQuery):
+        return None
+
+    def group(upwards: DataGraph, beside: Matcher) -> Embeddings | None:
+        return _query_groups(kind, plan, upwards, beside, need, parameters, report, deadline)
+
+    return _found_upwards(group, plan, graph, strategy, report, deadline)
+
+
+def _found_upwards(
+    find: Callable[[DataGraph, Matcher], T | None],
+    plan: Plan,
+    graph: DataGraph,
+    strategy: Matcher,
+    report: StrategyReport,
+    deadline: float | None,
+) -> T | None:
+    """What is found in the oriented graph, if that is there, or worth building, and has room."""
     form, times = _FORMS.setdefault(graph, _Form()), _times(plan)
     if times.prefer_plain or not _is_worth_building(form, graph, deadline):
         return None
@@ -152,15 +208,14 @@ def count_oriented(
             return None
         started = time.perf_counter()
         try:
-            if isinstance(kind, UpwardSquare):
-                return _square_count(kind, beside, report, deadline)
-            found = _query_count(kind, plan, upwards, beside, parameters, report, deadline)
-            times.note(time.perf_counter() - started, is_oriented=True)
-            return found
+            found = find(upwards, beside)
         except MemoryLimitError:
             # The graph as it is leaves more room.
             plan.kept[_KIND] = (plan.bound, None)
             return None
+        if found is not None:
+            times.note(time.perf_counter() - started, is_oriented=True)
+        return found
 
 
 def _square_count(
@@ -184,7 +239,7 @@ def _query_count(
     report: StrategyReport,
     deadline: float | None,
 ) -> int | None:
-    made = _plan_on(upwards, plan, query)
+    made = _plan_on(upwards, plan, query, Count())
     if made.declined:
         return None
     selected = select(made, upwards, strategy, parameters, report, deadline)
@@ -193,6 +248,37 @@ def _query_count(
     report.steps.append(oriented_text(plan.bound, query))
     count = strategy.count(selected.plan, selected.masks, report, deadline)
     return count * query.multiplicity
+
+
+def _query_groups(
+    query: OrientedQuery,
+    plan: Plan,
+    upwards: DataGraph,
+    strategy: Matcher,
+    need: Groups,
+    parameters: Mapping[str, Any],
+    report: StrategyReport,
+    deadline: float | None,
+) -> Embeddings | None:
+    made = _plan_on(upwards, plan, query, need)
+    if made.declined:
+        return None
+    selected = select(made, upwards, strategy, parameters, report, deadline)
+    check = partial(check_deadline, deadline)
+    tuples = TupleCounts(need.nodes, counted=need.counted, check=check)
+    if selected is None:
+        return tuples.found()
+    report.steps.append(oriented_text(plan.bound, query))
+    for places in query.places:
+        asked = replace(need, nodes=tuple(sorted(places)))
+        chunks = strategy.groups(selected.plan, selected.masks, asked, report, deadline)
+        with closing(chunks):
+            for chunk in chunks:
+                columns = zip(need.nodes, places, strict=True)
+                nodes = {node: chunk.nodes[place] for node, place in columns}
+                tuples.add(replace(chunk, nodes=nodes))
+    found = tuples.found()
+    return multiplied(found, query.multiplicity) if need.counted else found
 
 
 @contextmanager
@@ -206,9 +292,31 @@ def noting_unoriented(plan: Plan, graph: DataGraph) -> Iterator[None]:
         note_unoriented(plan, graph, time.perf_counter() - started)
 
 
-def note_unoriented(plan: Plan, graph: DataGraph, seconds: float) -> None:
+def noting_groups(
+    chunks: Generator[Embeddings], plan: Plan, graph: DataGraph, need: Groups
+) -> Generator[Embeddings]:
+    """Remembers how long groups take that are found without the oriented graph."""
+    seconds = 0.0
+    try:
+        with closing(chunks):
+            while True:
+                started = time.perf_counter()
+                chunk = next(chunks, None)
+                seconds += time.perf_counter() - started
+                if chunk is None:
+                    break
+                yield chunk
+        _times(plan).note(seconds, is_oriented=False)
+    finally:
+        note_unoriented(plan, graph, seconds, need)
+
+
+def note_unoriented(
+    plan: Plan, graph: DataGraph, seconds: float, need: Count | Groups = _COUNT
+) -> None:
     """Remembers how long a count took that had to do without the oriented graph."""
-    if _kind(plan, graph) is not None:
+    grouped = need.nodes if isinstance(need, Groups) else ()
+    if _kind(plan, graph, grouped) is not None:
         _FORMS.setdefault(graph, _Form()).seconds += seconds
 
 
@@ -217,18 +325,23 @@ def _times(plan: Plan) -> _Times:
     return times
 
 
-def _kind(plan: Plan, graph: DataGraph) -> OrientedQuery | UpwardSquare | None:
+def _kind(
+    plan: Plan, graph: DataGraph, grouped: tuple[int, ...] = ()
+) -> OrientedQuery | UpwardSquare | None:
     known = plan.kept.get(_KIND)
     if known is None or known[0] is not plan.bound:
-        known = plan.kept[_KIND] = (plan.bound, _found_kind(plan.bound, graph))
+        known = plan.kept[_KIND] = (plan.bound, _found_kind(plan.bound, graph, grouped))
     kind: OrientedQuery | UpwardSquare | None = known[1]
     return kind
 
 
-def _found_kind(bound: BoundQuery, graph: DataGraph) -> OrientedQuery | UpwardSquare | None:
+def _found_kind(
+    bound: BoundQuery, graph: DataGraph, grouped: tuple[int, ...]
+) -> OrientedQuery | UpwardSquare | None:
     if not may_orient(bound):
         return None
-    return find_square(bound, graph) or orient(bound, graph.statistics.loop_counts)
+    square = None if grouped else find_square(bound, graph)
+    return square or orient(bound, graph.statistics.loop_counts, grouped)
 
 
 def _is_worth_building(form: _Form, graph: DataGraph, deadline: float | None) -> bool:
@@ -248,11 +361,11 @@ def _built(form: _Form, graph: DataGraph, report: StrategyReport) -> DataGraph:
     return form.graph
 
 
-def _plan_on(upwards: DataGraph, plan: Plan, query: OrientedQuery) -> Plan:
+def _plan_on(upwards: DataGraph, plan: Plan, query: OrientedQuery, need: Count | Groups) -> Plan:
     known = plan.kept.get(_PLAN)
     if known is None or known[0] is not upwards:
         bound = bind(query.query, upwards)
-        made = plan_pattern(bound, upwards.statistics, plan.strategy, Count())
+        made = plan_pattern(bound, upwards.statistics, plan.strategy, need)
         known = plan.kept[_PLAN] = (upwards, made)
     made = known[1]
     return made

@@ -28,7 +28,7 @@ from gpugda.plan.bind import bind
 from gpugda.plan.build import build_query
 from gpugda.plan.operator_tree import OperatorNode
 from gpugda.query import ast
-from gpugda.query.query_graph import Query, QueryGraph
+from gpugda.query.query_graph import Query, QueryGraph, nodes_of
 from gpugda.query.statement import Statement
 from gpugda.query.walk import walk
 
@@ -174,18 +174,9 @@ def _check_functions(statement: Statement) -> None:
 
 def _span_of(parameter: str, query: Query | Statement) -> Span | None:
     """Where a parameter stands first."""
-    nodes = walk(query.tree) if isinstance(query, Statement) else _nodes(query)
+    nodes = walk(query.tree) if isinstance(query, Statement) else nodes_of(query)
     spans = (n.span for n in nodes if isinstance(n, ast.Parameter) and n.name == parameter)
     return next(spans, None)
-
-
-def _nodes(query: Query) -> Iterator[ast.Node]:
-    expressions = [*query.graph.predicates, *(each.expression for each in query.columns)]
-    expressions += [*query.grouping, *query.aggregates]
-    expressions += [key.expression for key in query.order_by]
-    expressions += [each for each in (query.skip, query.limit) if each is not None]
-    for expression in expressions:
-        yield from walk(expression)
 
 
 def plan_of(query: Query | Statement, graph: DataGraph, strategy: str) -> Plan:

@@ -41,7 +41,32 @@ def stable_order_of_keys(keys: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     """Row numbers sorted by several keys, the most significant first."""
     if len(keys) == 1:
         return stable_order(keys[0])
-    return np.lexsort(list(keys)[::-1])
+    if len(keys[0]) <= _FEW:
+        return np.lexsort(list(keys)[::-1])
+    order: NDArray[np.int64] | None = None
+    for key in reversed(_side_by_side(keys)):  # the least significant first
+        order = stable_order(key) if order is None else order[stable_order(key[order])]
+    assert order is not None
+    return order
+
+
+def _side_by_side(keys: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    """The keys with neighbours in one number where both fit beside the number of the row."""
+    room = _BITS - (len(keys[0]) - 1).bit_length()
+    made: list[NDArray[Any]] = []
+    used = _BITS
+    for key in keys:
+        low = int(key.min())
+        bits = (int(key.max()) - low).bit_length()
+        if used + bits <= room:
+            # Below 2^63, so that no sign is touched.
+            made[-1] = (made[-1] << np.int64(bits)) | (key.astype(np.int64) - low)
+            used += bits
+            continue
+        rising = bits < _BITS
+        made.append(key.astype(np.int64) - low if rising else key)
+        used = bits
+    return made
 
 
 def _packed(rising: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:

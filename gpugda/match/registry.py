@@ -9,7 +9,7 @@ from gpugda.errors import ConfigurationError
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
 from gpugda.match.gsi.strategy import GsiStrategy
-from gpugda.match.need import Count
+from gpugda.match.need import Groups, Rows
 from gpugda.match.pbe.strategy import PbeStrategy
 from gpugda.match.report import oriented_text
 from gpugda.match.sgsi.strategy import SgsiStrategy
@@ -78,8 +78,9 @@ def _said_first(
     matcher: type[Matcher], need: Need, loop_counts: tuple[int, ...], pattern: BoundQuery
 ) -> str:
     said = [matcher.said_first(pattern, need=need)]
-    counts = matcher.orients and isinstance(need, Count)
-    found = orient(pattern, loop_counts) if counts else None
+    grouped = need.nodes if isinstance(need, Groups) else ()
+    counts = matcher.orients and not isinstance(need, Rows)
+    found = orient(pattern, loop_counts, grouped) if counts else None
     if found is not None:
         said.append(
             "once such counts took as long as turning the relationships is expected to take, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,9 +14,10 @@ from gpugda.device.launch.join import Join
 from gpugda.device.launch.path_levels import PathKernels
 from gpugda.device.launch.prefix_sum import PrefixSum
 from gpugda.errors import MemoryLimitError, QueryTimeoutError
+from gpugda.stages import Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from gpugda.device.context import DeviceContext
     from gpugda.device.graph.device_graph import DeviceGraph
@@ -99,32 +100,37 @@ class Run:
             self.check_deadline()
             return None
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> _Locked:
         """The device for this run alone, to launch on and read from.
 
         Raises:
             QueryTimeoutError: The deadline passed while others had it.
         """
-        context, left = self.graph.context, seconds_left(self.deadline)
+        return _Locked(self.graph.context, self.deadline)
+
+    def stage(self, name: str) -> Stage:
+        """Adds the wall clock time inside to a stage."""
+        return Stage(self.report.timings, name)
+
+
+class _Locked:
+    """The device for one run alone, as long as a block lasts."""
+
+    __slots__ = ("_before", "_context", "_deadline")
+
+    def __init__(self, context: DeviceContext, deadline: float | None) -> None:
+        self._context = context
+        self._deadline = deadline
+
+    def __enter__(self) -> None:
+        context, left = self._context, seconds_left(self._deadline)
         if not context.lock.acquire(timeout=-1.0 if left is None else left):
             raise QueryTimeoutError(
                 "the query waited for others on the device until its time limit: give it more time"
             )
-        before = context.deadline
-        try:
-            context.deadline = self.deadline
-            yield
-        finally:
-            context.deadline = before
-            context.lock.release()
+        self._before = context.deadline
+        context.deadline = self._deadline
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Adds the wall clock time inside to a stage."""
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            taken = time.perf_counter() - started
-            self.report.timings[name] = self.report.timings.get(name, 0.0) + taken
+    def __exit__(self, *error: object) -> None:
+        self._context.deadline = self._before
+        self._context.lock.release()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gpugda.device.context import DeviceContext, choose_device
@@ -138,12 +138,14 @@ class DeviceSession:
             ConfigurationError: The session is closed.
             DeviceError: There is no such device, or it cannot be opened.
         """
-        with ExitStack() as kept:
-            with self._lock:
-                strategy = self._strategy(name, graph)
-                # Under the lock, so that nobody can free the copy before it is in use.
-                kept.enter_context(strategy.graph.use())
+        with self._lock:
+            strategy = self._strategy(name, graph)
+            # Under the lock, so that nobody can free the copy before it is in use.
+            strategy.graph.hold()
+        try:
             yield strategy
+        finally:
+            strategy.graph.let_go()
 
     def close(self) -> None:
         """Frees everything on the device, as soon as running queries have left it."""

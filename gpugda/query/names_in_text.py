@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from gpugda.errors import QueryError
 from gpugda.query import ast
-from gpugda.query.parser import parse
+from gpugda.query.parser import tree_of
+from gpugda.query.query_graph import ColumnReference, KeyReference, nodes_of
 from gpugda.query.walk import walk
 from gpugda.types import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Named", "names_in"]
+    from gpugda.query.query_graph import Query
+
+__all__ = ["KindAndName", "Named", "names_in", "names_of"]
 
 _TO_KEY: Final = re.compile(r"\s*\.\s*")
 _TO_ENTRY: Final = re.compile(r"[\s,)]*")
+
+
+KindAndName: TypeAlias = tuple[str, str, bool]
+"""What it is a name of, the name, and whether it is on a relationship."""
 
 
 class Named(NamedTuple):
@@ -41,10 +48,40 @@ class Named(NamedTuple):
 def names_in(text: str) -> tuple[Named, ...]:
     """The names in a text, in its order; none of what cannot be read here."""
     try:
-        tree = parse(text)
+        tree = tree_of(text)
     except QueryError:
         return ()
     return tuple(sorted(_Names(tree, text).found(), key=lambda each: each.span.start))
+
+
+def names_of(query: Query) -> frozenset[KindAndName]:
+    """What `names_in` finds in its text, without places."""
+    found: set[KindAndName] = set()
+    for each in query.graph.nodes:
+        for labels in each.labels:
+            found |= {named[:3] for named in _labels(labels, of_relationship=False)}
+    for relationship in query.graph.relationships:
+        found |= {named[:3] for named in _labels(relationship.types, of_relationship=True)}
+    is_relationship = {each.name: False for each in query.graph.nodes}
+    is_relationship |= {each.name: True for each in query.graph.relationships}
+    for node in nodes_of(query):
+        is_one = is_relationship.get(_variable(getattr(node, "subject", None), query))
+        if is_one is None:
+            continue
+        if isinstance(node, ast.Property):
+            found.add(("property", node.key, is_one))
+        elif isinstance(node, ast.LabelPredicate):
+            found |= {named[:3] for named in _labels(node.labels, of_relationship=is_one)}
+    return frozenset(found)
+
+
+def _variable(subject: object, query: Query) -> str:
+    """Its name, also where a column or a key stands for it; empty for anything else."""
+    if isinstance(subject, ColumnReference):
+        return _variable(query.columns[subject.position].expression, query)
+    if isinstance(subject, KeyReference):
+        return _variable(query.grouping[subject.position], query)
+    return subject.name if isinstance(subject, ast.Variable) else ""
 
 
 class _Names:

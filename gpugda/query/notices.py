@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import QueryError
 from gpugda.query import ast
-from gpugda.query.parser import parse
+from gpugda.query.parser import tree_of
 from gpugda.query.walk import walk
 from gpugda.query.written_pattern import written_pattern
 from gpugda.types import value
@@ -60,7 +60,7 @@ class Notice:
 def notices_of(text: str) -> tuple[Notice, ...]:
     """The remarks that Neo4j makes on a text; none on what cannot be read here."""
     try:
-        tree = parse(text)
+        tree = tree_of(text)
     except QueryError:
         return ()
     return tuple(_found_in(tree))

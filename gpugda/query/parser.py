@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from gpugda.errors import CypherSyntaxError
@@ -9,7 +10,7 @@ from gpugda.query import ast
 from gpugda.query.parse_clauses import ClauseParser
 from gpugda.types import Span
 
-__all__ = ["parse"]
+__all__ = ["parse", "tree_of"]
 
 _VERSIONS: Final = {"5": 5, "25": 25}
 
@@ -33,6 +34,12 @@ def parse(text: str) -> ast.Query:
         # stack for each level, and some callers have used most of it already.
         message = "this is nested too deeply to be read"
         raise CypherSyntaxError(message, text, parser.span()) from None
+
+
+@lru_cache(maxsize=8)
+def tree_of(text: str) -> ast.Query:
+    """As `parse`, which read the same text a moment ago: parts of one run read it in turn."""
+    return parse(text)
 
 
 class _Parser(ClauseParser):

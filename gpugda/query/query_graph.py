@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from gpugda.errors import ConfigurationError
-from gpugda.query.ast import Comparison, CountStar, Expression, Parameter, Property, Variable
+from gpugda.query.ast import Comparison, CountStar, Expression, Node, Parameter, Property, Variable
 from gpugda.query.pattern_text import (
     UnnamedNodeError,
     match_clauses,
@@ -41,6 +41,7 @@ __all__ = [
     "anonymous_node_name",
     "anonymous_relationship_name",
     "is_anonymous",
+    "nodes_of",
     "query_of",
 ]
 
@@ -258,6 +259,16 @@ class Query:
     typed_parameters: tuple[TypedParameter, ...] = ()
     mode: str | None = None
     version: int | None = None
+
+
+def nodes_of(query: Query) -> Iterator[Node]:
+    """Every node of its expressions."""
+    expressions = [*query.graph.predicates, *(each.expression for each in query.columns)]
+    expressions += [*query.grouping, *query.aggregates]
+    expressions += [key.expression for key in query.order_by]
+    expressions += [each for each in (query.skip, query.limit) if each is not None]
+    for expression in expressions:
+        yield from walk(expression)
 
 
 _NOWHERE = Span(0, 0)

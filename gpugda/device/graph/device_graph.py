@@ -104,16 +104,28 @@ class DeviceGraph:
     @contextmanager
     def use(self) -> Iterator[None]:
         """Keeps the arrays where they are, also when the graph is closed meanwhile."""
+        self.hold()
+        try:
+            yield
+        finally:
+            self.let_go()
+
+    def hold(self) -> None:
+        """As `use`, until `let_go` is called as often.
+
+        Raises:
+            DeviceError: The arrays are gone.
+        """
         with self._users_lock:
             if self._closed:
                 raise DeviceError("the data graph was taken from the device; run the query again")
             self._users += 1
-        try:
-            yield
-        finally:
-            with self._users_lock:
-                self._users -= 1
-                self._free_when_unused()
+
+    def let_go(self) -> None:
+        """See `hold`."""
+        with self._users_lock:
+            self._users -= 1
+            self._free_when_unused()
 
     def close(self) -> None:
         """Frees the arrays as soon as nobody uses them."""

@@ -10,8 +10,9 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.aggregates import aggregate
 from gpugda.execute.aggregating import LARGEST_INTEGER, Aggregation, too_large
 from gpugda.execute.batch import Batch
-from gpugda.execute.grouping import Groups, group_rows, nan_identity
+from gpugda.execute.grouping import Groups, group_rows
 from gpugda.execute.memory import ResultRoom
+from gpugda.execute.nan_identity import nan_identity
 from gpugda.execute.operator import Operator
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.shown import text_of

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.execute.batch import joined
-from gpugda.execute.grouping import group_rows, row_identity
+from gpugda.execute.grouping import first_rows
 from gpugda.execute.memory import ResultRoom
+from gpugda.execute.nan_identity import row_identity
 from gpugda.execute.operator import Operator
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.expressions.operands import as_column
@@ -83,7 +84,7 @@ class _Seen:
     def once(self, batch: Batch) -> Batch:
         """The distinct rows of one batch."""
         batch = replace(batch, weights=None)
-        rows = group_rows(self._keys(batch), batch.row_count).first
+        rows = first_rows(self._keys(batch), batch.row_count)
         found = batch if len(rows) == batch.row_count else batch.take(rows)
         self._room.add(found)
         return found
@@ -97,7 +98,7 @@ class _Seen:
             return batch
         before = self.row_count
         table = keys if self._table is None else stacked([self._table, keys])
-        rows = group_rows(table.columns, table.row_count).first
+        rows = first_rows(table.columns, table.row_count)
         self._table = table.take(rows)
         return batch.take(rows[np.searchsorted(rows, before) :] - before)
 

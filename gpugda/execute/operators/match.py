@@ -15,7 +15,12 @@ from gpugda.execute.matching import Selected, narrowed, select
 from gpugda.execute.needs import need_of
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import PatternOperator, pattern_text
-from gpugda.execute.oriented_count import count_oriented, noting_unoriented
+from gpugda.execute.oriented_count import (
+    count_oriented,
+    groups_oriented,
+    noting_groups,
+    noting_unoriented,
+)
 from gpugda.execute.seeds import Seeds
 from gpugda.execute.weights import product_of
 from gpugda.match.embeddings import Embeddings
@@ -88,10 +93,10 @@ class Match(PatternOperator):
     # -------------------------------------------------------------- rows
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         plan = self.plan_on(context.graph, context.strategy.name)
-        if not self.children and isinstance(self.need(plan.bound), Count):
-            count = self._oriented(plan, context)
-            if count is not None:
-                yield self._batch(plan, self._number(count))
+        if not self.children:
+            found = self._oriented(plan, context)
+            if found is not None:
+                yield self._batch(plan, found)
                 return
         selected = select(
             plan,
@@ -102,12 +107,12 @@ class Match(PatternOperator):
             context.deadline,
         )
         if not self.children:
-            found = False
+            is_found = False
             if selected is not None:
                 for chunk in self._embeddings(selected, context):
-                    found = True
+                    is_found = True
                     yield self._batch(plan, chunk)
-            if not found:
+            if not is_found:
                 yield self.nothing()
             return
         for batch in in_batches(self.children[0].batches(context), context.enough):
@@ -151,6 +156,8 @@ class Match(PatternOperator):
             return
         if isinstance(need, Groups):
             chunks = strategy.groups(plan, masks, need, report, deadline)
+            if rest is plan.bound:
+                chunks = noting_groups(chunks, plan, context.graph, need)
         else:
             if context.enough is not None:
                 need = replace(need, enough=context.enough)
@@ -159,10 +166,16 @@ class Match(PatternOperator):
             for chunk in chunks:
                 yield _filtered(chunk, rest, context)
 
-    def _oriented(self, plan: Plan, context: ExecutionContext) -> int | None:
-        """The number of embeddings by way of the oriented graph; None where that is not the way."""
-        graph, strategy, report = context.graph, context.strategy, context.report_of(self)
-        return count_oriented(plan, graph, strategy, context.values, report, context.deadline)
+    def _oriented(self, plan: Plan, context: ExecutionContext) -> Embeddings | None:
+        """What is found by way of the oriented graph; None where that is not the way."""
+        need, graph, strategy = self.need(plan.bound), context.graph, context.strategy
+        values, report, deadline = context.values, context.report_of(self), context.deadline
+        if isinstance(need, Groups):
+            return groups_oriented(plan, graph, strategy, need, values, report, deadline)
+        if not isinstance(need, Count):
+            return None
+        count = count_oriented(plan, graph, strategy, values, report, deadline)
+        return None if count is None else self._number(count)
 
     def _number(self, count: int) -> Embeddings:
         """One row that stands for all; none where there are none."""
@@ -173,8 +186,9 @@ class Match(PatternOperator):
 
     def _batch(self, plan: Plan, chunk: Embeddings) -> Batch:
         columns: dict[str, Operand] = {}
-        places = self._places(plan.bound)
-        for name in (*self.bound, *self.wanted):
+        names = (*self.bound, *self.wanted)
+        places = self._places(plan.bound) if names else {}
+        for name in names:
             is_node, position = places[name]
             kind = ColumnKind.NODE if is_node else ColumnKind.RELATIONSHIP
             indexes = (chunk.nodes if is_node else chunk.relationships)[position]

@@ -67,6 +67,8 @@ def take_comparisons(
     Nothing is taken where a condition that is left may be an error: a comparison that is null must
     not hide it, as null AND an error is an error.
     """
+    if not bound.residuals:
+        return masks, bound
     taker = _Taker(bound, graph, parameters, masks)
     left = [each for each in bound.residuals if not taker.take(each)]
     if len(left) == len(bound.residuals) or not all(map(_never_fails, left)):

@@ -141,7 +141,7 @@ class Attempts:
             return None  # parts of the graph are waited for
         joined = self._joins.within(run).joined(Join(), NOTHING, counting=True)
         if not at_once:
-            check_room(run.workspace, joined.steps)
+            check_room(run.workspace, joined.steps, joined.windows.bytes_to_come)
         started = time.perf_counter()
         with run.stage("join"):
             joined.windows.count_all(at_once=at_once)
@@ -155,7 +155,7 @@ class Attempts:
         assert grouped is not None
         wanted = Rows(frozenset(grouped.nodes), frozenset())
         joined = joins.joined(Join(), wanted, counting=False)
-        check_room(run.workspace, joined.steps)
+        check_room(run.workspace, joined.steps, joined.windows.bytes_to_come)
         started = time.perf_counter()
         rows = joins.grouped(grouped, joined)
         query = joins.query

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpugda.device.launch.join import Table
@@ -41,7 +42,6 @@ class ExtendWindows:
         self._limits = setup.limits
         self._steps = setup.steps
         self._sizes = WindowSizes(setup)
-        self._tables = StepTables(setup, self._sizes)
         self.rows = [0] * len(setup.steps)
         self.windows = [0] * len(setup.steps)
         self.made_none = False
@@ -60,7 +60,19 @@ class ExtendWindows:
     @property
     def by_pairs(self) -> list[bool]:
         """Which steps looked at pairs one by one, though the device is one that prefers rows?"""
-        return self._tables.by_pairs
+        made = vars(self).get("_tables")
+        return [False] * len(self._steps) if made is None else made.by_pairs
+
+    @cached_property
+    def _tables(self) -> StepTables:
+        return StepTables(self._setup, self._sizes)  # not made for a join that is done at once
+
+    @property
+    def bytes_to_come(self) -> int:
+        """What is allocated with the first step's tables, if they are not made."""
+        return (
+            0 if "_tables" in vars(self) else StepTables.least_bytes(self._setup.kernels.extensions)
+        )
 
     def tables(self, enough: int | None = None) -> Iterator[Table | None]:
         """Tables of full embeddings. Each is valid until the next one is asked for.

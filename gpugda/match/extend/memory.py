@@ -46,13 +46,18 @@ def least_bytes(steps: Sequence[ExtendStep]) -> int:
     return _FOR_REUSE * len(steps) * max((_one_row(each) for each in steps), default=0)
 
 
-def check_room(workspace: Workspace, steps: Sequence[ExtendStep]) -> None:
+def check_room(workspace: Workspace, steps: Sequence[ExtendStep], more: int = 0) -> None:
     """Refuses a limit that is too small before the join begins.
+
+    Args:
+        workspace: Of the query.
+        steps: Of the join.
+        more: Bytes that are allocated before the first step.
 
     Raises:
         MemoryLimitError: It names the smallest limit that suffices.
     """
-    least = least_bytes(steps)
+    least = least_bytes(steps) + more
     workspace.make_room(least)
     if workspace.available < least:
         limit = workspace.budget.limit_bytes

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.device.launch.join import Table
+from gpugda.device.memory.buffers import SMALLEST_BYTES
 from gpugda.match.extend.accumulate import SparseAccumulator
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.pairs import PairSteps
@@ -16,7 +17,7 @@ from gpugda.match.extend.rows import LeafCounts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gpugda.device.launch.extend import Pairs
+    from gpugda.device.launch.extend import ExtensionKernels, Pairs
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.extend.join_setup import JoinSetup
     from gpugda.match.extend.windows import WindowSizes
@@ -53,6 +54,12 @@ class StepTables:
         self._pairs = PairSteps(setup, self._counters, self.totals)
         self._plain = PlainSteps(setup)
         self.by_pairs = [False] * len(setup.steps)
+
+    @staticmethod
+    def least_bytes(kernels: ExtensionKernels) -> int:
+        """What counters and totals take."""
+        totals = np.dtype(np.uint64).itemsize * kernels.group_count
+        return 2 * (SMALLEST_BYTES + max(totals, SMALLEST_BYTES))
 
     def tables(self, number: int, table: Table) -> Iterator[Table]:
         """The rows that a step makes, in tables one at a time."""

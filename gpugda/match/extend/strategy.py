@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gpugda.deadline import check_deadline
@@ -121,9 +121,13 @@ class ExtendStrategy(Matcher):
     def placement(self) -> Placement:
         """See `Matcher.placement`: entries stay on the host where they would not fit."""
         if self._may_segment and not self._is_segmented:
-            too_large = whole_bytes(self._graph.graph) > self.limit
-            self._is_segmented = too_large or self._thresholds.segments.most_entries is not None
+            self._is_segmented = self._outgrows_limit
         return SegmentedPlacement(self._graph) if self._is_segmented else super().placement()
+
+    @cached_property
+    def _outgrows_limit(self) -> bool:
+        too_large = whole_bytes(self._graph.graph) > self.limit
+        return too_large or self._thresholds.segments.most_entries is not None
 
     @contextmanager
     def on(self, graph: DataGraph) -> Generator[Matcher | None]:
@@ -320,7 +324,7 @@ class ExtendStrategy(Matcher):
             joined = done or joins.joined(plan, wanted, counting=goal.counting)
             with run.stage("join"):
                 rows = joins.grouped(None if goal.thrifty else goal.grouped, joined)
-        check_room(run.workspace, joined.steps)
+        check_room(run.workspace, joined.steps, joined.windows.bytes_to_come)
         ended = (
             partial(joins.note, joined, started)
             if self._merges and run.placement.is_whole

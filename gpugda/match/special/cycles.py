@@ -10,8 +10,9 @@ import numpy as np
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.squares import MOST_TYPES, CycleType, SquareKernels, cycle_words
 from gpugda.device.launch.triangles import MOST_PARALLEL, TriangleKernels, triangle_words
+from gpugda.match.special.single_walks import SingleWalkCount, find_single_walk
 from gpugda.plan.list_lengths import most_entries
-from gpugda.plan.row_tests import most_parallel, type_ids
+from gpugda.plan.row_tests import most_parallel, type_ids, variable_tests
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.run import Run
+    from gpugda.match.special.single_walks import SingleWalk
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = ["Cycle", "CycleCount", "find_cycle"]
@@ -37,11 +39,13 @@ class Cycle:
         size: Query nodes, 3 or 4.
         words: It for kernels.
         has_loops: Has the data graph loops of its types?
+        singles: What leads to one node, where it is counted by that; empty where it is not.
     """
 
     size: int
     words: tuple[int, ...]
     has_loops: bool
+    singles: SingleWalk = ()
 
 
 def find_cycle(
@@ -54,7 +58,8 @@ def find_cycle(
 ) -> Cycle | None:
     """The cycle that a query is, where nothing is asked of it but that relationships differ.
 
-    A triangle must be undirected, with the same types everywhere, and of any nodes.
+    A triangle must be of any nodes with the same types everywhere, and undirected, or directed
+    where relationships run upwards.
 
     Args:
         bound: The query.
@@ -71,14 +76,20 @@ def find_cycle(
     if not 0 < len(types) <= MOST_TYPES or not _fits(links, graph, most):
         return None
     has_loops = any(graph.statistics.loop_counts[each] for each in types)
+    singles: SingleWalk = ()
     if len(links) == 4:
+        if not has_loops and not masks.relationships and not variable_tests(bound, graph):
+            walk = find_single_walk(bound, graph, links, first)
+            links, first, singles = walk or (links, first, ())
         nodes = _nodes_along(links, first)
         words = _square(bound, graph, masks, rows, links, nodes, types, has_loops=has_loops)
     elif _is_any_triangle(bound, graph, masks, links):
         words = triangle_words(sorted(types), has_loops=has_loops)
+    elif not has_loops and _is_upward_triangle(bound, graph, masks, links):
+        words = triangle_words(sorted(types), has_loops=False, upwards=True)
     else:
         return None
-    return Cycle(len(links), tuple(words), has_loops)
+    return Cycle(len(links), tuple(words), has_loops, singles)
 
 
 def _square(
@@ -108,11 +119,27 @@ def _is_any_triangle(
     bound: BoundQuery, graph: DataGraph, masks: Masks, links: Sequence[BoundRelationship]
 ) -> bool:
     differ = {frozenset((test.left, test.right)) for test in bound.tests}
+    undirected = not any(each.directed for each in links)
+    return undirected and len(differ) == len(links) and _is_of_any(bound, graph, masks, links)
+
+
+def _is_upward_triangle(
+    bound: BoundQuery, graph: DataGraph, masks: Masks, links: Sequence[BoundRelationship]
+) -> bool:
+    """No two of its relationships can be the same, for its nodes are three."""
+    # Directed in a ring, it would have one start per node.
+    transitive = len({each.source for each in links}) == len(links) - 1
+    directed = all(each.directed for each in links) and graph.runs_upwards
+    return directed and transitive and _is_of_any(bound, graph, masks, links)
+
+
+def _is_of_any(
+    bound: BoundQuery, graph: DataGraph, masks: Masks, links: Sequence[BoundRelationship]
+) -> bool:
+    """May all nodes be any, all relationships of the same types, and few of them in parallel?"""
     return (
-        len(differ) == len(links)
-        and most_parallel(links[0], graph) <= MOST_PARALLEL
+        most_parallel(links[0], graph) <= MOST_PARALLEL
         and not masks.relationships
-        and not any(each.directed for each in links)
         and not any(_is_tested(bound, masks, each.position) for each in bound.nodes)
         and len({type_ids(each, graph) for each in links}) == 1
     )
@@ -188,10 +215,16 @@ class CycleCount:
         self._nodes = run.graph.graph.node_count
 
     @classmethod
-    def of(cls, run: Run, cycle: Cycle | None, candidates: Candidates) -> CycleCount | None:
+    def of(
+        cls, run: Run, cycle: Cycle | None, candidates: Candidates
+    ) -> CycleCount | SingleWalkCount | None:
         """What counts a cycle, if it is one and there is place for the marks."""
         if cycle is None:
             return None
+        if cycle.singles:
+            by_singles = SingleWalkCount.of(run, cycle.words, cycle.singles, candidates)
+            if by_singles is not None:
+                return by_singles
         found = cls(run, cycle, candidates)
         has_room = 4 * found._size < run.workspace.available * _SHARE_FOR_SCRATCH
         return found if has_room else None

@@ -5,12 +5,16 @@ be joined by an undirected relationship that no loop can match. Then the nodes o
 are distinct, each of their ``|C|!`` orders occurs in as many embeddings as any other, and those of
 one order are the embeddings of the query whose relationships within C run from the lower node to
 the higher, in the graph whose relationships all do (`gpugda.data.oriented`).
+
+Groups by query nodes that those symmetries leave in their places are counted so, too. Where one
+node of C is grouped by, ``(|C| - 1)!`` orders have a data node there that is among those of C: so
+groups are added up over all places that it has in the one order.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import factorial, prod
+from math import factorial
 from typing import TYPE_CHECKING, Any
 
 from gpugda.plan.rules.symmetry import interchangeable
@@ -21,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["OrientedQuery", "may_orient", "orient"]
 
+_LEAST_WITH_GROUPED = 3
+"""Of two nodes both orders would be found, one after the other."""
+
 
 @dataclass(frozen=True, slots=True)
 class OrientedQuery:
@@ -30,37 +37,41 @@ class OrientedQuery:
         query: With directed relationships between nodes that are interchangeable.
         multiplicity: Embeddings of the query as it was for each one of this.
         sets: Positions of the query nodes of which one order is found.
+        places: The query nodes by whose groups to add up those that are asked for, in their order.
     """
 
     query: Query
     multiplicity: int
     sets: tuple[tuple[int, ...], ...]
+    places: tuple[tuple[int, ...], ...] = ((),)
 
 
-def orient(bound: BoundQuery, loop_counts: tuple[int, ...]) -> OrientedQuery | None:
+def orient(
+    bound: BoundQuery, loop_counts: tuple[int, ...], grouped: tuple[int, ...] = ()
+) -> OrientedQuery | None:
     """The query to count in the oriented graph; None where nothing is gained, or not allowed.
 
     Args:
-        bound: A query that is counted, and nothing else.
+        bound: A query that is counted, or whose groups are.
         loop_counts: Of the graph, per type id.
+        grouped: Query nodes that are grouped by.
     """
     if not may_orient(bound):
         return None
     sets: list[tuple[int, ...]] = []
-    left = bound
-    while nodes := interchangeable(left):
+    left, fixed, multiplicity = bound, frozenset(grouped), 1
+    places: tuple[tuple[int, ...], ...] = (grouped,)
+    one, nodes = _set_with_grouped(bound, grouped, loop_counts)
+    if nodes:
+        sets, left, fixed = [nodes], _with_turned(left, nodes), fixed.union(nodes)
+        places = tuple(tuple(node if each == one else each for each in grouped) for node in nodes)
+        multiplicity = factorial(len(nodes) - 1)
+    while nodes := interchangeable(left, fixed):
         if not _are_distinct(left, nodes, loop_counts):
             break
         sets.append(nodes)
-        left = replace(
-            left,
-            relationships=tuple(
-                replace(each, **_turned(each.source, each.target))
-                if {each.source, each.target} <= set(nodes)
-                else each
-                for each in left.relationships
-            ),
-        )
+        left = _with_turned(left, nodes)
+        multiplicity *= factorial(len(nodes))
     if not sets:
         return None
     graph = left.query.graph
@@ -69,7 +80,31 @@ def orient(bound: BoundQuery, loop_counts: tuple[int, ...]) -> OrientedQuery | N
         for asked, each in zip(graph.relationships, left.relationships, strict=True)
     )
     query = replace(left.query, graph=replace(graph, relationships=relationships))
-    return OrientedQuery(query, prod(factorial(len(each)) for each in sets), tuple(sets))
+    return OrientedQuery(query, multiplicity, tuple(sets), places)
+
+
+def _set_with_grouped(
+    bound: BoundQuery, grouped: tuple[int, ...], loop_counts: tuple[int, ...]
+) -> tuple[int, tuple[int, ...]]:
+    """The largest set of nodes one of which is grouped by, and this one; the set may be empty."""
+    best: tuple[int, tuple[int, ...]] = (-1, ())
+    for one in grouped:
+        nodes = interchangeable(bound, frozenset(grouped) - {one})
+        is_larger = len(nodes) >= max(_LEAST_WITH_GROUPED, len(best[1]) + 1)
+        if one in nodes and is_larger and _are_distinct(bound, nodes, loop_counts):
+            best = one, nodes
+    return best
+
+
+def _with_turned(bound: BoundQuery, nodes: tuple[int, ...]) -> BoundQuery:
+    """With relationships that are directed between these nodes."""
+    relationships = tuple(
+        replace(each, **_turned(each.source, each.target))
+        if {each.source, each.target} <= set(nodes)
+        else each
+        for each in bound.relationships
+    )
+    return replace(bound, relationships=relationships)
 
 
 def _turned(source: int, target: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gpugda.plan.rules.merge_nodes import renamed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
     from gpugda.plan.plan import BoundQuery
 
@@ -24,17 +24,17 @@ _MOST_TRIES = 2000
 """Of single assignments of one search: beyond, a query passes for one without symmetry."""
 
 
-def interchangeable(bound: BoundQuery) -> tuple[int, ...]:
+def interchangeable(bound: BoundQuery, fixed: Container[int] = ()) -> tuple[int, ...]:
     """The largest set of query nodes whose permutations all belong to symmetries of the query.
 
     Each two of them are joined by an undirected relationship that lies on a cycle of the query
     (what has no cycle is counted without finding its embeddings). Two alone are exchanged with all
     others in their places, which halves the work; to turn a square around would not. Empty where
-    there are none.
+    there are none. ``fixed``: query nodes that every symmetry leaves in their places.
     """
     if len(bound.nodes) > _MOST_NODES:
         return ()
-    symmetries = _Symmetries(bound)
+    symmetries = _Symmetries(bound, fixed)
     pairs = {pair for pair in symmetries.undirected_pairs() if symmetries.swaps(pair)}
     best: tuple[int, ...] = ()
     for pair in sorted(pairs):
@@ -48,7 +48,8 @@ def interchangeable(bound: BoundQuery) -> tuple[int, ...]:
 class _Symmetries:
     """Automorphisms of one query."""
 
-    def __init__(self, bound: BoundQuery) -> None:
+    def __init__(self, bound: BoundQuery, fixed: Container[int]) -> None:
+        self._fixed = fixed
         self._count = len(bound.nodes)
         between: dict[tuple[int, int], Counter[object]] = {}
         for each in bound.relationships:
@@ -71,7 +72,8 @@ class _Symmetries:
         predicates = frozenset(renamed(each, {node.name: ""}) for each in node.predicates)
         around = Counter(kinds for (end, _), kinds in self._between.items() if end == position)
         loops = self._between.get((position, position))
-        return node.labels, predicates, frozenset(around.items()), loops
+        own = position if position in self._fixed else None
+        return own, node.labels, predicates, frozenset(around.items()), loops
 
     def undirected_pairs(self) -> Iterator[tuple[int, int]]:
         """Nodes that an undirected relationship of the query joins, and a path beside it."""

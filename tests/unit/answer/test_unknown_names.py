@@ -3,12 +3,17 @@
 from datetime import UTC, datetime
 
 import pytest
+from case_files import all_cases
 from server_ids import server_graph
 
 import gpugda
+from gpugda import errors
 from gpugda.answer.unknown_names import remarks_on_names
 from gpugda.data.columns import column_from_values
 from gpugda.loading import LoadedGraph
+from gpugda.query.names_in_text import names_in, names_of
+from gpugda.query.prepare import prepare
+from gpugda.query.query_graph import Query
 
 PEOPLE = {"id": [1, 2], "labels": ["Person", "Person"], "name": ["Ann", "Bo"]}
 KNOWS = {"source": [1], "target": [2], "type": ["KNOWS"], "since": [1999]}
@@ -148,3 +153,17 @@ def test_a_key_that_was_read_for_the_query_and_that_nothing_has_is_told(of_nodes
     (warning,) = said["warnings"]
     assert "nothing has the property nmae" in warning
     assert "did you mean name?" in warning
+
+
+def test_an_analysed_query_has_all_names_of_its_text():
+    """So a text is read for places only where one of them is unknown."""
+    looked = 0
+    for case in all_cases():
+        try:
+            query = prepare(case.query)
+        except errors.QueryError:
+            continue
+        if isinstance(query, Query):
+            assert {each[:3] for each in names_in(case.query)} <= names_of(query), case.query
+            looked += 1
+    assert looked > 100

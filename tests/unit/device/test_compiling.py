@@ -98,7 +98,9 @@ def test_who_has_a_time_limit_does_not_wait_for_a_first_launch(context, monkeypa
     with context.lock:
         program._program(context, *KERNEL[:2])
     for _ in range(2):
-        with working_until(deadline_after(0.05)), pytest.raises(QueryTimeoutError, match="count"):
+        # On a busy machine the time may be over before there is anything to wait for.
+        said = "count|longer than its time limit"
+        with working_until(deadline_after(0.05)), pytest.raises(QueryTimeoutError, match=said):
             get_kernel(context, *KERNEL).compile()
     ready.set()
     with working_until(deadline_after(60)):

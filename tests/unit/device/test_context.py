@@ -1,10 +1,10 @@
 """An opened device."""
 
 import logging
-import os
 
 import pytest
 
+from gpugda import process
 from gpugda.device import program
 from gpugda.device.context import choose_device, list_devices
 from gpugda.device.failures import device_failure
@@ -32,7 +32,7 @@ def test_closed_device_is_refused(context):
 
 
 def test_device_is_refused_after_a_fork(context, monkeypatch):
-    monkeypatch.setattr(os, "getpid", lambda: -1)
+    monkeypatch.setattr(process, "_known", -1)
     with pytest.raises(DeviceError, match="fork"):
         context.finish()
 

@@ -14,7 +14,7 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import Masks, StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.special import cycles
+from gpugda.match.special import cycles, single_walks
 from gpugda.plan.plan import LabelOp, RowTest
 
 pytestmark = [
@@ -173,3 +173,72 @@ def squares_and_graphs(draw):
 def test_any_square(context, case):
     graph, plan, masks = case
     assert count(context, graph, plan, masks) == all_embeddings(graph, plan, masks).total()
+
+
+# ------------------------------------------------------------------ squares of single relationships
+def a_forum(seed, *, single=True):
+    """Comments (C) that answer a post (P), persons (A) who wrote them and know each other."""
+    random = np.random.default_rng(seed)
+    nodes = [("A", {})] * 5 + [("P", {})] * 6 + [("C", {})] * 40
+    rows = [(one, "KNOWS", two, {}) for one in range(5) for two in range(one) if one + two != 3]
+    rows += [(post, "CREATOR", int(random.integers(5)), {}) for post in range(5, 11)]
+    for comment in range(11, 51):
+        rows.append((comment, "CREATOR", int(random.integers(5)), {}))
+        rows.append((comment, "REPLY", int(random.integers(5, 11)), {}))
+    if not single:
+        rows.append((50, "REPLY", int(random.integers(5, 11)), {}))
+    return make_graph(nodes, rows)
+
+
+def of_label(graph, name):
+    return Node(((LabelOp.LABEL, graph.labels.get(name)),))
+
+
+def forum_query(graph):
+    """Comments on a post by who knows its author: nodes are person, person, post, comment."""
+    knows, creator, reply = ((graph.types.get(each),) for each in ("KNOWS", "CREATOR", "REPLY"))
+    nodes = [of_label(graph, each) for each in ("A", "A", "P", "C")]
+    links = [
+        Relationship(0, 1, knows, False),
+        Relationship(3, 0, creator, True),
+        Relationship(3, 2, reply, True),
+        Relationship(2, 1, creator, True),
+    ]
+    return make_plan(nodes, links)
+
+
+@pytest.fixture
+def single_counts(monkeypatch):
+    """How often cycles were counted by single neighbours; all are worth it."""
+    found = []
+    count = single_walks.SingleWalkCount.count
+    monkeypatch.setattr(
+        single_walks.SingleWalkCount, "count", lambda *each: found.append(each) or count(*each)
+    )
+    monkeypatch.setattr(single_walks, "_COST_OF_NODE", 0.0)
+    return found
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_single_relationships_are_looked_up(context, single_counts, single):
+    for seed in range(4):
+        graph = a_forum(seed, single=single)
+        plan = forum_query(graph)
+        assert count(context, graph, plan) == all_embeddings(graph, plan).total() > 0
+    assert len(single_counts) == (4 if context.is_cpu and single else 0)
+
+
+def test_what_statistics_call_single_is_looked_at(context, single_counts, monkeypatch):
+    monkeypatch.setattr(single_walks, "_is_single", lambda _, link, end: link.directed)
+    graph = a_forum(1, single=False)
+    plan = forum_query(graph)
+    assert count(context, graph, plan) == all_embeddings(graph, plan).total()
+    assert not single_counts
+
+
+def test_squares_that_are_few_are_counted_by_their_paths(context, single_counts, monkeypatch):
+    monkeypatch.setattr(single_walks, "_COST_OF_NODE", 1e9)
+    graph = a_forum(2)
+    plan = forum_query(graph)
+    assert count(context, graph, plan) == all_embeddings(graph, plan).total()
+    assert not single_counts

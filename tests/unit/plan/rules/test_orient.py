@@ -102,3 +102,29 @@ def test_what_an_order_of_nodes_would_change_stays_as_it_is(pattern, where):
 def test_nodes_that_a_loop_can_join_need_not_be_distinct():
     assert orient(bound(TRIANGLE, loops=["R"]), (1, 0)) is None
     assert orient(bound("(a)-[:S]-(b)-[:S]-(c)-[:S]-(a)", loops=["R"]), (1, 0)).multiplicity == 6
+
+
+@pytest.mark.parametrize(
+    ("pattern", "grouped", "sets", "places", "multiplicity"),
+    [
+        (TRIANGLE, "a", ["abc"], ["a", "b", "c"], 2),
+        (TRIANGLE, "ab", [], [], 0),
+        (f"{TRIANGLE}, (c)--(d)", "d", ["ab"], ["d"], 2),
+        (f"{TRIANGLE}, (c)--(d)", "c", ["ab"], ["c"], 2),
+        (f"{TRIANGLE}, (c)--(d)", "a", [], [], 0),
+        ("(b)--(c), (a)--(b), (a)--(c), (d)--(b), (d)--(c)", "ad", ["bc"], ["ad"], 2),
+        (f"{TRIANGLE}, (a)--(d), (b)--(d), (c)--(d)", "ad", ["abc"], ["ad", "bd", "cd"], 2),
+        (f"{TRIANGLE}, (a)--(d), (d)--(e)--(f)--(d)", "b", ["ef"], ["b"], 2),
+        (f"{TRIANGLE}, (d)--(e)--(f)--(d), (a)--(x)--(d)", "x", ["bc", "ef"], ["x"], 4),
+    ],
+)
+def test_groups_keep_their_nodes_in_place(pattern, grouped, sets, places, multiplicity):
+    found = bound(pattern)
+    position = {node.name: node.position for node in found.nodes}
+    turned = orient(found, (0, 0), tuple(sorted(position[each] for each in grouped)))
+    if not sets:
+        assert turned is None
+        return
+    assert [names(found, each) for each in turned.sets] == sets
+    assert [names(found, each) for each in turned.places] == places
+    assert turned.multiplicity == multiplicity

@@ -1,0 +1,45 @@
+"""The processor itself as a device, for loops over rows of the host that NumPy has no function for.
+
+PoCL comes with the package on Linux, so that it is there also where patterns run on a GPU.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from typing import Final
+
+from gpugda.device.context import DeviceContext
+from gpugda.device.devices import DeviceInfo, list_devices
+from gpugda.errors import DeviceError
+
+__all__ = ["host_device"]
+
+_LOGGER = logging.getLogger("gpugda.device")
+_DOUBLES: Final = "cl_khr_fp64"
+_lock = threading.Lock()
+_opened: dict[int, DeviceContext | None] = {}
+"""By process, as OpenCL does not survive a fork."""
+
+
+def host_device() -> DeviceContext | None:
+    """A CPU with floats of 64 bits, opened once for the process; None where there is none."""
+    process = os.getpid()
+    with _lock:
+        if process not in _opened:
+            _opened[process] = _open()
+        return _opened[process]
+
+
+def _open() -> DeviceContext | None:
+    try:
+        info = next(filter(_is_suitable, list_devices()), None)
+        return None if info is None else DeviceContext(info)
+    except DeviceError as error:
+        _LOGGER.info("no CPU is used as a device for the rows of a query: %s", error)
+        return None
+
+
+def _is_suitable(info: DeviceInfo) -> bool:
+    return info.type == "cpu" and _DOUBLES in info.handle.extensions

@@ -1,0 +1,156 @@
+"""Percentiles of all groups together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gpugda.data.columns import Column, ColumnKind
+from gpugda.execute.sorting import float_order
+from gpugda.execute.stable_order import stable_order, stable_order_of_keys
+from gpugda.expressions.made_columns import column_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["percentiles_of"]
+
+_FEW_GROUPS: Final = 1 << 10
+"""So few groups are searched one by one, which does not sort them."""
+_SEARCHED: Final = 1 << 14
+"""Of so many values a sample tells between which two the wanted ones lie."""
+_SAMPLES: Final = 1 << 12
+_ASIDE: Final = 1 << 7
+"""Samples to both sides: four times by how many a rank may be off."""
+
+
+def percentiles_of(
+    column: Column, group_of: NDArray[np.int64], groups: int, share: Any, continuous: bool
+) -> Column | None:
+    """`percentileCont` or `percentileDisc`; None where they are made value by value.
+
+    Args:
+        column: Numbers, none of them null.
+        group_of: Per row its group.
+        groups: How many there are.
+        share: As the query has it; what is no share is refused value by value.
+        continuous: Is a value between two made?
+    """
+    numeric = column.kind in (ColumnKind.INTEGER, ColumnKind.FLOAT) and len(column) > 0
+    if not numeric or type(share) not in (int, float) or not 0 <= share <= 1:
+        return None
+    counts = np.bincount(group_of, minlength=groups)
+    if not continuous:
+        places = share * counts
+        whole = places.astype(np.int64)
+        ranks = np.where((whole > 0) & (places == whole), whole - 1, whole)
+        (found,) = _of_ranks(column, group_of, counts, [ranks])
+        return Column(column.kind, found, _there(counts))
+    places = share * np.maximum(counts - 1, 0)
+    lower, upper = places.astype(np.int64), np.ceil(places).astype(np.int64)
+    low, high = _of_ranks(column, group_of, counts, [lower, upper])
+    with np.errstate(all="ignore"):
+        between = low * (upper - places) + high * (places - lower)
+    return _either(low, between, lower == upper, counts)
+
+
+def _there(counts: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+    there: NDArray[np.bool_] = counts > 0
+    return None if there.all() else there
+
+
+def _either(
+    low: NDArray[Any],
+    between: NDArray[np.float64],
+    exact: NDArray[np.bool_],
+    counts: NDArray[np.int64],
+) -> Column:
+    """Values of the groups, and between two of them."""
+    there = _there(counts)
+    if low.dtype.kind == "f":
+        return Column(ColumnKind.FLOAT, np.where(exact, low, between), there)
+    known = counts > 0
+    if exact[known].all():
+        return Column(ColumnKind.INTEGER, low, there)
+    if not exact[known].any():
+        return Column(ColumnKind.FLOAT, between, there)
+    chosen = zip(low.tolist(), between.tolist(), exact.tolist(), known.tolist(), strict=True)
+    return column_of([(a if is_exact else b) if some else None for a, b, is_exact, some in chosen])
+
+
+# ------------------------------------------------------------------ values by their rank
+def _of_ranks(
+    column: Column,
+    group_of: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    ranks: list[NDArray[np.int64]],
+) -> list[NDArray[Any]]:
+    """The values that have these ranks in their groups, anything for groups without rows."""
+    values = column.values
+    codes = values
+    if values.dtype.kind == "f" and (values == 0).any():
+        codes = float_order(values)  # the two zeros have an order
+    if len(counts) <= _FEW_GROUPS:
+        found = _searched(codes, group_of, counts, ranks)
+    else:
+        order = stable_order_of_keys([group_of, _integers(codes)])
+        places = np.cumsum(counts) - counts
+        found = [codes[order[np.minimum(places + rank, len(order) - 1)]] for rank in ranks]
+    return found if codes.dtype == values.dtype else [_floats_of(each) for each in found]
+
+
+def _integers(codes: NDArray[Any]) -> NDArray[np.int64]:
+    return float_order(codes) if codes.dtype.kind == "f" else codes
+
+
+def _searched(
+    codes: NDArray[Any],
+    group_of: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    ranks: list[NDArray[np.int64]],
+) -> list[NDArray[Any]]:
+    groups = len(counts)
+    grouped = codes if groups == 1 else codes[stable_order(group_of)]
+    found = np.zeros((len(ranks), groups), dtype=codes.dtype)
+    ends = np.cumsum(counts)
+    for group in np.flatnonzero(counts).tolist():
+        part = grouped[ends[group] - counts[group] : ends[group]]
+        found[:, group] = _at_ranks(part, [int(rank[group]) for rank in ranks])
+    return list(found)
+
+
+def _at_ranks(values: NDArray[Any], ranks: list[int]) -> NDArray[Any]:
+    """The values that stand at these places, rising and side by side, when all are sorted."""
+    below, few = _narrowed(values, ranks[0], ranks[-1])
+    few.partition(ranks[0] - below)
+    found = few[[rank - below for rank in ranks]]
+    if ranks[-1] > ranks[0]:
+        found[-1] = few[ranks[0] - below + 1 :].min()
+    return found
+
+
+def _narrowed(values: NDArray[Any], first: int, last: int) -> tuple[int, NDArray[Any]]:
+    """Some of the values, among them those from the first to the last place; how many come before.
+
+    They are a copy.
+    """
+    count = len(values)
+    if count >= _SEARCHED:
+        samples = np.sort(values[:: max(1, count // _SAMPLES)])
+        low, high = (
+            samples[min(max(place * len(samples) // count + aside, 0), len(samples) - 1)]
+            for place, aside in ((first, -_ASIDE), (last, _ASIDE))
+        )
+        below = int(np.count_nonzero(values < low))
+        inside = values[(values >= low) & (values <= high)]
+        if below <= first and last < below + len(inside):
+            return below, inside
+    return 0, values.copy()
+
+
+def _floats_of(codes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The numbers that `float_order` made codes of."""
+    bits = np.where(codes < 0, codes ^ np.int64(2**63 - 1), codes)
+    floats: NDArray[np.float64] = bits.view(np.float64)
+    return floats

@@ -1,0 +1,35 @@
+"""Seconds by stage of a query."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+__all__ = ["Stage"]
+
+
+class Stage:
+    """Adds the wall clock time of a block to a stage.
+
+    A class, for the smallest query enters ten: a generator takes three times as long.
+
+    Args:
+        timings: Seconds by stage.
+        name: Of the stage.
+    """
+
+    __slots__ = ("_name", "_started", "_timings")
+
+    def __init__(self, timings: MutableMapping[str, float], name: str) -> None:
+        self._timings = timings
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, *error: object) -> None:
+        taken = time.perf_counter() - self._started
+        self._timings[self._name] = self._timings.get(self._name, 0.0) + taken

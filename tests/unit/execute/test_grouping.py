@@ -1,0 +1,83 @@
+"""Rows that are the same, against Python's own comparison of their keys."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.execute import grouping
+from gpugda.execute.grouping import first_rows, group_rows
+from gpugda.expressions.made_columns import column_of
+from gpugda.expressions.operands import Constant
+from gpugda.values import group_key
+
+LONGS = st.one_of(
+    st.integers(-3, 3),
+    st.sampled_from([-(2**63), 2**63 - 1, 2**53, 2**53 + 1, 2**62, -1, 0]),
+)
+VALUES = [
+    st.one_of(st.none(), st.integers(-3, 3)),
+    st.one_of(st.none(), LONGS),
+    LONGS,
+    st.one_of(st.none(), st.sampled_from([0.0, -0.0, math.nan, math.inf, 1.5])),
+    st.sampled_from([0.0, -0.0, math.nan, -math.nan, math.inf, 1.5]),
+    st.one_of(st.none(), st.sampled_from(["", "a", "b", "ä"])),
+    st.one_of(st.none(), st.booleans()),
+    st.sampled_from([None, 1, 1.0, "1", True, [1], [1.0], 2**53 + 1, 2.0**53]),
+    st.none(),
+]
+KEYS = st.lists(st.sampled_from(VALUES), min_size=1, max_size=4)
+LIMITS = {
+    "as they are": {},
+    "small windows": {"_WINDOW": 3},
+    "no tables": {"_TABLE_ROWS": 0, "_SMALL_TABLE": 0},
+    "short codes": {"_LARGEST_CODE": 1000},
+    "short codes, no tables": {"_LARGEST_CODE": 1000, "_TABLE_ROWS": 0, "_SMALL_TABLE": 0},
+}
+
+
+def expected_groups(rows):
+    """Per row the first row that is the same."""
+    seen: dict[tuple, int] = {}
+    keys = (tuple("NaN" if v != v else group_key(v) for v in row) for row in rows)
+    return [seen.setdefault(key, number) for number, key in enumerate(keys)]
+
+
+@given(data=st.data(), limits=st.sampled_from(list(LIMITS)))
+def test_groups_are_those_of_equal_keys(data, limits):
+    kinds = data.draw(KEYS)
+    rows = data.draw(st.lists(st.tuples(*kinds), max_size=30))
+    operands = [column_of(list(each)) for each in zip(*rows, strict=True)]
+    operands.append(Constant(7))
+    with pytest.MonkeyPatch.context() as patch:
+        for name, number in LIMITS[limits].items():
+            patch.setattr(grouping, name, number)
+        groups = group_rows(operands, len(rows))
+        first = first_rows(operands, len(rows))
+    expected = expected_groups(rows)
+    assert groups.first.tolist() == sorted(set(expected)) == first.tolist()
+    assert groups.first[groups.group_of].tolist() == expected
+
+
+def test_rows_of_nothing_but_constants_are_one_group():
+    for operands in ([], [Constant(None), Constant(3)]):
+        groups = group_rows(operands, 4)
+        assert (groups.first.tolist(), groups.group_of.tolist()) == ([0], [0] * 4)
+        assert first_rows(operands, 4).tolist() == [0]
+        assert group_rows(operands, 0).first.tolist() == first_rows(operands, 0).tolist() == []
+
+
+@pytest.mark.parametrize("spread", [100, 10**6, 2**62])
+def test_many_rows(spread):
+    random = np.random.default_rng(1)
+    numbers = random.integers(-spread, spread, 100_000).tolist()
+    numbers[::7] = numbers[:1] * len(numbers[::7])
+    texts = [f"{number % 50}" for number in numbers]
+    for columns in ([numbers], [texts, numbers]):
+        rows = list(zip(*columns, strict=True))
+        operands = [column_of(each) for each in columns]
+        groups = group_rows(operands, len(rows))
+        assert groups.first[groups.group_of].tolist() == expected_groups(rows)
+        assert first_rows(operands, len(rows)).tolist() == groups.first.tolist()
