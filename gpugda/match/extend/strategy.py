@@ -301,7 +301,8 @@ class ExtendStrategy(Matcher):
     ) -> PreparedCore | Product | Sum | Embeddings | None:
         """Everything before the join, what is to be counted instead, or the groups already."""
         started = time.perf_counter()
-        with said_how_much(self.limit, self._graph.graph, bound, masks):
+        whole = run.placement.is_whole
+        with said_how_much(self.limit, self._graph.graph, bound, masks, whole=whole):
             if self._merges and run.placement.is_whole:
                 self._merged.make_due(run)
             with run.stage("filter"):
