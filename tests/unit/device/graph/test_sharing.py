@@ -211,6 +211,7 @@ def test_without_place_for_both_arrays_are_uploaded(context, made, monkeypatch):
     assert not made
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_states(context):
     current, sizes = None, []
     for graph in states(RandomDatabase(1, 200), 12, size=1):
