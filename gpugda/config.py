@@ -112,6 +112,8 @@ def device_wanted(
 def host_limit(environment: Mapping[str, str] | None = None) -> int | None:
     """``GPUGDA_HOST_LIMIT``: bytes of the host's memory for rows of a join; None if not set.
 
+    Nor is an array that is larger compacted in the background.
+
     Raises:
         ConfigurationError: No size.
     """

@@ -196,6 +196,7 @@ def _from_path(path: Path) -> GraphSource:
             )
         if is_snapshot(path) or _looks_like_snapshot(path):
             return SnapshotSource(path)
+        has_import_files = path.is_dir() and _has_import_files(path)
     except OSError as error:  # a name that is too long, a folder that may not be entered
         raise SourceError(
             f"{_shortened(path)!r} cannot be looked up: {error.strerror}; check the path and the "
@@ -203,7 +204,12 @@ def _from_path(path: Path) -> GraphSource:
         ) from error
     except RuntimeError as error:  # ~name of nobody
         raise SourceError(f"{_shortened(path)!r} cannot be looked up: {error}") from error
-    if path.is_dir() and any(path.glob("*.parquet")) and not _has_import_files(path):
+    if path.is_dir() and not has_import_files:
+        if not any(path.glob("*.parquet")):
+            raise SourceError(
+                f"The folder {_shortened(path)!r} holds no graph: no snapshot, no files to import "
+                f"({', '.join(_IMPORT)}) and no Parquet."
+            )
         made = adapter("parquet")(path)
         return made
     if path.is_dir() or path.suffix == ".zip":
@@ -213,7 +219,7 @@ def _from_path(path: Path) -> GraphSource:
         made = adapter("graphml")(path)
         return made
     raise SourceError(
-        f"{path.name!r} is no graph that can be read: not a snapshot folder, GraphML "
-        "(.graphml), nor a folder or zip of import CSV or a folder of Parquet. Tables are read "
+        f"{path.name!r} is no graph that can be read: a graph is a snapshot folder, GraphML "
+        "(.graphml), a folder or zip of import CSV, or a folder of Parquet. Tables are read "
         "with gpugda.graph(nodes=…, relationships=…), lists of edges with gpugda.read_edges."
     )

@@ -139,6 +139,7 @@ class JoinLimits:
             launches of all steps do, and on a GPU they take longer than waiting does.
         item_work: Neighbours per work item and launch where items take rows: some ten milliseconds.
         measures_pairs: Are pairs counted even where there cannot be many?
+        share_for_pairs: The same where steps follow two links.
         share_for_messages: Of the free memory, for degrees and tables.
         share_for_sums: Of the free memory, for sums of groups.
         most_tuples: Groups of several nodes that are added up on the device: most of them are taken
@@ -177,6 +178,7 @@ class SegmentLimits:
     Args:
         most_entries: Of a part; None for as many as fit. A number segments every graph.
         share_for_parts: Of the free memory when a join begins, for parts.
+        share_for_messages: Of the same, for what rows are multiplied with, where it is needed.
         most_segments: Smaller parts than this makes are not cut.
         share_for_rows: Of the host's memory, for rows that wait for the parts they need, where
             nothing else is asked for.
@@ -188,7 +190,9 @@ class SegmentLimits:
     """
 
     most_entries: int | None = None
-    share_for_parts: float = 0.5
+    share_for_parts: float = 0.75
+    share_for_pairs: float = 0.6
+    share_for_messages: float = 0.5
     most_segments: int = 256
     share_for_rows: float = 0.25
     rows_bytes: int | None = None

@@ -33,6 +33,9 @@ else:
 MOST_WEIGHT = 1 << 63
 """The largest number of embeddings that a row may stand for: it stands for all above, too."""
 
+_MOST_SHOWN = 120
+"""Characters of a query's line that an error shows on each side of a place."""
+
 NodeIndex = NewType("NodeIndex", int)
 """Dense 0…n-1, in the order in which the source gave the nodes. ``uint32`` in arrays."""
 
@@ -64,13 +67,22 @@ class Span:
         return before.count("\n") + 1, self.start - (before.rfind("\n") + 1) + 1
 
     def marked(self, text: str) -> str:
-        """The line of the start, and below it carets under the piece (within that line)."""
+        """The line of the start, and below it carets under the piece (within that line).
+
+        Of a long line what is around the piece.
+        """
         line_start = text.rfind("\n", 0, self.start) + 1
         line_end = text.find("\n", self.start)
-        line = text[line_start : line_end if line_end >= 0 else len(text)]
+        line_end = line_end if line_end >= 0 else len(text)
+        before, after = "", ""
+        if self.start - line_start > _MOST_SHOWN:
+            line_start, before = self.start - _MOST_SHOWN, "…"
+        if line_end - self.start > _MOST_SHOWN:
+            line_end, after = self.start + _MOST_SHOWN, "…"
+        line = text[line_start:line_end]
         lead = "".join("\t" if c == "\t" else " " for c in line[: self.start - line_start])
         width = max(1, min(self.end, line_start + len(line)) - self.start)
-        return f"  {line}\n  {lead}{'^' * width}"
+        return f"  {before}{line}{after}\n  {' ' * len(before)}{lead}{'^' * width}"
 
 
 def first_line(error: BaseException) -> str:

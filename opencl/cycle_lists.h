@@ -23,11 +23,13 @@
 #define PARTITION_WORDS 5
 
 /* Flags: the ways over 1 and over 3 are the same; there are loops; links 0 and 3, or 1 and 2, can take the same relationship;
-   what is in the places of 0 and 2 could be exchanged, so that only pairs in falling order are counted, twice. */
+   what is in the places of 0 and 2 could be exchanged, so that only pairs in falling order are counted, twice; a triangle is
+   directed, and no relationships of the data graph lie on a directed cycle. */
 #define SYMMETRIC 1u
 #define HAS_LOOPS 2u
 #define MEET_AT_ODD 4u
 #define HALVED 8u
+#define UPWARDS 16u
 
 /* Types of all links together, in both directions. */
 #define MOST_LISTS 16

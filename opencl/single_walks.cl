@@ -12,12 +12,42 @@
 #include "cycle_lists.h"
 
 #ifdef ON_CPU
-static inline ulong relationships_between(const Square *square, uint two, uint three) {
+/* The lists in which the relationships along link 2 are found, from a node in the place of 2. */
+typedef struct {
+    uint count, types[MOST_LISTS];
+    bool are_incoming[MOST_LISTS];
+} Ways;
+
+static Ways ways_to_last(const Square *square) {
+    Ways ways = {.count = 0};
+    for (uint turn = 0; turn < 2 * square->words[TYPE_COUNT_AT]; ++turn) {
+        bool is_incoming = turn & 1;
+        if (!(links_of(square, turn >> 1, !is_incoming) >> 2 & 1)) continue;
+        ways.types[ways.count] = turn >> 1;
+        ways.are_incoming[ways.count++] = is_incoming;
+    }
+    return ways;
+}
+
+/* How often a list has a node. Without a branch, which nobody could foresee. */
+static inline ulong times_in(global const uint *neighbours, uint2 list, uint node) {
+    uint first = list.x;
+    for (uint size = list.y - list.x; size > 1;) {
+        uint half_size = size / 2;
+        first += neighbours[first + half_size - 1] < node ? half_size : 0;
+        size -= half_size;
+    }
+    ulong times = 0;
+    if (first < list.y && neighbours[first] < node) ++first;
+    for (; first < list.y && neighbours[first] == node; ++first) ++times;
+    return times;
+}
+
+static inline ulong relationships_between(const Square *square, const Ways *ways, uint two, uint three) {
     ulong sum = 0;
-    Lists lists = all_lists(square, 2, true);
-    while (next_list(&lists, square, two)) {
-        uint2 found = entries_to(square, lists.is_incoming, lists.entries, three);
-        sum += found.y - found.x;
+    for (uint list = 0; list < ways->count; ++list) {
+        bool is_incoming = ways->are_incoming[list];
+        sum += times_in(neighbours_of(square, is_incoming), list_of(square, ways->types[list], is_incoming, two), three);
     }
     return sum;
 }
@@ -28,6 +58,7 @@ kernel void count_single_walks(
     global ulong *totals
 ) {
     const Square square = {OUTGOING_CSR, INCOMING_CSR, incoming_relationship_indexes, words, candidates, candidates, 0, node_words};
+    const Ways ways = ways_to_last(&square);
     ulong total = 0;
     FOR_EACH(i, count) {
         uint node = first_node + (uint)i;
@@ -35,7 +66,7 @@ kernel void count_single_walks(
         uint one = along_0[node], three = along_3[node];
         if (one == NONE || three == NONE || !fits_place(&square, 1, one) || !fits_place(&square, 3, three)) continue;
         uint two = along_1[one];
-        if (two != NONE && fits_place(&square, 2, two)) total += relationships_between(&square, two, three);
+        if (two != NONE && fits_place(&square, 2, two)) total += relationships_between(&square, &ways, two, three);
     }
     totals[get_group_id(0)] += total;
 }

@@ -5,6 +5,7 @@
        a's lists      … b … c … | a …       marks: in how many ways they lead to each node before a
        b's lists      … c … | b …           the sum of these marks, six times
 
+   Where relationships run UPWARDS, triangles a -> b -> c, a -> c are counted, each once, with the whole outgoing lists of a and b.
    With a loop at a node of the three, two of them are the same one, and the others are two different relationships between two
    nodes; or all three are loops. Items take nodes from a counter of tasks until they looked at `most_work` entries. Each has a
    byte of scratch per node, in whole words, zero before and after: no two nodes may have more than 255 relationships. Cycles are written as squares are: of these only the lists are used.
@@ -14,9 +15,10 @@
 #include "cycle_lists.h"
 
 #ifdef ON_CPU
-/* Entries that lead to nodes before this one: next_list, cut. */
+/* Entries that lead to nodes before this one: next_list, cut. Upwards all of them. */
 static inline bool next_lower(Lists *lists, const Square *square, uint node) {
     if (!next_list(lists, square, node)) return false;
+    if (square->words[FLAGS_AT] & UPWARDS) return true;
     lists->entries.y = first_entry_from(square, lists->is_incoming, lists->entries, node);
     return true;
 }
@@ -40,7 +42,7 @@ static ulong sum_of_marks(const Square *square, uint node, global const uchar *r
     return sum;
 }
 
-/* Triangles whose highest node this is. */
+/* Triangles whose highest node this is; upwards those that begin there. */
 static ulong below(const Square *square, uint node, global uchar *marks, ulong *work) {
     ulong sum = 0;
     Lists lists = all_lists(square, 0, true);
@@ -56,7 +58,7 @@ static ulong below(const Square *square, uint node, global uchar *marks, ulong *
         }
     }
     clear_marks(square, node, marks);
-    return 6 * sum;
+    return square->words[FLAGS_AT] & UPWARDS ? sum : 6 * sum;
 }
 
 /* Those that are a loop and two relationships to one other node, the loop in each of three places, or three loops. */

@@ -240,16 +240,21 @@ class Maker:
             return self._aggregate()
         before, one, other = self._pair()
         arrow = self._pick("-[:R]->+", "-->{1,3}", "-[:R|S]-{1,3}", "<-[]-{,2}", "-[]->*")
+        groups = self._chance(50)
         if self._chance(40):
-            arrow += self._middle() + self._pick("-[:S]->", "-->{1,2}", "<-[:R|T]-", "-[:T]-{,1}")
-        if self._chance(50):
+            arrow += self._middle(named=groups) + self._pick(
+                "-[:S]->", "-->{1,2}", "<-[:R|T]-", "-[:T]-{,1}"
+            )
+        if groups:
             selector = self._pick("ALL SHORTEST", "SHORTEST 1 GROUPS", "SHORTEST 2 GROUPS")
             return f"{before} MATCH {self._new('path')} = {selector} ({one}){arrow}({other})"
         selector = self._pick("ANY", "ANY SHORTEST", "SHORTEST 2", "ANY 2", "SHORTEST 3 PATHS")
         return f"{before} MATCH {selector} ({one}){arrow}({other})"
 
-    def _middle(self) -> str:
-        """A node between the steps of a chosen path."""
+    def _middle(self, *, named: bool) -> str:
+        """A node between the steps of a chosen path; without a name where it is not sure which."""
+        if not named:
+            return self._pick("()", "(:A)", "(:!B)", "({x: 1})")
         name = self._new("middle", bind=False)
         where = ""
         if self._chance(40):
@@ -505,7 +510,7 @@ class Maker:
 
     def _number(self) -> str:
         if self._is_deep():
-            return self._leaf("number", ("1", "0", "2.5", "-0.0", "$one", "$half", "null", "3"))
+            return self._leaf("number", ("1", "0", "2.5", "-2", "$one", "$half", "null", "3"))
         one = self._expression("number")
         forms = [
             lambda: f"({one} {self._pick('+', '-', '*')} {self._pick('1', '0.5', '2')})",

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.calibration.device import device_rates
 from gpugda.calibration.kept import default_device_rates, kept_device_rates
+from gpugda.device.graph.segments import whole_bytes
+from gpugda.match.registry import DEFAULT_STRATEGY
 from gpugda.plan.route.cost import device_seconds
 from gpugda.plan.route.rates import CPU_DEVICE, LOCAL_SERVER
 from gpugda.plan.route.route import RouteInput
+from gpugda.plan.route.streaming import streaming
 from gpugda.query import ast
 
 if TYPE_CHECKING:
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from gpugda.match.session import DeviceSession
     from gpugda.plan.plan import Plan
     from gpugda.plan.route.rates import DeviceRates
+    from gpugda.plan.route.streaming import Streaming
 
 __all__ = ["DeviceCosts", "row_limit"]
 
@@ -66,6 +70,18 @@ class DeviceCosts:
             return 0.0
         return _OPEN_SECONDS + graph.relationship_count / _COPIED_PER_SECOND
 
+    def streaming(self, plan: Plan, graph: DataGraph) -> Streaming | None:
+        """What of a graph that does not fit is sent in segments; None where it fits."""
+        limit = self._session.memory_limit
+        if limit is None or plan.strategy != DEFAULT_STRATEGY:
+            return None
+        return streaming(plan, graph.relationship_count, whole_bytes(graph), limit)
+
+    def sent_bytes(self, plan: Plan, graph: DataGraph) -> float:
+        """The same in bytes, 0 where the graph fits."""
+        found = self.streaming(plan, graph)
+        return 0.0 if found is None else found.sent_bytes
+
     def seconds(self, request: Request, plan: Plan, graph: DataGraph) -> float:
         """A query on a graph that no server has to be asked about."""
         return device_seconds(
@@ -78,6 +94,7 @@ class DeviceCosts:
                 probes=0,
                 limit=row_limit(request),
                 opening_seconds=self.opening_seconds(graph),
+                sent_bytes=self.sent_bytes(plan, graph),
             )
         )
 

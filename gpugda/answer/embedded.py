@@ -95,8 +95,13 @@ class EmbeddedAnswers:
         refuse_outside(request.prepared(), self._loaded.projection)
         plan = self._loaded.plan(request.prepared(), request.strategy)
         seconds = self._device.seconds(request, plan, self._loaded.graph)
+        streamed = self._device.streaming(plan, self._loaded.graph)
         return Explanation(
-            plan, engine="gpu", reason=_ONLY_ENGINE, expected=estimate(plan, seconds)
+            plan,
+            engine="gpu",
+            reason=_ONLY_ENGINE,
+            expected=estimate(plan, seconds),
+            lines=() if streamed is None else (str(streamed),),
         )
 
     def refresh(self) -> None:

@@ -81,6 +81,11 @@ class Router:
         given = self._input(request, plan, loaded, keeper)
         return tuple(route_text([rule(given) for rule in RULES.values()], self._planner))
 
+    def streamed(self, plan: Plan, loaded: LoadedGraph) -> tuple[str, ...]:
+        """A line where the graph is larger than the device's memory: what would be sent."""
+        found = self._device.streaming(plan, loaded.graph)
+        return () if found is None else (str(found),)
+
     def record_device(self, request: Request, loaded: LoadedGraph, seconds: float) -> None:
         """The device took so long."""
         self._history.add_device(request.text, seconds)
@@ -124,6 +129,7 @@ class Router:
             probes=1 if keeper.freshness.policy == "strict" else 0,
             limit=row_limit(request),
             opening_seconds=self._device.opening_seconds(graph),
+            sent_bytes=self._device.sent_bytes(plan, graph),
         )
 
     def _rates_of_server(self) -> ServerRates:

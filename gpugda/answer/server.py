@@ -177,6 +177,7 @@ class ServerAnswers:
             engine="gpu" if on_device else "native",
             reason=cold or verdict.reason,
             expected=estimate(plan, seconds),
+            lines=self._router.streamed(plan, loaded),
         )
 
     # ------------------------------------------------------------------ auto

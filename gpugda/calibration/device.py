@@ -13,6 +13,7 @@ from gpugda.calibration.kept import keep_device_rates, kept_device_rates
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import column_from_values
+from gpugda.device.memory.uploads import PageLocked
 from gpugda.execute.pipeline import plan_of
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.registry import DEFAULT_STRATEGY
@@ -31,6 +32,7 @@ __all__ = ["calibrate_device", "device_rates"]
 _NODES = 1 << 14
 _RELATIONSHIPS = 200_000
 _REPEATS = 7
+_SENT_BYTES = 1 << 24
 _VALUE_SECONDS = 0.3e-6
 """Making a row of Python values: the same whatever the device."""
 
@@ -83,7 +85,29 @@ def calibrate_device(session: DeviceSession) -> DeviceRates:
         pairs_per_second=tested / max(pairs - short, 1e-5),
         rows_per_second=1.0 / (max(rows - short, 1e-5) / graph.relationship_count + _VALUE_SECONDS),
         prepare_seconds=_preparation(graph),
+        sent_bytes_per_second=_sent_bytes_per_second(session, graph),
     )
+
+
+def _sent_bytes_per_second(session: DeviceSession, graph: DataGraph) -> float:
+    """From where the host keeps a graph that is too large, with nothing to do meanwhile."""
+    values = np.zeros(_SENT_BYTES, dtype=np.uint8)
+    with (
+        session.strategy(DEFAULT_STRATEGY, graph) as strategy,
+        strategy.running(StrategyReport(), None) as run,
+        run.locked(),
+    ):
+        context = strategy.graph.context
+        locked = PageLocked(context, context.profile.page_locked_bytes)
+        target = run.workspace.allocate(values.size, np.uint8, "what is sent")
+        uploads, times = run.workspace.uploads(), []
+        for _ in range(_REPEATS):
+            started = time.perf_counter()
+            uploads.begin(target, 0, locked.of(values))
+            uploads.finish()
+            times.append(time.perf_counter() - started)
+        locked.close()
+    return _SENT_BYTES / max(min(times), 1e-6)
 
 
 def _graph() -> DataGraph:

@@ -30,7 +30,7 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-_VERSION = 2
+_VERSION = 3
 """Of what was measured: rates of slower kernels, or of another meaning, count no more."""
 
 _Rates = TypeVar("_Rates", DeviceRates, ServerRates)

@@ -16,7 +16,7 @@ from gpugda.caching import LruCache
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.parallel import most_either_way, most_one_way
 from gpugda.data.property_store import PropertyStore
-from gpugda.data.skew import degree_skews
+from gpugda.data.skew import degree_skews, degrees_of_kind, met_degree
 from gpugda.data.statistics import PendingCounts
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gpugda.data.csr import Csr
     from gpugda.data.external_ids import ExternalIds
     from gpugda.data.identifiers import NameTable
+    from gpugda.data.skew import Kind
     from gpugda.data.statistics import GraphStatistics
 
 __all__ = ["DataGraph"]
@@ -155,10 +156,11 @@ class DataGraph:
                 most[: len(known[key])] = np.maximum(most[: len(known[key])], known[key])
                 found[key] = tuple(most.tolist())
         for key, value in known.items():
-            is_skew = key in ("outgoing skews", "incoming skews")
-            if is_skew and len(old.types) == len(self.types):
+            what = str(key[0] if isinstance(key, tuple) else key)
+            is_mean = what in ("outgoing skews", "incoming skews", "met degree")
+            if is_mean and len(old.types) == len(self.types):
                 found[key] = value
-            if str(key[0] if isinstance(key, tuple) else key).startswith("label") and (
+            if what.startswith("label") and (
                 old.label_ids is self.label_ids and old.label_offsets is self.label_offsets
             ):
                 found[key] = value
@@ -244,6 +246,24 @@ class DataGraph:
         csr = self.outgoing if outgoing else self.incoming
         skews = self._derived.get(key, lambda: degree_skews(csr, len(self.types)))
         return skews[len(self.types) if type_id is None else type_id]
+
+    def met_degree(self, along: Kind, kind: Kind) -> float:
+        """Mean number of relationships of a kind that nodes have which are met along others.
+
+        Args:
+            along: Kind of these, as seen from the nodes.
+            kind: Of those that are counted.
+        """
+        return self._derived.get(
+            ("met degree", along, kind),
+            lambda: met_degree(self._degrees_of(along), self._degrees_of(kind)),
+        )
+
+    def _degrees_of(self, kind: Kind) -> NDArray[np.float64]:
+        kept: LruCache[Kind, NDArray[np.float64]] = self._derived.get(
+            "degrees of kinds", lambda: LruCache(_MOST_KEPT)
+        )
+        return kept.get(kind, lambda: degrees_of_kind(self.outgoing, self.incoming, kind))
 
     def node_labels(self, node: int) -> tuple[str, ...]:
         """Label names of one node."""

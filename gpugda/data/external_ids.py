@@ -9,8 +9,11 @@ import numpy as np
 from gpugda.data.patches.patched import Patched, whole
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
+    from gpugda.data.patches.form import Form
     from gpugda.data.patches.patched import Array
 
 __all__ = ["ExternalIds", "are_distinct"]
@@ -47,8 +50,7 @@ class _Places:
         if not len(self.ids) or not len(numbers):
             return np.full(len(numbers), -1, dtype=np.int64)
         # Two threads may both make the same.
-        if self._table is None and self._order is None:
-            self._make()
+        self.make()
         if self._table is not None:
             inside = (numbers >= 0) & (numbers < len(self._table))
             return np.where(inside, self._table[np.where(inside, numbers, 0)], -1)
@@ -58,8 +60,11 @@ class _Places:
         places = order[np.minimum(found, len(order) - 1)]
         return np.where(self.ids[places] == numbers, places, -1)
 
-    def _make(self) -> None:
+    def make(self) -> None:
+        """Sorts or lists them, unless that was done."""
         ids, count = self.ids, len(self.ids)
+        if self._table is not None or self._order is not None or not count:
+            return
         largest = int(ids.max())
         if count >= _LISTED_FROM and int(ids.min()) >= 0 and largest < _LISTED_PER_ID * count:
             table = np.full(largest + 1, -1, dtype=np.int64)
@@ -79,7 +84,7 @@ class ExternalIds:
         relationship_prefix: Likewise.
     """
 
-    __slots__ = ("_places", "array", "node_prefix", "nodes", "relationship_prefix")
+    __slots__ = ("_found_in", "array", "node_prefix", "nodes", "relationship_prefix")
 
     def __init__(
         self,
@@ -90,14 +95,42 @@ class ExternalIds:
     ) -> None:
         self.nodes, self.array = nodes, relationships
         self.node_prefix, self.relationship_prefix = node_prefix, relationship_prefix
-        self._places = _Places(_base(relationships))
+        # Both are exchanged at once: places in the base of that form.
+        self._found_in: tuple[Form | None, _Places]
+        if isinstance(relationships, Patched):
+            form = relationships.form
+            self._found_in = form, _Places(form.base)
+        else:
+            self._found_in = None, _Places(relationships)
 
     def followed_by(self, nodes: NDArray[np.int64], relationships: Array) -> ExternalIds:
         """Those of the same database later."""
         found = ExternalIds(nodes, relationships, self.node_prefix, self.relationship_prefix)
-        if self._places.ids is found._places.ids:
-            found._places = self._places
+        (form, places), (_, known) = found._found_in, self._found_in
+        if places.ids is known.ids:
+            found._found_in = form, known
         return found
+
+    def looked_up_whole(self, check: Callable[[], None]) -> Callable[[ExternalIds], None]:
+        """Makes all of them whole, and how they are looked up; for `Patched.rebase` of later ones.
+
+        Args:
+            check: Called now and then, and may raise to end it.
+
+        Returns:
+            What has a later state's ids made of them.
+        """
+        older = self.array
+        assert isinstance(older, Patched)
+        places = _Places(older.whole(check))
+        places.make()
+
+        def rebase(later: ExternalIds) -> None:
+            array = later.array
+            if isinstance(array, Patched) and array.rebase(older):
+                later._found_in = array.form, places
+
+        return rebase
 
     @property
     def relationships(self) -> NDArray[np.int64]:
@@ -124,13 +157,14 @@ class ExternalIds:
 
     def indexes_of_relationships(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
         """The relationships with these ids; -1 where there is none."""
-        found, array = self._places.find(numbers), self.array
-        if not isinstance(array, Patched):
+        form, places = self._found_in
+        found = places.find(numbers)
+        if form is None:
             return found
         there = found >= 0
-        found[there] = array.places(found[there])
-        added = array.added_places()
-        late = _Places(array[added]).find(numbers)
+        found[there] = form.places(found[there])
+        added = form.added_places()
+        late = _Places(form.at(added)).find(numbers)
         is_late = late >= 0
         found[is_late] = added[late[is_late]]
         return found
@@ -140,11 +174,7 @@ class ExternalIds:
         """Bytes of the arrays."""
         array = self.array
         made_of = array.base.nbytes if isinstance(array, Patched) else 0
-        return self.nodes.nbytes + array.nbytes + made_of + self._places.nbytes
-
-
-def _base(array: Array) -> NDArray[np.int64]:
-    return array.base if isinstance(array, Patched) else array
+        return self.nodes.nbytes + array.nbytes + made_of + self._found_in[1].nbytes
 
 
 def are_distinct(ids: NDArray[np.int64]) -> bool:

@@ -157,8 +157,12 @@ def make_pipeline(statement: Query | Statement) -> Pipeline:
         columns = tuple(column.name for column in statement.columns)
         return Pipeline(statement, lower_query(statement), columns)
     _check_functions(statement)
-    made = build_query(statement.tree)
-    return Pipeline(statement, lower(made.tree, made.columns, statement.text), made.columns)
+    try:
+        made = build_query(statement.tree)
+        return Pipeline(statement, lower(made.tree, made.columns, statement.text), made.columns)
+    except RecursionError:
+        message = "so many clauses one after the other are not supported by this engine"
+        raise UnsupportedQueryError(message, construct="very many clauses") from None
 
 
 def _check_functions(statement: Statement) -> None:

@@ -134,5 +134,6 @@ class BackgroundWork:
             logger.info("%s: %s", self._name, first_line(error))
         except Exception as error:
             # Nobody waits for it: the next query says that there is no fresh snapshot, and why.
-            self.last_error = error
             logger.warning("%s: %s", self._name, error)
+            # What it was at work on is not kept for that.
+            self.last_error = error.with_traceback(None)

@@ -11,6 +11,7 @@ from gpugda.data.increments.apply import applied
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.properties import apart
 from gpugda.errors import SourceError
+from gpugda.live.compacting import Compactor
 from gpugda.live.shared import SharedState, shared_state
 from gpugda.live.touched import touched_by
 from gpugda.live.untold import told_or_read
@@ -62,11 +63,13 @@ class Follower:
         reason: Why the database is not followed, as a sentence for people; empty where it is.
         seconds: What catching up is expected to take.
         transactions: How many were applied by this follower.
+        compactor: Makes worn arrays whole beside the queries.
     """
 
     def __init__(self, server: DatabaseServer) -> None:
         self._server = server
         self._state = shared_state(server)
+        self.compactor = Compactor(self._state)
         self._source: ChangeSource | None = None
         self._since: DatabaseVersion | None = None
         self._keys: dict[bool, frozenset[str]] = {True: frozenset(), False: frozenset()}
@@ -157,6 +160,7 @@ class Follower:
     def close(self) -> None:
         """Follows no more, and keeps nothing for others."""
         self._since, self.reason = None, "closed"
+        self.compactor.close()
         self._state = SharedState()
 
     # ------------------------------------------------------------------ catching up
@@ -208,6 +212,7 @@ class Follower:
         if found is not None:
             taken = time.perf_counter() - started
             self.seconds += _WEIGHT * (taken - self.seconds)
+            self.compactor.look_at(found.graph)
         return found
 
     def changes(self, since: DatabaseVersion, until: DatabaseVersion) -> ChangeBatch | None:

@@ -34,10 +34,11 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, Plan, PlanStep
     from gpugda.plan.variables import Variable
 
-__all__ = ["Cursor", "Matcher", "add_up", "fetched"]
+__all__ = ["SHARE_OF_DEVICE", "Cursor", "Matcher", "add_up", "fetched"]
 
 _ROUNDS: dict[str, int | None] = {"off": 0, "once": 1, "fixpoint": None}
-_SHARE_OF_DEVICE = 0.8
+SHARE_OF_DEVICE = 0.8
+"""For graph and query, where nothing else is asked for."""
 
 
 class Cursor(Protocol):
@@ -107,7 +108,7 @@ class Matcher(ABC):
         self._context = device_graph.context
         self._rounds = _ROUNDS[refinement]
         whole = self._context.info.global_memory_bytes
-        self.limit = int(whole * _SHARE_OF_DEVICE) if memory_limit is None else memory_limit
+        self.limit = int(whole * SHARE_OF_DEVICE) if memory_limit is None else memory_limit
         self._kernels = Kernels.of(self._context)
         self._beside: Beside[Matcher] = Beside(self, partial(type(self), refinement=refinement))
 

@@ -13,6 +13,7 @@ from gpugda.device.program import is_everything_built
 from gpugda.device.warming import Warming
 from gpugda.errors import ConfigurationError
 from gpugda.match.extend.segments.spill_folder import remove_abandoned
+from gpugda.match.matcher import SHARE_OF_DEVICE
 from gpugda.match.registry import DEFAULT_STRATEGY, find_matcher
 
 if TYPE_CHECKING:
@@ -64,6 +65,13 @@ class DeviceSession:
         """
         with self._lock:
             return self._opened().info
+
+    @property
+    def memory_limit(self) -> int | None:
+        """Bytes that graph and query may take there; None while nobody knows without opening it."""
+        if self._memory_limit is not None or self._context is None:
+            return self._memory_limit
+        return int(self._context.info.global_memory_bytes * SHARE_OF_DEVICE)
 
     @property
     def is_open(self) -> bool:

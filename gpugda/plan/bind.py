@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from gpugda.deadline import check_time
 from gpugda.garbage import collection_paused
 from gpugda.plan.cardinality import cardinality_between, node_cardinality, relationship_end
-from gpugda.plan.cycle_rates import with_cycle_rates
 from gpugda.plan.degree_needs import degree_needs
 from gpugda.plan.label_programs import NOTHING, label_names, label_program, type_ids
+from gpugda.plan.met_rates import met_rates
 from gpugda.plan.plan import BoundNode, BoundQuery, BoundRelationship, RowTest
 from gpugda.plan.rules.merge_nodes import merge_nodes
 from gpugda.plan.rules.split_predicates import SplitPredicates, split_predicates
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.identifiers import NameTable
+    from gpugda.plan.cardinality import End
     from gpugda.plan.plan import DegreeNeed
     from gpugda.query import ast
     from gpugda.query.query_graph import Query, QueryGraph
@@ -44,9 +45,8 @@ def bind(query: Query, graph: DataGraph) -> BoundQuery:
     types = _types(asked, split, graph.types)
     needs = degree_needs(len(asked.nodes), asked.relationships, types)
     nodes = tuple(_bound_nodes(asked, split, needs, graph))
-    relationships = with_cycle_rates(
-        tuple(_bound_relationships(asked, split, types, nodes, graph)), nodes, graph.statistics
-    )
+    ends = [relationship_end(node, graph.statistics) for node in nodes]
+    relationships = tuple(_bound_relationships(asked, split, types, ends, graph))
     return BoundQuery(
         query=query,
         nodes=nodes,
@@ -81,10 +81,10 @@ def _bound_relationships(
     asked: QueryGraph,
     split: SplitPredicates,
     types: Sequence[TypeIds],
-    nodes: Sequence[BoundNode],
+    ends: Sequence[End],
     graph: DataGraph,
 ) -> Iterator[BoundRelationship]:
-    ends = [relationship_end(node, graph.statistics) for node in nodes]
+    met = met_rates(asked.relationships, types, ends, graph)
     for each in asked.relationships:
         predicates = tuple(split.of_one.get(each.name, ()))
         ids = types[each.position]
@@ -101,6 +101,7 @@ def _bound_relationships(
             cardinality=cardinality_between(
                 source, target, ids, predicates, graph.statistics, directed=each.directed
             ),
+            met=met[each.position],
         )
 
 

@@ -85,6 +85,8 @@ class _Order:
         while self._left or self._lone:
             choice = min(self._connected.values() or self._starts())
             _, rate, position, kind, end = choice
+            if kind is StepKind.CLOSE:
+                rate = self._partial.closing_rate(self._left[position])  # others were closed since
             reason = _reason(choice, is_first=not self._partial.nodes)
             self._bind(kind, position)
             steps.append(PlanStep(kind, position, end, self._partial.grow(rate), reason))

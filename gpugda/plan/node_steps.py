@@ -57,10 +57,10 @@ def _followed(rows: PartialRows, node: int, links: list[BoundRelationship]) -> t
     rate = rates[fewest]
     reason = f"least cost among the connected: {rate_text(rate)} per row"
     rows.bind_relationship(links[fewest])
-    for number, each in enumerate(links):
+    for number in sorted(range(len(links)), key=rates.__getitem__):
         if number != fewest:
-            rate *= rows.closing_rate(each)
-            rows.bind_relationship(each)
+            rate *= rows.closing_rate(links[number])
+            rows.bind_relationship(links[number])
     if len(links) > 1:
         reason += f", {rate_text(rate)} of them along all {len(links)}"
     return rate, reason

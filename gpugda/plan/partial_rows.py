@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PartialRows"]
 
+_EACH_FURTHER = 0.5
+"""So much less each further relationship to the same node selects."""
 _MOST_ROWS = 1e290
 """Far beyond what any machine holds: a product of more estimates would become infinity, which bytes
 and seconds cannot be made of."""
@@ -20,45 +22,55 @@ class PartialRows:
     """The query nodes and relationships that are bound, and the rows expected of them.
 
     Attributes:
-        nodes: Positions of the query nodes that are bound.
+        nodes: Positions of the query nodes that are bound, the first one first.
         rows: Expected partial embeddings.
     """
 
     def __init__(self, bound: BoundQuery) -> None:
         self._bound = bound
-        self.nodes: set[int] = set()
+        self.nodes: dict[int, None] = {}
         self.rows = 1.0
         self._relationships: set[int] = set()
-        self._joined: dict[int, set[int]] = {}
+        self._links: dict[int, int] = {}
+        """Of query nodes that were met along relationships, how many led there from others."""
         self._equalities = [test for test in bound.tests if test.equal]
 
     def extension_rate(self, each: BoundRelationship, node: int) -> float:
         """Rows out per row in when a relationship is followed from this node, which is bound."""
         end = self._bound.nodes[node]
-        if node not in self._joined:  # a start: as many as there are relationships in all
+        if node not in self._links:  # a start: as many as there are relationships in all
             return each.cardinality / end.cardinality if end.cardinality else 0.0
-        return extension_rate(each, end) * each.reached[node == each.target]
+        return extension_rate(each, end) * each.met[node == each.target]
 
     def closing_rate(self, each: BoundRelationship) -> float:
         """Rows out per row in when both ends of a relationship are bound."""
         source, target = each.source, each.target
         rate = closing_rate(each, self._bound.nodes[source], self._bound.nodes[target])
-        if target in self._joined.get(source, ()):
+        if source == target:
             return rate
-        meet = self._joined.get(source, set()) & self._joined.get(target, set())
-        return max(rate, each.closing[0 if meet else 1])
+        order = list(self.nodes)
+        begun, node = sorted((source, target), key=order.index)
+        rate *= each.met[begun == target]
+        if rate >= 1.0:
+            return 1.0
+        # Neighbours of neighbours are neighbours more often than chance would have it.
+        return float(rate**_EACH_FURTHER ** max(self._links.get(node, 0), 1))
 
     def bind_node(self, position: int) -> None:
         """A query node is there."""
-        self.nodes.add(position)
+        self.nodes[position] = None
 
     def bind_relationship(self, each: BoundRelationship) -> list[int]:
         """A query relationship is there, and with it its ends: those that were not."""
         self._relationships.add(each.position)
-        self._joined.setdefault(each.source, set()).add(each.target)
-        self._joined.setdefault(each.target, set()).add(each.source)
-        new = [end for end in dict.fromkeys((each.source, each.target)) if end not in self.nodes]
-        self.nodes.update(new)
+        ends = list(dict.fromkeys((each.source, each.target)))
+        new = [end for end in ends if end not in self.nodes]
+        self.nodes.update(dict.fromkeys(new))
+        if len(ends) > 1:
+            order = list(self.nodes)
+            begun, node = sorted(ends, key=order.index)
+            self._links.setdefault(begun, 0)
+            self._links[node] = self._links.get(node, 0) + 1
         return new
 
     def grow(self, rate: float) -> float:

@@ -97,10 +97,8 @@ class BoundRelationship:
         predicates: Conjuncts over this relationship alone.
         clause: Number of its MATCH clause.
         cardinality: Estimated number of candidates.
-        closing: On a cycle, rows out per row in where the ends are joined by a path of two
-            relationships, and of three; 0 where that is not known.
-        reached: On a cycle, how many times as many of them the source has, and the target, if it
-            was reached along another.
+        met: How many times as many of them the source has, and the target, if it was met along
+            another one.
     """
 
     position: int
@@ -112,8 +110,7 @@ class BoundRelationship:
     predicates: tuple[Expression, ...]
     clause: int
     cardinality: float
-    closing: tuple[float, float] = (0.0, 0.0)
-    reached: tuple[float, float] = (1.0, 1.0)
+    met: tuple[float, float] = (1.0, 1.0)
 
     def other_end(self, node: int) -> int:
         """The query node at the other end; the same one for a loop."""

@@ -75,8 +75,10 @@ def tokenise(text: str) -> list[Token]:
 
     Raises:
         CypherSyntaxError: A string, comment or backtick is not closed, or a character has no
-            meaning in Cypher.
+            meaning in Cypher, or is none.
     """
+    if not text.isascii():
+        _check_characters(text)
     tokens: list[Token] = []
     append = tokens.append
     end = 0
@@ -118,6 +120,15 @@ def _name_kind(piece: str, text: str, start: int) -> str:
             place = Span(start + offset, start + offset + 1)
             raise CypherSyntaxError(_cannot_read(character), text, place)
     return "name"
+
+
+def _check_characters(text: str) -> None:
+    """Refuses half of a surrogate pair: no server can be sent it, and no value can hold it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        message = "the text has half a surrogate pair here: mend its encoding"
+        raise CypherSyntaxError(message, text, Span(error.start, error.start + 1)) from None
 
 
 def _other_token(piece: str, text: str, start: int, end: int) -> Token | None:

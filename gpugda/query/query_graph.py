@@ -6,15 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from gpugda.errors import ConfigurationError
-from gpugda.query.ast import (
-    Comparison,
-    CountStar,
-    Expression,
-    Node,
-    Parameter,
-    Property,
-    Variable,
-)
+from gpugda.query.ast import Comparison, CountStar, Expression, Node, Parameter, Property, Variable
 from gpugda.query.pattern_text import (
     UnnamedNodeError,
     match_clauses,

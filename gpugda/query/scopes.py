@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 from gpugda.query import ast
 from gpugda.query.scope import Scope
 from gpugda.query.scope_expressions import Inner, check_condition, check_expression
-from gpugda.query.scope_patterns import check_patterns, check_shortest, named_variables
+from gpugda.query.scope_forms import check_shortest, named_variables
+from gpugda.query.scope_patterns import check_patterns
 from gpugda.query.scope_projections import check_paging, check_projection, refuse_aggregates
 from gpugda.query.scope_versions import check_version
 from gpugda.query.static_kinds import ANY, BOOLEAN, INTEGER, LIST, Static, list_of

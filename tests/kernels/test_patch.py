@@ -5,7 +5,7 @@ import pytest
 
 from gpugda.data.patches import changing
 from gpugda.data.patches.changing import renumbered, spliced, stepped
-from gpugda.data.patches.patched import whole
+from gpugda.data.patches.patched import Patched, whole
 from gpugda.data.patches.splice import Splice
 from gpugda.device.launch.patch import patch_array
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
@@ -95,6 +95,34 @@ class Renumbered:
 def test_each_state_is_made_of_each_earlier_one(context, change, count, changes):
     random = np.random.default_rng(count + changes)
     check(context, chain(random, count, changes, change))
+
+
+@pytest.mark.parametrize("changes", [1, 9])
+@pytest.mark.parametrize("change", [Spliced(), Halves(), Stepped(), Renumbered()])
+def test_states_after_another_base_are_made_of_those_before(context, monkeypatch, change, changes):
+    """An older state was made whole meanwhile, and the newest one is made of that from now on."""
+    monkeypatch.setattr("gpugda.data.patches.patched.FEW_STRETCHES", 1 << 20)
+    random = np.random.default_rng(changes)
+    states = [change.start(random, 5000)]
+    for _ in range(6):
+        states.append(change(random, states[-1], changes))
+    middle, newest = states[3], states[-1]
+    expected, before = whole(Patched(newest.form)), newest.form
+    middle.whole()
+    assert newest.rebase(middle)
+    assert newest.base is whole(middle)
+    assert newest.form.size < before.size
+    np.testing.assert_array_equal(whole(Patched(newest.form)), expected)
+    entries = random.integers(0, len(newest), 300)
+    np.testing.assert_array_equal(newest[entries], expected[entries])
+    later = change(random, newest, changes)
+    assert later.base is whole(middle)
+    # What the device has is of the state before: it need not be sent anew.
+    for older in (newest, middle):
+        assert later.since(older) is not None
+    for older in (states[1], states[4], middle):
+        assert newest.since(older) is not None
+    check(context, [*states, later, change(random, later, changes)])
 
 
 def test_a_worn_array_is_made_whole_and_still_known_to_descend(context, monkeypatch):

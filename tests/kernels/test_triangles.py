@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from graphs import make_graph
 from kernels.kernel_graphs import entries as entries_of
 from kernels.kernel_graphs import random_graph, upload_query
 
@@ -10,7 +11,7 @@ from gpugda.device.launch.query_words import QueryRow
 from gpugda.device.launch.triangles import TriangleKernels, triangle_words
 
 
-def counted(context, workspace, graph, types, most_work):
+def counted(context, workspace, graph, types, most_work, *, upwards=False):
     arrays, _ = upload_query(context, workspace, graph, [QueryRow(0, (), None, (), ())])
     kernels, nodes = TriangleKernels(context), graph.node_count
     size = kernels.item_words(nodes, has_loops=True) * kernels.item_count
@@ -18,7 +19,8 @@ def counted(context, workspace, graph, types, most_work):
     counters = workspace.upload(np.zeros(1, dtype=np.uint32))
     totals = workspace.upload(np.zeros(kernels.item_count, dtype=np.uint64))
     tasks = CycleTasks(counters, scratch, nodes, most_work, totals)
-    words = workspace.upload(np.array(triangle_words(types, has_loops=True), dtype=np.uint32))
+    found = triangle_words(types, has_loops=not upwards, upwards=upwards)
+    words = workspace.upload(np.array(found, dtype=np.uint32))
     while int(workspace.download(counters)[0]) < -(-nodes // kernels.task_nodes(nodes)):
         kernels.count(arrays, scratch, words, tasks)
     assert not workspace.download(scratch).any()
@@ -45,4 +47,28 @@ def test_triangles(context, workspace, nodes, types, most_work):
     graph = random_graph(nodes)
     wanted = expected(graph, types)
     assert counted(context, workspace, graph, types, most_work) == wanted
+    assert wanted or nodes < 33
+
+
+@pytest.mark.parametrize("nodes", [2, 33, 257])
+@pytest.mark.parametrize("types", [(0,), (0, 1)])
+@pytest.mark.parametrize("most_work", [1, 1 << 30])
+def test_triangles_upwards(context, workspace, nodes, types, most_work):
+    if not context.is_cpu:
+        pytest.skip("for CPUs")
+    random = np.random.default_rng(nodes)
+    ends = np.sort(random.integers(0, nodes, (8 * nodes, 2)))
+    ends = ends[ends[:, 0] < ends[:, 1]].tolist()
+    kinds = ["R", "S", *random.choice(["R", "S", "T"], len(ends) - 2).tolist()]
+    rows = [(a, kind, b, {}) for (a, b), kind in zip(ends, kinds, strict=True)]
+    graph = make_graph([("", {})] * nodes, rows)
+    around = [entries_of(graph, node, 1, 0, types) for node in range(nodes)]
+    wanted = sum(
+        end == c
+        for a in range(nodes)
+        for b, _ in around[a]
+        for c, _ in around[b]
+        for end, _ in around[a]
+    )
+    assert counted(context, workspace, graph, types, most_work, upwards=True) == wanted
     assert wanted or nodes < 33

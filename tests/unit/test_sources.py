@@ -36,6 +36,15 @@ def test_a_home_of_nobody():
         gpugda.connect("~no-such-user-here/graph")
 
 
+def test_a_folder_without_a_graph_says_what_would_be_one(tmp_path):
+    (tmp_path / "notes.txt").write_text("no graph")
+    with pytest.raises(
+        gpugda.SourceError, match=r"no snapshot, .*\.csv.* and no Parquet"
+    ) as raised:
+        gpugda.connect(tmp_path)
+    assert repr(str(tmp_path)) in str(raised.value)
+
+
 @pytest.mark.parametrize("made", [PathText, Path, str])
 def test_paths_of_all_kinds(tmp_path, made):
     save_snapshot(design_graph(), tmp_path / "saved")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpugda.data.patches.patched import Patched
-from gpugda.data.patches.stretches import Stretches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,7 +41,7 @@ def renumbered(array: Array, splice: Splice) -> Array:
     if not splice:
         return array
     # One that counts where numbers went has to know of all that come, wherever that is.
-    counts = isinstance(array, Patched) and array.values is not None
+    counts = isinstance(array, Patched) and array.form.values is not None
     if splice.moves_none and not counts:
         return array
     array = _patchable(array)
@@ -87,7 +86,7 @@ def _patchable(array: Array) -> Array:
         return _base(array) if array.is_worn_out else array
     if len(array) < PATCHED_FROM:
         return array
-    return Patched(array, array[:0], Stretches.whole(len(array)))
+    return Patched.of(array)
 
 
 def _base(array: Patched) -> Array:

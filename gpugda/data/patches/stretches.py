@@ -60,6 +60,11 @@ class Stretches:
         start = np.zeros(1 if count else 0, dtype=np.int64)
         return cls(start, start, count, count)
 
+    @classmethod
+    def since_older(cls, origins: Origins, added_count: int) -> Stretches:
+        """Of an array whose base is an older one; so many were added since, also if gone again."""
+        return cls(origins.starts, origins.places, origins.count, origins.older_count, added_count)
+
     def __len__(self) -> int:
         return len(self.starts)
 

@@ -21,14 +21,12 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray, MemoryBudget, Workspace
     from gpugda.device.memory.uploads import Uploads
 
-__all__ = ["MOST_PARTS", "REGIONS", "SegmentViews", "Wanted", "starts_bytes"]
+__all__ = ["MOST_PARTS", "SegmentViews", "Wanted", "starts_bytes"]
 
 MOST_PARTS = 2
 """Of one direction at one time."""
-REGIONS = 3
-"""Places for parts of one direction: one more, for what comes next."""
 _NAMES = ("outgoing", "incoming")
-_FIRST, _MIDDLE, _LAST = range(REGIONS)
+_FIRST, _MIDDLE = range(MOST_PARTS)
 
 
 class Wanted(NamedTuple):
@@ -72,6 +70,7 @@ class _Direction:
         starts: DeviceArray,
         *,
         knows_relationships: bool,
+        parts: int,
     ) -> None:
         self._workspace = workspace
         self._graph = graph
@@ -80,13 +79,14 @@ class _Direction:
         self._segments = segments
         self._kernels = SegmentKernels(graph.context)
         self._starts = starts
-        size = REGIONS * segments.longest
+        regions = parts + 1
+        size = regions * segments.longest
         self.neighbours = workspace.allocate(max(1, size), np.uint32, "segments")
         self.relationships: DeviceArray | None = None
         if knows_relationships:
             self.relationships = workspace.allocate(max(1, size), np.uint32, "segments")
         self.starts = workspace.allocate(starts.count, np.uint32, "starts of runs")
-        self._regions = [_Region() for _ in range(REGIONS)]
+        self._regions = [_Region() for _ in range(regions)]
         self._shown: tuple[Part, ...] | None = None
 
     @property
@@ -115,7 +115,7 @@ class _Direction:
         """Is there place for parts while others are worked on?"""
         if len(parts) == MOST_PARTS and self._must_join(*sorted(parts)):
             return False
-        return len({*parts, *shown}) <= REGIONS
+        return len({*parts, *shown}) <= len(self._regions)
 
     def show(self, parts: tuple[Part, ...], uploads: Uploads) -> None:
         """Lets kernels see these parts, which were loaded."""
@@ -217,6 +217,8 @@ class SegmentViews:
         segments: How its rows are cut.
         directions: Which are looked at.
         knows_relationships: Must it be known which relationship an entry is?
+        parts: Of one direction at one time, `MOST_PARTS` or fewer. There is a place for one more,
+            for what comes next.
         budget: What the directory is counted against.
 
     Attributes:
@@ -234,6 +236,7 @@ class SegmentViews:
         budget: MemoryBudget,
         *,
         knows_relationships: bool,
+        parts: int = MOST_PARTS,
     ) -> None:
         self.segments = segments
         self.uploads = workspace.uploads()
@@ -248,6 +251,7 @@ class SegmentViews:
                 segments,
                 self.arguments[first + 4],
                 knows_relationships=knows_relationships,
+                parts=parts,
             )
             self.arguments[first + 1] = made.neighbours
             self.arguments[first + 4] = made.starts

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from gpugda.device.launch.cycle_tasks import CycleTasks
     from gpugda.device.memory.buffers import DeviceArray
 
-__all__ = ["MOST_TYPES", "CycleType", "SquareKernels", "cycle_words"]
+__all__ = ["FLAGS_AT", "MOST_TYPES", "UPWARDS", "CycleType", "SquareKernels", "cycle_words"]
 
 MOST_TYPES = 8
 """Relationship types of all four links together, ``MOST_LISTS`` in both directions."""
 
 _FILE = "squares.cl"
+FLAGS_AT = 8
+UPWARDS = 16
+"""Flag of a triangle; see ``cycle_lists.h``."""
+
 _SYMMETRIC, _HAS_LOOPS, _MEET_AT_ODD, _HALVED = 1, 2, 4, 8
 
 

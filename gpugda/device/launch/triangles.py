@@ -1,11 +1,11 @@
-"""Counting undirected triangles; launcher of ``triangles.cl``."""
+"""Counting triangles, undirected or upwards; launcher of ``triangles.cl``."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gpugda.device.launch.cycle_tasks import CycleKernels
-from gpugda.device.launch.squares import CycleType, cycle_words
+from gpugda.device.launch.squares import FLAGS_AT, UPWARDS, CycleType, cycle_words
 from gpugda.device.program import GRAPH
 
 if TYPE_CHECKING:
@@ -22,13 +22,18 @@ MOST_PARALLEL = 255
 """Relationships between two nodes: a mark is a byte."""
 
 _FILE = "triangles.cl"
-_BOTH_WAYS = 0b1111
+_ALL_LINKS = 0b1111
 
 
-def triangle_words(types: Iterable[int], *, has_loops: bool) -> list[int]:
-    """A triangle as kernels read it: at most ``MOST_TYPES`` types."""
-    any_way = [CycleType(each, _BOTH_WAYS, _BOTH_WAYS) for each in types]
-    return cycle_words([None] * 4, [None] * 4, any_way, [], has_loops=has_loops)
+def triangle_words(types: Iterable[int], *, has_loops: bool, upwards: bool = False) -> list[int]:
+    """A triangle as kernels read it: at most ``MOST_TYPES`` types.
+
+    ``upwards``: It is ``(a)-->(b)-->(c)<--(a)``, in a graph without directed cycles.
+    """
+    found = [CycleType(each, _ALL_LINKS, 0 if upwards else _ALL_LINKS) for each in types]
+    words = cycle_words([None] * 4, [None] * 4, found, [], has_loops=has_loops)
+    words[FLAGS_AT] |= UPWARDS if upwards else 0
+    return words
 
 
 class TriangleKernels(CycleKernels):

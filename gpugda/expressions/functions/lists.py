@@ -8,6 +8,7 @@ from gpugda.errors import CypherArgumentError, CypherExecutionError
 from gpugda.expressions.checks import list_of, whole
 from gpugda.expressions.functions.registry import CYPHER_25, Function, signature
 from gpugda.expressions.kinds import kind_of_value
+from gpugda.expressions.lengths import check_items
 from gpugda.values import group_key, order_key
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def _range(start: Any, end: Any, step: Any = 1) -> list[int]:
     found = range(first, last + (1 if by > 0 else -1), by)
     if max((last - first) // by + 1, 0) > _LARGEST_LIST:
         raise CypherExecutionError(f"range({first}, {last}, {by}) is too long for a list")
+    check_items(len(found))
     return list(found)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.errors import CypherArgumentError, UnsupportedQueryError
 from gpugda.expressions.checks import position, string, type_error
 from gpugda.expressions.functions.registry import Function, signature
+from gpugda.expressions.lengths import check_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,6 +89,8 @@ def _right(text: Any, length: Any) -> str:
 def _replace(text: Any, search: Any, replacement: Any) -> str:
     for given in (text, search, replacement):
         string("replace()", given)
+    more = len(replacement) - len(search)
+    check_text(len(text) + (text.count(search) * more if more > 0 else 0))
     return str(text.replace(search, replacement))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.errors import CypherArithmeticError, CypherTypeError
 from gpugda.expressions.kinds import kind_of_value
+from gpugda.expressions.lengths import check_items, check_text
 from gpugda.expressions.numbers import SMALLEST, long
 from gpugda.expressions.printing import text_of
 from gpugda.expressions.temporal import arithmetic as temporal
@@ -50,6 +51,7 @@ def add(left: Any, right: Any) -> Any:
 
 def _joined_lists(left: Any, right: Any, kinds: tuple[str, str]) -> Any:
     if kinds == ("list", "list"):
+        check_items(len(left) + len(right))
         return [*left, *right]
     if "null" in kinds:
         return None
@@ -60,6 +62,7 @@ def _joined_texts(left: Any, right: Any) -> str:
     texts = text_of(left), text_of(right)
     if texts[0] is None or texts[1] is None:
         raise _refused("+", left, right)
+    check_text(len(texts[0]) + len(texts[1]))
     return texts[0] + texts[1]
 
 
@@ -68,10 +71,8 @@ def concatenate(left: Any, right: Any) -> Any:
     if left is None or right is None:
         return None
     kinds = kind_of_value(left), kind_of_value(right)
-    if kinds == ("string", "string"):
-        return left + right
-    if kinds == ("list", "list"):
-        return [*left, *right]
+    if kinds in (("string", "string"), ("list", "list")):
+        return add(left, right)
     raise _refused("||", left, right)
 
 

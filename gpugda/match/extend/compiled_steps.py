@@ -44,7 +44,7 @@ class CompiledSteps:
         masks: Masks,
         wanted: Rows,
         candidates: Candidates,
-        merged: frozenset[ListKind] = frozenset(),
+        merged: frozenset[ListKind],
         *,
         counting: bool,
         most_links: int,

@@ -10,7 +10,6 @@ from gpugda.deadline import check_time
 from gpugda.plan.comparisons import with_implied
 from gpugda.plan.row_tests import all_most_parallel
 from gpugda.plan.variables import Variable, ends_of, node_variable, relationship_variable
-from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence, Set
@@ -80,12 +79,12 @@ def make_drafts(
     order: Sequence[int],
     tests: Sequence[VariableTest],
     known: Set[int],
-    comparisons: Sequence[Comparison] = (),
+    comparisons: Sequence[Comparison],
     *,
     counting: bool,
-    counted: Collection[int] = (),
-    loops_seen: Set[int] = frozenset(),
-    most_links: int = MOST_LINKS,
+    counted: Collection[int],
+    loops_seen: Set[int],
+    most_links: int,
 ) -> list[Draft]:
     """The steps.
 

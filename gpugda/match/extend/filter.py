@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery
     from gpugda.thresholds import FilterLimits
 
-__all__ = ["filter_for_extension", "find_candidates"]
+__all__ = ["find_candidates"]
 
 _LONGEST_ALONE = 1 << 10
 """Entries of a node that one work item of a GPU goes through."""
@@ -41,9 +41,15 @@ def find_candidates(
     *,
     counting: bool,
 ) -> Candidates | None:
-    """As `filter_for_extension`; neighbours are looked at where that pays.
+    """The candidates of all query nodes; None as soon as one has none.
 
-    ``counting``: Rows are only counted, so that leaves are not joined.
+    Args:
+        run: Of the query.
+        query: Knows what predicates leave, and which leaves need no join.
+        small: Filters by one work item; None where the device is none for that.
+        rounds: How often candidates are refined; None until nothing changes.
+        limits: What one work item filters, and when looking at neighbours pays.
+        counting: Rows are only counted, so that leaves are not joined.
     """
     graph, masks = run.graph.graph, query.masks
     if leaves_nothing(masks):
@@ -55,10 +61,11 @@ def find_candidates(
 
     # Neighbours that come in parts are looked at by the join alone.
     explore = run.placement.is_whole and pays_exploring(counted, graph, leaves, limits)
-    return filter_for_extension(run, small, counted, masks, rounds, limits, explore=explore)
+    explores = explore and bool(counted.relationships)
+    return _filtered(run, small, counted, masks, rounds, limits, explores=explores)
 
 
-def filter_for_extension(
+def _filtered(
     run: Run,
     small: SmallFilter | None,
     bound: BoundQuery,
@@ -66,20 +73,9 @@ def filter_for_extension(
     rounds: int | None,
     limits: FilterLimits,
     *,
-    explore: bool,
+    explores: bool,
 ) -> Candidates | None:
-    """The candidates of all query nodes; None as soon as one has none.
-
-    Args:
-        run: Of the query.
-        small: Filters by one work item; None where the device is none for that.
-        bound: The query, with cardinalities `with_counts`.
-        masks: What predicates leave.
-        rounds: How often candidates are refined; None until nothing changes.
-        limits: What one work item filters.
-        explore: Shall neighbourhoods be looked at? Else labels, degrees and predicates decide.
-    """
-    explores = explore and bool(bound.relationships)
+    """By labels, degrees and predicates; and by neighbours, if it ``explores`` these."""
     arrays, encoding = encode_filter(run, bound, masks, explores=explores)
     if small is not None and _is_small(run, arrays, encoding, limits, explores=explores):
         outcome = small.filter_all(

@@ -14,7 +14,7 @@ from gpugda.match.extend.join_setup import JoinSetup
 from gpugda.match.extend.joined import Joined, TableSums
 from gpugda.match.extend.memory import check_room, least_bytes
 from gpugda.match.extend.merged_steps import kinds_of
-from gpugda.match.extend.messages import Messages, has_room
+from gpugda.match.extend.messages import Messages, bytes_of, has_room
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.segments.commons import CommonColumns, seen_product
 from gpugda.match.extend.segments.degrees import groups_seen, sees_parts
@@ -89,7 +89,7 @@ class Joins:
         # Beside parts of a graph, memory is rather short: they are fewer rows that wait.
         share = self.limits.share_for_messages
         return (
-            share if self.run.placement.is_whole else max(share, 1 - self.segments.share_for_parts)
+            share if self.run.placement.is_whole else max(share, self.segments.share_for_messages)
         )
 
     def joined(
@@ -184,7 +184,12 @@ class Joins:
         tables = StepTables.least_bytes(self.kernels.extensions) * len(joins)
         least = max(least_bytes(steps) for _, steps in joins) + tables
         steps = [step for _, steps in joins for step in steps]
-        return views_of_steps(self.run, steps, self.segments, least, groups, masked=masked)
+        messages = 0
+        if isinstance(plan, Eliminate):
+            messages, _ = bytes_of(self.run, plan, self.kernels.products, self.candidates)
+        return views_of_steps(
+            self.run, steps, self.segments, least, groups, messages=messages, masked=masked
+        )
 
     def _all_steps(
         self, plan: Join | Eliminate, wanted: Rows, *, counting: bool

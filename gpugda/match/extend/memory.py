@@ -29,6 +29,8 @@ _STEP_BYTES = 1 << 10
 """Limits are named in whole steps."""
 ENOUGH_FOR_JOIN = ": a memory_limit of "
 """In an error, before a limit that suffices for what comes after the candidates."""
+_SHARE_OF_PARTS = 1
+"""Bytes a relationship, of parts that are small."""
 _FOR_REUSE = 2
 """An array that is used again may be twice as long as asked for."""
 
@@ -72,23 +74,32 @@ def check_room(workspace: Workspace, steps: Sequence[ExtendStep], more: int = 0)
 
 
 @contextmanager
-def said_how_much(limit: int, graph: DataGraph, bound: BoundQuery, masks: Masks) -> Iterator[None]:
-    """Where candidates are filtered: an error of the memory limit says how much is enough."""
+def said_how_much(
+    limit: int, graph: DataGraph, bound: BoundQuery, masks: Masks, *, whole: bool = True
+) -> Iterator[None]:
+    """Where candidates are filtered: an error of the memory limit says how much is enough.
+
+    ``whole``: must all of the graph be there?
+    """
     try:
         yield
     except MemoryLimitError as error:
-        enough = _enough_bytes(graph, bound, masks)
+        enough = _enough_bytes(graph, bound, masks, whole=whole)
         if limit >= enough:
             raise  # it is the device that has no more
         reason = str(error).partition(ENOUGH_FOR_JOIN)[0]
         raise MemoryLimitError(f"{reason}. A memory_limit of {enough:,} bytes is enough") from error
 
 
-def _enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks) -> int:
+def _enough_bytes(graph: DataGraph, bound: BoundQuery, masks: Masks, *, whole: bool) -> int:
     """Were all nodes candidates of all query nodes."""
     runs = len(graph.outgoing.run_types) + len(graph.incoming.run_types)
     words, rows = -(-graph.node_count // 32), len(bound.nodes)
-    relationships = 12 * graph.relationship_count + 8 * runs + 8 * graph.node_count
+    directory = 8 * runs + 8 * graph.node_count
+    # Parts have places for three of each direction, and their own starts of runs.
+    relationships = directory + 12 * graph.relationship_count
+    if not whole:
+        relationships = 2 * directory + _SHARE_OF_PARTS * graph.relationship_count
     labels = 2 * 4 * words * (len(graph.labels) + 1)
     bitmaps = sum(
         each.nbytes for each in (*masks.nodes.values(), *masks.relationships.values(), *masks.keys)

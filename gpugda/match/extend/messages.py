@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         TableMessage,
     )
 
-__all__ = ["Messages", "has_room"]
+__all__ = ["Messages", "bytes_of", "has_room"]
 
 _WORD = 1 << 64
 _BELOW = 1 << 31
@@ -61,6 +61,17 @@ def has_room(
 
     ``share``: of the free memory, for these.
     """
+    needed, longest = bytes_of(run, plan, kernels, candidates)
+    return (
+        longest <= run.graph.context.info.max_allocation_bytes
+        and needed <= run.workspace.available * share
+    )
+
+
+def bytes_of(
+    run: Run, plan: Eliminate, kernels: ProductKernels, candidates: Candidates
+) -> tuple[int, int]:
+    """What all messages of a plan take, and the longest array of them."""
     needed, longest = 0, 0
     waiting = [plan]
     while waiting:
@@ -70,10 +81,7 @@ def has_room(
         needed += degrees + tables + 8 * kernels.group_count
         longest = max(longest, degrees, tables)
         waiting.extend(table.plan for table in each.tables)
-    return (
-        longest <= run.graph.context.info.max_allocation_bytes
-        and needed <= run.workspace.available * share
-    )
+    return needed, longest
 
 
 def _table_words(table: TableMessage, candidates: Candidates) -> int:

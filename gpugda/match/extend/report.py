@@ -89,7 +89,8 @@ def describe_parts(report: StrategyReport, joined: Joined) -> None:
     segments = max(each.segments.count for each in seen)
     report.steps.append(
         f"relationships in {segments:,} segments of up to {seen[0].segments.longest:,}, "
-        f"of which {report.sent_bytes:,} bytes were sent to the device"
+        f"of which {report.sent_bytes:,} bytes were sent to the device, "
+        f"{report.sent_bytes / max(1, seen[0].nbytes):.2g} times what is looked at"
     )
     written = sum(each.spilled_bytes for each in windows)
     if written:

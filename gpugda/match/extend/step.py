@@ -24,10 +24,7 @@ class ExtendStep(NamedTuple):
         links: Query relationships that are followed.
         bound_ends: Query node at the bound end of each.
         variables: What the columns of the new table hold.
-        kept: Old columns that the new table begins with.
-        tests: In terms of columns.
-        node_column: Where the added node goes, or how many fit.
-        extension: For the kernels.
+        extension: What it reads, tests, keeps and adds, for the kernels.
         counts_lengths: Does every entry give a row?
         searched_only: Are all links found by one search, no relationship needed?
         most_rows: So many rows come of one pair at most.
@@ -42,9 +39,6 @@ class ExtendStep(NamedTuple):
     links: tuple[int, ...]
     bound_ends: tuple[int, ...]
     variables: tuple[Variable, ...]
-    kept: tuple[int, ...]
-    tests: tuple[Test | KeyTest, ...]
-    node_column: int | None
     extension: Extension
     counts_lengths: bool = False
     searched_only: bool = False
@@ -53,6 +47,21 @@ class ExtendStep(NamedTuple):
     compared: tuple[str, ...] = ()
     cycle: Cycle | None = None
     merged: bool = False
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """Old columns that the new table begins with."""
+        return self.extension.kept
+
+    @property
+    def tests(self) -> tuple[Test | KeyTest, ...]:
+        """In terms of columns."""
+        return self.extension.tests
+
+    @property
+    def node_column(self) -> int | None:
+        """Where the added node goes, or how many fit."""
+        return self.extension.node_column
 
     @property
     def compares(self) -> bool:

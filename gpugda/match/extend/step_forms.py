@@ -72,7 +72,7 @@ class StepForms:
         masks: Masks,
         known: Container[int],
         *,
-        merged: Container[ListKind] = (),
+        merged: Container[ListKind],
         by_rows: bool,
     ) -> None:
         relationships = bound.relationships

@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from gpugda.deadline import check_deadline
 from gpugda.device.graph.placement import SegmentedPlacement
@@ -59,6 +59,15 @@ __all__ = ["ExtendStrategy"]
 
 _SHARE_FOR_KEPT = 1 / 16
 """Of the memory beside the graph."""
+
+
+class _Asked(NamedTuple):
+    """A query, or a part of one, whose embeddings are counted."""
+
+    bound: BoundQuery
+    masks: Masks
+    report: StrategyReport
+    deadline: float | None
 
 
 class ExtendStrategy(Matcher):
@@ -164,7 +173,7 @@ class ExtendStrategy(Matcher):
         """See `Matcher.count`; ``count_plan``: what is done, None for what is found."""
         if count_plan is None or not self._may_have_rows(plan.bound):
             return super().count(plan, masks, report, deadline)
-        return self._count(plan.bound, masks, report, deadline, count_plan)
+        return self._counted(_Asked(plan.bound, masks, report, deadline), count_plan)
 
     def groups(
         self,
@@ -179,9 +188,9 @@ class ExtendStrategy(Matcher):
 
         As `Matcher.groups`; ``count_plan``: as of `count`.
         """
-        if not self._may_have_rows(plan.bound):
-            return
-        yield from self._count_by(plan.bound, masks, need, report, deadline, count_plan)
+        if self._may_have_rows(plan.bound):
+            asked = _Asked(plan.bound, masks, report, deadline)
+            yield from self._groups(asked, need, count_plan)
 
     def embeddings(
         self,
@@ -207,117 +216,84 @@ class ExtendStrategy(Matcher):
         return ready
 
     # ------------------------------------------------------------------ counts and groups
-    def _count_by(
-        self,
-        bound: BoundQuery,
-        masks: Masks,
-        need: Groups,
-        report: StrategyReport,
-        deadline: float | None,
-        first: FirstPlan | None = None,
-        *,
-        in_parts: bool = True,
+    def _groups(
+        self, asked: _Asked, need: Groups, first: FirstPlan | None, *, in_parts: bool = True
     ) -> Generator[Embeddings]:
         """As `groups`, of a whole query or of a part; with little memory by joining alone."""
-        count = partial(self._counted_by, bound, masks, report, deadline)
-        in_parts = in_parts and not need.streamed
-        goal = Goal(grouped=need, in_parts=in_parts, first=first)
-        if (yield from _tried(count(goal, need))):
+        goal = Goal(grouped=need, in_parts=in_parts and not need.streamed, first=first)
+        if (yield from _tried(self._tried_groups(asked, goal, need))):
             return
-        self._note_thrift(report)
-        if (yield from _tried(count(Goal(grouped=need, thrifty=True), need), self._segment)):
+        self._note_thrift(asked)
+        thrifty = Goal(grouped=need, thrifty=True)
+        if (yield from _tried(self._tried_groups(asked, thrifty, need), self._segment)):
             return
-        yield from self._count_by(bound, masks, need, report, deadline, first, in_parts=in_parts)
+        yield from self._groups(asked, need, first, in_parts=in_parts)
 
-    def _note_thrift(self, report: StrategyReport) -> None:
-        """Makes room for joining alone, which is tried next."""
-        self._kept.drop()
-        report.steps.append("the memory limit leaves room for nothing but joining")
-
-    def _counted_by(
-        self,
-        bound: BoundQuery,
-        masks: Masks,
-        report: StrategyReport,
-        deadline: float | None,
-        goal: Goal,
-        need: Groups,
-    ) -> Generator[Embeddings]:
-        with self.running(report, deadline) as run:
+    def _tried_groups(self, asked: _Asked, goal: Goal, need: Groups) -> Generator[Embeddings]:
+        with self.running(asked.report, asked.deadline) as run:
             with run.locked():
-                ready = self._ready(run, bound, masks, need.rows, goal)
+                ready = self._ready(run, asked.bound, asked.masks, need.rows, goal)
             if isinstance(ready, PreparedCore):
                 yield from groups_of_rows(run, ready, need)
             elif isinstance(ready, Embeddings):
                 yield ready
             if not isinstance(ready, (Product, Sum)):
                 return
-        found = self._in_parts(bound, masks, report, deadline).groups(ready, need.nodes)
+        found = self._in_parts(asked).groups(ready, need.nodes)
         if found is None:
-            yield from self._count_by(bound, masks, need, report, deadline, in_parts=False)
+            yield from self._groups(asked, need, None, in_parts=False)
         else:
             # Groups that vanish are those that terms add as often as others subtract them.
             yield found if need.counted else replace(found, weights=None)
 
-    def _count(
-        self,
-        pattern: BoundQuery,
-        masks: Masks,
-        report: StrategyReport,
-        deadline: float | None,
-        first: FirstPlan | None = None,
-        *,
-        in_parts: bool = True,
-    ) -> int:
+    def _counted(self, asked: _Asked, first: FirstPlan | None, *, in_parts: bool = True) -> int:
         """The number of embeddings; with little memory by joining alone."""
-        count = partial(self._counted, pattern, masks, report, deadline)
         try:
-            return count(Goal(counting=True, in_parts=in_parts, first=first))
+            return self._tried_count(asked, Goal(counting=True, in_parts=in_parts, first=first))
         except MemoryLimitError:
-            self._note_thrift(report)
+            self._note_thrift(asked)
         try:
-            return count(Goal(counting=True, thrifty=True))
+            return self._tried_count(asked, Goal(counting=True, thrifty=True))
         except MemoryLimitError as error:
             self._segment(error)
-        return self._count(pattern, masks, report, deadline, first, in_parts=in_parts)
+        return self._counted(asked, first, in_parts=in_parts)
 
-    def _counted(
-        self,
-        bound: BoundQuery,
-        masks: Masks,
-        report: StrategyReport,
-        deadline: float | None,
-        goal: Goal,
+    def _count(
+        self, pattern: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
     ) -> int:
-        with self.running(report, deadline) as run:
+        return self._counted(_Asked(pattern, masks, report, deadline), None)
+
+    def _tried_count(self, asked: _Asked, goal: Goal) -> int:
+        with self.running(asked.report, asked.deadline) as run:
             with run.locked():
-                ready = self._ready(run, bound, masks, NOTHING, goal)
+                ready = self._ready(run, asked.bound, asked.masks, NOTHING, goal)
             if not isinstance(ready, (Product, Sum)):
                 assert not isinstance(ready, Embeddings)
                 return 0 if ready is None else add_up(run, ready)
-        found = self._in_parts(bound, masks, report, deadline).count(ready)
-        if found is None:
-            return self._count(bound, masks, report, deadline, in_parts=False)
-        return found
+        found = self._in_parts(asked).count(ready)
+        return self._counted(asked, None, in_parts=False) if found is None else found
 
-    def _in_parts(
-        self, bound: BoundQuery, masks: Masks, report: StrategyReport, deadline: float | None
-    ) -> CountsInParts:
-        def said(part: Part) -> StrategyReport:
-            describe_part(report, self._graph.graph, bound, part)
-            return StrategyReport(
-                report.timings, report.steps, progress=report.progress, memory=report.memory
+    def _note_thrift(self, asked: _Asked) -> None:
+        """Makes room for joining alone, which is tried next."""
+        self._kept.drop()
+        asked.report.steps.append("the memory limit leaves room for nothing but joining")
+
+    def _in_parts(self, asked: _Asked) -> CountsInParts:
+        def of(part: Part) -> _Asked:
+            whole = asked.report
+            describe_part(whole, self._graph.graph, asked.bound, part)
+            report = StrategyReport(
+                whole.timings, whole.steps, progress=whole.progress, memory=whole.memory
             )
+            return _Asked(part.pattern, part.masks(asked.masks), report, asked.deadline)
 
         def count(part: Part) -> int:
-            first = plan_of_part(part, self._thresholds.count)
-            return self._count(part.pattern, part.masks(masks), said(part), deadline, first)
+            return self._counted(of(part), plan_of_part(part, self._thresholds.count))
 
         def groups(part: Part, need: Groups) -> Generator[Embeddings]:
-            own = part.masks(masks)
-            return self._count_by(part.pattern, own, need, said(part), deadline, part.plan)
+            return self._groups(of(part), need, part.plan)
 
-        return CountsInParts(count, groups, partial(check_deadline, deadline))
+        return CountsInParts(count, groups, partial(check_deadline, asked.deadline))
 
     # ------------------------------------------------------------------ before the join
     def _ready(
@@ -325,7 +301,8 @@ class ExtendStrategy(Matcher):
     ) -> PreparedCore | Product | Sum | Embeddings | None:
         """Everything before the join, what is to be counted instead, or the groups already."""
         started = time.perf_counter()
-        with said_how_much(self.limit, self._graph.graph, bound, masks):
+        whole = run.placement.is_whole
+        with said_how_much(self.limit, self._graph.graph, bound, masks, whole=whole):
             if self._merges and run.placement.is_whole:
                 self._merged.make_due(run)
             with run.stage("filter"):

@@ -58,7 +58,8 @@ def find_cycle(
 ) -> Cycle | None:
     """The cycle that a query is, where nothing is asked of it but that relationships differ.
 
-    A triangle must be undirected, with the same types everywhere, and of any nodes.
+    A triangle must be of any nodes with the same types everywhere, and undirected, or directed
+    where relationships run upwards.
 
     Args:
         bound: The query.
@@ -84,6 +85,8 @@ def find_cycle(
         words = _square(bound, graph, masks, rows, links, nodes, types, has_loops=has_loops)
     elif _is_any_triangle(bound, graph, masks, links):
         words = triangle_words(sorted(types), has_loops=has_loops)
+    elif not has_loops and _is_upward_triangle(bound, graph, masks, links):
+        words = triangle_words(sorted(types), has_loops=False, upwards=True)
     else:
         return None
     return Cycle(len(links), tuple(words), has_loops, singles)
@@ -116,11 +119,27 @@ def _is_any_triangle(
     bound: BoundQuery, graph: DataGraph, masks: Masks, links: Sequence[BoundRelationship]
 ) -> bool:
     differ = {frozenset((test.left, test.right)) for test in bound.tests}
+    undirected = not any(each.directed for each in links)
+    return undirected and len(differ) == len(links) and _is_of_any(bound, graph, masks, links)
+
+
+def _is_upward_triangle(
+    bound: BoundQuery, graph: DataGraph, masks: Masks, links: Sequence[BoundRelationship]
+) -> bool:
+    """No two of its relationships can be the same, for its nodes are three."""
+    # Directed in a ring, it would have one start per node.
+    transitive = len({each.source for each in links}) == len(links) - 1
+    directed = all(each.directed for each in links) and graph.runs_upwards
+    return directed and transitive and _is_of_any(bound, graph, masks, links)
+
+
+def _is_of_any(
+    bound: BoundQuery, graph: DataGraph, masks: Masks, links: Sequence[BoundRelationship]
+) -> bool:
+    """May all nodes be any, all relationships of the same types, and few of them in parallel?"""
     return (
-        len(differ) == len(links)
-        and most_parallel(links[0], graph) <= MOST_PARALLEL
+        most_parallel(links[0], graph) <= MOST_PARALLEL
         and not masks.relationships
-        and not any(each.directed for each in links)
         and not any(_is_tested(bound, masks, each.position) for each in bound.nodes)
         and len({type_ids(each, graph) for each in links}) == 1
     )

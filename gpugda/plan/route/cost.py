@@ -121,6 +121,7 @@ def device_seconds(given: RouteInput) -> float:
     expansions, rows = work(given)
     seconds = rates.query_seconds + rates.step_seconds * max(len(_joined(plan)) - 1, 0)
     seconds += expansions / rates.pairs_per_second
+    seconds += given.sent_bytes / rates.sent_bytes_per_second
     if not _is_count(given):
         seconds += rows / rates.rows_per_second
     # The probe is under way meanwhile.

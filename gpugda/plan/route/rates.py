@@ -17,6 +17,7 @@ class DeviceRates:
         pairs_per_second: Pairs of a partial row and a neighbour that are tested.
         rows_per_second: Rows that are fetched, projected and made Python values.
         prepare_seconds: Parsing, binding and ordering a new text, per query relationship.
+        sent_bytes_per_second: Of a data graph that is sent in segments.
     """
 
     query_seconds: float
@@ -24,6 +25,7 @@ class DeviceRates:
     pairs_per_second: float
     rows_per_second: float
     prepare_seconds: float
+    sent_bytes_per_second: float = 4e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ GPU_DEVICE = DeviceRates(
     pairs_per_second=4e10,
     rows_per_second=2e6,
     prepare_seconds=0.00015,
+    sent_bytes_per_second=2.5e10,
 )
 """An NVIDIA H200."""
 

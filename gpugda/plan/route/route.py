@@ -44,6 +44,7 @@ class RouteInput:
     probes: int = 1
     limit: int | None = None
     opening_seconds: float = 0.0
+    sent_bytes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,7 @@ def test_cores_in_many_windows(context, most_tuples, window):
             assert found == distinct(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nodes", [(0,), (1,), (0, 3)])
 def test_with_hardly_any_memory(context, nodes):
     """Where rows can be made, they can be grouped."""

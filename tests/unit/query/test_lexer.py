@@ -125,3 +125,10 @@ def test_a_doubled_backslash_is_no_escape():
 def test_an_unclosed_string_full_of_backslashes_takes_linear_time():
     with pytest.raises(CypherSyntaxError):
         tokenise("'" + "a\\\\" * 100_000)
+
+
+@pytest.mark.parametrize("text", ["RETURN '\ud800'", "MATCH (a:`\udc00`) RETURN a", "// \ud83d\n"])
+def test_half_a_surrogate_pair_is_refused_at_its_place(text):
+    with pytest.raises(CypherSyntaxError, match="half a surrogate pair") as raised:
+        tokenise(text)
+    assert not text[raised.value.span.start].isprintable()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.device.graph.segment_views import REGIONS, SegmentViews, starts_bytes
+from gpugda.device.graph.segment_views import MOST_PARTS, SegmentViews, starts_bytes
 from gpugda.device.graph.segments import cut_segments
 from gpugda.device.launch.extend import LinkFlags
 from gpugda.device.memory.buffers import SMALLEST_BYTES
@@ -37,6 +37,7 @@ def views_of_steps(
     least: int,
     others: Sequence[LikeLeaves] = (),
     *,
+    messages: int = 0,
     masked: bool = False,
 ) -> SegmentViews:
     """What all joins of a plan look at, one after the other.
@@ -47,6 +48,7 @@ def views_of_steps(
         limits: How large parts are.
         least: Bytes that a join needs beside them.
         others: Groups of leaves whose relationships are looked at apart from steps.
+        messages: Bytes of what rows are multiplied with.
         masked: Do predicates leave only some of these?
 
     Raises:
@@ -70,8 +72,16 @@ def views_of_steps(
     )
     sorted_by = max((len(step.device_links) for step in steps), default=0)
     sorted_by = max(sorted_by, int(bool(others)))
+    parts = max((_parts_at_once(step) for step in steps), default=1)
     return make_views(
-        run, directions, limits, least, knows_relationships=knows, sorted_by=sorted_by
+        run,
+        directions,
+        limits,
+        least,
+        knows_relationships=knows,
+        sorted_by=sorted_by,
+        parts=parts,
+        messages=messages,
     )
 
 
@@ -83,6 +93,8 @@ def make_views(
     *,
     knows_relationships: bool,
     sorted_by: int = 0,
+    parts: int = MOST_PARTS,
+    messages: int = 0,
 ) -> SegmentViews:
     """Views of some directions, for which a share of the free memory is taken.
 
@@ -93,25 +105,31 @@ def make_views(
         least: Bytes that are needed beside them.
         knows_relationships: Must it be known which relationship an entry is?
         sorted_by: By so many segments rows are sorted.
+        parts: Of one direction at one time.
+        messages: Bytes that are needed, too, of which no step's rows take a share.
 
     Raises:
         MemoryLimitError: It names a limit that suffices.
     """
     graph, workspace = run.graph, run.workspace
-    per_entry = max(1, len(directions)) * REGIONS * _BYTES * (2 if knows_relationships else 1)
-    fixed = starts_bytes(graph, directions)
+    per_entry = max(1, len(directions)) * (parts + 1) * _BYTES * (2 if knows_relationships else 1)
+    fixed = starts_bytes(graph, directions) + messages
     small = SMALLEST_BYTES * _SMALL_ARRAYS
+    keys = _BYTES * (2 * sorted_by + 1) * limits.most_segments
     workspace.make_room(int(workspace.available * limits.share_for_parts))
     free = workspace.available
-    most = int(free * limits.share_for_parts - fixed) // per_entry
+    # Where two parts are needed together, many rows at once send the second ones less often.
+    share = limits.share_for_pairs if sorted_by > 1 else limits.share_for_parts
+    room = int(min((free - fixed) * share, free - fixed - keys - small - least))
+    most = room // per_entry
     if limits.most_entries is not None:
         most = min(most, limits.most_entries)
     fewest = max(1, -(-graph.graph.relationship_count // limits.most_segments))
     segments = _cut(run, directions, max(most, fewest))
 
     def needed(cut: Segments) -> int:
-        keys: int = 2 * _BYTES * cut.count * sorted_by
-        return fixed + per_entry * cut.longest + keys + _BYTES * cut.count + small + least
+        keys: int = _BYTES * cut.count * (2 * sorted_by + 1)
+        return fixed + per_entry * cut.longest + keys + small + least
 
     if needed(segments) > free:
         segments = _cut(run, directions, fewest)
@@ -124,7 +142,15 @@ def make_views(
         directions,
         workspace.budget,
         knows_relationships=knows_relationships,
+        parts=parts,
     )
+
+
+def _parts_at_once(step: ExtendStep) -> int:
+    """Parts of one direction that a step looks at together."""
+    outgoing = sum(1 for link in step.device_links if link.outgoing)
+    incoming = sum(1 for link in step.device_links if link.incoming)
+    return max(outgoing, incoming, 1)
 
 
 def _cut(run: Run, directions: Collection[str], most: int) -> Segments:

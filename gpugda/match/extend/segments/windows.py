@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["SegmentedWindows"]
 
 _GROWTH = 8
+_SHARE_FOR_SORTING = 0.6
+_SORTED_BYTES = 8
+"""Of a row and a column: before and after they are sorted."""
 
 
 class SegmentedWindows(ExtendWindows):
@@ -159,7 +162,7 @@ class SegmentedWindows(ExtendWindows):
         sequence, second = self._sequences[number], self._seconds[number]
         firsts = batch.keys()
         for first in firsts:
-            for waiting in batch.tables(self._run, first, self._most_waiting(number) // 2 or 1):
+            for waiting in batch.tables(self._run, first, self._most_paired(number)):
                 for key, following, table in second.split(waiting):
                     self._run.check_deadline()
                     coming = [] if following is None else sequence.wanted((first, following))
@@ -167,6 +170,13 @@ class SegmentedWindows(ExtendWindows):
                     for wanted, after in zip(parts, [*parts[1:], *coming[:1], None], strict=False):
                         self._seen.acquire(wanted, after)
                         yield wanted, table
+
+    def _most_paired(self, number: int) -> int:
+        """The same where they are sorted there: they are there twice, and go on in small parts."""
+        width = len(self._steps[number - 1].variables) if number else 0
+        share = self._run.workspace.available * _SHARE_FOR_SORTING
+        rows = int(share / (len(self._steps) - number)) // (_SORTED_BYTES * max(1, width))
+        return max(1, min(self._limits.largest_window, rows))
 
     def _most_waiting(self, number: int) -> int:
         """Rows that are sent to the device at once."""

@@ -79,6 +79,41 @@ def test_each_state_is_made_of_the_one_before(context, made, seed):
     assert current.nbytes == 0
 
 
+def test_a_copy_goes_on_after_compaction(context, made, monkeypatch):
+    """Nothing is sent anew but what is short, or said to be elsewhere."""
+    monkeypatch.setattr(changing, "PATCHED_FROM", 100)
+    monkeypatch.setattr("gpugda.data.patches.patched.FEW_STRETCHES", 1 << 20)
+    older, current, sent = [], None, []
+    upload = DeviceGraph._upload
+    for number, graph in enumerate(states(RandomDatabase(5, 200), 9)):
+        following = DeviceGraph(context, graph, like=current)
+        if current is not None:
+            current.close()
+        current = following
+        check(current)
+        if number == 0:
+            monkeypatch.setattr(
+                DeviceGraph, "_upload", lambda *given: sent.append(given) or upload(*given)
+            )
+        older.append(graph)
+        if number in (4, 7):
+            assert rebase_all(graph, older[number - 2])
+    assert {given[1].dtype for given in sent} <= {np.dtype(np.uint32)}
+    assert all(len(given[1]) < 3 * graph.node_count for given in sent)  # tables of ranks
+    current.close()
+
+
+def rebase_all(graph, older):
+    """As the compactor does."""
+    found = []
+    for way in DIRECTIONS:
+        for array, before in zip(getattr(graph, way).parts, getattr(older, way).parts, strict=True):
+            if isinstance(array, Patched) and isinstance(before, Patched):
+                before.whole()
+                found.append(array.rebase(before))
+    return any(found)
+
+
 def test_a_query_makes_nothing_whole_on_the_host(context):
     """Not even to find out how large the graph is."""
     following = states(RandomDatabase(1, 200), 3)
@@ -176,6 +211,7 @@ def test_without_place_for_both_arrays_are_uploaded(context, made, monkeypatch):
     assert not made
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_states(context):
     current, sizes = None, []
     for graph in states(RandomDatabase(1, 200), 12, size=1):

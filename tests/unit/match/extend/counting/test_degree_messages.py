@@ -207,6 +207,7 @@ def test_without_memory_for_degrees_leaves_are_joined(context):
     assert found == (all_embeddings(graph, plan).total(), "")
 
 
+@pytest.mark.slow
 def test_with_hardly_any_memory(context):
     """Where joining the leaves is possible, multiplying them (or joining them again) is, too."""
     graph = a_graph(nodes=300, relationships=2000)

@@ -185,3 +185,21 @@ def test_a_limit_too_small_names_one_that_suffices(context):
     found = Counter(map(repr, Result(table, Summary("gpu", query=text)).values()))
     strategy.graph.close()
     assert found == expected
+
+
+def test_a_limit_below_the_directory_of_many_types_names_one_that_suffices(context):
+    rng = random.Random(2)
+    ends = [(rng.randrange(300), rng.randrange(300)) for _ in range(6000)]
+    graph = make_graph(
+        [(["A", ""][each % 2], {"id": each}) for each in range(300)],
+        [(a, f"T{number % 3000}", b, {}) for number, (a, b) in enumerate(ends)],
+    )
+    text = "MATCH (a:A)-->(b)-->(c) WHERE a.id < 20 RETURN a.id, c.id"
+    expected, _ = rows(context, graph, text)
+    with pytest.raises(MemoryLimitError, match=r"memory_limit .*bytes") as raised:
+        rows(context, graph, text, limit=40_000)
+    words = str(raised.value).removesuffix(" is enough").removesuffix(" bytes").split()
+    enough = int(words[-1].replace(",", ""))
+    found, report = rows(context, graph, text, limit=min(enough, whole_bytes(graph) - 1))
+    assert found == expected
+    assert report.sent_bytes > 0

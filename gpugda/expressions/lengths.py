@@ -1,0 +1,39 @@
+"""How long one value may become: longer ones would take a machine's memory before an error came."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gpugda.errors import MemoryLimitError
+
+__all__ = ["check_items", "check_text"]
+
+_MOST_ITEMS: Final = 1 << 26
+_MOST_CHARACTERS: Final = 1 << 30
+
+
+def check_items(count: int) -> None:
+    """Checks that a list of so many elements can be made.
+
+    Raises:
+        MemoryLimitError: It would be longer than any list that is made here.
+    """
+    if count > _MOST_ITEMS:
+        _refuse("list", "elements", count, _MOST_ITEMS)
+
+
+def check_text(count: int) -> None:
+    """Checks that a text of so many characters can be made.
+
+    Raises:
+        MemoryLimitError: It would be longer than any text that is made here.
+    """
+    if count > _MOST_CHARACTERS:
+        _refuse("text", "characters", count, _MOST_CHARACTERS)
+
+
+def _refuse(what: str, parts: str, count: int, most: int) -> None:
+    raise MemoryLimitError(
+        f"a {what} of {count} {parts} is too long to be made here, at most {most} are: take a part"
+        " of it, or UNWIND what it is made of"
+    )

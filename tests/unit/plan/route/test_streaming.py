@@ -1,0 +1,78 @@
+"""What is expected to be sent of a graph that is larger than the device, and who counts it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from graphs import make_graph
+
+import gpugda
+from gpugda.device.context import list_devices
+from gpugda.execute.pipeline import plan_of
+from gpugda.plan.route.cost import device_seconds
+from gpugda.plan.route.rates import CPU_DEVICE, LOCAL_SERVER
+from gpugda.plan.route.route import RouteInput
+from gpugda.plan.route.streaming import streaming
+from gpugda.query.prepare import prepare
+
+NODES, RELATIONSHIPS = 300, 30_000
+
+
+def source():
+    ends = np.random.default_rng(1).integers(0, NODES, (2, RELATIONSHIPS))
+    types = np.full(RELATIONSHIPS, "R", dtype=object)
+    return gpugda.graph(
+        {"id": np.arange(NODES)}, {"source": ends[0], "target": ends[1], "type": types}
+    )
+
+
+def plan(text):
+    ends = np.random.default_rng(1).integers(0, 60, (600, 2)).tolist()
+    graph = make_graph([("A", {"id": n}) for n in range(60)], [(a, "R", b, {}) for a, b in ends])
+    return plan_of(prepare(text), graph, "extend"), graph
+
+
+def sent(text, limit):
+    found = streaming(plan(text)[0], 600, 7200, limit)
+    return 0.0 if found is None else found.sent_bytes
+
+
+PATH = "MATCH (a)-->(b)-->(c) RETURN a.id, c.id"
+TRIANGLE = "MATCH (a)-->(b)-->(c)-->(a) RETURN a.id"
+
+
+def test_nothing_is_sent_of_a_graph_that_fits():
+    assert streaming(plan(PATH)[0], 600, 7200, 7200) is None
+
+
+def test_steps_of_two_links_send_the_second_ones_segments_again():
+    assert sent(PATH, 1800) == 2 * 4 * 600
+    assert sent("MATCH (a)-->(b)--(c) RETURN a.id", 1800) > sent(PATH, 1800)
+    assert sent(TRIANGLE, 1800) > sent(PATH, 1800)
+    assert sent(TRIANGLE, 900) > sent(TRIANGLE, 1800), "more segments"
+
+
+def test_the_router_counts_what_is_sent():
+    made, graph = plan(PATH)
+    given = RouteInput(made, graph.statistics, CPU_DEVICE, LOCAL_SERVER)
+    more = replace(given, sent_bytes=CPU_DEVICE.sent_bytes_per_second)
+    assert device_seconds(more) == pytest.approx(device_seconds(given) + 1.0)
+
+
+@pytest.mark.device
+@pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
+def test_explain_says_it_before_and_the_summary_afterwards():
+    text = "MATCH (a {id: 5})-->(b)-->(c)-->(a) RETURN count(*) AS n"
+    with gpugda.connect(source()) as roomy:
+        assert "segments" not in str(roomy.explain(text))
+        expected = roomy.run(text, engine="gpu").values()
+    with gpugda.connect(source(), memory_limit="260KiB") as small:
+        explained = str(small.explain(text))
+        found = small.run(text, engine="gpu")
+        assert found.values() == expected
+        steps = list(found.summary.steps)
+    assert "would be sent to the device" in explained
+    assert "memory_limit is 260.0 KiB" in explained
+    assert any("times what is looked at" in line for line in steps)

@@ -1,0 +1,92 @@
+"""Rows of paths and cycles: who is met along a relationship is no random node."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from graphs import make_graph
+
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.plan.bind import bind
+from gpugda.plan.estimate import estimate
+from gpugda.plan.matching_order import make_plan
+from gpugda.query.prepare import prepare
+
+HUBS = make_graph(
+    [("A" if i % 3 else "A:B", {"x": i % 5}) for i in range(60)],
+    [(i, "R", i * i % 7, {}) for i in range(60)]
+    + [(i % 4, "S", i, {}) for i in range(40)]
+    + [(i, "T", i, {}) for i in range(5)],
+)
+
+
+def bound(text, graph=HUBS):
+    return bind(prepare(f"MATCH {text} RETURN count(*)"), graph)
+
+
+def rows(text, graph, strategy="extend"):
+    found = make_plan(bound(text, graph), graph.statistics, strategy)
+    if strategy == "extend":
+        found = replace(found, find_steps=ExtendStrategy.plan_steps)
+    return estimate(found).rows
+
+
+@pytest.mark.parametrize("strategy", ["extend", "gpsm"])
+@pytest.mark.parametrize(("first", "second"), ["RR", "RS", "SR", "SS", "RT", "TR"])
+def test_paths_of_two_are_expected_as_often_as_they_are(first, second, strategy):
+    """Hubs are met more often than others, and some kinds of relationships meet at few nodes."""
+    types, ends = HUBS.relationship_types().tolist(), HUBS.outgoing.neighbours.tolist()
+    links = list(zip(HUBS.start_nodes().tolist(), types, ends, strict=True))
+    ids = [HUBS.types.get(name) for name in (first, second)]
+    found = sum([a, b] == ids and end == start for _, a, end in links for start, b, _ in links)
+    assert rows(f"(a)-[:{first}]->(b)-[:{second}]->(c)", HUBS, strategy) == pytest.approx(found)
+
+
+@pytest.mark.parametrize("strategy", ["extend", "gpsm"])
+def test_kinds_that_never_meet_have_no_rows(strategy):
+    apart = make_graph([((), {})] * 4, [(0, "R", 1, {}), (2, "S", 3, {})])
+    assert rows("(a)-[:R]->(b)-[:S]->(c)", apart, strategy) == 0
+    assert rows("(a)-[:R]->(b)-->(c)", apart, strategy) == 0
+    assert rows("(a)-[:R]->(b)", apart, strategy) == 1
+
+
+def test_a_start_is_no_node_that_was_met():
+    star = make_graph([((), {})] * 101, [(0, "R", leaf, {}) for leaf in range(1, 101)])
+    assert bound("(a)-[:R]->(b)", star).relationships[0].met == (1.0, 1.0)
+    assert rows("(a)-[:R]->(b)", star) == pytest.approx(100)
+    assert rows("(b)<-[:R]-(a)-[:R]->(c)", star) == pytest.approx(10_000)
+    assert rows("(a)-[:R]->(a)", star) == 0
+
+
+@pytest.mark.parametrize("strategy", ["extend", "gpsm"])
+def test_a_triangle_is_expected_more_often_than_by_chance(strategy):
+    graph = make_graph(
+        [((), {})] * 50, [(i, "R", (i * 7 + j * j) % 50, {}) for i in range(50) for j in range(3)]
+    )
+    path, by_chance = rows("(a)-->(b)-->(c)", graph, strategy), 3 / 50
+    triangle = rows("(a)-->(b)-->(c)-->(a)", graph, strategy)
+    assert path * by_chance < triangle < path
+    assert rows("(a)-->(b)-->(c)-[:S]->(a)", graph, strategy) == 0
+
+
+def test_predicates_on_the_closing_relationship_count():
+    text = "(a)-[:R]->(b)-[:R]->(c)-[r:S]->(a)"
+    assert 0 < rows(f"{text} WHERE a.x = 1", HUBS) < rows(text, HUBS)
+
+
+def test_a_graph_after_few_changes_keeps_what_was_counted():
+    kind = ((HUBS.types.get("R"),), True)
+    counted = HUBS.met_degree(kind, kind)
+    changed = make_graph([((), {})] * 4, [(0, name, 1, {}) for name in "RST"])
+    changed.take_over(HUBS, one_way=changed_counts(), either_way=changed_counts())
+    assert changed.met_degree(kind, kind) == counted
+
+
+def changed_counts():
+    return np.ones(3, np.int64)
+
+
+def test_far_too_many_rows_stay_a_number():
+    clique = make_graph([((), {})] * 30, [(a, "R", b, {}) for a in range(30) for b in range(30)])
+    text = ", ".join(f"(n{i})-->(m{i})" for i in range(120))
+    assert rows(text, clique) == 1e290
