@@ -67,6 +67,9 @@ class FakeRouter:
     def is_curious(self, request, plan, loaded, keeper):
         return self.curious
 
+    def streamed(self, plan, loaded):
+        return ("a part is sent at a time",)
+
     def described(self, request, plan, loaded, keeper):
         return ("cost: gpu",)
 
@@ -643,6 +646,7 @@ def test_the_expected_time_is_that_of_the_engine_that_would_answer(open_answers,
     request = Request(KNOWS, {}, DEFAULT_STRATEGY)
     explained = opened.answers.explain(request)
     assert (explained.engine, explained.estimate.seconds) == (engine, seconds)
+    assert "a part is sent at a time" in str(explained)
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,14 @@ def _zip(name: str, first: Any, second: Any) -> list[Any]:
     return [list(pair) for pair in zip_longest(a, b)]
 
 
+def _flatten(name: str, items: Any) -> list[Any]:
+    """Lists of plain values, and plain values, as one list: one level is all there is."""
+    if not isinstance(items, list):
+        refuse(name)
+    parts = [each if isinstance(each, list) else [each] for each in items]
+    return [item for part in parts for item in plain_list(name, part)]
+
+
 def _different(name: str, items: Any) -> bool:
     keys = keys_of(plain_list(name, items))
     return len(set(keys)) == len(keys)
@@ -114,6 +122,7 @@ FUNCTIONS = (
     apoc("apoc.coll.pairs", "list -> list", _pairs),
     apoc("apoc.coll.pairsMin", "list -> list", _pairs_min),
     apoc("apoc.coll.zip", "list, list -> list", _zip),
+    apoc("apoc.coll.flatten", "list -> list", _flatten),
     apoc("apoc.coll.different", "list -> boolean", _different),
     apoc("apoc.coll.occurrences", "list, any -> integer", _occurrences),
     apoc("apoc.convert.toSet", "any -> list", _to_set),
