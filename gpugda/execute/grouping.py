@@ -230,8 +230,20 @@ def _groups_by_order(codes: NDArray[np.int64]) -> Groups:
     return Groups(first[by_first], group_of)
 
 
+def _groups_at_once(codes: NDArray[np.int64], count: int) -> Groups:
+    """As by windows, with fewer steps."""
+    table = np.full(count, -1, dtype=np.int64)
+    # Written from the last row to the first, so that the first one stays.
+    table[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    first = np.sort(table[table >= 0])
+    table[codes[first]] = np.arange(len(first))
+    return Groups(first, table[codes])
+
+
 def _groups_by_table(keys: Sequence[_Key], count: int, row_count: int) -> Groups:
     """With the number of each code's group in a table, in windows that stay in the cache."""
+    if row_count <= _WINDOW:
+        return _groups_at_once(_codes(keys, slice(0, row_count)), count)
     table = np.full(count, -1, dtype=np.int32 if row_count < _MOST_INT32 else np.int64)
     found = np.empty(_WINDOW, dtype=table.dtype)
     group_of = np.empty(row_count, dtype=np.int64)

@@ -5,17 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from gpugda.data.columns import Column, ColumnKind, constant_null
-from gpugda.data.dictionaries import ObjectDictionary, StringDictionary, merge_strings
+from gpugda.data.dictionaries import (
+    ObjectDictionary,
+    StringDictionary,
+    encode_strings,
+    merge_strings,
+)
 from gpugda.expressions.operands import Constant, Operand, as_column, distinct_values
 from gpugda.values import Entity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Piece", "scattered", "selected_numbers"]
+__all__ = ["Piece", "scattered", "selected_values"]
 
 Piece: TypeAlias = tuple[NDArray[Any], Operand]
 """Positions of rows (or a mask of all rows), and the values that they get, in that order."""
@@ -46,8 +52,10 @@ def scattered(pieces: Sequence[Piece], row_count: int) -> Column:
     return Column(kind, values, _valid(known, row_count))
 
 
-def selected_numbers(chosen: Sequence[tuple[Any, Operand]], row_count: int) -> Column | None:
-    """The same where all are integers, or all floats, each given for all rows; else None.
+def selected_values(chosen: Sequence[tuple[Any, Operand]], row_count: int) -> Column | None:
+    """The same where all are integers, floats, or texts that are constant; else None.
+
+    Each is given for all rows.
 
     Args:
         chosen: Masks, no row in two of them, and operands.
@@ -55,9 +63,19 @@ def selected_numbers(chosen: Sequence[tuple[Any, Operand]], row_count: int) -> C
     """
     chosen = [(rows, operand) for rows, operand in chosen if not _is_null(operand)]
     kinds = {_kind(operand) for _, operand in chosen}
+    constant = all(isinstance(operand, Constant) for _, operand in chosen)
+    if kinds == {ColumnKind.STRING} and constant:
+        texts = pa.array([_raw(operand) for _, operand in chosen], type=pa.large_string())
+        codes, dictionary = encode_strings(texts)
+        numbers, valid = _looked_up([rows for rows, _ in chosen], codes)
+        return Column(ColumnKind.STRING, numbers, valid, dictionary)
     if len(kinds) != 1 or not kinds <= {ColumnKind.INTEGER, ColumnKind.FLOAT}:
         return None
     dtype = _DTYPES[kinds.pop()]
+    if constant:
+        table = np.array([_raw(operand) for _, operand in chosen], dtype=dtype)
+        values, valid = _looked_up([rows for rows, _ in chosen], table)
+        return Column(_OF_DTYPES[dtype], values, valid)
     pieces, masks = [], []
     for rows, operand in chosen:
         if isinstance(operand, Column):
@@ -74,6 +92,28 @@ def selected_numbers(chosen: Sequence[tuple[Any, Operand]], row_count: int) -> C
     return Column(_OF_DTYPES[dtype], values, np.logical_or.reduce(masks))
 
 
+def _looked_up(
+    masks: Sequence[NDArray[np.bool_]], table: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Of each row the entry of the mask that has it, and the rows that one has; None for all."""
+    row_count = len(masks[0])
+    short: type[np.uint8 | np.int64] = np.uint8 if len(masks) < _SHORT else np.int64
+    numbers: NDArray[Any] = np.zeros(row_count, dtype=short)
+    for number, rows in enumerate(masks, 1):
+        numbers += rows.view(np.uint8) * short(number)
+    entries = np.concatenate([np.zeros(1, dtype=table.dtype), table])
+    values = np.empty(row_count, dtype=table.dtype)
+    places = np.empty(_BLOCK, dtype=np.intp)
+    for start in range(0, row_count, _BLOCK):
+        block = values[start : start + _BLOCK]
+        wide = places[: len(block)]
+        np.copyto(wide, numbers[start : start + _BLOCK])
+        np.take(entries, wide, out=block, mode="clip")  # all are in it
+    valid = numbers > 0
+    return values, None if valid.all() else valid
+
+
+_SHORT = 1 << 8
 _OF_DTYPES = {np.int64: ColumnKind.INTEGER, np.float64: ColumnKind.FLOAT}
 _BLOCK = 1 << 13
 """Rows whose numbers stay in the processor's cache."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from gpugda import values
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.expressions.boolean_columns import UNKNOWN, Truth, not_, pairwise
-from gpugda.expressions.number_columns import are_nan, numbers_equal, numbers_less
-from gpugda.expressions.operands import Constant, Flags, Operand, both, either, inverted, validity
+from gpugda.expressions.number_columns import numbers_at_most, numbers_equal, numbers_less
+from gpugda.expressions.operands import Constant, Flags, Operand, both, inverted, validity
 from gpugda.expressions.text_columns import common_codes, texts_equal, texts_less
 from gpugda.query.ast import ComparisonOperator
 
@@ -109,10 +109,7 @@ def _less_of_kind(kind: str, left: Operand, right: Operand, or_equal: bool, cach
 
 
 def _numbers_less(a: Any, b: Any, or_equal: bool) -> Flags:
-    if not or_equal:
-        return numbers_less(a, b)
-    ordered = inverted(either(are_nan(a), are_nan(b)))
-    return both(inverted(numbers_less(b, a)), ordered)
+    return numbers_at_most(a, b) if or_equal else numbers_less(a, b)
 
 
 def _texts_less(left: Operand, right: Operand, or_equal: bool, cache: Cache) -> Flags:

@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["is_in"]
 
+_FEW_ITEMS = 8
+"""So few are compared one by one."""
+_WINDOW = 1 << 14
+"""Rows that stay in the processor's cache meanwhile."""
+
 
 def is_in(left: Operand, right: Operand, row_count: int, cache: Cache) -> Truth:
     """``left IN right``. What is no list counts as the list of itself."""
@@ -61,6 +66,9 @@ def _found(column: Column, items: list[Any]) -> Flags:
         floats = [float(item) for item in items if isinstance(item, float) or _is_float(item)]
         return _one_of(column.values, floats, np.float64)
     if isinstance(column.dictionary, StringDictionary) and len(column.dictionary):
+        if len(items) <= _FEW_ITEMS:
+            codes = {int(code) for code in column.dictionary.find_all(items)} - {-1}
+            return _one_of(column.values, sorted(codes), np.int32)
         known = np.zeros(len(column.dictionary) + 1, dtype=np.bool_)
         # The code of an unknown text, -1, is the entry at the end, which no row has.
         known[column.dictionary.find_all(items)] = True
@@ -80,7 +88,14 @@ def _is_float(item: int) -> bool:
 
 
 def _one_of(array: NDArray[Any], items: list[Any], dtype: Any) -> Flags:
-    if len(items) == 1:
-        found: NDArray[np.bool_] = array == dtype(items[0])
-        return found
-    return np.isin(array, np.array(items, dtype=dtype))
+    if not items:
+        return False
+    if len(items) > _FEW_ITEMS:
+        return np.isin(array, np.array(items, dtype=dtype))
+    found = np.empty(len(array), dtype=np.bool_)
+    for start in range(0, len(array), _WINDOW):
+        part, flags = array[start : start + _WINDOW], found[start : start + _WINDOW]
+        np.equal(part, dtype(items[0]), out=flags)
+        for item in items[1:]:
+            flags |= part == dtype(item)
+    return found

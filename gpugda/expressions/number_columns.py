@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from gpugda.expressions.operands import Flags
 
-__all__ = ["are_nan", "numbers_equal", "numbers_less"]
+__all__ = ["are_nan", "numbers_at_most", "numbers_equal", "numbers_less"]
 
 Numbers: TypeAlias = NDArray[Any] | int | float
 
@@ -61,6 +61,19 @@ def numbers_less(a: Numbers, b: Numbers) -> Flags:
     return _mixed_less(a, b)
 
 
+def numbers_at_most(a: Numbers, b: Numbers) -> Flags:
+    """``a <= b``; never for NaN. 0.0 is not at most -0.0."""
+    if _is_float(a) == _is_float(b):
+        at_most = a <= b
+        between = _between_zeros(b, a) if _is_float(a) else None
+        return _flags(at_most if between is None else at_most & ~between)
+    less = numbers_less(b, a)
+    beside = are_nan(a) if _is_float(a) else are_nan(b)
+    if isinstance(less, bool) and isinstance(beside, bool):
+        return not less and not beside
+    return np.logical_not(np.logical_or(less, beside))
+
+
 def _is_float(numbers: Numbers) -> bool:
     return isinstance(numbers, float) or (
         isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f"
@@ -82,7 +95,10 @@ def _between_zeros(a: Numbers, b: Numbers) -> Any:
         return None
     if isinstance(b, float) and (b != 0 or np.signbit(b)):
         return None
-    zeros = np.equal(a, 0) & np.equal(b, 0)
+    zeros = np.equal(a, 0)
+    if not np.any(zeros):
+        return None
+    zeros &= np.equal(b, 0)
     return zeros & np.signbit(a) & ~np.signbit(b) if np.any(zeros) else None
 
 
@@ -121,7 +137,7 @@ def _integer_less_than(limit: int, floats: Numbers) -> Flags:
 
 # ------------------------------------------------------------------ arrays of both
 def _equal_arrays(integers: Any, floats: Any) -> NDArray[np.bool_]:
-    plain: NDArray[np.bool_] = integers.astype(np.float64) == floats
+    plain: NDArray[np.bool_] = integers == floats  # NumPy makes floats of the integers
     if _all_exact(integers):
         return plain
     inside, below = _floors(floats)
@@ -131,7 +147,12 @@ def _equal_arrays(integers: Any, floats: Any) -> NDArray[np.bool_]:
 
 def _mixed_less(a: NDArray[Any], b: NDArray[Any]) -> Flags:
     integers, floats = (b, a) if _is_float(a) else (a, b)
-    plain = _floats_less(a.astype(np.float64), b.astype(np.float64))
+    # NumPy makes floats of the integers as it goes; only -0.0 is less than an integer's 0.
+    plain = a < b
+    if _is_float(a):
+        zeros = floats == 0
+        if zeros.any():
+            plain |= zeros & np.signbit(floats) & (integers == 0)
     if _all_exact(integers):
         return plain
     inside, below = _floors(floats)

@@ -193,8 +193,20 @@ def _distinct_valid(column: Column) -> tuple[NDArray[np.int64], list[Any]]:
     raw = column.values
     if column.kind is ColumnKind.FLOAT:  # by their bits, as 0.0 equals -0.0 but is another value
         raw = np.ascontiguousarray(raw).view(np.int64)
-    distinct, places = np.unique(raw, return_inverse=True)
+    distinct, places = _distinct_numbers(raw)
     values = distinct.view(column.values.dtype).tolist()
     if column.kind in (ColumnKind.NODE, ColumnKind.RELATIONSHIP):
         values = [Entity(column.kind is ColumnKind.NODE, index) for index in values]
-    return places.reshape(-1), values
+    return places, values
+
+
+def _distinct_numbers(raw: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Rising, and the place of each row's among them."""
+    if raw.dtype == np.int64 and len(raw):
+        low = int(raw.min())
+        count = int(raw.max()) - low + 1
+        if count <= 4 * len(raw):  # places in a table
+            used, places = used_codes(raw - low, count)
+            return used + low, places
+    distinct, places = np.unique(raw, return_inverse=True)
+    return distinct, places.reshape(-1)

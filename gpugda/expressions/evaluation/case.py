@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.expressions.chosen import Piece, scattered, selected_numbers
+from gpugda.expressions.chosen import Piece, scattered, selected_values
 from gpugda.expressions.evaluation.applied import faulty
 from gpugda.expressions.operands import (
     Constant,
@@ -94,7 +94,7 @@ def _chosen(chosen: Sequence[tuple[Flags, Operand]], row_count: int) -> Operand:
     for rows, operand in some:
         if rows is True or np.all(rows):
             return operand
-    numbers = selected_numbers(some, row_count)
+    numbers = selected_values(some, row_count)
     if numbers is not None:
         return numbers
     pieces: list[Piece] = []

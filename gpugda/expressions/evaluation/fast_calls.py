@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from gpugda.data.arrow_numbers import arrow_numbers, numpy_numbers
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.expressions.functions.rounding import round_numbers
-from gpugda.expressions.lists import EntityLists, PathRows, nodes_of_paths
+from gpugda.expressions.lists import ColumnLists, EntityLists, PathRows, nodes_of_paths
 from gpugda.expressions.operands import Constant, Evaluated
 
 if TYPE_CHECKING:
@@ -127,13 +127,14 @@ def _relationships(column: Column, paths: PathRows) -> Column:
     return Column(ColumnKind.OBJECT, column.values, column.valid, lists)
 
 
-def _lengths(column: Column, lists: EntityLists | PathRows) -> Column:
+def _lengths(column: Column, lists: ColumnLists | EntityLists | PathRows) -> Column:
     if not len(lists):
         return Column(ColumnKind.INTEGER, np.zeros(len(column), np.int64), column.valid)
     return Column(ColumnKind.INTEGER, np.diff(lists.offsets)[column.values], column.valid)
 
 
 _WAYS: dict[tuple[str, type], Callable[[Column, Any], Column]] = {
+    ("size", ColumnLists): _lengths,
     ("size", EntityLists): _lengths,
     ("length", PathRows): _lengths,
     ("nodes", PathRows): _nodes,

@@ -14,6 +14,7 @@ from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate
 from gpugda.expressions.evaluation.fast_calls import fast_call
 from gpugda.expressions.functions import find_function
+from gpugda.expressions.lists import ColumnLists
 from gpugda.expressions.made_columns import column_of
 from gpugda.expressions.operands import Constant, Evaluated, value_at
 from gpugda.expressions.parameters import Parameters
@@ -90,3 +91,12 @@ def test_a_case_with_a_column_of_nulls():
     environment = Environment(3, Parameters({}, text), text, variables=variables)
     column = evaluate(expression, environment)
     assert [value_at(column, row) for row in range(3)] == [0, 5, None]
+
+
+def test_sizes_of_collected_lists_are_those_of_their_offsets():
+    lists = ColumnLists(np.array([0, 2, 2, 5]), column_of([1, 2, 3, 4, 5]))
+    valid = np.array([True, True, False, True])
+    column = Column(ColumnKind.OBJECT, np.array([2, 1, 0, 0], np.int32), valid, lists)
+    found = fast_call("size", [Evaluated(column)])
+    assert found is not None
+    assert [value_at(found.operand, row) for row in range(4)] == [3, 0, None, 2]
