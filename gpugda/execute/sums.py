@@ -71,6 +71,7 @@ def _in_order(values: NDArray[np.float64]) -> float:
         part = values[start : start + _WINDOW]
         sums[0] = total[0]
         sums[1 : len(part) + 1] = part
-        np.add.accumulate(sums[: len(part) + 1], out=sums[: len(part) + 1])
+        with np.errstate(invalid="ignore", over="ignore"):  # of infinities: Neo4j says nothing
+            np.add.accumulate(sums[: len(part) + 1], out=sums[: len(part) + 1])
         total[0] = sums[len(part)]
     return float(total[0])

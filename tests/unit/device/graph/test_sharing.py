@@ -116,13 +116,17 @@ def rebase_all(graph, older):
 
 def test_a_query_makes_nothing_whole_on_the_host(context):
     """Not even to find out how large the graph is."""
+    texts = ("MATCH (a)-->(b)-->(c) RETURN count(*)", "MATCH (a)-->(b) RETURN id(a), id(b)")
     following = states(RandomDatabase(1, 200), 3)
-    next(following).parallel_counts()  # as an earlier query did
+    first = next(following)
+    first.parallel_counts()  # as an earlier query did
+    for text in texts:
+        assert plan_of(prepare(text), first, "extend").steps
     *_, older, graph = following
     copies = [DeviceGraph(context, older)]
     copies[0].csr_arguments(MemoryBudget(BUDGET))
     copies.append(DeviceGraph(context, graph, like=copies[0]))
-    for text in ("MATCH (a)-->(b)-->(c) RETURN count(*)", "MATCH (a)-->(b) RETURN id(a), id(b)"):
+    for text in texts:
         runnable = plan_of(prepare(text), graph, "extend").runnable
         runnable.run(graph, ExtendStrategy(copies[1]), {}, StrategyReport(), None)
     # Where there are many types, where runs begin is looked at once for a state.
