@@ -129,6 +129,7 @@ def warm(driver, new):
     pytest.fail(f"nothing was accelerated: {driver.gpugda.tally}")
 
 
+@pytest.mark.slow
 def test_a_program(graph):
     with plain_driver(graph) as driver:
         expected = program(driver, fresh())

@@ -28,6 +28,7 @@ def options_for(server, folder, **changed):
     )
 
 
+@pytest.mark.slow
 def test_quick(server, tmp_path):
     server.load(
         [

@@ -149,6 +149,7 @@ def test_element_ids_are_the_servers(each_server):
     )
 
 
+@pytest.mark.slow
 def test_few_nodes_at_large_ids(server):
     server.wipe()
     for _ in range(6):
@@ -188,6 +189,7 @@ def explained(server, text, parameters):
         return session.run(text, parameters).consume().plan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("projection", [{}, {"labels": ["Rare"]}, {"types": ["RARE"]}], ids=str)
 @pytest.mark.parametrize("path", ["by id", "by node"])
 def test_pages_are_seeks(each_server, asked, monkeypatch, projection, path):
@@ -372,6 +374,7 @@ def test_a_connection_lost_in_the_middle_is_replaced_and_a_lost_server_is_an_err
     assert_nothing_runs()
 
 
+@pytest.mark.slow
 def test_leaving_early_ends_all_at_once(server):
     many(server)
     with open_source(server) as source:
@@ -382,6 +385,7 @@ def test_leaving_early_ends_all_at_once(server):
         assert len(exported(source)[0]) == 120_000
 
 
+@pytest.mark.slow
 def test_writers_meanwhile_end_in_an_error_or_an_old_version(server):
     many(server, 5_000)
     stop = threading.Event()

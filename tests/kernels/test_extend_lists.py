@@ -26,6 +26,7 @@ def known():
     return {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shortest", [1, 4, 1000], ids=["all", "some", "no hubs"])
 @pytest.mark.parametrize("rows", [1, 255, 3000])
 @pytest.mark.parametrize("name", STEPS)

@@ -53,6 +53,7 @@ def refused(monkeypatch, scheme, number):
     return str(found.value), monotonic() - started
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_silence_ends_within_the_limit_for_connecting(port, monkeypatch, scheme):
     refused(monkeypatch, scheme, 1)  # imports and caches are there

@@ -76,6 +76,7 @@ def test_percentiles(rows, share, name, few):
     assert found == by_values(name, rows, groups, share)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0, 0.001, 0.3, 0.5, 0.999, 1])
 @pytest.mark.parametrize("name", ["percentilecont", "percentiledisc"])
 def test_percentiles_of_many_rows(name, share):

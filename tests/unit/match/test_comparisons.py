@@ -247,6 +247,7 @@ class TestOnTheDevice:
         for text in texts:
             assert rows_on(strategy, text, graph)[0] == rows_of_reference(text, graph), text
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("condition", ["id(a) < id(b) < id(c)", "a.x < b.x AND b.x < c.x"])
     @pytest.mark.parametrize("kind", ["-->", "--"])
     def test_triangles_are_found_once(self, context, kind, condition):

@@ -200,6 +200,7 @@ def test_a_ring_over_a_dense_graph(check):
 
 
 # ------------------------------------------------------------------ memory
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", [GpsmStrategy, GsiStrategy, StwigStrategy])
 @given(case=cases())
 def test_any_query_with_hardly_any_memory(context, strategy, case):

@@ -109,6 +109,7 @@ def test_time_limit(hubs, query):
         assert_given_up(hubs, HEAVY[query], seconds, WITHIN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query", [f"MATCH {PATHS} RETURN count(*)", HEAVY["cliques"], HEAVY["products"]]
 )

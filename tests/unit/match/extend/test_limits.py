@@ -80,6 +80,7 @@ class Asked:
             strategy.graph.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_named_limits_suffice_and_all_above_them(context, seed):
     rng = random.Random(seed)

@@ -168,6 +168,7 @@ OTHER_JOINS = {
 
 
 # Each case by all: to draw it takes longer than to run it.
+@pytest.mark.slow
 @given(case=cases())
 def test_any_query_by_other_joins(context, case):
     graph, plan, masks, wanted = case

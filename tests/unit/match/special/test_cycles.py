@@ -109,6 +109,7 @@ def test_what_is_no_square(context, counts, nodes, links, tests):
     assert not counts
 
 
+@pytest.mark.slow
 def test_more_types_than_lists(context, counts):
     plan = make_plan([Node()] * 4, along(*SQUARE, types=None, directed=False))
     for types, expected in (("ABCDEFGH", 1), ("ABCDEFGHI", 1)):

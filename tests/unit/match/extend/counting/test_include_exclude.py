@@ -291,6 +291,7 @@ def test_any_query_whose_nodes_differ(context, case, data):
     assert counted == all_embeddings(graph, plan, masks).total()
 
 
+@pytest.mark.slow
 @needs_device
 @pytest.mark.device
 @pytest.mark.parametrize("nodes", [(0,), (1,), (2,), (0, 4), (1, 3), (0, 1, 2), (0, 1, 3, 4)])

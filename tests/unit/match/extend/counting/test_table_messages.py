@@ -158,6 +158,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("parallel", [True, False], ids=["parallel", "single"])
 @pytest.mark.parametrize("loops", [True, False], ids=["loops", "no loops"])

@@ -92,6 +92,7 @@ def rows(context, graph, text, entries=None, rows_bytes=None, limit=None):
         strategy.graph.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", QUERIES)
 def test_parts_give_the_rows_of_the_whole(context, text):
     for seed in range(FIRST_SEED, FIRST_SEED + 2):
@@ -130,6 +131,7 @@ def followed(context, graph, text, entries, rows_bytes=None, limit=None):
         strategy.graph.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", PLANS)
 def test_count_plans_of_parts(context, text):
     for seed in range(FIRST_SEED, FIRST_SEED + 2):
