@@ -6,13 +6,13 @@ PoCL comes with the package on Linux, so that it is there also where patterns ru
 from __future__ import annotations
 
 import logging
-import os
 import threading
 from typing import Final
 
 from gpugda.device.context import DeviceContext
 from gpugda.device.devices import DeviceInfo, list_devices
 from gpugda.errors import DeviceError
+from gpugda.process import process_id
 
 __all__ = ["host_device"]
 
@@ -25,7 +25,7 @@ _opened: dict[int, DeviceContext | None] = {}
 
 def host_device() -> DeviceContext | None:
     """A CPU with floats of 64 bits, opened once for the process; None where there is none."""
-    process = os.getpid()
+    process = process_id()
     with _lock:
         if process not in _opened:
             _opened[process] = _open()

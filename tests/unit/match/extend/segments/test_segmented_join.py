@@ -78,13 +78,18 @@ def graph_with_a_hub(seed):
 
 def rows(context, graph, text, entries=None, rows_bytes=None, limit=None):
     """What comes of a query, and its report; ``entries``: of a part, None for the whole graph."""
-    plan = plan_of(prepare(text), graph, "extend")
     segments = SegmentLimits(most_entries=entries, rows_bytes=rows_bytes)
     decides = replace(context.profile.thresholds, segments=segments)
+    return run(context, graph, text, decides, limit, whole=entries is None and limit is None)
+
+
+def run(context, graph, text, decides, limit, *, whole):
+    """The rows, as texts, and the report; ``whole``: whether all of the graph is on the device."""
+    plan = plan_of(prepare(text), graph, "extend")
     strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides, memory_limit=limit)
     report = StrategyReport()
     try:
-        assert strategy.placement().is_whole == (entries is None and limit is None)
+        assert strategy.placement().is_whole == whole
         table = plan.runnable.run(graph, strategy, {}, report, None)
         found = Counter(map(repr, Result(table, Summary("gpu", query=text)).values()))
         return found, report
@@ -104,7 +109,6 @@ def test_parts_give_the_rows_of_the_whole(context, text):
 
 def followed(context, graph, text, entries, rows_bytes=None, limit=None):
     """As `rows`, by the count plan that is found where nothing is joined first."""
-    plan = plan_of(prepare(text), graph, "extend")
     decides = context.profile.thresholds
     counts = replace(
         decides.count,
@@ -121,14 +125,7 @@ def followed(context, graph, text, entries, rows_bytes=None, limit=None):
     )
     segments = SegmentLimits(most_entries=entries, rows_bytes=rows_bytes, disk_cost=0)
     decides = replace(decides, segments=segments, count=counts)
-    strategy = ExtendStrategy(DeviceGraph(context, graph), thresholds=decides, memory_limit=limit)
-    report = StrategyReport()
-    try:
-        table = plan.runnable.run(graph, strategy, {}, report, None)
-        found = Counter(map(repr, Result(table, Summary("gpu", query=text)).values()))
-        return found, report
-    finally:
-        strategy.graph.close()
+    return run(context, graph, text, decides, limit, whole=entries is None and limit is None)
 
 
 @pytest.mark.slow
