@@ -157,7 +157,7 @@ class DataGraph:
                 found[key] = tuple(most.tolist())
         for key, value in known.items():
             what = str(key[0] if isinstance(key, tuple) else key)
-            is_mean = what in ("outgoing skews", "incoming skews", "met degree")
+            is_mean = what in ("outgoing skews", "incoming skews", "met degree", "nodes having")
             if is_mean and len(old.types) == len(self.types):
                 found[key] = value
             if what.startswith("label") and (
@@ -247,23 +247,41 @@ class DataGraph:
         skews = self._derived.get(key, lambda: degree_skews(csr, len(self.types)))
         return skews[len(self.types) if type_id is None else type_id]
 
-    def met_degree(self, along: Kind, kind: Kind) -> float:
+    def met_degree(self, along: Kind, kind: Kind, label_id: int | None = None) -> float:
         """Mean number of relationships of a kind that nodes have which are met along others.
 
         Args:
             along: Kind of these, as seen from the nodes.
             kind: Of those that are counted.
+            label_id: Of the nodes that are looked at; None: all.
         """
         return self._derived.get(
-            ("met degree", along, kind),
-            lambda: met_degree(self._degrees_of(along), self._degrees_of(kind)),
+            ("met degree", along, kind, label_id),
+            lambda: met_degree(self._degrees_of(along, label_id), self._degrees_of(kind)),
         )
 
-    def _degrees_of(self, kind: Kind) -> NDArray[np.float64]:
-        kept: LruCache[Kind, NDArray[np.float64]] = self._derived.get(
+    def nodes_having(self, kind: Kind, label_id: int | None) -> int:
+        """How many nodes with a label (None: of all) have a relationship of a kind."""
+        return self._derived.get(
+            ("nodes having", kind, label_id),
+            lambda: int(np.count_nonzero(self._degrees_of(kind, label_id))),
+        )
+
+    def _degrees_of(self, kind: Kind, label_id: int | None = None) -> NDArray[np.float64]:
+        """Of nodes without the label 0."""
+        kept: LruCache[tuple[Kind, int | None], NDArray[np.float64]] = self._derived.get(
             "degrees of kinds", lambda: LruCache(_MOST_KEPT)
         )
-        return kept.get(kind, lambda: degrees_of_kind(self.outgoing, self.incoming, kind))
+        degrees = kept.get(
+            (kind, None), lambda: degrees_of_kind(self.outgoing, self.incoming, kind)
+        )
+        if label_id is None:
+            return degrees
+        return kept.get((kind, label_id), lambda: degrees * self._has(label_id))
+
+    def _has(self, label_id: int) -> NDArray[np.bool_]:
+        words = self.label_bits(label_id).view(np.uint8)
+        return np.unpackbits(words, count=self.node_count, bitorder="little").view(np.bool_)
 
     def node_labels(self, node: int) -> tuple[str, ...]:
         """Label names of one node."""

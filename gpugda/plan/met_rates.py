@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from gpugda.plan.plan import Met
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -19,14 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = ["met_rates"]
 
+_OF_LOOPS = 1.0, 1.0  # nobody asks
+
 
 def met_rates(
     relationships: Sequence[QueryRelationship],
     types: Sequence[tuple[int, ...] | None],
     ends: Sequence[End],
     graph: DataGraph,
-) -> list[tuple[float, float]]:
-    """Of each relationship what `BoundRelationship.met` says.
+) -> list[tuple[Met, Met]]:
+    """Of each relationship what its source has of it, and its target.
 
     Args:
         relationships: Of a pattern.
@@ -43,24 +47,27 @@ def met_rates(
         if each.source != each.target:
             around[each.source][outgoing] += 1
             around[each.target][incoming] += 1
-    rates: dict[tuple[int, Kind], float] = {}
-    for end, found in enumerate(around):
-        for kind in found:
-            rates[end, kind] = _rate(kind, found, ends[end], graph)
+    found: dict[tuple[int, Kind], Met] = {}
+    for position, counts in enumerate(around):
+        for kind in counts:
+            found[position, kind] = _met(kind, counts, ends[position], graph)
     # Of loops nobody asks.
     return [
-        (rates.get((each.source, out), 1.0), rates.get((each.target, into), 1.0))
+        (found.get((each.source, out), Met()), found.get((each.target, into), Met()))
         for each, (out, into) in zip(relationships, kinds, strict=True)
     ]
 
 
-def _rate(kind: Kind, around: Counter[Kind], end: End, graph: DataGraph) -> float:
-    """The most that any other relationship of the query node leads to."""
+def _met(kind: Kind, around: Counter[Kind], end: End, graph: DataGraph) -> Met:
+    """Of several others at a query node the one that leads to most."""
+    mean, having = _mean(kind, end, graph), graph.nodes_having(kind, end.label)
+    if not mean:
+        return Met(having=0.0)
     others = [other for other, count in around.items() if other != kind or count > 1]
-    if not others:
-        return 1.0
-    mean = _mean(kind, end, graph)
-    return max([graph.met_degree(other, kind) for other in others]) / mean if mean else 1.0
+    most = max([graph.met_degree(other, kind, end.label) for other in others], default=mean)
+    met_again = graph.met_degree(kind, kind, end.label)
+    nodes = graph.statistics.nodes_with(end.label)
+    return Met(most / mean, end.share * having, mean * nodes / max(having * met_again, 1.0))
 
 
 def _mean(kind: Kind, end: End, graph: DataGraph) -> float:

@@ -11,7 +11,7 @@ from gpugda.match.report import node_text, relationship_text, tests_text
 from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.count_plan import Attempt, Search, Term
 from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.join_order import MostGrowth
+from gpugda.plan.rates import Rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,10 +112,8 @@ def _expected(
     comparisons: Sequence[Comparison],
 ) -> Iterator[str]:
     """As many rows as each step was expected to make, while its graph is there."""
-    if graph is not None:
-        growth = MostGrowth(bound, candidates, graph)
-        for rows in JoinCost(bound, order, candidates.count, growth).rows(comparisons):
-            yield f", expected {rows:,.0f}" if 10 <= rows < 1e12 else f", expected {rows:.2g}"
+    for rows in JoinCost(bound, order, Rates(bound, candidates)).rows(comparisons):
+        yield f", expected {rows:,.0f}" if 10 <= rows < 1e12 else f", expected {rows:.2g}"
 
 
 def _describe_messages(report: StrategyReport, bound: BoundQuery, plan: Eliminate) -> None:
