@@ -95,15 +95,15 @@ class _Estimate:
         # Of each node its neighbours, and how many of them a candidate has in the mean, if the join
         # starts there and if it was met.
         self._adjacent: list[list[tuple[int, float, float]]] = [[] for _ in bound.nodes]
-        left_out = set(leaves)
+        left_out = {*leaves}
         for each in bound.relationships:
             source, target = each.source, each.target
-            if each.position in rates.implied:
+            if source == target or each.position in rates.implied:
                 continue
-            if source != target and source not in left_out and target not in left_out:
-                for node, other in ((source, target), (target, source)):
-                    first, met = (rates.of(each.position, node, met=met) for met in (False, True))
-                    self._adjacent[node].append((other, first, met))
+            if source not in left_out and target not in left_out:
+                at_source, at_target = rates.at_ends[each.position]
+                self._adjacent[source].append((target, *at_source))
+                self._adjacent[target].append((source, *at_target))
         # Of each node those that it is compared with, and which share of all pairs passes.
         self._compared: list[list[tuple[int, float]]] = [[] for _ in bound.nodes]
         self._has_comparisons = False
@@ -137,10 +137,10 @@ class _Estimate:
         if best is not None and not cost < best.cost:
             return None
         reached = {start}
-        growths: dict[int, list[float]] = {}  # of each node that could be added, along its links
+        shares: dict[int, list[float]] = {}  # of what each relationship to a node leaves
         # Rows per row but those that cost much are late, pairs per row, rows per row, node.
         choices: dict[int, tuple[float, float, float, int]] = {}
-        self._reach(start, reached, growths, choices, is_start=True)
+        self._reach(start, 1, reached, shares, choices)
         while len(order) < len(component):
             offers: Iterable[tuple[float, float, float, int]] = choices.values()
             if self._has_comparisons:
@@ -152,40 +152,43 @@ class _Estimate:
             if best is not None and not cost < best.cost:
                 return None
             rows *= factor
-            if len(order) == 1:  # now it has been met: rows have it as often as it led to others
-                growths.clear()
-                choices.clear()
-                self._reach(start, {start, node}, growths, choices)
             order.append(node)
             reached.add(node)
-            choices.pop(node, None)
-            self._reach(node, reached, growths, choices)
+            if len(order) == 2:  # who led to others has as many as nodes that were met
+                shares, choices = {}, {}
+                self._reach(start, 2, reached, shares, choices)
+            else:
+                del choices[node]
+            self._reach(node, 2, reached, shares, choices)
         return _Ordered(cost, rows, tuple(order))
 
     def _reach(
         self,
         node: int,
+        place: int,
         reached: Collection[int],
-        growths: dict[int, list[float]],
+        shares: dict[int, list[float]],
         choices: dict[int, tuple[float, float, float, int]],
-        *,
-        is_start: bool = False,
     ) -> None:
-        """What can be added now that a node is there."""
-        for other, first, met in self._adjacent[node]:
+        """What can be added now that a node is there; ``place``: of its growths that count."""
+        for each in self._adjacent[node]:
+            other, growth = each[0], each[place]
             if other in reached:
                 continue
-            along = growths.setdefault(other, [])
-            along.append(first if is_start else met)
-            fewest, count = min(along), self._counts[other] or 1.0
-            factor = by_chance = min(fewest, count)
-            if len(along) > 1:
-                shares = [each / count for each in along]
-                factor = count * kept_share(shares)
-                by_chance = count * prod([min(share, 1.0) for share in shares])
+            count = self._counts[other] or 1.0
+            known = shares.get(other)
             # Of nodes that lead to as many rows, the one that most relationships select, for it
             # cannot lead to many more; of equal ones that on which more hangs.
-            choices[other] = by_chance + fewest * 1e-3, fewest, factor, other
+            if known is None:
+                shares[other] = [growth / count]
+                factor = by_chance = growth if growth < count else count
+            else:
+                known.append(growth / count)
+                fewest = choices[other][1]
+                if fewest < growth:
+                    growth = fewest
+                factor, by_chance = count * kept_share(known), count * prod(known)
+            choices[other] = by_chance + growth * 1e-3, growth, factor, other
 
     def _compared_with(
         self, choice: tuple[float, float, float, int], reached: Collection[int]

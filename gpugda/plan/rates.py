@@ -15,10 +15,13 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.plan import BoundQuery, BoundRelationship, Met
+
+    AtEnds = tuple[tuple[float, float], tuple[float, float]]
+    """Of the source and of the target: where the join starts there, and where it was met."""
 
 __all__ = ["EACH_FURTHER", "Rates", "kept_share"]
 
@@ -34,7 +37,9 @@ def kept_share(shares: Iterable[float]) -> float:
     """
     product, exponent = 1.0, 1.0
     for share in sorted(shares):
-        product *= min(share, 1.0) ** exponent
+        if share >= 1.0:
+            break
+        product *= share**exponent
         exponent *= EACH_FURTHER
     return product
 
@@ -48,25 +53,24 @@ class Rates:
 
     Attributes:
         counts: Of each query node, its candidates.
+        at_ends: Of each relationship what `of` says.
         implied: Relationships that do not select where others are there that join the same nodes.
     """
 
     def __init__(self, bound: BoundQuery, candidates: CandidateCounts | None = None) -> None:
         expected = [each.cardinality for each in bound.nodes]
-        self.counts = expected
-        left = [(1.0, 1.0)] * len(bound.relationships)
-        if candidates is not None:
-            self.counts = [float(candidates.count(node)) for node in range(len(expected))]
-            left = [self._left(each) for each in bound.relationships]
-        self.implied = _implied(bound)
-        others = _least_by_others(bound, left)
         self._sources = [each.source for each in bound.relationships]
-        self._at_ends = [
-            tuple(
-                self._of_end(each, end, expected[node], kept, others[end])
-                for end, node in enumerate((each.source, each.target))
-            )
-            for each, kept, others in zip(bound.relationships, left, others, strict=True)
+        self.implied = _implied(bound)
+        self.counts = expected
+        if candidates is None:
+            self.at_ends = [_expected_at_ends(each, expected) for each in bound.relationships]
+            return
+        counts = self.counts = [float(candidates.count(node)) for node in range(len(expected))]
+        left = [_left(each, counts) for each in bound.relationships]
+        least = _least(bound, left)
+        self.at_ends = [
+            _at_ends(each, expected, counts, left[each.position], least)
+            for each in bound.relationships
         ]
 
     def of(self, position: int, end: int, *, met: bool) -> float:
@@ -77,55 +81,80 @@ class Rates:
             end: The query node that is there.
             met: Was it met along another relationship, or led one to others?
         """
-        return self._at_ends[position][end != self._sources[position]][met]
-
-    def _left(self, each: BoundRelationship) -> tuple[float, float]:
-        """Shares of the relationships, by the candidates of the source and those of the target."""
-        at_source, at_target = (
-            self._share(self.counts[node], each.cardinality, met)
-            for node, met in zip((each.source, each.target), each.met, strict=True)
-        )
-        return at_source, at_target
-
-    @staticmethod
-    def _share(count: float, relationships: float, met: Met) -> float:
-        having = max(1.0, min(met.having, relationships))
-        return min(1.0, max(count, 1.0) / having) ** met.evenness
-
-    def _of_end(
-        self,
-        each: BoundRelationship,
-        end: int,
-        expected: float,
-        kept: tuple[float, float],
-        others: float,
-    ) -> tuple[float, float]:
-        """Of a candidate where the join starts, and of one that was met."""
-        count = self.counts[each.target if end else each.source]
-        first = each.cardinality * kept[0] * kept[1] / count if count else 0.0
-        # That it is a candidate is known of who was met.
-        met = each.met[end].rate * each.cardinality * kept[not end] / (max(expected, 1.0) * others)
-        return first, met
+        return self.at_ends[position][end != self._sources[position]][met]
 
 
-def _least_by_others(
-    bound: BoundQuery, left: list[tuple[float, float]]
-) -> list[tuple[float, float]]:
-    """Of each relationship, at its ends, the least share that is left of others there."""
-    around: list[list[tuple[float, int]]] = [[] for _ in bound.nodes]
-    for each, (at_source, at_target) in zip(bound.relationships, left, strict=True):
-        around[each.source].append((at_source, each.position))
-        around[each.target].append((at_target, each.position))
-    for shares in around:
-        shares.sort()
+def _expected_at_ends(each: BoundRelationship, expected: Sequence[float]) -> AtEnds:
+    """Before candidates are counted."""
+    count = each.cardinality
+    source, target = expected[each.source], expected[each.target]
+    at_source, at_target = each.met
+    return (
+        (count / source if source else 0.0, count / max(source, 1.0) * at_source.rate),
+        (count / target if target else 0.0, count / max(target, 1.0) * at_target.rate),
+    )
 
-    def least(node: int, position: int) -> float:
-        return next((share for share, other in around[node] if other != position), 1.0)
 
-    return [
-        (least(each.source, each.position), least(each.target, each.position))
-        for each in bound.relationships
-    ]
+def _left(each: BoundRelationship, counts: Sequence[float]) -> tuple[float, float]:
+    """Shares of the relationships, by the candidates of the source and those of the target."""
+    at_source, at_target = each.met
+    return (
+        _share_left(counts[each.source], min(at_source.having, each.cardinality), at_source),
+        _share_left(counts[each.target], min(at_target.having, each.cardinality), at_target),
+    )
+
+
+def _share_left(count: float, having: float, met: Met) -> float:
+    if count >= having or having <= 1.0:
+        return 1.0
+    return float((max(count, 1.0) / having) ** met.evenness)
+
+
+def _at_ends(
+    each: BoundRelationship,
+    expected: Sequence[float],
+    counts: Sequence[float],
+    left: tuple[float, float],
+    least: Sequence[tuple[float, int, float]],
+) -> AtEnds:
+    """Of candidates that were counted."""
+    of_source, of_target = left
+    relationships = each.cardinality * of_source * of_target
+    source, target = each.source, each.target
+    at_source, at_target = each.met
+    # That it is a candidate is known of who was met.
+    met_source = at_source.rate * each.cardinality * of_target / max(expected[source], 1.0)
+    met_target = at_target.rate * each.cardinality * of_source / max(expected[target], 1.0)
+    return (
+        (
+            relationships / (counts[source] or 1.0),
+            met_source / _least_of_others(least[source], each.position),
+        ),
+        (
+            relationships / (counts[target] or 1.0),
+            met_target / _least_of_others(least[target], each.position),
+        ),
+    )
+
+
+def _least(
+    bound: BoundQuery, left: Sequence[tuple[float, float]]
+) -> list[tuple[float, int, float]]:
+    """Of each query node the least share that is left, of which relationship, and the next one."""
+    found = [(1.0, -1, 1.0)] * len(bound.nodes)
+    for each in bound.relationships:
+        for node, share in zip((each.source, each.target), left[each.position], strict=True):
+            if share < 1.0:
+                first, position, second = found[node]
+                if share < first:
+                    found[node] = share, each.position, first
+                elif share < second:
+                    found[node] = first, position, share
+    return found
+
+
+def _least_of_others(least: tuple[float, int, float], position: int) -> float:
+    return least[2] if least[1] == position else least[0]
 
 
 def _implied(bound: BoundQuery) -> frozenset[int]:
