@@ -16,7 +16,7 @@ from gpugda.caching import LruCache
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.parallel import most_either_way, most_one_way
 from gpugda.data.property_store import PropertyStore
-from gpugda.data.skew import degree_skews, degrees_of_kind, met_degree
+from gpugda.data.skew import degrees_of_kind, met_degree
 from gpugda.data.statistics import PendingCounts
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class DataGraph:
                 found[key] = tuple(most.tolist())
         for key, value in known.items():
             what = str(key[0] if isinstance(key, tuple) else key)
-            is_mean = what in ("outgoing skews", "incoming skews", "met degree", "nodes having")
+            is_mean = what in ("met degree", "nodes having")
             if is_mean and len(old.types) == len(self.types):
                 found[key] = value
             if what.startswith("label") and (
@@ -236,16 +236,6 @@ class DataGraph:
     ) -> None:
         """So many are the most; for who counted them."""
         self._derived.put({("most between", types, directed): most})
-
-    def skew(self, type_id: int | None, *, outgoing: bool) -> float:
-        """How many times the mean degree a node has that is met along a relationship; 1 or more.
-
-        ``type_id``: None for any type.
-        """
-        key = "outgoing skews" if outgoing else "incoming skews"
-        csr = self.outgoing if outgoing else self.incoming
-        skews = self._derived.get(key, lambda: degree_skews(csr, len(self.types)))
-        return skews[len(self.types) if type_id is None else type_id]
 
     def met_degree(self, along: Kind, kind: Kind, label_id: int | None = None) -> float:
         """Mean number of relationships of a kind that nodes have which are met along others.

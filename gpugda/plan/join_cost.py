@@ -100,10 +100,18 @@ class JoinCost:
         count = max(self._rates.counts[node], 1.0)
         if not around:
             return 0.0, count
-        growths = []
-        for each in around:
-            if each.position in self._rates.implied:
-                continue
-            other = each.other_end(node)
-            growths.append(self._rates.of(each.position, other, met=other in met))
-        return min(growths), count * kept_share([growth / count for growth in growths])
+        links = [each for each in around if each.position not in self._rates.implied]
+        growths = [self._growth(each, node, met) for each in links]
+        fewest = min(growths)
+        if len(growths) > 1 and any(each.other_end(node) not in met for each in links):
+            # Where the join starts: the others know that one was followed.
+            followed = growths.index(fewest)
+            there = {*met, *(each.other_end(node) for each in links)}
+            growths = [self._growth(each, node, there) for each in links]
+            growths[followed] = fewest
+        shares = [growth / count for growth in growths]
+        return fewest, count * kept_share(shares)
+
+    def _growth(self, each: BoundRelationship, node: int, met: Set[int]) -> float:
+        other = each.other_end(node)
+        return self._rates.of(each.position, other, met=other in met)

@@ -60,7 +60,8 @@ def join_cost(bound: BoundQuery, leaves: Collection[int] = ()) -> float:
         leaves: Query nodes with one relationship that are not to be added.
     """
     estimate = _Estimate(bound, Rates(bound), leaves)
-    return sum(estimate.best(component).cost for component in _components(bound, leaves))
+    orders = [estimate.best(component) for component in _components(bound, leaves)]
+    return sum(each.cost + 2 * each.rows for each in orders)
 
 
 def _components(bound: BoundQuery, leaves: Collection[int]) -> list[list[int]]:
@@ -84,6 +85,8 @@ def connected(count: int, pairs: Iterable[tuple[int, int]]) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Ordered:
+    """An order; the cost is that of its pairs and rows but for the last rows."""
+
     cost: float
     rows: float
     nodes: tuple[int, ...]
@@ -148,7 +151,7 @@ class _Estimate:
             _, pairs, factor, node = min(offers)
             # All orders make the same rows in the end, whatever is expected of them.
             is_last = len(order) + 1 == len(component)
-            cost += rows * (pairs if is_last else pairs + factor)
+            cost += rows * (max(pairs - factor, 0.0) if is_last else pairs + factor)
             if best is not None and not cost < best.cost:
                 return None
             rows *= factor
@@ -176,14 +179,16 @@ class _Estimate:
             if other in reached:
                 continue
             count = self._counts[other] or 1.0
+            share = growth / count if growth < count else 1.0
             known = shares.get(other)
             # Of nodes that lead to as many rows, the one that most relationships select, for it
             # cannot lead to many more; of equal ones that on which more hangs.
             if known is None:
-                shares[other] = [growth / count]
-                factor = by_chance = growth if growth < count else count
+                shares[other] = [share]
+                factor = by_chance = count * share
             else:
-                known.append(growth / count)
+                # A start that one relationship is followed from was met along it.
+                known.append(share if place == 2 else min(each[2] / count, 1.0))
                 fewest = choices[other][1]
                 if fewest < growth:
                     growth = fewest
