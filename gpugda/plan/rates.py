@@ -72,6 +72,10 @@ class Rates:
             _at_ends(each, expected, counts, left[each.position], least)
             for each in bound.relationships
         ]
+        if candidates.explored:
+            self.at_ends = [
+                (_one_at_least(*source), _one_at_least(*target)) for source, target in self.at_ends
+            ]
 
     def of(self, position: int, end: int, *, met: bool) -> float:
         """How many relationships that fit a candidate of this end has.
@@ -135,6 +139,11 @@ def _at_ends(
             met_target / _least_of_others(least[target], each.position),
         ),
     )
+
+
+def _one_at_least(first: float, met: float) -> tuple[float, float]:
+    """Where candidates without a fitting neighbour were left out."""
+    return max(first, 1.0), max(met, 1.0)
 
 
 def _least(

@@ -60,7 +60,8 @@ def describe_joined(
         report.steps.append(f"cycle of {len(steps)} nodes counted: {windows.rows[-1]:,} rows")
         return
     done = list(zip(steps, windows.rows, windows.windows, windows.by_pairs, strict=True))
-    candidates = ExpectedCandidates([report.candidates[node] for node in range(len(bound.nodes))])
+    counts = [report.candidates[node] for node in range(len(bound.nodes))]
+    candidates = ExpectedCandidates(counts, report.explored)
     # Who keeps what may never be looked at keeps neither the graph nor what lies on the device.
     types, found = graph.types, weakref.ref(graph)
 

@@ -86,3 +86,9 @@ def test_costs_of_a_plan_are_those_of_the_order_that_runs():
     costs = Costs(problem, CountThresholds(), lambda: None, order)
     costs.of_plan(Eliminate(pattern, (RowMessage((1,)),)))
     assert asked == [frozenset({1})]
+
+
+def test_candidates_with_fitting_neighbours_have_one_at_least():
+    pattern = bound("(a)-[:R]->(b)", EVEN)
+    assert Rates(pattern, ExpectedCandidates([5, 5])).of(0, 0, met=False) < 1
+    assert Rates(pattern, ExpectedCandidates([5, 5], explored=True)).of(0, 0, met=False) == 1
