@@ -38,7 +38,7 @@ class EntryTest(NamedTuple):
 
 def entry_words(tests: Sequence[EntryTest]) -> list[int]:
     """As ``kept_entries.cl`` reads them; `MOST_TESTS` at most."""
-    words, types = [len(tests)], []
+    words, types = [len(tests)], list[int]()
     place = 1 + 4 * len(tests)
     for each in tests:
         rows = [NONE if row is None else row for row in (each.bound_row, each.row)]

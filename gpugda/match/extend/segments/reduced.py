@@ -210,7 +210,7 @@ def reduced_graph(
         made[5 * place + 1], made[5 * place + 4] = found.neighbours, found.starts
         made[11 - place] = found.numbers
         arrays += found.arrays()
-        kept += found.count
+        kept += found.total
     looked_at = run.graph.graph.relationship_count * len(expected)
     return ReducedGraph(made, arrays, tests, kept, looked_at, workspace.uploads())
 
@@ -236,12 +236,12 @@ def _expected(run: Run, candidates: Candidates, tests: Sequence[EntryTest], name
 
 
 class _Kept(NamedTuple):
-    """Of one direction; ``count``: how many there are, also where not all were written."""
+    """Of one direction; ``total``: how many there are, also where not all were written."""
 
     neighbours: DeviceArray
     numbers: DeviceArray | None
     starts: DeviceArray
-    count: int
+    total: int
 
     def arrays(self) -> list[DeviceArray]:
         """What it holds."""
@@ -284,12 +284,12 @@ class _Reducer:
         likely = max(int(_SAFETY * expected) + _SPARE, room // 2)
         capacity = max(1, min(room, self._total, likely))
         found = self._kept(words, starts, chunk_arrays, capacity)
-        if capacity < found.count <= room:  # it is known now how many these are
+        if capacity < found.total <= room:  # it is known now how many these are
             workspace.release(found.neighbours, found.numbers)
-            capacity = found.count
+            capacity = found.total
             found = self._kept(words, starts, chunk_arrays, capacity)
         workspace.release(words, *chunk_arrays)
-        if found.count <= capacity:
+        if found.total <= capacity:
             return self._shortened(found, capacity)
         workspace.release(*found.arrays())
         return None
@@ -318,14 +318,14 @@ class _Reducer:
 
     def _shortened(self, found: _Kept, capacity: int) -> _Kept:
         """In arrays as long as needed, where that gives much memory back, and can be done."""
-        spare = self._entry_bytes * (capacity - found.count)
+        spare = self._entry_bytes * (capacity - found.total)
         workspace = self._run.workspace
         if spare < workspace.available * _WORTH_SHORTENING:
             return found
-        if self._entry_bytes * found.count > workspace.available * _SHARE_WHILE_MADE:
+        if self._entry_bytes * found.total > workspace.available * _SHARE_WHILE_MADE:
             return found
         neighbours, numbers = (
-            None if each is None else self._as_long(each, found.count)
+            None if each is None else self._as_long(each, found.total)
             for each in (found.neighbours, found.numbers)
         )
         workspace.release(found.neighbours, found.numbers)

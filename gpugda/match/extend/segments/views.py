@@ -85,10 +85,12 @@ def knows_relationships(run: Run, steps: Sequence[ExtendStep], *, masked: bool) 
 
     ``masked``: do predicates leave only some of those that are looked at apart from steps?
     """
-    # Who goes row by row tells relationships apart even where none is asked for.
+    # Who goes row by row looks up which ones could be the same, where tests tell them apart.
     by_rows = run.graph.context.profile.intersection == "marks"
     return masked or any(
-        by_rows or link.flags & LinkFlags.NEEDS_RELATIONSHIP or link.relationship_column is not None
+        (by_rows and len(step.tests) > step.extension.early)
+        or link.flags & LinkFlags.NEEDS_RELATIONSHIP
+        or link.relationship_column is not None
         for step in steps
         for link in step.device_links
     )
