@@ -18,7 +18,8 @@ from gpugda.match.extend.messages import Messages, bytes_of, has_room
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.segments.commons import CommonColumns, seen_product
 from gpugda.match.extend.segments.degrees import groups_seen, sees_parts
-from gpugda.match.extend.segments.reduced import link_tests, many_rows, reduced_graph
+from gpugda.match.extend.segments.link_tests import link_tests, many_rows
+from gpugda.match.extend.segments.reduced import reduced_graph
 from gpugda.match.extend.segments.views import knows_relationships, views_of_steps
 from gpugda.match.extend.segments.waiting import WaitingRows
 from gpugda.match.extend.segments.windows import SegmentedWindows
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.join_setup import JoinKernels
     from gpugda.match.extend.merged_graph import MergedGraph
-    from gpugda.match.extend.segments.reduced import PlanSteps, ReducedGraph
+    from gpugda.match.extend.segments.link_tests import PlanSteps
+    from gpugda.match.extend.segments.reduced import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
     from gpugda.plan.counting.count_plan import Join, TableMessage
@@ -116,7 +118,8 @@ class Joins:
             joins = list(self._all_steps(plan, wanted, counting=counting))
             reduced = self._reduced(joins)
             if reduced is not None:
-                return self._over(reduced).joined(plan, wanted, counting=counting)
+                over = replace(self, candidates=reduced.seen(self.candidates), reduced=reduced)
+                return over.joined(plan, wanted, counting=counting)
             views = self._views(plan, joins)
         if not isinstance(plan, Eliminate):
             masks = self.query.masks
@@ -184,10 +187,6 @@ class Joins:
         waiting = WaitingRows(self.segments, len(steps), views.nbytes)
         self.run.at_end.callback(waiting.close)
         return steps, SegmentedWindows(setup, views, waiting), waiting
-
-    def _over(self, reduced: ReducedGraph) -> Joins:
-        """The same, looking at nothing else of the data graph."""
-        return replace(self, candidates=reduced.seen(self.candidates), reduced=reduced)
 
     def _reduced(self, joins: Sequence[PlanSteps]) -> ReducedGraph | None:
         """What the joins can use, if it has room and is less than their rows would need."""
