@@ -114,9 +114,7 @@ def made_of_late(
     return made
 
 
-def _made(
-    workspace: Workspace, older: DeviceArray, patch: Patch, what: str
-) -> DeviceArray | None:
+def _made(workspace: Workspace, older: DeviceArray, patch: Patch, what: str) -> DeviceArray | None:
     if older.has_one_owner and patch_in_place(workspace, older, patch):
         return older
     most = workspace.context.info.global_memory_bytes // _SHARE_OF_MEMORY
