@@ -13,18 +13,23 @@
 
 #ifdef ON_CPU
 DEFINE_MOVE_FEW(move_few_here, local)
+#endif
 
-#define DEFINE_SAVE(name, kind)                                                                                       \
-    kernel void name(global const kind *older, uint older_count, global kind *edges, uint edge) {                     \
-        uint at = get_group_id(0) * SHARE;                                                                            \
-        global kind *before = edges + 2 * edge * (uint)get_group_id(0), *after = before + edge;                       \
-        for (uint i = 0; i < edge; ++i) {                                                                             \
-            if (at && at - edge + i < older_count) before[i] = older[at - edge + i];                                  \
-            if (at + SHARE + i < older_count) after[i] = older[at + SHARE + i];                                       \
-        }                                                                                                             \
+#define SAVE(kind)                                                                                                    \
+    uint at = get_group_id(0) * SHARE;                                                                                \
+    global kind *before = edges + 2 * edge * (uint)get_group_id(0), *after = before + edge;                           \
+    for (uint i = 0; i < edge; ++i) {                                                                                 \
+        if (at && at - edge + i < older_count) before[i] = older[at - edge + i];                                      \
+        if (at + SHARE + i < older_count) after[i] = older[at + SHARE + i];                                           \
     }
-DEFINE_SAVE(save_words, uint)
-DEFINE_SAVE(save_halves, ushort)
+
+kernel void save_words(global const uint *older, uint older_count, global uint *edges, uint edge) {
+    SAVE(uint)
+}
+
+kernel void save_halves(global const ushort *older, uint older_count, global ushort *edges, uint edge) {
+    SAVE(ushort)
+}
 
 /* Does a share stay as it is? */
 static inline bool stays(
@@ -56,9 +61,10 @@ kernel void patch_words_in_place(
     if (!shift_count && stays(table, stretch_count, stretch, older_count, end)) return;
     LOAD(uint)
     uint size = behind ? edge + SHARE + behind : edge + here;
-    if (shift_count && shift_count <= FEW_SHIFTS) {
-        move_few_here(old, size, starts, shift_count, old);
-    } else if (shift_count) {
+#ifdef ON_CPU
+    if (shift_count && shift_count <= FEW_SHIFTS) move_few_here(old, size, starts, shift_count, old);
+#endif
+    if (shift_count > FEW_SHIFTS) {
         for (uint i = 0; i < size; ++i) old[i] = moved(old[i], starts, shift_count, blocks);
     }
     for (; at < end; ++stretch) {
@@ -95,4 +101,3 @@ kernel void patch_halves_in_place(
         at = stop;
     }
 }
-#endif
