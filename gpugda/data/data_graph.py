@@ -254,9 +254,12 @@ class DataGraph:
             along: Kind of these, as seen from the nodes.
             kind: Of those that are counted.
         """
+        key = "met degree", along, kind
+        known = self._derived.peek(key, -1.0)  # each new text asks several times
+        if known >= 0:
+            return known
         return self._derived.get(
-            ("met degree", along, kind),
-            lambda: met_degree(self._degrees_of(along), self._degrees_of(kind)),
+            key, lambda: met_degree(self._degrees_of(along), self._degrees_of(kind))
         )
 
     def _degrees_of(self, kind: Kind) -> NDArray[np.float64]:
