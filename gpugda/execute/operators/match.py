@@ -12,7 +12,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.aggregating import LARGEST_INTEGER, too_large
 from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.matching import Selected, narrowed, select
-from gpugda.execute.needs import need_of
+from gpugda.execute.needs import need_of, tells_apart
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import PatternOperator, pattern_text
 from gpugda.execute.oriented_count import (
@@ -143,7 +143,8 @@ class Match(PatternOperator):
             found = self._batch(plan, chunk)
             keys = {name: found.columns[name].values for name in names}  # type: ignore[union-attr]
             for rows, embeddings in seeds.joined(keys, chunk.row_count):
-                yield _side_by_side(batch.take(rows), found.take(embeddings))
+                pairs = _side_by_side(batch.take(rows), found.take(embeddings))
+                yield replace(pairs, distinct=batch.distinct and found.distinct)
 
     def _embeddings(self, selected: Selected, context: ExecutionContext) -> Iterator[Embeddings]:
         plan, masks, rest = selected.plan, selected.masks, selected.rest
@@ -193,7 +194,8 @@ class Match(PatternOperator):
             kind = ColumnKind.NODE if is_node else ColumnKind.RELATIONSHIP
             indexes = (chunk.nodes if is_node else chunk.relationships)[position]
             columns[name] = Column(kind, indexes)
-        return Batch(chunk.row_count, columns, chunk.weights, distinct=chunk.distinct)
+        distinct = chunk.distinct or tells_apart([places[name] for name in names], plan.bound)
+        return Batch(chunk.row_count, columns, chunk.weights, distinct=distinct)
 
     def nothing(self) -> Batch:
         """As of every operator."""
