@@ -104,7 +104,7 @@ class Aggregate(Operator):
         return found, carried
 
     def _counted_once(self, batch: Batch) -> Iterator[int]:
-        """Places of ``count(DISTINCT v)`` where no group has a ``v`` twice, as no row comes twice."""
+        """Places of ``count(DISTINCT v)`` where no group has a ``v`` twice: no row comes twice."""
         for place, each in enumerate(self.aggregates if batch.distinct else ()):
             if not isinstance(each, ast.FunctionCall) or not each.distinct:
                 continue
