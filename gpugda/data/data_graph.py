@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.data.adjacency import Adjacency
     from gpugda.data.column import Column
     from gpugda.data.csr import Csr
     from gpugda.data.external_ids import ExternalIds
@@ -188,6 +189,13 @@ class DataGraph:
         """A number per node that others make and ask for again; the last few are kept."""
         kept: LruCache[Hashable, NDArray[np.uint32]] = self._derived.get(
             "kept numbers", lambda: LruCache(_MOST_KEPT)
+        )
+        return kept.get(key, make)
+
+    def kept_steps(self, key: Hashable, make: Callable[[], Adjacency]) -> Adjacency:
+        """Steps that others make and ask for again; the last few are kept."""
+        kept: LruCache[Hashable, Adjacency] = self._derived.get(
+            "kept steps", lambda: LruCache(_MOST_KEPT)
         )
         return kept.get(key, make)
 
