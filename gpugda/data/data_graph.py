@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.data.adjacency import Adjacency
     from gpugda.data.column import Column
     from gpugda.data.csr import Csr
     from gpugda.data.external_ids import ExternalIds
@@ -202,6 +203,13 @@ class DataGraph:
         )
         return kept.get(key, make)
 
+    def kept_steps(self, key: Hashable, make: Callable[[], Adjacency]) -> Adjacency:
+        """Steps that others make and ask for again; the last few are kept."""
+        kept: LruCache[Hashable, Adjacency] = self._derived.get(
+            "kept steps", lambda: LruCache(_MOST_KEPT)
+        )
+        return kept.get(key, make)
+
     def label_codes(self) -> tuple[NDArray[np.int32], tuple[tuple[str, ...], ...]]:
         """Code of each node's label set (``int32[n]``), and the distinct label sets as names."""
         codes = self._derived.get("label codes", self._label_codes)
@@ -265,9 +273,12 @@ class DataGraph:
             along: Kind of these, as seen from the nodes.
             kind: Of those that are counted.
         """
+        key = "met degree", along, kind
+        known = self._derived.peek(key, -1.0)  # each new text asks several times
+        if known >= 0:
+            return known
         return self._derived.get(
-            ("met degree", along, kind),
-            lambda: met_degree(self._degrees_of(along), self._degrees_of(kind)),
+            key, lambda: met_degree(self._degrees_of(along), self._degrees_of(kind))
         )
 
     def _degrees_of(self, kind: Kind) -> NDArray[np.float64]:
