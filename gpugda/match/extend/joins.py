@@ -228,7 +228,7 @@ class Joins:
                 run, steps, self.candidates, masks.keys, relationships, self.merged, lists
             )
             run.workspace.hand_over(*words.uploaded())
-            query.add_steps(key, steps, words)
+            query.steps[key] = steps, words
         return query.steps[key]
 
     def note(self, joined: Joined, since: float) -> None:
