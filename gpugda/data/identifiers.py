@@ -152,9 +152,11 @@ class IdentifierSpace:
             found = np.full(total, NO_NODE, dtype=np.uint32)
         else:
             found = self._index.lookup(ids)
-        missing = found == NO_NODE
-        if missing.any():
-            self._refuse_dangling(ids, origins, int(np.argmax(missing)))
+        missing = in_threads(
+            lambda piece: bool((found[piece] == NO_NODE).any()), pieces_of(total, _LOOKUP_ROWS)
+        )
+        if any(missing):
+            self._refuse_dangling(ids, origins, int(np.argmax(found == NO_NODE)))
         return found
 
     # -------------------------------------------------------------- checks

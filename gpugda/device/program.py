@@ -48,8 +48,10 @@ _LOGGER = logging.getLogger("gpugda.device")
 # From the disk a file takes 0.03 s to 0.06 s, compiled anew 0.2 s and more.
 _SLOW_BUILD_SECONDS = 0.15
 _ONLY_FOR = {
+    "csr_rows.cl": "lists",
     "extend_lists.cl": "lists",
     "extend_marks.cl": "marks",
+    "radix_sort.cl": "lists",
     "running_means.cl": "marks",
     "single_walks.cl": "marks",
     "squares.cl": "marks",

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.row_building import build_rows
 from gpugda.device.linker import check_linker
 from gpugda.device.program import is_everything_built
 from gpugda.device.warming import Warming
-from gpugda.errors import ConfigurationError
+from gpugda.errors import ConfigurationError, DeviceError
 from gpugda.match.extend.segments.spill_folder import remove_abandoned
 from gpugda.match.matcher import SHARE_OF_DEVICE
 from gpugda.match.registry import DEFAULT_STRATEGY, find_matcher
@@ -19,12 +21,19 @@ from gpugda.match.registry import DEFAULT_STRATEGY, find_matcher
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.sorting import SortedRows
     from gpugda.device.devices import DeviceInfo
     from gpugda.match.matcher import Matcher
 
 __all__ = ["DeviceSession"]
 
+_LOGGER = logging.getLogger("gpugda.device")
+_SORTED_FROM = 1 << 22
+"""Relationships that are worth opening a device for, to sort them there."""
 _OPENING_SECONDS = 0.1
 """So long a query waits for a device that somebody else opens, before another engine answers."""
 
@@ -132,6 +141,36 @@ class DeviceSession:
         """
         with self.strategy(DEFAULT_STRATEGY, graph):
             pass
+
+    def sort_rows(
+        self,
+        node_count: int,
+        type_count: int,
+        starts: NDArray[np.uint32],
+        types: NDArray[np.uint16],
+        ends: NDArray[np.uint32],
+        *,
+        with_order: bool,
+    ) -> SortedRows | None:
+        """Many relationships sorted on a GPU; None where there is none, or the host is as fast.
+
+        Few do not open the device.
+        """
+        count = len(starts)
+        if count < _SORTED_FROM:
+            return None
+        try:
+            with self._lock:
+                context = self._opened()
+        except DeviceError as error:
+            _LOGGER.info("the host sorts %d relationships: %s", count, error)
+            return None
+        wanted_from = context.profile.sorted_from
+        if wanted_from is None or count < wanted_from:
+            return None
+        return build_rows(
+            context, node_count, type_count, starts, types, ends, with_order=with_order
+        )
 
     @property
     def bytes_used(self) -> int:

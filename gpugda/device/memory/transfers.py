@@ -75,6 +75,18 @@ class Transfers:
                 min(size - start, _MOST_FILLED_BYTES),
             )
 
+    def read(self, array: DeviceArray, into: NDArray[Any]) -> None:
+        """Copies an array into a NumPy array of its length. Waits for the queue."""
+        if into.nbytes:
+            self.context.call(
+                "downloading",
+                cl.enqueue_copy,
+                self.context.queue,
+                into,
+                array.buffer,
+                is_blocking=True,
+            )
+
     def download(
         self, array: DeviceArray, start: int = 0, count: int | None = None
     ) -> NDArray[Any]:
