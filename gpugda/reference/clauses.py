@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda import values
 from gpugda.deadline import check_time
 from gpugda.query import ast
+from gpugda.query.bound_paths import bound_paths
 from gpugda.reference.match import PatternMatcher
 from gpugda.reference.projection import ordered, project
 
@@ -104,6 +105,7 @@ def _match(clause: ast.Match, place: _Place, table: Table) -> Table:
         repeats=clause.repeats_relationships,
     )
     new = tuple(sorted(matcher.names - bound))
+    kept = bound_paths(clause, bound, place.own.text) if clause.optional else {}
 
     def rows() -> Iterator[Row]:
         for row in table.rows:
@@ -112,9 +114,15 @@ def _match(clause: ast.Match, place: _Place, table: Table) -> Table:
                 found = True
                 yield match
             if clause.optional and not found:
-                yield {**row, **dict.fromkeys(new)}
+                paths = {name: _path_of(row[node]) for name, node in kept.items()}
+                yield {**row, **dict.fromkeys(new), **paths}
 
     return Table((*table.names, *new), rows())
+
+
+def _path_of(node: Any) -> values.Path | None:
+    """The path of a node alone; null of null."""
+    return None if node is None else values.Path((node,), ())
 
 
 # ------------------------------------------------------------------ projections

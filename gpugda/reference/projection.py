@@ -7,8 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gpugda import values
-from gpugda.errors import CypherTypeError
 from gpugda.query import ast
+from gpugda.query.paging import paging_error
 from gpugda.reference.aggregates import Aggregation, aggregates_in
 from gpugda.reference.trees import Row, Scope
 
@@ -53,8 +53,8 @@ def ordered(
     projection: ast.Projection | ast.OrderSkipLimit, evaluator: Evaluator, projected: Projected
 ) -> Projected:
     """The rows in order, from SKIP on, no more than LIMIT."""
-    first = _row_count(projection.skip, evaluator) or 0
-    count = _row_count(projection.limit, evaluator)
+    first = _row_count("SKIP", projection.skip, evaluator) or 0
+    count = _row_count("LIMIT", projection.limit, evaluator)
     if projection.order_by:
         # All are read even where LIMIT is 0: an error in one shows.
         projected = iter(list(_sorted(projection.order_by, evaluator, projected)))
@@ -146,11 +146,10 @@ def _distinct(projected: Projected) -> Projected:
             yield row, scope
 
 
-def _row_count(expression: ast.Expression | None, evaluator: Evaluator) -> int | None:
+def _row_count(clause: str, expression: ast.Expression | None, evaluator: Evaluator) -> int | None:
     if expression is None:
         return None
     count = evaluator.value(expression, {})
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        message = f"SKIP and LIMIT need an integer that is not negative, not {count!r}"
-        raise CypherTypeError(message, evaluator.text, expression.span)
+        raise paging_error(clause, count, evaluator.text, expression)
     return count
