@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from gpugda import values
 from gpugda.deadline import check_time
 from gpugda.query import ast
-from gpugda.query.bound_paths import bound_paths
 from gpugda.reference.match import PatternMatcher
 from gpugda.reference.projection import ordered, project
 
@@ -105,7 +104,7 @@ def _match(clause: ast.Match, place: _Place, table: Table) -> Table:
         repeats=clause.repeats_relationships,
     )
     new = tuple(sorted(matcher.names - bound))
-    kept = bound_paths(clause, bound, place.own.text) if clause.optional else {}
+    kept = dict(_bound_paths(clause, bound, place)) if clause.optional else {}
 
     def rows() -> Iterator[Row]:
         for row in table.rows:
@@ -118,6 +117,21 @@ def _match(clause: ast.Match, place: _Place, table: Table) -> Table:
                 yield {**row, **dict.fromkeys(new), **paths}
 
     return Table((*table.names, *new), rows())
+
+
+def _bound_paths(
+    clause: ast.Match, bound: frozenset[str], place: _Place
+) -> Iterator[tuple[str, str]]:
+    """Paths all of whose parts have values before, which are there whatever is found: of a node."""
+    for pattern in clause.patterns:
+        parts = [getattr(element, "variable", None) for element in pattern.elements]
+        names = [part.name for part in parts if part is not None and part.name in bound]
+        if pattern.variable is None or len(names) < len(pattern.elements):
+            continue
+        if len(names) > 1:
+            construct = "a path of OPTIONAL MATCH all of whose parts are bound before"
+            raise place.own.unsupported(construct, pattern)
+        yield pattern.variable.name, names[0]
 
 
 def _path_of(node: Any) -> values.Path | None:

@@ -7,8 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gpugda import values
+from gpugda.errors import CypherArgumentError, CypherSyntaxError, CypherTypeError, QueryError
 from gpugda.query import ast
-from gpugda.query.paging import paging_error
 from gpugda.reference.aggregates import Aggregation, aggregates_in
 from gpugda.reference.trees import Row, Scope
 
@@ -151,5 +151,17 @@ def _row_count(clause: str, expression: ast.Expression | None, evaluator: Evalua
         return None
     count = evaluator.value(expression, {})
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        raise paging_error(clause, count, evaluator.text, expression)
+        message = (
+            f"{clause}: Invalid input. '{'null' if count is None else count}' is not a valid value."
+            " Must be a non-negative integer."
+        )
+        raise _kind_of(count, expression)(message, evaluator.text, expression.span)
     return count
+
+
+def _kind_of(count: Any, expression: ast.Expression) -> type[QueryError]:
+    """The error of what is no number of rows: Neo4j tells numbers, parameters and the rest."""
+    if isinstance(count, int | float) and not isinstance(count, bool):
+        return CypherArgumentError
+    is_parameter = count is not None and isinstance(expression, ast.Parameter)
+    return CypherSyntaxError if is_parameter else CypherTypeError
