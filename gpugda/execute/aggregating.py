@@ -51,6 +51,7 @@ class Aggregation:
         self._keys = query.grouping
         self._aggregates = query.aggregates
         self._rows_seen = 0
+        self._once = frozenset[int]()
         self._query = query
         self._partial = _Merging(query)
         self._distinct = {
@@ -73,8 +74,8 @@ class Aggregation:
             environment: The rows.
             weights: Of the rows.
             apart: No two have the same keys.
-            once: Places of aggregates whose argument comes once in each group: no value of it has
-                to be told from another. Then these must be all rows.
+            once: Places of aggregates whose argument comes once in each group, of all rows that
+                ever come: no value of it has to be told from another.
 
         Raises:
             UnsupportedQueryError: Cypher has no integer as large as a count.
@@ -83,8 +84,10 @@ class Aggregation:
         counts: list[Operand] = []
         rows = environment.row_count
         groups = single_rows(rows) if apart else group_rows(keys, rows)
-        for place in once:
-            del self._distinct[place]
+        if not self._rows_seen:
+            self._once = once
+            for place in once:
+                self._distinct.pop(place, None)
         for place, aggregate in enumerate(self._aggregates):
             counted, argument = self._counted(aggregate, environment)
             if place in self._distinct:
@@ -94,7 +97,7 @@ class Aggregation:
                 self._distinct[place].add(pairs, None)
                 counted = np.zeros(environment.row_count, dtype=np.bool_)
             chosen = groups.group_of if counted is None else groups.group_of[counted]
-            if weights is None or place in once:
+            if weights is None or place in self._once:
                 counts.append(_integers(np.bincount(chosen, minlength=len(groups.first))))
                 continue
             added = weights if counted is None else weights[counted]

@@ -170,7 +170,7 @@ def _weighed(batch: Batch, counts: NDArray[np.int64]) -> Batch:
     """Rows as often as counted; those that are left."""
     if not counts.all():
         rows = np.flatnonzero(counts)
-        batch, counts = batch.take(rows), counts[rows]
+        batch, counts = batch.kept(rows), counts[rows]
     weights = counts.view(np.uint64)
     if batch.weights is not None:
         weights = product_of(batch.weights, weights)

@@ -84,12 +84,12 @@ class Aggregate(Operator):
         """Where there are only counts: batch by batch, with memory for the groups alone."""
         aggregation: Aggregation | None = None
         carried: tuple[str, ...] = ()
-        for batch, is_only in _whether_only(self.children[0].batches(context)):
+        for batch in self.children[0].batches(context):
             if aggregation is None:
                 carried = tuple(batch.carried)
                 aggregation = Aggregation(self._query(carried, context))
             apart = batch.distinct and self._named.issuperset(batch.columns)
-            once = frozenset(self._counted_once(batch)) if is_only else frozenset[int]()
+            once = frozenset(self._counted_once(batch))
             environment = context.environment(batch)
             aggregation.push(environment, batch.weights, apart=apart, once=once)
         if aggregation is None:
@@ -104,10 +104,7 @@ class Aggregate(Operator):
         return found, carried
 
     def _counted_once(self, batch: Batch) -> Iterator[int]:
-        """Places of ``count(DISTINCT v)`` where no group has a ``v`` twice, as no row comes twice.
-
-        ``batch``: all rows.
-        """
+        """Places of ``count(DISTINCT v)`` where no group has a ``v`` twice: no row comes twice."""
         for place, each in enumerate(self.aggregates if batch.distinct else ()):
             if not isinstance(each, ast.FunctionCall) or not each.distinct:
                 continue
@@ -247,23 +244,6 @@ class Aggregate(Operator):
         made = ", ".join(map(text_of, self.aggregates)) or "groups"
         by = ", ".join(map(text_of, self.keys))
         return f"aggregate {made}" + (f" by {by}" if by else "")
-
-
-def _whether_only(batches: Iterator[Batch]) -> Iterator[tuple[Batch, bool]]:
-    """Batches, and of each whether it has all rows that there are."""
-    waiting: Batch | None = None
-    several = False
-    for batch in batches:
-        if several or not batch.row_count:
-            yield batch, False
-        elif waiting is None:
-            waiting = batch
-        else:
-            several = True
-            yield waiting, False
-            yield batch, False
-    if waiting is not None and not several:
-        yield waiting, True
 
 
 def _counts(call: ast.Expression) -> bool:

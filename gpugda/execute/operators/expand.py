@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -57,10 +58,16 @@ class Expand(Operator):
             rows, starts, target = begun(batch, asked, steps.nodes_allowed)
             yield self._batch(batch, none_of(asked.minimum), context)
             keeps = along_lists(batch, asked.given) if asked.given else None
+            # A search gives no end twice for one row.
+            distinct = batch.distinct and not self._walks(steps)
             for level in self._levels(steps, rows, starts, context, keeps):
                 kept = reaching(level, target)
                 kept = kept.taken(passing(batch, kept, asked, steps.left, context))
-                yield self._batch(batch, kept, context)
+                yield replace(self._batch(batch, kept, context), distinct=distinct)
+
+    def _walks(self, steps: Steps) -> bool:
+        """Are all paths walked, or are nodes searched?"""
+        return self.asked.mode.gives_all or bool(steps.left)
 
     def _levels(
         self,
@@ -71,7 +78,7 @@ class Expand(Operator):
         keeps: Callable[[Level], NDArray[np.bool_]] | None,
     ) -> Iterator[Level]:
         asked = self.asked
-        if asked.mode.gives_all or steps.left:
+        if self._walks(steps):
             lengths = asked.minimum, asked.maximum
             repeats = asked.mode is ExpandMode.WALKS
             given = steps.forwards, rows, starts, *lengths, context.check, keeps

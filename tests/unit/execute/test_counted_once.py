@@ -1,4 +1,4 @@
-"""``count(DISTINCT v)`` where no row comes twice: values are counted without being compared."""
+"""DISTINCT where no row comes twice: rows and values are not compared."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 
 import gpugda
 from gpugda.device.context import list_devices
-from gpugda.execute.batch import Batch
-from gpugda.execute.operators import aggregate
+from gpugda.execute.operators import aggregate, distinct, expand
 
 pytestmark = [
     pytest.mark.device,
@@ -61,17 +60,49 @@ def test_counts_are_those_of_the_reference(accelerator, once, query):
     assert sum(once) == (query in ONCE)
 
 
-def test_rows_in_several_batches_are_compared():
-    rows, nothing = Batch(2, {}), Batch(0, {})
-    for given, expected in (
-        ([], []),
-        ([nothing], [False]),
-        ([rows], [True]),
-        ([nothing, rows, nothing], [False, False, True]),
-        ([rows, nothing, rows, rows], [False, False, False, False]),
-    ):
-        found = list(aggregate._whether_only(iter(given)))
-        assert [is_only for _, is_only in found] == expected
-        assert Counter(each.row_count for each, _ in found) == Counter(
-            each.row_count for each in given
-        )
+def test_rows_in_several_batches_are_known_to_be_apart(accelerator, monkeypatch):
+    """The claim is of all rows: counts of several batches are added."""
+    query = "MATCH (a)-[*1..2]->(c) RETURN a, count(DISTINCT c), count(DISTINCT c) + 1"
+    expected = Counter(map(repr, accelerator.run(query, engine="reference").values()))
+    found = expand.Expand._batches
+
+    def in_pieces(self, context):
+        for batch in found(self, context):
+            for row in range(batch.row_count):
+                yield batch.kept(np.array([row]))
+
+    monkeypatch.setattr(expand.Expand, "_batches", in_pieces)
+    assert Counter(map(repr, accelerator.run(query, engine="gpu").values())) == expected
+
+
+TOLD_APART = [
+    "MATCH (a)-[*1..2]->(b) WITH DISTINCT a, b RETURN id(a), id(b)",
+    "MATCH (a)-[*0..3]-(b) WHERE a.p IS NOT NULL WITH DISTINCT a AS x, b AS y RETURN id(x), id(y)",
+    "MATCH (a)-[r]->(b)-[s]->(c) WITH DISTINCT a, r, b, s, c RETURN id(a), id(c)",
+    "MATCH (a) WITH DISTINCT a MATCH (a)-[*1..2]->(b) WITH DISTINCT b, a RETURN id(a), id(b)",
+]
+MAY_BE_THE_SAME = [
+    "MATCH (a)-[*1..2]->(b) RETURN DISTINCT a.p IS NULL, b.p IS NULL",
+    "MATCH (a)-[*1..2]->(b) WITH DISTINCT b RETURN id(b)",
+    "MATCH (a)-[r*1..2]->(b) WITH DISTINCT a, b, size(r) AS n RETURN id(a), id(b), n",
+    "MATCH (a) UNWIND [1, 1] AS x WITH DISTINCT a, x RETURN id(a), x",
+    "MATCH (a) CALL (a) { RETURN a AS b UNION ALL RETURN a AS b } WITH DISTINCT a, b RETURN id(a)",
+    "CALL { MATCH (a) RETURN a UNION ALL MATCH (a) RETURN a } WITH DISTINCT a RETURN id(a)",
+    "MATCH (a) OPTIONAL MATCH (a)-[]->(b) WITH DISTINCT a, b RETURN id(a), id(b)",
+    "MATCH (a) WITH a, id(a) % 2 AS m WITH DISTINCT m RETURN m",
+]
+
+
+@pytest.mark.parametrize("query", TOLD_APART + MAY_BE_THE_SAME)
+def test_rows_that_are_known_to_be_different_are_not_compared(accelerator, monkeypatch, query):
+    compared = []
+    first_rows = distinct.first_rows
+
+    def noted(columns, row_count):
+        compared.append(row_count)
+        return first_rows(columns, row_count)
+
+    monkeypatch.setattr(distinct, "first_rows", noted)
+    rows = Counter(map(repr, accelerator.run(query, engine="gpu").values()))
+    assert rows == Counter(map(repr, accelerator.run(query, engine="reference").values()))
+    assert (sum(compared) > 0) == (query in MAY_BE_THE_SAME)
