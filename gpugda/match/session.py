@@ -7,6 +7,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from gpugda.device.apart import CompilingApart
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.graph.row_building import build_rows
@@ -58,6 +59,7 @@ class DeviceSession:
         self._host_graph: DataGraph | None = None
         self._strategies: dict[str, Matcher] = {}
         self._warming: Warming | None = None
+        self._apart: CompilingApart | None = None
 
     @property
     def device_name(self) -> str:
@@ -130,7 +132,7 @@ class DeviceSession:
     def _begin_warming(self) -> None:
         context = self._opened()
         if self._warming is None and not is_everything_built(context):
-            self._warming = Warming(context)
+            self._warming = Warming(context, self._apart)
 
     def prepare(self, graph: DataGraph) -> None:
         """Opens the device and copies the graph there, so that the next query finds it ready.
@@ -196,7 +198,9 @@ class DeviceSession:
 
     def close(self) -> None:
         """Frees everything on the device, as soon as running queries have left it."""
-        warming = self._warming
+        apart, warming = self._apart, self._warming
+        if apart is not None:
+            apart.stop()
         if warming is not None:
             warming.stop()
         with self._lock:
@@ -225,6 +229,8 @@ class DeviceSession:
             info = choose_device(self._wanted)
             check_linker(info)
             self._context = DeviceContext(info)
+            if self._context.profile.compiles_apart and not self._context.is_pocl:
+                self._apart = CompilingApart(self._context)
             remove_abandoned()
         return self._context
 

@@ -27,7 +27,7 @@ __all__ = ["build_rows"]
 _LOGGER = logging.getLogger("gpugda.device")
 _WORD_BITS = 64
 _NUMBER_BYTES = 8
-_BYTES_EACH = 40
+_BYTES_EACH = 48
 """On the device at most, per relationship: two arrays to sort of each kind, and what is made."""
 _BYTES_PER_NODE = 16
 _SHARE_OF_MEMORY = 0.8
