@@ -136,8 +136,18 @@ class DataGraph:
             had = {key: column for key, column in columns.items() if _has_values(column)}
             counts.add({key: column.distinct_count for key, column in had.items()}, read)
 
+    def known_label_bits(self) -> dict[int, NDArray[np.uint32]]:
+        """By label id, as far as they were asked for."""
+        known = self._derived.known().items()
+        return {key[1]: bits for key, bits in known if key[0] == "label bits"}
+
     def take_over(
-        self, old: DataGraph, *, one_way: NDArray[np.int64], either_way: NDArray[np.int64]
+        self,
+        old: DataGraph,
+        *,
+        one_way: Callable[[], NDArray[np.int64]],
+        either_way: Callable[[], NDArray[np.int64]],
+        label_bits: Mapping[int, NDArray[np.uint32]],
     ) -> None:
         """Takes what was derived from the graph that this one was made of by a few changes.
 
@@ -148,12 +158,13 @@ class DataGraph:
             old: That graph.
             one_way: Per type, the most that are parallel to a relationship that is new here.
             either_way: The same with start and end in either order.
+            label_bits: What `label_bits` is to give for some labels.
         """
         known = old._derived.known()
-        found: dict[Any, Any] = {}
-        for key, most in (("parallel counts", one_way), ("either way counts", either_way)):
+        found: dict[Any, Any] = {("label bits", label): bits for label, bits in label_bits.items()}
+        for key, count in (("parallel counts", one_way), ("either way counts", either_way)):
             if key in known:
-                most = most.clip(min=1)
+                most = count().clip(min=1)
                 most[: len(known[key])] = np.maximum(most[: len(known[key])], known[key])
                 found[key] = tuple(most.tolist())
         for key, value in known.items():
@@ -262,9 +273,12 @@ class DataGraph:
             along: Kind of these, as seen from the nodes.
             kind: Of those that are counted.
         """
+        key = "met degree", along, kind
+        known = self._derived.peek(key, -1.0)  # each new text asks several times
+        if known >= 0:
+            return known
         return self._derived.get(
-            ("met degree", along, kind),
-            lambda: met_degree(self._degrees_of(along), self._degrees_of(kind)),
+            key, lambda: met_degree(self._degrees_of(along), self._degrees_of(kind))
         )
 
     def _degrees_of(self, kind: Kind) -> NDArray[np.float64]:

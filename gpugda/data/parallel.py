@@ -72,7 +72,7 @@ def _pieces(csr: Csr) -> Iterator[tuple[int, int]]:
     """First node and the one after the last of pieces; each has at least one node."""
     first = 0
     while first < csr.node_count:
-        limit = int(csr.row_offsets[first]) + _PIECE
+        limit = np.uint32(min(int(csr.row_offsets[first]) + _PIECE, csr.relationship_count))
         last = int(np.searchsorted(csr.row_offsets, limit, side="right")) - 1
         last = min(max(first + 1, last), first + _MOST_NODES, csr.node_count)
         yield first, last

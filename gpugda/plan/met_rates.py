@@ -6,7 +6,6 @@ together. What is counted are the paths of two relationships, which statistics o
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,19 +33,20 @@ def met_rates(
         ends: The query nodes of the pattern.
         graph: Whose relationships they are.
     """
-    around: list[Counter[Kind]] = [Counter() for _ in ends]
+    around: list[list[Kind]] = [[] for _ in ends]
     kinds: list[tuple[Kind, Kind]] = []
     for each, ids in zip(relationships, types, strict=True):
         outgoing: Kind = ids, True if each.directed else None
         incoming: Kind = ids, False if each.directed else None
         kinds.append((outgoing, incoming))
         if each.source != each.target:
-            around[each.source][outgoing] += 1
-            around[each.target][incoming] += 1
+            around[each.source].append(outgoing)
+            around[each.target].append(incoming)
     rates: dict[tuple[int, Kind], float] = {}
     for end, found in enumerate(around):
-        for kind in found:
-            rates[end, kind] = _rate(kind, found, ends[end], graph)
+        if len(found) > 1:  # else it is met along nothing else
+            for kind in set(found):
+                rates[end, kind] = _rate(kind, found, ends[end], graph)
     # Of loops nobody asks.
     return [
         (rates.get((each.source, out), 1.0), rates.get((each.target, into), 1.0))
@@ -54,11 +54,11 @@ def met_rates(
     ]
 
 
-def _rate(kind: Kind, around: Counter[Kind], end: End, graph: DataGraph) -> float:
+def _rate(kind: Kind, around: list[Kind], end: End, graph: DataGraph) -> float:
     """The most that any other relationship of the query node leads to."""
-    others = [other for other, count in around.items() if other != kind or count > 1]
-    if not others:
-        return 1.0
+    others = set(around)
+    if around.count(kind) == 1:
+        others.discard(kind)
     mean = _mean(kind, end, graph)
     return max([graph.met_degree(other, kind) for other in others]) / mean if mean else 1.0
 

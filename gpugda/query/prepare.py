@@ -9,7 +9,7 @@ from gpugda.caching import LruCache
 from gpugda.errors import QueryError, UnsupportedQueryError
 from gpugda.garbage import collection_paused
 from gpugda.query.analyse import analyse
-from gpugda.query.parser import tree_of
+from gpugda.query.parser import parse
 from gpugda.query.scopes import check_query
 from gpugda.query.statement import Statement, statement_of
 from gpugda.query.unsupported import check_supported
@@ -44,7 +44,7 @@ def prepare(text: str) -> Query | Statement:
 def _prepare(text: str) -> Query | Statement | QueryError:
     # What is refused here, the database answers, and would be read in vain each time it is asked.
     try:
-        tree = tree_of(text)
+        tree = parse(text)
         try:
             check_supported(tree)
         except UnsupportedQueryError:

@@ -16,7 +16,7 @@ from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpugda.data.increments.changes import Changes
     from gpugda.data.increments.nodes import NodeNumbers
 
-__all__ = ["LabelRows", "changed_labels", "with_names"]
+__all__ = ["LabelRows", "changed_label_bits", "changed_labels", "with_names"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +83,40 @@ def changed_labels(
     )
     added = [label for place in order.tolist() for label in listed[place]]
     return LabelRows(offsets, entries.applied(graph.label_ids, added), relabelled)
+
+
+def changed_label_bits(
+    known: Mapping[int, NDArray[np.uint32]], nodes: NodeNumbers, rows: LabelRows
+) -> dict[int, NDArray[np.uint32]]:
+    """Bitmaps of labels afterwards, without a look at all nodes; none where many of them moved.
+
+    Args:
+        known: Those from before, by label id.
+        nodes: What became of the nodes.
+        rows: The labels afterwards.
+    """
+    splice = nodes.splice
+    if not splice and not len(rows.relabelled):
+        return dict(known)
+    if len(splice.removed) or (splice.places < splice.count).any():
+        return {}
+    touched = np.concatenate([rows.relabelled, splice.new_places()])
+    offsets, ids = label_ids_of(rows.offsets, rows.ids, touched)
+    owners = np.repeat(touched, np.diff(offsets))
+    return {
+        label: _with_bits(bits, splice.new_count, touched, owners[ids == label])
+        for label, bits in known.items()
+    }
+
+
+def _with_bits(
+    bits: NDArray[np.uint32], count: int, cleared: NDArray[np.int64], then_set: NDArray[np.int64]
+) -> NDArray[np.uint32]:
+    found = np.zeros(-(-count // 32), dtype=np.uint32)
+    found[: len(bits)] = bits
+    np.bitwise_and.at(found, cleared >> 5, ~(np.uint32(1) << (cleared & 31).astype(np.uint32)))
+    np.bitwise_or.at(found, then_set >> 5, np.uint32(1) << (then_set & 31).astype(np.uint32))
+    return found
 
 
 def _relabelled(

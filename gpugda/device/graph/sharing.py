@@ -76,7 +76,7 @@ def taken_over(workspace: Workspace, older: DataGraph, graph: DataGraph, rows: R
 def _take_late(
     workspace: Workspace, late: LateArray, after: Any, key: tuple[str, int], found: Rows
 ) -> None:
-    if not isinstance(after, Patched) or after.since(late.before) is None:
+    if not isinstance(after, Patched):
         return
     found.late[key] = LateArray(late.before, workspace.adopt(late.array.shared()))
     if after.base is not _base(late.before):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.messages import Messages
     from gpugda.match.extend.segments.commons import CommonColumns
     from gpugda.match.extend.step import ExtendStep
+    from gpugda.match.special.square_sums import SquareSums
 
 __all__ = ["Joined", "TableSums"]
 
@@ -34,7 +35,7 @@ class Joined:
     steps: tuple[ExtendStep, ...]
     windows: ExtendWindows
     messages: Messages | None = None
-    tables_first: Sequence[TableSums] = ()
+    tables_first: Sequence[TableSums | SquareSums] = ()
     commons: CommonColumns | None = None
 
     @property
@@ -65,12 +66,9 @@ class Joined:
 
     def _make_tables(self) -> Iterator[None]:
         for each in self.tables_first:
-            for table in each.joined.cores():
-                if table is not None:
-                    each.sums.add(table)
-                yield
+            yield from each.make()
             if self.messages is not None:
-                self.messages.add_table(each.sums)
+                self.messages.add_table(each.most())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,3 +84,14 @@ class TableSums:
     separator: tuple[int, ...]
     joined: Joined
     sums: GroupSums
+
+    def make(self) -> Iterator[None]:
+        """Adds up the rows; others may launch whenever something comes."""
+        for table in self.joined.cores():
+            if table is not None:
+                self.sums.add(table)
+            yield
+
+    def most(self) -> int:
+        """What no sum is above."""
+        return self.sums.most()

@@ -23,6 +23,7 @@ from gpugda.match.extend.segments.waiting import WaitingRows
 from gpugda.match.extend.segments.windows import SegmentedWindows
 from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.need import Groups, Rows
+from gpugda.match.special.square_sums import SquareSums, find_square_at
 from gpugda.plan.counting.count_plan import Eliminate
 from gpugda.thresholds import MOST_LINKS
 
@@ -227,20 +228,23 @@ class Joins:
                 run, steps, self.candidates, masks.keys, relationships, self.merged, lists
             )
             run.workspace.hand_over(*words.uploaded())
-            query.add_steps(key, steps, words)
+            query.steps[key] = steps, words
         return query.steps[key]
 
     def note(self, joined: Joined, since: float) -> None:
         """Says what took so long, for lists that would have helped; ``since``: of the clock."""
-        tables = (step for each in joined.tables_first for step in each.joined.steps)
+        made = [each for each in joined.tables_first if isinstance(each, TableSums)]
+        tables = (step for each in made for step in each.joined.steps)
         relationships, graph = self.query.bound.relationships, self.run.graph.graph
         kinds = kinds_of((*joined.steps, *tables), relationships, graph)
         self.merged.note(kinds, time.perf_counter() - since)
 
     def _table(
         self, message: TableMessage, place: tuple[DeviceArray, int], views: SegmentViews | None
-    ) -> TableSums:
+    ) -> TableSums | SquareSums:
         run, separator = self.run, message.separator
+        if (square := self._square(message, place)) is not None:
+            return square
         wanted = Rows(frozenset(separator), frozenset())
         joined = self.joined(message.plan, wanted, counting=False, views=views)
         check_room(run.workspace, joined.steps)
@@ -257,6 +261,18 @@ class Joins:
                 place,
             )
         return TableSums(separator, joined, sums)
+
+    def _square(self, message: TableMessage, place: tuple[DeviceArray, int]) -> SquareSums | None:
+        """What adds up a part that is a square, without rows; None for any other."""
+        plan, run, candidates = message.plan, self.run, self.candidates
+        if plan.messages or len(message.separator) > 1 or not run.placement.is_whole:
+            return None
+        (first,) = message.separator
+        masks, rows = self.query.masks, candidates.rows
+        words = find_square_at(plan.core, plan.joined, first, run.graph.graph, masks, rows)
+        if words is None:
+            return None
+        return SquareSums.of(run, first, words, candidates, self.limits.item_work, place)
 
 
 def _core_wanted(plan: Eliminate, wanted: Rows) -> Rows:

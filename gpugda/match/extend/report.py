@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.groups import GroupSums
 from gpugda.match.report import node_text, relationship_text, tests_text
+from gpugda.match.special.square_sums import SquareSums
 from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.count_plan import Attempt, Search, Term
 from gpugda.plan.join_cost import JoinCost
@@ -52,7 +53,10 @@ def describe_joined(
     filled.
     """
     for each in joined.tables_first:
-        describe_joined(report, graph, bound, each.joined, comparisons)
+        if isinstance(each, SquareSums):
+            report.steps.append("cycle of 4 nodes counted without rows")
+        else:
+            describe_joined(report, graph, bound, each.joined, comparisons)
         nodes = ", ".join(node_text(bound, node) for node in each.separator)
         report.steps.append(f"a part of the query, counted by {nodes}")
     steps, windows = joined.steps, joined.windows
@@ -100,6 +104,8 @@ def describe_parts(report: StrategyReport, joined: Joined) -> None:
 
 def _tables_of(joined: Joined) -> Iterator[Joined]:
     for each in joined.tables_first:
+        if isinstance(each, SquareSums):
+            continue
         yield each.joined
         yield from _tables_of(each.joined)
 

@@ -356,8 +356,10 @@ class ExtendStrategy(Matcher):
                 run, query, small, self._rounds, limits, counting=counting
             )
             run.workspace.hand_over(*query.arrays())
+            query.count_bytes()
             free = self.limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
+        run.at_end.callback(query.count_bytes)
         return query
 
 

@@ -36,7 +36,7 @@ def test_what_is_refused_is_read_once_and_raised_each_time_anew(monkeypatch):
     text = "LOAD CSV FROM 'only.that.test' AS row RETURN row"
     with pytest.raises(UnsupportedQueryError) as first:
         prepare(text)
-    monkeypatch.setattr("gpugda.query.prepare.tree_of", None)
+    monkeypatch.setattr("gpugda.query.prepare.parse", None)
     with pytest.raises(UnsupportedQueryError) as second:
         prepare(text)
     assert first.value is not second.value
@@ -53,7 +53,7 @@ def test_garbage_is_looked_for_again_after_reading(monkeypatch, ending):
         looked.append(gc.isenabled())
         return parse(text)
 
-    monkeypatch.setattr("gpugda.query.prepare.tree_of", parse_and_note)
+    monkeypatch.setattr("gpugda.query.prepare.parse", parse_and_note)
     with nullcontext() if ending[-1] == "a" else pytest.raises(CypherSyntaxError):
         prepare(f"MATCH (a:Garbage) {ending}")
     assert looked == [False]
