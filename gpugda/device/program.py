@@ -56,7 +56,7 @@ _ONLY_FOR = {
     "triangles.cl": "marks",
     "upward_squares.cl": "lists",
 }
-_ON_DEMAND = ("gsi_", "pbe_", "segments", "sgsi_", "stwig_")
+_ON_DEMAND = ("gsi_", "kept_entries", "pbe_", "segments", "sgsi_", "stwig_")
 """Files begin so that only strategies need which are asked for by name, or graphs in segments."""
 
 _SCALARS = {"b": None, "I": np.uint32, "Q": np.uint64}
