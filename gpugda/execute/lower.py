@@ -102,9 +102,10 @@ class _Lowering:
         ends = {tree.start, tree.end} if tree.end_is_bound else {tree.start}
         patterns = unrolled(tree, needed) if weighted else None
         if patterns is not None:
+            assert isinstance(tree.input, logical.Match)
             parts = [self._match(each, needed, weighted=True) for each in patterns]
             joined = simple.Union(tuple(parts), weighted=True)
-            start = self.lower(tree.input, (needed - {tree.end}) | ends, weighted=True)
+            start = self._match(tree.input, (needed - {tree.end}) | ends, weighted=True)
             walked = Expand(start, tree, frozenset(), most=MOST_TRAILS)
             return FewTrails(start, walked, joined)
         lists = {tree.relationships}

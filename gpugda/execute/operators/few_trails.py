@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from gpugda.execute.operator import Operator
 from gpugda.execute.operators.expand import TooManyTrailsError
+from gpugda.execute.operators.pattern import PatternOperator
 from gpugda.plan.label_programs import type_ids
 from gpugda.query.ast import Direction
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
     from gpugda.execute.operators.expand import Expand
-    from gpugda.execute.operators.pattern import PatternOperator
     from gpugda.execute.operators.simple import Union
 
 __all__ = ["MOST_TRAILS", "FewTrails"]
@@ -36,7 +36,7 @@ class FewTrails(Operator):
         joined: Joins them on the device.
     """
 
-    def __init__(self, start: PatternOperator, walked: Expand, joined: Union) -> None:
+    def __init__(self, start: Operator, walked: Expand, joined: Union) -> None:
         self.columns = joined.columns
         self.children = (joined,)
         self._start = start
@@ -52,6 +52,7 @@ class FewTrails(Operator):
     def _expected(self, graph: DataGraph, strategy: str) -> float:
         asked = self._walked.asked
         assert asked.maximum is not None
+        assert isinstance(self._start, PatternOperator)
         self._start.plan_on(graph, strategy)
         rows = self._start.expected_rows() or 0.0
         counts = graph.statistics.type_counts
