@@ -50,6 +50,7 @@ _SLOW_BUILD_SECONDS = 0.15
 _ONLY_FOR = {
     "extend_lists.cl": "lists",
     "extend_marks.cl": "marks",
+    "ring_squares.cl": "lists",
     "running_means.cl": "marks",
     "single_walks.cl": "marks",
     "squares.cl": "marks",
