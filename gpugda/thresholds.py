@@ -187,6 +187,7 @@ class SegmentLimits:
             disk and comes back: with fewer rows, sending it again takes longer. 0: rows go to disk
             however many there are.
         share_of_disk: Of what is free there, for rows.
+        reduces: May entries between candidates be kept instead, where those have room?
     """
 
     most_entries: int | None = None
@@ -198,6 +199,7 @@ class SegmentLimits:
     rows_bytes: int | None = None
     disk_cost: float = 16.0
     share_of_disk: float = 0.5
+    reduces: bool = True
 
 
 @dataclass(frozen=True, slots=True)

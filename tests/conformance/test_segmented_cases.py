@@ -24,7 +24,7 @@ class Segmented(ExtendStrategy):
     """Sends every graph in parts."""
 
     def __init__(self, device_graph: DeviceGraph, **options: Any) -> None:
-        segments = SegmentLimits(most_entries=3, rows_bytes=1 << 10)
+        segments = SegmentLimits(reduces=False, most_entries=3, rows_bytes=1 << 10)
         decides = replace(device_graph.context.profile.thresholds, segments=segments)
         super().__init__(device_graph, **{"thresholds": decides} | options)
 

@@ -188,11 +188,10 @@ class Aggregate(Operator):
                 keys=[none] * len(self.keys),
                 aggregates=[none] * len(self.aggregates),
             )
-        return Batch(1, {}, aggregates=self._of_no_rows(context))
+        return Batch(1, {}, aggregates=self._of_no_rows())
 
-    def _of_no_rows(self, context: ExecutionContext) -> list[Operand]:
+    def _of_no_rows(self) -> list[Operand]:
         """What each aggregate is where there are no rows."""
-        environment = context.environment(Batch(1, {}))
         one = np.zeros(1, dtype=np.int64)
         groups = Groups(one, one)
         none = Column(ColumnKind.BOOLEAN, np.zeros(1, dtype=np.bool_), np.zeros(1, dtype=np.bool_))
@@ -201,7 +200,7 @@ class Aggregate(Operator):
             if not isinstance(each, ast.FunctionCall):
                 made.append(Constant(0))
                 continue
-            further = [evaluate_operand(a, environment) for a in each.arguments[1:]]
+            further = [Constant(None)] * (len(each.arguments) - 1)  # no value looks at them
             name = each.name.lower()
             made.append(aggregate(name, none, further, groups, 1, distinct=each.distinct))
         return made
@@ -219,7 +218,7 @@ class Aggregate(Operator):
         environment = context.environment(outer)
         aggregates: list[Operand] = [
             take(as_column(each, 1), np.zeros(len(rows), dtype=np.int64))
-            for each in self._of_no_rows(context)
+            for each in self._of_no_rows()
         ]
         keys = [evaluate_operand(key, environment) for key in self.keys]
         yield Batch(len(rows), outer.carried, keys=keys, aggregates=aggregates)

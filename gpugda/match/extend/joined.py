@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.join import ExtendWindows
     from gpugda.match.extend.messages import Messages
     from gpugda.match.extend.segments.commons import CommonColumns
+    from gpugda.match.extend.segments.reduced import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.special.square_sums import SquareSums
 
@@ -30,6 +31,7 @@ class Joined:
         messages: What its rows are multiplied with; None where each counts once.
         tables_first: Made before the first row.
         commons: Adds columns to its rows that messages read; None where they read none.
+        reduced: What it looks at of a data graph that does not fit, where it takes no segments.
     """
 
     steps: tuple[ExtendStep, ...]
@@ -37,6 +39,7 @@ class Joined:
     messages: Messages | None = None
     tables_first: Sequence[TableSums | SquareSums] = ()
     commons: CommonColumns | None = None
+    reduced: ReducedGraph | None = None
 
     @property
     def arrays(self) -> ProductArrays | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.extend.groups import RowWeights
     from gpugda.match.extend.joined import Joined
+    from gpugda.match.extend.segments.reduced import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.comparisons import Comparison
@@ -84,6 +85,8 @@ def describe_joined(
 
 def describe_parts(report: StrategyReport, joined: Joined) -> None:
     """One line: in how many segments the data graph came, and what was sent of it."""
+    if joined.reduced is not None:
+        _describe_reduced(report, joined.reduced)
     windows = [each.windows for each in (joined, *_tables_of(joined))]
     seen = [each.views for each in windows if each.views is not None]
     if not seen:
@@ -100,6 +103,14 @@ def describe_parts(report: StrategyReport, joined: Joined) -> None:
     if written:
         report.spilled_bytes += written
         report.steps.append(f"rows that waited for them: {written:,} bytes went to disk")
+
+
+def _describe_reduced(report: StrategyReport, reduced: ReducedGraph) -> None:
+    report.sent_bytes = max(report.sent_bytes, reduced.uploads.sent)
+    report.steps.append(
+        f"relationships between candidates: {reduced.kept:,} of {reduced.looked_at:,} entries are "
+        f"kept, for which {report.sent_bytes:,} bytes were sent to the device"
+    )
 
 
 def _tables_of(joined: Joined) -> Iterator[Joined]:

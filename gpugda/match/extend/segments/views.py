@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpugda.plan.counting.count_plan import LikeLeaves
     from gpugda.thresholds import SegmentLimits
 
-__all__ = ["make_views", "views_of_steps"]
+__all__ = ["knows_relationships", "make_views", "views_of_steps"]
 
 _BYTES = 4
 _SMALL_ARRAYS = 48
@@ -64,12 +64,7 @@ def views_of_steps(
         )
         if is_used
     ]
-    # Who goes row by row tells relationships apart even where none is asked for.
-    by_rows = run.graph.context.profile.intersection == "marks"
-    knows = masked or any(
-        by_rows or link.flags & LinkFlags.NEEDS_RELATIONSHIP or link.relationship_column is not None
-        for link in links
-    )
+    knows = knows_relationships(run, steps, masked=masked)
     sorted_by = max((len(step.device_links) for step in steps), default=0)
     sorted_by = max(sorted_by, int(bool(others)))
     parts = max((_parts_at_once(step) for step in steps), default=1)
@@ -82,6 +77,22 @@ def views_of_steps(
         sorted_by=sorted_by,
         parts=parts,
         messages=messages,
+    )
+
+
+def knows_relationships(run: Run, steps: Sequence[ExtendStep], *, masked: bool) -> bool:
+    """Must steps know which relationships entries are?
+
+    ``masked``: do predicates leave only some of those that are looked at apart from steps?
+    """
+    # Who goes row by row looks up which ones could be the same, where tests tell them apart.
+    by_rows = run.graph.context.profile.intersection == "marks"
+    return masked or any(
+        (by_rows and len(step.tests) > step.extension.early)
+        or link.flags & LinkFlags.NEEDS_RELATIONSHIP
+        or link.relationship_column is not None
+        for step in steps
+        for link in step.device_links
     )
 
 

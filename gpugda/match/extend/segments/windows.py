@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from gpugda.device.graph.segments import Part, Segments
     from gpugda.device.launch.extend import Link
     from gpugda.device.launch.join import Table
-    from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.join_setup import JoinSetup
     from gpugda.match.extend.segments.waiting import WaitingRows
 
@@ -45,7 +44,7 @@ class SegmentedWindows(ExtendWindows):
     """
 
     def __init__(self, setup: JoinSetup, views: SegmentViews, waiting: WaitingRows) -> None:
-        super().__init__(replace(setup, words=_seen(setup.words, views)))
+        super().__init__(replace(setup, words=setup.words.looking_at(views.arguments)))
         run, steps = setup.run, setup.steps
         self.views = self._seen = views
         segments = views.segments
@@ -222,12 +221,3 @@ class _Sequence:
         outgoing = {part for part, link in linked if link.outgoing}
         incoming = {part for part, link in linked if link.incoming}
         return Wanted(tuple(sorted(outgoing)), tuple(sorted(incoming)))
-
-
-def _seen(words: StepWords, views: SegmentViews) -> StepWords:
-    """Steps that look at what the views show."""
-    arrays = {
-        number: each._replace(filter=replace(each.filter, graph=views.arguments))
-        for number, each in words.arrays.items()
-    }
-    return replace(words, arrays=arrays)
