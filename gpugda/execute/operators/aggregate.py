@@ -14,8 +14,7 @@ from gpugda.execute.grouping import Groups, group_rows
 from gpugda.execute.memory import ResultRoom
 from gpugda.execute.nan_identity import nan_identity
 from gpugda.execute.operator import Operator
-from gpugda.execute.operators.adjacent import Adjacent, asks_most
-from gpugda.execute.operators.match import Match
+from gpugda.execute.operators.looked_up_count import looked_up_count
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.shown import text_of
 from gpugda.execute.weights import sum_of
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.execute.context import ExecutionContext
-    from gpugda.match.embeddings import StrategyReport
 
 __all__ = ["Aggregate"]
 
@@ -76,7 +74,7 @@ class Aggregate(Operator):
 
     def _number(self, context: ExecutionContext) -> Batch:
         """Where the number of rows is all that is asked for."""
-        total = _looked_up(self.children[0], context, context.report_of(self))
+        total = looked_up_count(self.children[0], context, context.report_of(self))
         if total is None:
             total = 0
             for batch in self.children[0].batches(context):
@@ -274,26 +272,3 @@ def _arguments(call: ast.Expression) -> tuple[ast.Expression, ...]:
 def _numbers(column: Operand, row_count: int) -> NDArray[np.int64]:
     values: NDArray[np.int64] = as_column(column, row_count).values
     return values
-
-
-def _looked_up(child: Operator, context: ExecutionContext, report: StrategyReport) -> int | None:
-    """Rows whose number of relationships at one node is looked up; None where that is not all.
-
-    The products are made where the pattern's own numbers are, so that no row is made of them.
-    """
-    looked_up: list[Adjacent] = []
-    names: set[str] = set()
-    while isinstance(child, Adjacent):
-        if (name := child.only_node) is None:
-            return None
-        names.add(name)
-        looked_up.append(child)
-        (child,) = child.children
-    if len(names) != 1 or not isinstance(child, Match):
-        return None
-    child.plan_on(context.graph, context.strategy.name)
-    expected = child.expected_rows()
-    if expected is None or not asks_most(expected, context.graph):
-        return None
-    factors = [each.factors(context.graph) for each in looked_up]
-    return child.weighed_count(names.pop(), factors, context, report)

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
     from gpugda.execute.operator import Operator
     from gpugda.expressions.operands import Operand
-    from gpugda.match.embeddings import StrategyReport
     from gpugda.match.need import Need
     from gpugda.plan.plan import BoundQuery, Plan
     from gpugda.query.query_graph import QueryGraph
@@ -121,31 +120,6 @@ class Match(PatternOperator):
                 yield self._none_of(batch)
             else:
                 yield from self._joined(plan, selected, batch, context)
-
-    def weighed_count(
-        self,
-        name: str,
-        factors: list[NDArray[np.uint32]],
-        context: ExecutionContext,
-        report: StrategyReport,
-    ) -> int | None:
-        """How many rows there are, each times what the factors have for one of its nodes.
-
-        None where rows come from others, or depend on more, or where that is no faster.
-        """
-        if self.children:
-            return None
-        plan = self.plan_on(context.graph, context.strategy.name)
-        need = self.need(plan.bound)
-        is_node, position = self._places(plan.bound).get(name, (False, 0))
-        if not isinstance(need, Groups) or not need.counted or need.nodes != (position,):
-            return None
-        strategy, deadline = context.strategy, context.deadline
-        selected = select(plan, context.graph, strategy, context.values, report, deadline)
-        if selected is None or selected.rest.residuals or not is_node:
-            return None
-        masks = selected.masks
-        return strategy.weighed_count(selected.plan, masks, need, factors, report, deadline)
 
     def _joined(
         self, plan: Plan, selected: Selected, batch: Batch, context: ExecutionContext
