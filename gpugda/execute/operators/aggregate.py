@@ -110,7 +110,7 @@ class Aggregate(Operator):
         return found, carried
 
     def _counted_once(self, batch: Batch) -> Iterator[tuple[int, list[Operand]]]:
-        """Places of ``count(DISTINCT v)`` where a ``v`` may come once in a group: no row does twice.
+        """Places of ``count(DISTINCT v)`` where a group may have each ``v`` once: rows are different.
 
         With each, what must be the same in all rows of a group for that.
         """
