@@ -8,23 +8,32 @@ unpacked. Threads do so with one range of nodes each.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from gpugda.data.csr import Csr
 from gpugda.data.node_ranges import Entries, NodeRanges, bits_for
-from gpugda.data.threads import in_threads, pieces_of
+from gpugda.data.threads import in_threads, taken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["outgoing_csr", "reversed_csr", "stable_order"]
+__all__ = [
+    "RowSorter",
+    "SortedRows",
+    "outgoing_csr",
+    "reversed_csr",
+    "sorted_rows",
+    "stable_order",
+]
+
+SortedRows = tuple[Csr, Csr, "NDArray[np.uint32] | None"]
+"""Outgoing and incoming rows; and, if asked for, the arrival position of each relationship."""
 
 _WORD_BITS = 64
-_PIECE = 1 << 18
 
 
 def stable_order(
@@ -54,6 +63,38 @@ def stable_order(
         order = positions if order is None else order[positions]
     assert order is not None
     return order
+
+
+class RowSorter(Protocol):
+    """Sorts as `sorted_rows`, or gives None where it cannot."""
+
+    def __call__(
+        self,
+        node_count: int,
+        type_count: int,
+        starts: NDArray[np.uint32],
+        types: NDArray[np.uint16],
+        ends: NDArray[np.uint32],
+        *,
+        with_order: bool,
+    ) -> SortedRows | None:
+        """See `sorted_rows`."""
+
+
+def sorted_rows(
+    node_count: int,
+    type_count: int,
+    starts: NDArray[np.uint32],
+    types: NDArray[np.uint16],
+    ends: NDArray[np.uint32],
+    *,
+    with_order: bool,
+) -> SortedRows:
+    """Both directions of relationships that are given in order of arrival."""
+    outgoing, order = outgoing_csr(
+        node_count, type_count, starts, types, ends, with_order=with_order
+    )
+    return outgoing, reversed_csr(outgoing, type_count), order
 
 
 def outgoing_csr(
@@ -140,7 +181,7 @@ class _Rows:
         run_offsets = self._run_offsets
         np.cumsum(run_offsets, out=run_offsets)
         return Csr(
-            row_offsets=_taken(run_starts, run_offsets),
+            row_offsets=taken(run_starts, run_offsets),
             neighbours=self._neighbours,
             relationship_indexes=relationship_indexes,
             run_offsets=run_offsets,
@@ -243,16 +284,6 @@ def _high_bits(keys: NDArray[np.uint64], without: int) -> NDArray[np.uint64]:
     """The numbers without their lowest bits. They are given up."""
     keys >>= np.uint64(without)
     return keys
-
-
-def _taken(values: NDArray[np.uint32], places: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    found = np.empty(len(places), dtype=np.uint32)
-
-    def take(piece: slice) -> None:
-        np.take(values, places[piece], out=found[piece], mode="clip")  # all are in it
-
-    in_threads(take, pieces_of(len(places), _PIECE))
-    return found
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:

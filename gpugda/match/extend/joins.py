@@ -192,7 +192,8 @@ class Joins:
     def _reduced(self, joins: Sequence[PlanSteps]) -> ReducedGraph | None:
         """What the joins can use, if it has room and is less than their rows would need."""
         bound, masks, limits = self.query.bound, self.query.masks, self.segments
-        if not limits.reduces or not many_rows(self.run.graph.graph, self.query, joins):
+        graph, leaves = self.run.graph.graph, limits.reduces_leaves
+        if not limits.reduces or not many_rows(graph, self.query, joins, with_leaves=leaves):
             return None
         tests = link_tests(bound, self.candidates, joins, masks.nodes)
         steps = [step for _, steps in joins for step in steps]
