@@ -91,11 +91,7 @@ class Aggregate(Operator):
                 carried = tuple(batch.carried)
                 aggregation = Aggregation(self._query(carried, context))
             apart = batch.distinct and self._named.issuperset(batch.columns)
-            once = {
-                place: same
-                for place, same in self._counted_once(batch)
-                if is_only or not same
-            }
+            once = {place: same for place, same in self._counted_once(batch) if is_only or not same}
             environment = context.environment(batch)
             aggregation.push(environment, batch.weights, apart=apart, once=once)
         if aggregation is None:

@@ -71,9 +71,7 @@ class Apply(Operator):
                 left = batch.kept(np.flatnonzero(~seen))
                 yield left.adding(dict.fromkeys(self.added, Constant(None)))
 
-    def _columns(
-        self, batch: Batch, rows: NDArray[np.int64], found: Batch
-    ) -> dict[str, Operand]:
+    def _columns(self, batch: Batch, rows: NDArray[np.int64], found: Batch) -> dict[str, Operand]:
         added = {name: found.columns[name] for name in self.added}
         if self.whole and found.columns.keys() >= batch.columns.keys():
             return {name: found.columns[name] for name in batch.columns} | added
