@@ -106,9 +106,9 @@ class Aggregate(Operator):
         return found, carried
 
     def _counted_once(self, batch: Batch) -> Iterator[tuple[int, list[Operand]]]:
-        """Places of ``count(DISTINCT v)`` where a group may have each ``v`` once: rows are different.
+        """Places of ``count(DISTINCT v)`` where no group may have a ``v`` twice.
 
-        With each, what must be the same in all rows of a group for that.
+        With each, what must be the same in all rows of a group for that, as no row comes twice.
         """
         for place, each in enumerate(self.aggregates if batch.distinct else ()):
             if not isinstance(each, ast.FunctionCall) or not each.distinct:
