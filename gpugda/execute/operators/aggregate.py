@@ -14,6 +14,7 @@ from gpugda.execute.grouping import Groups, group_rows
 from gpugda.execute.memory import ResultRoom
 from gpugda.execute.nan_identity import nan_identity
 from gpugda.execute.operator import Operator
+from gpugda.execute.operators.looked_up_count import looked_up_count
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.shown import text_of
 from gpugda.execute.weights import sum_of
@@ -75,9 +76,11 @@ class Aggregate(Operator):
 
     def _number(self, context: ExecutionContext) -> Batch:
         """Where the number of rows is all that is asked for."""
-        total = 0
-        for batch in self.children[0].batches(context):
-            total += batch.row_count if batch.weights is None else sum_of(batch.weights)
+        total = looked_up_count(self.children[0], context, context.report_of(self))
+        if total is None:
+            total = 0
+            for batch in self.children[0].batches(context):
+                total += batch.row_count if batch.weights is None else sum_of(batch.weights)
         if total > LARGEST_INTEGER:
             raise too_large(self._query((), context), 0, f"the count is {total} or more")
         return Batch(1, {}, aggregates=[Constant(total)] * len(self.aggregates))
