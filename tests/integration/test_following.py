@@ -291,6 +291,28 @@ def test_a_database_that_never_rests_is_read_while_it_changes(graph, pages, monk
             assert everything(accelerator) == in_database(graph)
 
 
+def test_labels_are_listed_as_the_server_lists_them(graph):
+    query = "MATCH (n:L1) RETURN labels(n) AS labels, count(*) AS n"
+    graph.run("CREATE (n:L1) DELETE n")
+    for labels in (":L3", ":L2 {k: 1}", ":L1:L2:L3"):
+        graph.run(f"CREATE ({labels})")
+    with closing(gpugda.connect(graph.uri, auth=graph.auth, cache=False)) as accelerator:
+        accelerator.warm()
+        before = exports(accelerator)
+        for write in (
+            "MATCH (n:L2 {k: 1}) SET n:L1:L3",
+            "CREATE (:L3:L1:L2)",
+            "CREATE (:L2:L3:L1)",
+            "CREATE (:L4:L1), (:L1:L2)",
+            "MATCH (n:L2 {k: 1}) REMOVE n:L3 SET n:L4",
+        ):
+            graph.run(write)
+            found = accelerator.run(query, engine="gpu").values()
+            expected = [list(row.values()) for row in graph.run(query)]
+            assert sorted(found) == sorted(expected)
+        assert exports(accelerator) == before
+
+
 def test_a_process_goes_on_from_what_another_one_kept(graph, tmp_path, monkeypatch):
     monkeypatch.setattr("gpugda.live.shelf._WORTH_SECONDS", 0.0)
     monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path))
