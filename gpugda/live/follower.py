@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.changes import ChangesError
-from gpugda.data.increments.properties import apart
 from gpugda.errors import SourceError
+from gpugda.live.caught_up import CaughtUp
 from gpugda.live.compacting import Compactor
 from gpugda.live.label_order import learn_label_order
 from gpugda.live.shared import SharedState, shared_state
@@ -20,16 +19,14 @@ from gpugda.ports import ChangeBatch, ChangeGap
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gpugda.data.column import Column
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.property_store import PropertyStore
+    from gpugda.live.caught_up import ReadLater
     from gpugda.loading import LoadedGraph
     from gpugda.ports import ChangeSource, DatabaseServer, DatabaseVersion
     from gpugda.query.reads import Reads
 
-__all__ = ["CaughtUp", "Follower", "ReadLater"]
+__all__ = ["Follower"]
 
 logger = logging.getLogger(__name__)
 
@@ -41,33 +38,6 @@ _MOST_LEFT = 100
 """So many transactions that change nothing of what is read are told again and again, at most."""
 _WEIGHT = 0.3
 """Of the newest time in the expected one."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ReadLater:
-    """Property columns that were read for a snapshot at its state or while it became a later one.
-
-    Args:
-        loaded: The snapshot.
-        found: Columns, the keys that were asked for (None: all), and whether they are of nodes.
-    """
-
-    loaded: LoadedGraph
-    found: list[tuple[Mapping[str, Column], tuple[str, ...] | None, bool]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CaughtUp:
-    """What the newest state gives for a query.
-
-    Args:
-        loaded: The snapshot that answers it: of that state, or of an earlier one since when nothing
-            changed of what is read.
-        version: The state.
-    """
-
-    loaded: LoadedGraph
-    version: DatabaseVersion
 
 
 class Follower:
@@ -286,7 +256,7 @@ class Follower:
         reads: Reads | None,
     ) -> CaughtUp | None:
         assert base.version is not None
-        graph = base.graph if extra is None else _with_columns(extra)
+        graph = base.graph if extra is None else extra.graph()
         if self._wanted(base) != self._keys:
             self._follow(source, base)
         if not self.follows:
@@ -323,14 +293,6 @@ class Follower:
         self._state.touched.add(base.version, batch.version, touched_by(graph, batch))
         self.transactions += batch.transaction_count
         return base.followed_by(following, batch.version, batch.transaction_count)
-
-
-def _with_columns(extra: ReadLater) -> DataGraph:
-    """The graph with the columns, in stores that nobody else has."""
-    graph = apart(extra.loaded.graph)
-    for columns, keys, of_nodes in extra.found:
-        graph.add_properties(columns, keys, of_nodes=of_nodes)
-    return graph
 
 
 def _keys_of(store: PropertyStore) -> frozenset[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.errors import StaleSnapshotError
 from gpugda.live.background import BackgroundWork, StoppableProgress
-from gpugda.live.follower import Follower, ReadLater
+from gpugda.live.follower import Follower
 from gpugda.live.reading import Reading, read_snapshot
 from gpugda.types import first_line
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gpugda.config import Freshness
+    from gpugda.live.caught_up import ReadLater
     from gpugda.live.reading import SnapshotShelf
     from gpugda.loading import LoadedGraph
     from gpugda.ports import DatabaseServer, DatabaseVersion, Progress
