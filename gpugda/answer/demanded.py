@@ -10,9 +10,9 @@ from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
 from gpugda.answer.projection import refuse_outside
 from gpugda.errors import ConfigurationError, QueryError, StaleSnapshotError
 from gpugda.live.properties import missing_properties
+from gpugda.query.prepare import check_compiles
 from gpugda.query.property_needs import property_needs
 from gpugda.query.reads import reads_of
-from gpugda.query.scopes import check_query
 from gpugda.query.statement import Statement
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def checked(request: Request, server: DatabaseServer) -> Query | Statement:
     """
     query = request.prepared()
     if isinstance(query, Statement):
-        check_query(query.tree, server.facts.default_cypher)
+        check_compiles(query, server.facts.default_cypher)
     refuse_other_databases(query, server.facts.database)
     refuse_outside(query, server.projection)
     return query

@@ -15,6 +15,7 @@ from gpugda.execute.context import ExecutionContext, Measured
 from gpugda.execute.lower import lower
 from gpugda.execute.lower_query import lower_query
 from gpugda.execute.memory import ResultRoom
+from gpugda.execute.operators.few_trails import FewTrails
 from gpugda.execute.operators.pattern import PatternOperator
 from gpugda.execute.result_table import ResultTable
 from gpugda.execute.subqueries import Subqueries
@@ -190,6 +191,7 @@ def plan_of(query: Query | Statement, graph: DataGraph, strategy: str) -> Plan:
         UnsupportedQueryError: It holds a construct that is not answered here.
     """
     pipeline = make_pipeline(query)
+    _choose(pipeline.root, graph, strategy)
     plans = [operator.plan_on(graph, strategy) for operator in _patterns(pipeline.root)]
     if not plans:
         empty = Query(query.text, QueryGraph((), ()), ())
@@ -200,6 +202,14 @@ def plan_of(query: Query | Statement, graph: DataGraph, strategy: str) -> Plan:
     warnings = tuple(dict.fromkeys(line for plan in plans for line in plan.warnings))
     declined = next((plan.declined for plan in plans if plan.declined), "")
     return replace(main, pipeline=pipeline, warnings=warnings, declined=declined)
+
+
+def _choose(operator: Operator, graph: DataGraph, strategy: str) -> None:
+    """What is done in one of two ways is done in the one that fits the graph."""
+    if isinstance(operator, FewTrails):
+        operator.choose(graph, strategy)
+    for child in operator.children:
+        _choose(child, graph, strategy)
 
 
 def _patterns(operator: Operator) -> Iterator[PatternOperator]:
