@@ -77,8 +77,9 @@ def _made(name: str, rows: Rows, further: Sequence[Operand]) -> Operand | None:
 def _with_values(operand: Operand, groups: Groups, row_count: int) -> Rows:
     column = as_column(operand, row_count)
     count = len(groups.first)
-    if column.valid is None:
-        return Rows(count, groups.group_of, column, everywhere=row_count > 0)
+    if column.valid is None or column.valid.all():
+        there = Column(column.kind, column.values, None, column.dictionary)
+        return Rows(count, groups.group_of, there, everywhere=row_count > 0)
     kept = np.flatnonzero(column.valid)
     found = column.take(kept)
     return Rows(
