@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from gpugda.caching import LruCache
-from gpugda.data.increments.label_order import LabelOrder
+from gpugda.data.label_order import LabelOrder
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.parallel import most_either_way, most_one_way
 from gpugda.data.property_store import PropertyStore

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.batches import NodeBatch, RelationshipBatch
-from gpugda.data.increments.label_order import LabelOrder
+from gpugda.data.label_order import LabelOrder
 from gpugda.errors import StaleSnapshotError
 from gpugda.live.label_order import is_known_after_asking
 from gpugda.ports import GraphBatches

@@ -3,7 +3,7 @@
 import random
 from itertools import combinations
 
-from gpugda.data.increments.label_order import LabelOrder
+from gpugda.data.label_order import LabelOrder
 
 
 def test_what_was_not_seen_together_is_not_known():
