@@ -22,7 +22,7 @@ __all__ = ["SparseAccumulator"]
 
 _SHARE_FOR_SCRATCH = 0.25
 _SHARE_BESIDE_PARTS = 0.5
-"""Where there is little: pair by pair, lists of nodes with many neighbours are searched for each."""
+"""Where there is little: pair by pair, long lists are searched for each neighbour."""
 _SEARCH_WORK = 16
 _ZERO = np.zeros(1, dtype=np.uint32)
 
