@@ -107,7 +107,7 @@ def _lists(
 
 
 def _stays(elements: Column) -> bool:
-    """Whether elements stay in a column: of plain kinds, no nulls, no NaN (each is one by itself)."""
+    """Whether elements stay in a column: plain ones, no nulls, no NaN, each of which is its own."""
     if elements.kind not in _IN_COLUMNS or elements.valid is not None:
         return False
     return elements.kind is not ColumnKind.FLOAT or not np.isnan(elements.values).any()
