@@ -62,7 +62,9 @@ def graph_with_a_hub(seed):
 
 def rows(context, graph, text, entries=None, rows_bytes=None, limit=None, *, reduces=False):
     """What comes of a query, and its report; ``entries``: of a part, None for the whole graph."""
-    segments = SegmentLimits(reduces=reduces, most_entries=entries, rows_bytes=rows_bytes)
+    segments = SegmentLimits(
+        reduces=reduces, reduces_leaves=reduces, most_entries=entries, rows_bytes=rows_bytes
+    )
     decides = replace(context.profile.thresholds, segments=segments)
     return run(context, graph, text, decides, limit, whole=entries is None and limit is None)
 
@@ -98,7 +100,11 @@ def followed(context, graph, text, entries, rows_bytes=None, limit=None, *, redu
         pair_gain=1e9,
     )
     segments = SegmentLimits(
-        reduces=reduces, most_entries=entries, rows_bytes=rows_bytes, disk_cost=0
+        reduces=reduces,
+        reduces_leaves=reduces,
+        most_entries=entries,
+        rows_bytes=rows_bytes,
+        disk_cost=0,
     )
     decides = replace(decides, segments=segments, count=counts)
     return run(context, graph, text, decides, limit, whole=entries is None and limit is None)

@@ -25,14 +25,19 @@ def most_one_way(csr: Csr, type_count: int) -> tuple[int, ...]:
 
     ``csr``: of either direction.
     """
-    is_first = np.ones(csr.relationship_count, dtype=np.bool_)
-    np.not_equal(csr.neighbours[1:], csr.neighbours[:-1], out=is_first[1:])
-    is_first[csr.run_starts[:-1]] = True
-    firsts = np.flatnonzero(is_first)
-    lengths = np.diff(firsts, append=csr.relationship_count)
     counts = np.ones(type_count, dtype=np.int64)
-    several = lengths > 1
-    np.maximum.at(counts, csr.entry_types()[firsts[several]], lengths[several])
+    for first, last in _pieces(csr):
+        begin, end = int(csr.row_offsets[first]), int(csr.row_offsets[last])
+        runs = slice(int(csr.run_offsets[first]), int(csr.run_offsets[last]))
+        starts, neighbours = csr.run_starts[runs] - np.uint32(begin), csr.neighbours[begin:end]
+        is_first = np.ones(end - begin, dtype=np.bool_)
+        np.not_equal(neighbours[1:], neighbours[:-1], out=is_first[1:])
+        is_first[starts] = True
+        firsts = np.flatnonzero(is_first)
+        lengths = np.diff(firsts, append=end - begin)
+        several = lengths > 1
+        of_runs = np.searchsorted(starts, firsts[several], side="right") - 1
+        np.maximum.at(counts, csr.run_types[runs][of_runs], lengths[several])
     return tuple(counts.tolist())
 
 

@@ -8,23 +8,32 @@ unpacked. Threads do so with one range of nodes each.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from gpugda.data.csr import Csr
 from gpugda.data.node_ranges import Entries, NodeRanges, bits_for
-from gpugda.data.threads import in_threads, pieces_of
+from gpugda.data.threads import in_threads, taken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["outgoing_csr", "reversed_csr", "stable_order"]
+__all__ = [
+    "RowSorter",
+    "SortedRows",
+    "outgoing_csr",
+    "reversed_csr",
+    "sorted_rows",
+    "stable_order",
+]
+
+SortedRows = tuple[Csr, Csr, "NDArray[np.uint32] | None"]
+"""Outgoing and incoming rows; and, if asked for, the arrival position of each relationship."""
 
 _WORD_BITS = 64
-_PIECE = 1 << 18
 
 
 def stable_order(
@@ -56,6 +65,49 @@ def stable_order(
     return order
 
 
+class RowSorter(Protocol):
+    """Sorts as `sorted_rows`, or gives None where it cannot."""
+
+    def __call__(
+        self,
+        node_count: int,
+        type_count: int,
+        starts: NDArray[np.uint32],
+        types: NDArray[np.uint16],
+        ends: NDArray[np.uint32],
+        *,
+        with_order: bool,
+    ) -> SortedRows | None:
+        """See `sorted_rows`."""
+
+
+def sorted_rows(
+    node_count: int,
+    type_count: int,
+    starts: NDArray[np.uint32],
+    types: NDArray[np.uint16],
+    ends: NDArray[np.uint32],
+    *,
+    with_order: bool,
+) -> SortedRows:
+    """Both directions of relationships that are given in order of arrival.
+
+    The arrays are given up: what is in them then has no meaning.
+    """
+    kinds = types if type_count > 1 else None
+    outgoing, order = outgoing_csr(
+        node_count,
+        type_count,
+        starts,
+        types,
+        ends,
+        with_order=with_order,
+        into=Entries(starts, kinds, ends, None),
+    )
+    into = Entries(ends, kinds, starts, None)
+    return outgoing, reversed_csr(outgoing, type_count, into), order
+
+
 def outgoing_csr(
     node_count: int,
     type_count: int,
@@ -64,8 +116,9 @@ def outgoing_csr(
     ends: NDArray[np.uint32],
     *,
     with_order: bool,
+    into: Entries | None = None,
 ) -> tuple[Csr, NDArray[np.uint32] | None]:
-    """Rows by start node, sorted by (type, end, arrival).
+    """Rows by start node, sorted by (type, end, arrival). ``into``: see `NodeRanges`.
 
     Returns:
         The rows and, if ``with_order``, the arrival position of each relationship index.
@@ -77,14 +130,22 @@ def outgoing_csr(
         return Entries(starts[piece], kinds, ends[piece], None)
 
     ranges = NodeRanges(
-        starts, entries_of, node_count, with_types=type_count > 1, with_arrivals=with_order
+        starts,
+        entries_of,
+        node_count,
+        with_types=type_count > 1,
+        with_arrivals=with_order,
+        into=into,
     )
     rows = _Rows(ranges, node_count, type_count, by_neighbour=True, with_arrivals=with_order)
     return rows.csr(None), rows.arrivals
 
 
-def reversed_csr(outgoing: Csr, type_count: int) -> Csr:
-    """Rows by end node, sorted by (type, start, relationship index), of the rows by start node."""
+def reversed_csr(outgoing: Csr, type_count: int, into: Entries | None = None) -> Csr:
+    """Rows by end node, sorted by (type, start, relationship index), of the rows by start node.
+
+    ``into``: see `NodeRanges`.
+    """
     # Relationship indexes rise with (start, type, end), so among those of one end and type they
     # rise with (start, index): sorting by (end, type) and index is enough.
     ranges = NodeRanges(
@@ -93,6 +154,7 @@ def reversed_csr(outgoing: Csr, type_count: int) -> Csr:
         outgoing.node_count,
         with_types=type_count > 1,
         with_arrivals=True,
+        into=into,
     )
     rows = _Rows(ranges, outgoing.node_count, type_count, by_neighbour=False, with_arrivals=True)
     return rows.csr(rows.arrivals)
@@ -140,7 +202,7 @@ class _Rows:
         run_offsets = self._run_offsets
         np.cumsum(run_offsets, out=run_offsets)
         return Csr(
-            row_offsets=_taken(run_starts, run_offsets),
+            row_offsets=taken(run_starts, run_offsets),
             neighbours=self._neighbours,
             relationship_indexes=relationship_indexes,
             run_offsets=run_offsets,
@@ -243,16 +305,6 @@ def _high_bits(keys: NDArray[np.uint64], without: int) -> NDArray[np.uint64]:
     """The numbers without their lowest bits. They are given up."""
     keys >>= np.uint64(without)
     return keys
-
-
-def _taken(values: NDArray[np.uint32], places: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    found = np.empty(len(places), dtype=np.uint32)
-
-    def take(piece: slice) -> None:
-        np.take(values, places[piece], out=found[piece], mode="clip")  # all are in it
-
-    in_threads(take, pieces_of(len(places), _PIECE))
-    return found
 
 
 def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.config import machine_bytes
 from gpugda.data.patches.patched import whole
 from gpugda.device.graph.directory import csr_arrays, run_starts
 from gpugda.device.graph.node_bitmaps import NodeBitmaps
@@ -50,6 +51,8 @@ _CSR_ARRAYS = range(6)
 _DIRECTORY = (0, 2, 3, 4)
 """Those of them that say where runs begin."""
 _DIRECTIONS = ("outgoing", "incoming")
+_PAGE_LOCKED_PART = 4
+"""Of the host's memory, one part at most is kept from others."""
 _SPARE_SHARE = 8
 """Arrays are left to the next state where they take at most this part of the device's memory."""
 _MOST_POOLED_BYTES = 1 << 28
@@ -77,7 +80,9 @@ class DeviceGraph:
         self.graph = graph
         self.words = -(-graph.node_count // 32)
         self.relationship_words = -(-graph.relationship_count // 32)
-        self.page_locked = PageLocked(context, context.profile.page_locked_bytes)
+        # A graph may be larger than the host's memory: its snapshot is mapped.
+        page_locked = min(context.profile.page_locked_bytes, machine_bytes() // _PAGE_LOCKED_PART)
+        self.page_locked = PageLocked(context, page_locked)
         self.pool = ArrayPool(min(_MOST_POOLED_BYTES, context.info.global_memory_bytes // 64))
         self._workspace = Workspace(context, MemoryBudget(_NO_LIMIT))
         self._csrs: dict[tuple[str, int], DeviceArray | None] = {}

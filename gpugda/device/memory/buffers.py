@@ -54,6 +54,7 @@ class Workspace(Transfers):
     _idle_bytes: int = 0
     _most_taken: int = 0
     _uploads: Uploads | None = None
+    _sent: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.pool is None:

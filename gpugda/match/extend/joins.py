@@ -1,4 +1,7 @@
-"""Makes the joins of one query ready: of all of it, or of the cores of a count plan."""
+"""Makes the joins of one query ready: of all of it, or of the cores of a count plan.
+
+More than 300 lines: joins of whole graphs, and of graphs in segments, are made ready alike.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from gpugda.match.extend.segments.waiting import WaitingRows
 from gpugda.match.extend.segments.windows import SegmentedWindows
 from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.need import Groups, Rows
-from gpugda.match.special.square_sums import SquareSums, find_square_at
+from gpugda.match.special.square_sums import square_sums
 from gpugda.plan.counting.count_plan import Eliminate
 from gpugda.thresholds import MOST_LINKS
 
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from gpugda.match.extend.segments.reduced import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
+    from gpugda.match.special.square_sums import SquareSums
     from gpugda.plan.counting.count_plan import Join, TableMessage
     from gpugda.thresholds import JoinLimits, SegmentLimits
 
@@ -192,7 +196,8 @@ class Joins:
     def _reduced(self, joins: Sequence[PlanSteps]) -> ReducedGraph | None:
         """What the joins can use, if it has room and is less than their rows would need."""
         bound, masks, limits = self.query.bound, self.query.masks, self.segments
-        if not limits.reduces or not many_rows(self.run.graph.graph, self.query, joins):
+        graph, leaves = self.run.graph.graph, limits.reduces_leaves
+        if not limits.reduces or not many_rows(graph, self.query, joins, with_leaves=leaves):
             return None
         tests = link_tests(bound, self.candidates, joins, masks.nodes)
         steps = [step for _, steps in joins for step in steps]
@@ -278,7 +283,9 @@ class Joins:
         self, message: TableMessage, place: tuple[DeviceArray, int], views: SegmentViews | None
     ) -> TableSums | SquareSums:
         run, separator = self.run, message.separator
-        if (square := self._square(message, place)) is not None:
+        item_work, masks = self.limits.item_work, self.query.masks
+        square = square_sums(run, message, self.candidates, masks, item_work, place)
+        if square is not None:
             return square
         wanted = Rows(frozenset(separator), frozenset())
         joined = self.joined(message.plan, wanted, counting=False, views=views)
@@ -296,18 +303,6 @@ class Joins:
                 place,
             )
         return TableSums(separator, joined, sums)
-
-    def _square(self, message: TableMessage, place: tuple[DeviceArray, int]) -> SquareSums | None:
-        """What adds up a part that is a square, without rows; None for any other."""
-        plan, run, candidates = message.plan, self.run, self.candidates
-        if plan.messages or len(message.separator) > 1 or not run.placement.is_whole:
-            return None
-        (first,) = message.separator
-        masks, rows = self.query.masks, candidates.rows
-        words = find_square_at(plan.core, plan.joined, first, run.graph.graph, masks, rows)
-        if words is None:
-            return None
-        return SquareSums.of(run, first, words, candidates, self.limits.item_work, place)
 
 
 def _core_wanted(plan: Eliminate, wanted: Rows) -> Rows:

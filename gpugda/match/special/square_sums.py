@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.run import Run
+    from gpugda.plan.counting.count_plan import TableMessage
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["SquareSums", "find_square_at"]
+__all__ = ["SquareSums", "find_square_at", "square_sums"]
 
 _SHARE_FOR_SCRATCH = 0.25
 _MOST_MARK = 1 << 32
@@ -156,3 +157,29 @@ class SquareSums:
         high, low = map(int, run.workspace.download(most))
         run.workspace.release(most)
         return (high + 1) << 32 if high else low
+
+
+def square_sums(
+    run: Run,
+    message: TableMessage,
+    candidates: Candidates,
+    masks: Masks,
+    item_work: int,
+    place: tuple[DeviceArray, int],
+) -> SquareSums | None:
+    """What adds up a part that is a square, without rows; None for any other.
+
+    Args: as of `SquareSums`, and
+
+        message: Of the part.
+        masks: What predicates leave.
+    """
+    plan = message.plan
+    if plan.messages or len(message.separator) > 1 or not run.placement.is_whole:
+        return None
+    (first,) = message.separator
+    graph, rows = run.graph.graph, candidates.rows
+    words = find_square_at(plan.core, plan.joined, first, graph, masks, rows)
+    if words is None:
+        return None
+    return SquareSums.of(run, first, words, candidates, item_work, place)

@@ -46,6 +46,17 @@ def test_an_integer_that_is_no_id_is_never_found(ids, stranger):
             space_of(list(ids)).lookup([pa.array([stranger])], [ORIGIN])
 
 
+@pytest.mark.parametrize("first", [0, -3, 7, 2**40, -(2**61)])
+def test_ids_one_after_the_other_need_no_table(first):
+    ids = list(range(first, first + 5))
+    space = space_of(ids[:2], ids[2:]) if first == 7 else space_of(ids)
+    found = space.lookup([pa.array(ids[::-1]), pa.array(ids[:1])], [ORIGIN, ORIGIN])
+    assert found.tolist() == ([104, 103, 102, 1, 0, 0] if first == 7 else [4, 3, 2, 1, 0, 0])
+    for stranger in (first - 1, first + 5, first + 2**32, -(2**63), 2**63 - 1):
+        with pytest.raises(SourceError, match=f"row 3: no node has the id {stranger}"):
+            space.lookup([pa.array([first, stranger])], [ORIGIN])
+
+
 @pytest.mark.parametrize("ids", [[5, 6, 7], [5, 2**40, -9], ["5", "x", "é"]])
 def test_dangling_ids_are_named_with_file_and_row(ids):
     stranger = "nobody" if isinstance(ids[0], str) else 99

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gpugda
-from gpugda.data import counting, identifiers, node_ranges, sorting, threads
+from gpugda.data import build, counting, identifiers, node_ranges, threads
 from gpugda.data.node_ranges import Entries, NodeRanges
 from gpugda.data.progress import SilentProgress
 from gpugda.loading import load
@@ -17,7 +17,7 @@ def cores(request, monkeypatch):
     """So many cores, each of which is worth using."""
     monkeypatch.setattr(threads, "core_count", lambda: request.param)
     monkeypatch.setattr(node_ranges, "_RANGE", 100)
-    for module in (sorting, counting, node_ranges):
+    for module in (build, counting, node_ranges, threads):
         monkeypatch.setattr(module, "_PIECE", 100)
     monkeypatch.setattr(identifiers, "_LOOKUP_ROWS", 100)
 

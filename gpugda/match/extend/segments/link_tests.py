@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpugda.device.launch.kept_entries import EntryTest
 from gpugda.match.extend.drafts import ExtendKind
+from gpugda.match.extend.segments.degrees import groups_seen
 from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_order import MostGrowth
 
@@ -61,14 +62,21 @@ def link_tests(
     return frozenset(found)
 
 
-def many_rows(graph: DataGraph, query: KeptQuery, joins: Sequence[PlanSteps]) -> bool:
-    """Do rows before some link need most segments? Where they are few, these are sent alone."""
+def many_rows(
+    graph: DataGraph, query: KeptQuery, joins: Sequence[PlanSteps], *, with_leaves: bool
+) -> bool:
+    """Do rows before some link need most segments? Where they are few, these are sent alone.
+
+    ``with_leaves``: also where links are those of leaves alone, for which segments come once.
+    """
     assert query.candidates is not None
     bound, count = query.bound, query.candidates.count
     growth = MostGrowth(bound, query.candidates, graph)
-    for _, steps in joins:
-        if not any(each.links for each in steps):
-            continue  # leaves alone are counted while all segments come once
+    for plan, steps in joins:
+        masks = query.masks if plan is None else plan.masks(query.masks)
+        seen = with_leaves and plan is not None and groups_seen(plan, masks, graph)
+        if not seen and not any(each.links for each in steps):
+            continue
         order = [each.position for each in steps if each.kind in _WITH_ROWS]
         rows = JoinCost(bound, order, count, growth).rows(query.masks.comparisons)
         if max(list(rows)[: max(1, len(order) - 1)], default=0.0) >= _MANY_ROWS:

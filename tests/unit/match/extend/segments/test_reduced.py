@@ -8,7 +8,7 @@ import pytest
 from graphs import make_graph
 from hypothesis import given
 from hypothesis import strategies as st
-from segmented_runs import PLANS, QUERIES, followed, graph_with_a_hub, rows
+from segmented_runs import PLANS, QUERIES, followed, graph_with_a_hub, rows, run
 from strategies import multigraphs
 
 from gpugda.device.context import list_devices
@@ -23,6 +23,8 @@ pytestmark = [
 
 FIRST_SEED = int(os.environ.get("GPUGDA_TEST_FIRST_SEED", "0"))
 LABELLED = [
+    "MATCH (a:A)-->(b:B)-->(c:A) RETURN count(*)",
+    "MATCH (a:A)--(b:B)-->(c:A), (b)<--(d:A) RETURN b.id AS x, count(*) ORDER BY x",
     "MATCH (a:A)-->(b:B)-->(c:A)-->(a) RETURN count(*)",
     "MATCH (a:A)-[r]-(b:B)-[s]-(c:A) RETURN id(a), id(r), id(s), id(c)",
     "MATCH (a:A)-->(b:B)-->(c:A), (b)-->(d:B), (d)-->(e:A), (c)-->(f:B) RETURN count(*)",
@@ -73,6 +75,18 @@ def test_a_graph_larger_than_the_limit_comes_once(context, types, share):
     assert found == expected
     assert "relationships between candidates" in str(list(report.steps))
     assert 0 < report.sent_bytes <= size
+
+
+def test_leaves_are_counted_by_what_a_gpu_keeps(context):
+    graph = large(1)
+    text = "MATCH (a:L1)-->(b:L2)-->(c:L3) RETURN count(*)"
+    expected, _ = rows(context, graph, text)
+    limit = whole_bytes(graph) // 2
+    decides = context.profile.thresholds
+    found, report = run(context, graph, text, decides, limit, whole=False)
+    assert found == expected
+    kept = "relationships between candidates" in str(list(report.steps))
+    assert kept == (not context.is_cpu)
 
 
 def test_few_rows_need_few_segments(context):
