@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gpugda.data.arrow_numbers import arrow_numbers
 from gpugda.data.columns import Column, column_from_arrow, column_from_values
 from gpugda.data.temporal import zone_name
 from gpugda.errors import SourceError
@@ -173,6 +174,8 @@ def _numpy_column(values: Any, origin: str, name: object) -> Any:
         raise SourceError(f"{origin}, column {name!r}: has {values.ndim} dimensions instead of 1")
     if values.dtype.kind in "OVS":
         return values.tolist()
+    if values.dtype.kind in "iu" and values.dtype.isnative:
+        return arrow_numbers(values)
     try:
         return pa.array(values)
     except pa.ArrowException:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpugda.errors import ConfigurationError
@@ -18,10 +19,12 @@ __all__ = [
     "default_source",
     "device_wanted",
     "host_limit",
+    "machine_bytes",
     "parse_bytes",
     "parse_freshness",
 ]
 
+_GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 _UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -119,6 +122,15 @@ def host_limit(environment: Mapping[str, str] | None = None) -> int | None:
     """
     variables = os.environ if environment is None else environment
     return parse_bytes(variables.get("GPUGDA_HOST_LIMIT"), name="GPUGDA_HOST_LIMIT")
+
+
+def machine_bytes() -> int:
+    """Memory of the machine, or of the container."""
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    try:
+        return min(whole, int(_GROUP_LIMIT.read_text()))
+    except (OSError, ValueError):  # "max" where there is no limit
+        return whole
 
 
 def default_source(environment: Mapping[str, str] | None = None) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.sorting import RowSorter
     from gpugda.plan.plan import Plan
     from gpugda.ports import DatabaseVersion, GraphBatches
     from gpugda.query.query_graph import Query
@@ -104,6 +105,7 @@ def load(
     *,
     gentle: bool = False,
     mend: Callable[[GraphBatches], GraphBatches] | None = None,
+    sorter: RowSorter | None = None,
 ) -> LoadedGraph:
     """Reads a source.
 
@@ -112,6 +114,7 @@ def load(
         progress: Told how far it has come.
         gentle: Leave most of a database server to others.
         mend: Makes one state of what is read of a database server that changes meanwhile.
+        sorter: Sorts many relationships faster than the host, perhaps.
 
     Raises:
         SourceError: It cannot be read, or contradicts itself.
@@ -130,7 +133,7 @@ def load(
             graph, projection = saved.graph, saved.manifest.projection
         else:
             content = content if mend is None else mend(content)
-            graph = build_data_graph(content, progress)
+            graph = build_data_graph(content, progress, sorter=sorter)
             version = content.version
     if isinstance(source, DatabaseServer):
         projection = source.projection

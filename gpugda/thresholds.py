@@ -187,17 +187,22 @@ class SegmentLimits:
             disk and comes back: with fewer rows, sending it again takes longer. 0: rows go to disk
             however many there are.
         share_of_disk: Of what is free there, for rows.
+        reduces: May entries between candidates be kept instead, where those have room?
+        reduces_leaves: Also for leaves alone? A GPU counts them as soon as entries come; on a CPU
+            the entries are gone through twice.
     """
 
     most_entries: int | None = None
     share_for_parts: float = 0.75
-    share_for_pairs: float = 0.6
+    share_for_pairs: float = 0.45
     share_for_messages: float = 0.5
     most_segments: int = 256
     share_for_rows: float = 0.25
     rows_bytes: int | None = None
     disk_cost: float = 16.0
     share_of_disk: float = 0.5
+    reduces: bool = True
+    reduces_leaves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,4 +246,5 @@ GPU = Thresholds(
     ),
     FilterLimits(cheap_looks=1 << 24),
     PathCosts(begin_seconds=2e-3, word_seconds=5e-11),
+    SegmentLimits(reduces_leaves=True),
 )

@@ -34,7 +34,6 @@
 /* Types of all links together, in both directions. */
 #define MOST_LISTS 16
 
-#ifdef ON_CPU
 typedef struct {
     Csr outgoing, incoming;
     global const uint *incoming_relationship_indexes, *words, *masks, *candidates;
@@ -124,4 +123,3 @@ static inline bool entry_fits(const Square *square, const Lists *lists, uint fro
     if (!lists->takes_loops && neighbours_of(square, lists->is_incoming)[entry] == from) return false;
     return passes_mask(square, lists->link, lists->is_incoming, entry);
 }
-#endif

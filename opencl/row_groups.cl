@@ -3,6 +3,7 @@
        sum_groups          adds each row's product of leaves (1 without any) to the sum of its group
        mark_groups         marks the groups of rows whose product is not 0
        weigh_rows          writes the products of some rows
+       weigh_sums          adds each group's sum, times a factor per slot and node, to 128 bits of its work group
        largest_sum         writes no less than the largest sum's high and low word, MOST at most, to largest[0] and largest[1]
 
    Groups are numbered by `group_of`.
@@ -110,4 +111,40 @@ kernel void largest_sum(global const uint *sums, ulong first_word, ulong count, 
     }
     if (highest > largest[0]) atomic_max(largest, highest);
     if (lowest > largest[1]) atomic_max(largest + 1, lowest);
+}
+
+#ifdef ON_CPU
+#define MOST_ITEMS 1
+#else
+#define MOST_ITEMS GROUP_SIZE
+#endif
+
+/* factors[slot * node_count + node]; node of a group: nodes[first_node + group]. totals: low and high word per work group. */
+kernel void weigh_sums(
+    global const uint *sums, ulong first_word, ulong count, global const uint *nodes, ulong first_node, global const uint *factors,
+    uint slots, uint node_count, global ulong *totals
+) {
+    local ulong lows[MOST_ITEMS], highs[MOST_ITEMS];
+    ulong low = 0, high = 0;
+    FOR_EACH(i, count) {
+        global const uint *sum = sums + first_word + SUM_WORDS * i;
+        ulong value = sum[2] || sum[1] >> 31 ? MOST : sum[0] | (ulong)sum[1] << 32;
+        for (uint slot = 0; slot < slots && value; ++slot) {
+            ulong factor = factors[(ulong)slot * node_count + nodes[first_node + i]];
+            value = mul_hi(value, factor) ? MOST : min(value * factor, MOST);
+        }
+        low += value;
+        high += low < value;
+    }
+    lows[get_local_id(0)] = low;
+    highs[get_local_id(0)] = high;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (get_local_id(0) == 0) {
+        for (uint item = 1; item < MOST_ITEMS; ++item) {
+            low += lows[item];
+            high += highs[item] + (low < lows[item]);
+        }
+        totals[2 * get_group_id(0)] = low;
+        totals[2 * get_group_id(0) + 1] = high;
+    }
 }

@@ -1,5 +1,4 @@
 /* The squares whose relationships meet (see squares.cl), and in how many ways these differ where they must. Needs cycle_lists.h. */
-#ifdef ON_CPU
 /* ------------------------------------------------------------------ relationships between two nodes */
 /* Walks over the neighbours of a node, each once. Of the relationships between them `by_links` says how many fit to exactly which
    links; where there is only one it is not filled in, as most often. */
@@ -130,14 +129,16 @@ static uint loops_at(const Square *square, uint link, uint node) {
     return count;
 }
 
-/* The same, and kept for each node as one more. */
+/* The same, and kept for each node as one more where there is place for it. */
 static inline uint known_loops(const Square *square, uint link, uint node, global uint *known) {
+    if (!known) return loops_at(square, link, node);
     if (!known[node]) known[node] = 1 + loops_at(square, link, node);
     return known[node] - 1;
 }
 
 /* Two loops, at `node` in the place of 0 and at another one in that of 2, and two relationships between these, which may not be
-   the same: links 0 and 2 are the loops, and 1 and 3 between, or the other way round. `known`: 2 * node_count words that are zero at first. */
+   the same: links 0 and 2 are the loops, and 1 and 3 between, or the other way round. `known`: 2 * node_count words that are zero at first,
+   or 0. */
 static ulong over_loops(const Square *square, uint node, uint node_count, global uint *known) {
     long sum = 0;
     long loops[2] = {
@@ -158,10 +159,9 @@ static ulong over_loops(const Square *square, uint node, uint node_count, global
                 if (!loops[turn] || !(even >> from_even & 1) || !(odd >> from_odd & 1)) continue;
                 if (!fits_place(square, turn ? 1 : 3, other)) continue;
                 if (!passes_mask(square, from_even, is_incoming, entry) || !passes_mask(square, from_odd, is_incoming, entry)) continue;
-                sum -= loops[turn] * known_loops(square, turn ? 1 : 2, other, known + turn * (ulong)node_count);
+                sum -= loops[turn] * known_loops(square, turn ? 1 : 2, other, known ? known + turn * (ulong)node_count : 0);
             }
         }
     }
     return sum;
 }
-#endif

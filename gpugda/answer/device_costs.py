@@ -75,7 +75,8 @@ class DeviceCosts:
         limit = self._session.memory_limit
         if limit is None or plan.strategy != DEFAULT_STRATEGY:
             return None
-        return streaming(plan, graph.relationship_count, whole_bytes(graph), limit)
+        nodes, relationships = graph.node_count, graph.relationship_count
+        return streaming(plan, nodes, relationships, whole_bytes(graph), limit)
 
     def sent_bytes(self, plan: Plan, graph: DataGraph) -> float:
         """The same in bytes, 0 where the graph fits."""

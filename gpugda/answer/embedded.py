@@ -47,7 +47,7 @@ class EmbeddedAnswers:
         self._source = source
         self._session = session
         self._progress = progress
-        self._loaded = load(source, progress)
+        self._loaded = load(source, progress, sorter=session.sort_rows)
         self._device = DeviceCosts(session)
 
     @property
@@ -106,7 +106,7 @@ class EmbeddedAnswers:
 
     def refresh(self) -> None:
         """Reads the source again."""
-        self._loaded = load(self._source, self._progress)
+        self._loaded = load(self._source, self._progress, sorter=self._session.sort_rows)
 
     def state_since(
         self, reads: Reads, since: DatabaseVersion | None

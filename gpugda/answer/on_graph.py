@@ -6,15 +6,13 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpugda.answer.unknown_names import remarks_on_names
+from gpugda.answer.unknown_names import names_to_look_up, remarks_on_names
 from gpugda.deadline import working_until
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.join_progress import JoinProgress
 from gpugda.plan.explain import explain_text
-from gpugda.query.names_in_text import names_of
 from gpugda.query.parser import tree_of
 from gpugda.query.statement import Statement
-from gpugda.reference.run import run_reference
 from gpugda.result.from_rows import table_from_rows
 from gpugda.result.result import Result
 
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["GraphAnswer", "answer_by_reference", "answer_on_device", "explained"]
 
 _NAMES = "names"
-"""Kept with a plan: the names in the query."""
+"""Kept with a plan: the names in the query that may be unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,7 @@ def _answer_on_device(
         request.add_time(stage, seconds)
     elsewhere = time.perf_counter() - started - sum(report.timings.values())
     request.add_time("other", max(0.0, elsewhere))
-    remarks = remarks_on_names(query.text, loaded, _names_in(query, plan))
+    remarks = remarks_on_names(query.text, loaded, _names_in(query, loaded, plan))
     return GraphAnswer(
         table,
         {
@@ -101,13 +99,11 @@ def _answer_on_device(
     )
 
 
-def _names_in(query: Query | Statement, plan: Plan) -> Collection[KindAndName] | None:
-    """Of a query that is one pattern, kept with its plan."""
-    if isinstance(query, Statement):
-        return None
+def _names_in(query: Query | Statement, loaded: LoadedGraph, plan: Plan) -> Collection[KindAndName]:
+    """Those of a query that may be unknown, kept with its plan."""
     names: Collection[KindAndName] | None = plan.kept.get(_NAMES)
     if names is None:
-        names = plan.kept[_NAMES] = names_of(query)
+        names = plan.kept[_NAMES] = names_to_look_up(query, loaded.graph)
     return names
 
 
@@ -118,6 +114,8 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
         QueryError: See `Accelerator.run`.
         QueryTimeoutError: The deadline passed.
     """
+    from gpugda.reference.run import run_reference  # who asks the device does without
+
     query = request.prepared()
     with request.stage("join"):
         tree = query.tree if isinstance(query, Statement) else tree_of(query.text)

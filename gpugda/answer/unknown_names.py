@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gpugda.query.names_in_text import Named, names_in
+from gpugda.query.names_in_text import Named, names_in, names_of
 from gpugda.query.notices import Notice
 
 if TYPE_CHECKING:
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.loading import LoadedGraph
     from gpugda.query.names_in_text import KindAndName
+    from gpugda.query.query_graph import Query
+    from gpugda.query.statement import Statement
 
-__all__ = ["remarks_on_names"]
+__all__ = ["names_to_look_up", "remarks_on_names"]
 
 
 class _Words(NamedTuple):
@@ -69,7 +71,8 @@ def remarks_on_names(
     Args:
         text: The query.
         loaded: The graph.
-        names: Those in the text, if they are known: where all exist, it is not read for places.
+        names: What `names_to_look_up` gives: where all of them exist, the text is not read for
+            places.
     """
     graph, part = loaded.graph, loaded.projection
     if part.labels is not None or part.types is not None:
@@ -82,6 +85,16 @@ def remarks_on_names(
         "warnings": tuple(_sentence(each, text, graph) for each in reversed(first.values())),
         "notices": tuple(_notice(each) for each in unknown),
     }
+
+
+def names_to_look_up(query: Query | Statement, graph: DataGraph) -> tuple[KindAndName, ...]:
+    """Names in a query that may be of nothing in this graph, now or once more of it was read.
+
+    A label or a type that it has, it keeps.
+    """
+    return tuple(
+        each for each in names_of(query) if each[0] == "property" or _is_unknown(each, graph)
+    )
 
 
 def _is_unknown(each: KindAndName, graph: DataGraph) -> bool:

@@ -21,8 +21,9 @@ from gpugda.data.joining import join_columns
 from gpugda.data.labels import label_rows
 from gpugda.data.progress import Progress, SilentProgress
 from gpugda.data.property_store import PropertyStore
-from gpugda.data.sorting import outgoing_csr, reversed_csr
+from gpugda.data.sorting import sorted_rows
 from gpugda.data.stored_lists import with_stored_lists
+from gpugda.data.threads import in_threads, pieces_of, taken
 from gpugda.errors import SourceError
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from gpugda.data.batches import NodeBatch, RelationshipBatch
     from gpugda.data.column import Column
     from gpugda.data.csr import Csr
+    from gpugda.data.sorting import RowSorter
 
 __all__ = ["MAX_COUNT", "Batches", "build_data_graph"]
 
@@ -43,6 +45,7 @@ MAX_COUNT = 2**32 - 2
 
 _Number = TypeVar("_Number", np.uint16, np.uint32, np.int64)
 _ROWS_BEFORE_LOOKUP = 1 << 21
+_PIECE = 1 << 20
 
 
 class Prefixes(Protocol):
@@ -78,12 +81,21 @@ class Batches(Protocol):
 
 
 def build_data_graph(
-    batches: Batches, progress: Progress | None = None, element_id_prefix: str = ""
+    batches: Batches,
+    progress: Progress | None = None,
+    element_id_prefix: str = "",
+    sorter: RowSorter | None = None,
 ) -> DataGraph:
     """Numbers nodes and relationships, sorts both directions and gathers the statistics.
 
     Node indexes follow the order of arrival. Relationship indexes follow (start node, type, end
     node, arrival), with type ids in order of first arrival.
+
+    Args:
+        batches: The graph.
+        progress: Told how far reading has come.
+        element_id_prefix: See `DataGraph`.
+        sorter: Asked first to sort the relationships; what it leaves is sorted on the host.
 
     Raises:
         SourceError: An id is missing, occurs twice in its space, or is of no node; a batch
@@ -108,18 +120,23 @@ def build_data_graph(
     relationships.resolve()
     nodes.identifiers = IdentifierMap()  # its memory is needed for sorting
     progress.phase("sorting relationships", relationships.count)
-    graph = _assemble(nodes, relationships, batches, element_id_prefix)
+    graph = _assemble(nodes, relationships, batches, element_id_prefix, sorter)
     logger.info("built %d nodes, %d relationships", graph.node_count, graph.relationship_count)
     return graph
 
 
 def _assemble(
-    nodes: _Nodes, relationships: _Relationships, batches: Batches, prefix: str
+    nodes: _Nodes,
+    relationships: _Relationships,
+    batches: Batches,
+    prefix: str,
+    sorter: RowSorter | None,
 ) -> DataGraph:
     label_sets = nodes.label_sets()
     labels, types = NameTable(tuple(nodes.labels)), NameTable(tuple(relationships.types))
-    outgoing, relationship_properties, relationship_ids = relationships.sorted(nodes.count)
-    incoming = reversed_csr(outgoing, len(types))
+    (outgoing, incoming), relationship_properties, relationship_ids = relationships.sorted(
+        nodes.count, sorter
+    )
     node_properties = nodes.properties.columns()
     label_offsets, label_ids = label_rows(label_sets.codes, label_sets.sets)
     statistics = gather_statistics(
@@ -261,7 +278,7 @@ class _Relationships:
         _check_codes(batch.type_codes, len(batch.type_names), "types", batch.origin)
         type_ids = [_number(self.types, name) for name in batch.type_names]
         NameTable(tuple(self.types))  # refuses too many before they are cut to 16 bits
-        self._types.append(np.array(type_ids, dtype=np.uint16)[batch.type_codes])
+        self._types.append(_of_codes(batch.type_codes, np.array(type_ids, dtype=np.uint16)))
         self.properties.add(batch.count, batch.properties, _origin(batch))
         if self._keeps_ids:
             if batch.relationship_ids is None:
@@ -285,8 +302,10 @@ class _Relationships:
         ids = [batch.target_ids for batch in waiting]
         self._ends += self._lookup(ids, [batch.target_space for batch in waiting], origins)
 
-    def sorted(self, node_count: int) -> tuple[Csr, dict[str, Column], NDArray[np.int64]]:
-        """Rows by start node, properties and ids by relationship index; the batches are given up.
+    def sorted(
+        self, node_count: int, sorter: RowSorter | None
+    ) -> tuple[tuple[Csr, Csr], dict[str, Column], NDArray[np.int64]]:
+        """Rows of both directions, properties and ids by index; the batches are given up.
 
         The ids are empty where they are not kept.
         """
@@ -300,15 +319,15 @@ class _Relationships:
         if not are_distinct(ids):
             raise SourceError("a relationship was read twice: two have the same id")
         with_order = bool(columns) or self._keeps_ids
-        outgoing, order = outgoing_csr(
-            node_count, len(self.types), starts, types, ends, with_order=with_order
-        )
+        given = (node_count, len(self.types), starts, types, ends)
+        found = sorter(*given, with_order=with_order) if sorter else None
+        outgoing, incoming, order = found or sorted_rows(*given, with_order=with_order)
         if order is not None:
             for key in columns:
-                columns[key] = columns[key].take(order)
+                columns[key] = columns[key].moved(order)
             if self._keeps_ids:
-                ids = ids[order]
-        return outgoing, columns, ids
+                ids = taken(ids, order)
+        return (outgoing, incoming), columns, ids
 
     def _lookup(
         self, ids: Sequence[pa.Array], spaces: Sequence[str], origins: Sequence[Origin]
@@ -331,6 +350,18 @@ def _joined(pieces: list[NDArray[_Number]], nothing: NDArray[_Number]) -> NDArra
     return pieces[0] if len(pieces) == 1 else np.concatenate([nothing, *pieces])
 
 
+def _of_codes(codes: NDArray[np.int32], values: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    if len(values) == 1 and not values[0]:
+        return np.zeros(len(codes), dtype=np.uint16)  # pages that nobody writes cost nothing
+    found = np.empty(len(codes), dtype=np.uint16)
+
+    def take(piece: slice) -> None:
+        np.take(values, codes[piece], out=found[piece], mode="clip")  # all are in it
+
+    in_threads(take, pieces_of(len(codes), _PIECE))
+    return found
+
+
 def _number(numbers: dict[str, int], name: str) -> int:
     return numbers.setdefault(name, len(numbers))
 
@@ -346,7 +377,10 @@ def _check_length(array: Sized, count: int, what: str, origin: str) -> None:
 
 
 def _check_codes(codes: NDArray[np.int32], count: int, what: str, origin: str) -> None:
-    if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) < count:
+    def are_fine(piece: slice) -> bool:
+        return 0 <= int(codes[piece].min()) <= int(codes[piece].max()) < count
+
+    if not all(in_threads(are_fine, pieces_of(len(codes), _PIECE))):
         raise SourceError(f"{origin}: codes from {codes.min()} to {codes.max()} for {count} {what}")
 
 

@@ -1,17 +1,17 @@
-"""Gathers the statistics of a data graph, in pieces of a million relationships."""
+"""Gathers the statistics of a data graph, in pieces that stay in the processor's cache."""
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from gpugda.data.closing import sampled_closing_rates
 from gpugda.data.pattern_counts import Triples, pattern_counts
 from gpugda.data.statistics import ANY, DegreeSummary, GraphStatistics
-from gpugda.data.threads import in_threads
+from gpugda.data.threads import in_threads, pieces_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelSets", "gather_statistics"]
 
-_PIECE = 1 << 20
+_PIECE = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +41,6 @@ class LabelSets:
     label_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """Some relationships, those of consecutive nodes."""
-
-    starts: NDArray[np.uint32]
-    types: NDArray[np.uint16]
-    ends: NDArray[np.uint32]
-
-
 def gather_statistics(
     label_sets: LabelSets,
     type_count: int,
@@ -59,70 +50,80 @@ def gather_statistics(
     relationship_properties: Mapping[str, Column],
 ) -> GraphStatistics:
     """Counts everything that ``GraphStatistics`` holds."""
-    triples = Triples(len(label_sets.sets), type_count)
-    parallel_seen = threading.Event()
-
-    def count(piece: _Piece) -> NDArray[np.int64]:
-        triples.count(label_sets.codes[piece.starts], piece.types, label_sets.codes[piece.ends])
-        if not parallel_seen.is_set() and _any_parallel(piece):
-            parallel_seen.set()
-        return np.bincount(piece.types[piece.starts == piece.ends], minlength=type_count)
-
-    loops = in_threads(lambda nodes: count(_piece(outgoing, *nodes)), list(_pieces(outgoing)))
-    loop_counts = sum(loops, np.zeros(type_count, dtype=np.int64))
+    triples, loop_counts = _count_relationships(label_sets, type_count, outgoing)
     found, complete = pattern_counts(triples, label_sets.sets)
-    run_lengths = np.diff(outgoing.run_starts)
+    parallel_types = _parallel_types(outgoing, type_count)
+    lengths = _run_lengths(outgoing, type_count)
     return GraphStatistics(
         node_count=outgoing.node_count,
         relationship_count=outgoing.relationship_count,
         label_counts=_label_counts(label_sets),
-        type_counts=_sums(outgoing.run_types, run_lengths, type_count),
+        type_counts=tuple(lengths.totals),
         pattern_counts=found,
         pattern_counts_complete=complete,
-        outgoing_degrees=_degree_summaries(outgoing, type_count),
-        incoming_degrees=_degree_summaries(incoming, type_count),
-        parallel_types=_parallel_types(outgoing, type_count),
-        has_parallel=parallel_seen.is_set(),
-        loop_counts=tuple(loop_counts.tolist()),
+        outgoing_degrees=_degree_summaries(outgoing, lengths),
+        incoming_degrees=_degree_summaries(incoming, _run_lengths(incoming, type_count)),
+        parallel_types=parallel_types,
+        has_parallel=any(parallel_types) or (type_count > 1 and _any_parallel(outgoing)),
+        loop_counts=loop_counts,
         closing_rates=sampled_closing_rates(outgoing, incoming),
         distinct_counts=_distinct_counts(node_properties),
         relationship_distinct_counts=_distinct_counts(relationship_properties),
     )
 
 
+def _count_relationships(
+    label_sets: LabelSets, type_count: int, outgoing: Csr
+) -> tuple[Triples, tuple[int, ...]]:
+    """By label sets and type, and the loops by type."""
+    triples = Triples(len(label_sets.sets), type_count)
+    loop_counts = np.zeros(type_count, dtype=np.int64)
+    lock = threading.Lock()
+
+    def count(piece: slice) -> None:
+        starts, types = outgoing.entries(piece)
+        ends = outgoing.neighbours[piece]
+        if len(label_sets.sets) == 1:
+            triples.count(None, types, None)
+        else:
+            triples.count(label_sets.codes[starts], types, label_sets.codes[ends])
+        loops = types[starts == ends]
+        if len(loops):
+            with lock:
+                np.add.at(loop_counts, loops, 1)
+
+    in_threads(count, pieces_of(outgoing.relationship_count, _PIECE))
+    return triples, tuple(loop_counts.tolist())
+
+
 def _pieces(csr: Csr) -> Iterator[tuple[int, int]]:
     """The first node and the one after the last of each piece."""
     first, node_count = 0, csr.node_count
     while first < node_count:
-        limit = int(csr.row_offsets[first]) + _PIECE
+        limit = np.uint32(min(int(csr.row_offsets[first]) + _PIECE, csr.relationship_count))
         last = int(np.searchsorted(csr.row_offsets, limit, side="right")) - 1
         last = max(first + 1, last)  # at least one node, however many relationships it has
         yield first, last
         first = last
 
 
-def _piece(csr: Csr, first: int, last: int) -> _Piece:
-    nodes = np.arange(first, last, dtype=np.uint32)
-    runs = slice(int(csr.run_offsets[first]), int(csr.run_offsets[last]))
-    run_lengths = np.diff(csr.run_starts[runs.start : runs.stop + 1])
-    return _Piece(
-        starts=np.repeat(nodes, np.diff(csr.row_offsets[first : last + 1])),
-        types=np.repeat(csr.run_types[runs], run_lengths),
-        ends=csr.neighbours[int(csr.row_offsets[first]) : int(csr.row_offsets[last])],
-    )
+def _any_parallel(csr: Csr) -> bool:
+    """Do two relationships, perhaps of two types, lead from one node to one other?"""
+    seen = threading.Event()
 
+    def look(nodes: tuple[int, int]) -> None:
+        if seen.is_set():
+            return
+        first, last = (int(csr.row_offsets[node]) for node in nodes)
+        pairs = csr.entries(slice(first, last))[0].astype(np.uint64)
+        pairs <<= np.uint64(32)
+        pairs |= csr.neighbours[first:last]
+        pairs.sort()
+        if bool((pairs[1:] == pairs[:-1]).any()):
+            seen.set()
 
-def _any_parallel(piece: _Piece) -> bool:
-    pairs = piece.starts.astype(np.uint64)
-    pairs <<= np.uint64(32)
-    pairs |= piece.ends
-    pairs.sort()
-    return bool((pairs[1:] == pairs[:-1]).any())
-
-
-def _sums(kinds: NDArray[np.uint16], amounts: NDArray[np.uint32], count: int) -> tuple[int, ...]:
-    # As doubles, which are exact up to 2^53.
-    return tuple(np.bincount(kinds, weights=amounts, minlength=count).astype(np.int64).tolist())
+    in_threads(look, list(_pieces(csr)))
+    return seen.is_set()
 
 
 def _label_counts(label_sets: LabelSets) -> tuple[int, ...]:
@@ -133,24 +134,11 @@ def _label_counts(label_sets: LabelSets) -> tuple[int, ...]:
     return tuple(counts.tolist())
 
 
-def _degree_summaries(csr: Csr, type_count: int) -> dict[int, DegreeSummary]:
-    lengths = np.diff(csr.run_starts)
-    largest = np.zeros(type_count, dtype=np.uint32)
-    np.maximum.at(largest, csr.run_types, lengths)
-    nodes = np.bincount(csr.run_types, minlength=type_count).tolist()
-    totals = _sums(csr.run_types, lengths, type_count)
-    squares = np.bincount(
-        csr.run_types, weights=lengths.astype(np.float64) ** 2, minlength=type_count
-    )
+def _degree_summaries(csr: Csr, runs: _RunLengths) -> dict[int, DegreeSummary]:
     summaries = {
-        each: DegreeSummary(
-            int(largest[each]),
-            totals[each] / nodes[each],
-            nodes[each],
-            float(squares[each]) / totals[each],
-        )
-        for each in range(type_count)
-        if nodes[each]
+        kind: DegreeSummary(largest, total / nodes, nodes, squares / total)
+        for kind, (largest, nodes, total, squares) in enumerate(zip(*runs, strict=True))
+        if nodes
     }
     degrees = csr.degrees()
     having = int(np.count_nonzero(degrees))
@@ -161,14 +149,61 @@ def _degree_summaries(csr: Csr, type_count: int) -> dict[int, DegreeSummary]:
     return summaries
 
 
+class _RunLengths(NamedTuple):
+    """Per type: the longest run, how many there are, the sum of their lengths, and of squares."""
+
+    largest: list[int]
+    counts: list[int]
+    totals: list[int]
+    squares: list[float]
+
+
+def _run_lengths(csr: Csr, type_count: int) -> _RunLengths:
+    largest = np.zeros(type_count, dtype=np.uint32)
+    sums = np.zeros((3, type_count))
+    lock = threading.Lock()
+
+    def add(piece: slice) -> None:
+        kinds = csr.run_types[piece]
+        lengths = np.diff(csr.run_starts[piece.start : piece.stop + 1])
+        weights = lengths.astype(np.float64)
+        found = [None, weights, weights**2]
+        counts = [np.bincount(kinds, weights=each, minlength=type_count) for each in found]
+        with lock:
+            sums[:] += counts
+            np.maximum.at(largest, kinds, lengths)
+
+    in_threads(add, pieces_of(len(csr.run_types), _PIECE))
+    # As doubles, which are exact up to 2^53.
+    nodes, totals = sums[:2].astype(np.int64).tolist()
+    return _RunLengths(largest.tolist(), nodes, totals, sums[2].tolist())
+
+
 def _parallel_types(csr: Csr, type_count: int) -> tuple[bool, ...]:
     # Rows are sorted, so parallel relationships lie side by side within a run.
-    same = csr.neighbours[1:] == csr.neighbours[:-1]
-    same[csr.run_starts[1:-1].astype(np.int64) - 1] = False
-    runs = np.searchsorted(csr.run_starts, np.flatnonzero(same), side="right") - 1
-    parallel = np.zeros(type_count, dtype=np.bool_)
-    parallel[csr.run_types[runs]] = True
-    return tuple(parallel.tolist())
+    found = np.zeros(type_count, dtype=np.bool_)
+
+    def look(piece: slice) -> None:
+        same = csr.neighbours[piece][1:] == csr.neighbours[piece][:-1]
+        if not same.any():
+            return
+        low, high = np.uint32(piece.start), np.uint32(piece.stop)
+        first = int(np.searchsorted(csr.run_starts, low, side="right"))
+        last = int(np.searchsorted(csr.run_starts, high, side="left"))
+        same[csr.run_starts[first:last] - low - np.uint32(1)] = False
+        places = np.flatnonzero(same)
+        runs = np.searchsorted(
+            csr.run_starts[first:last], (places + piece.start).astype(np.uint32), side="right"
+        )
+        found[csr.run_types[first - 1 + runs]] = True
+
+    # With the entry after it, which may be the same.
+    count = csr.relationship_count
+    in_threads(
+        look,
+        [slice(each.start, min(each.stop + 1, count)) for each in pieces_of(count, _PIECE)],
+    )
+    return tuple(found.tolist())
 
 
 def _distinct_counts(properties: Mapping[str, Column]) -> dict[str, int | None]:

@@ -101,6 +101,28 @@ class Csr:
         """``uint32[m]``: the node in whose row each entry lies."""
         return np.repeat(np.arange(self.node_count, dtype=np.uint32), self.degrees())
 
+    def entries(self, piece: slice) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+        """The node in whose row each entry of a piece lies, and its type."""
+        low, high = np.uint32(piece.start), np.uint32(piece.stop)  # as offsets: else all are cast
+        if low == high:
+            return np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint16)
+        first = int(np.searchsorted(self.run_starts, low, side="right")) - 1
+        last = int(np.searchsorted(self.run_starts, high, side="left"))
+        # Counting up at the beginning of each run is three times as fast as repeating.
+        runs = np.zeros(int(high - low), dtype=np.uint32)
+        runs[self.run_starts[first + 1 : last] - low] = 1
+        np.cumsum(runs, out=runs)
+        nodes = self._run_nodes(np.uint32(first), np.uint32(last))
+        types = np.take(self.run_types[first:last], runs, mode="clip")
+        return np.take(nodes, runs, mode="clip"), types
+
+    def _run_nodes(self, low: np.uint32, high: np.uint32) -> NDArray[np.uint32]:
+        """The nodes of the runs from one to before another."""
+        first = int(np.searchsorted(self.run_offsets, low, side="right")) - 1
+        last = int(np.searchsorted(self.run_offsets, high, side="left"))
+        counts = np.diff(self.run_offsets[first : last + 1].clip(low, high))
+        return np.repeat(np.arange(first, last, dtype=np.uint32), counts)
+
     def check(self) -> None:
         """Checks every invariant; for tests and for files that may be damaged.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from gpugda.caching import LruCache
+from gpugda.data.label_order import LabelOrder
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.parallel import most_either_way, most_one_way
 from gpugda.data.property_store import PropertyStore
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.data.adjacency import Adjacency
     from gpugda.data.column import Column
     from gpugda.data.csr import Csr
     from gpugda.data.external_ids import ExternalIds
@@ -35,6 +37,7 @@ __all__ = ["DataGraph"]
 
 _Value = TypeVar("_Value")
 _MOST_KEPT = 8
+_ORDER = "order of labels"
 
 
 class _Derived:
@@ -135,8 +138,18 @@ class DataGraph:
             had = {key: column for key, column in columns.items() if _has_values(column)}
             counts.add({key: column.distinct_count for key, column in had.items()}, read)
 
+    def known_label_bits(self) -> dict[int, NDArray[np.uint32]]:
+        """By label id, as far as they were asked for."""
+        known = self._derived.known().items()
+        return {key[1]: bits for key, bits in known if key[0] == "label bits"}
+
     def take_over(
-        self, old: DataGraph, *, one_way: NDArray[np.int64], either_way: NDArray[np.int64]
+        self,
+        old: DataGraph,
+        *,
+        one_way: Callable[[], NDArray[np.int64]],
+        either_way: Callable[[], NDArray[np.int64]],
+        label_bits: Mapping[int, NDArray[np.uint32]],
     ) -> None:
         """Takes what was derived from the graph that this one was made of by a few changes.
 
@@ -147,16 +160,19 @@ class DataGraph:
             old: That graph.
             one_way: Per type, the most that are parallel to a relationship that is new here.
             either_way: The same with start and end in either order.
+            label_bits: What `label_bits` is to give for some labels.
         """
         known = old._derived.known()
-        found: dict[Any, Any] = {}
-        for key, most in (("parallel counts", one_way), ("either way counts", either_way)):
+        found: dict[Any, Any] = {("label bits", label): bits for label, bits in label_bits.items()}
+        for key, count in (("parallel counts", one_way), ("either way counts", either_way)):
             if key in known:
-                most = most.clip(min=1)
+                most = count().clip(min=1)
                 most[: len(known[key])] = np.maximum(most[: len(known[key])], known[key])
                 found[key] = tuple(most.tolist())
         for key, value in known.items():
             what = str(key[0] if isinstance(key, tuple) else key)
+            if what == _ORDER:
+                found[key] = value
             is_mean = what in ("met degree", "nodes having")
             if is_mean and len(old.types) == len(self.types):
                 found[key] = value
@@ -191,10 +207,21 @@ class DataGraph:
         )
         return kept.get(key, make)
 
+    def kept_steps(self, key: Hashable, make: Callable[[], Adjacency]) -> Adjacency:
+        """Steps that others make and ask for again; the last few are kept."""
+        kept: LruCache[Hashable, Adjacency] = self._derived.get(
+            "kept steps", lambda: LruCache(_MOST_KEPT)
+        )
+        return kept.get(key, make)
+
     def label_codes(self) -> tuple[NDArray[np.int32], tuple[tuple[str, ...], ...]]:
         """Code of each node's label set (``int32[n]``), and the distinct label sets as names."""
         codes = self._derived.get("label codes", self._label_codes)
         return codes, self._derived.get("label sets", self._label_sets)
+
+    def label_order(self) -> LabelOrder:
+        """In which order the source lists labels; later states of the graph share it."""
+        return self._derived.get(_ORDER, lambda: LabelOrder(self.label_codes()[1]))
 
     def start_nodes(self) -> NDArray[np.uint32]:
         """``uint32[m]``: start node of each relationship. Its end node is in ``outgoing``."""
@@ -245,16 +272,22 @@ class DataGraph:
             kind: Of those that are counted.
             label_id: Of the nodes that are looked at; None: all.
         """
+        key = "met degree", along, kind, label_id
+        known = self._derived.peek(key, -1.0)  # each new text asks several times
+        if known >= 0:
+            return known
         return self._derived.get(
-            ("met degree", along, kind, label_id),
-            lambda: met_degree(self._degrees_of(along, label_id), self._degrees_of(kind)),
+            key, lambda: met_degree(self._degrees_of(along, label_id), self._degrees_of(kind))
         )
 
     def nodes_having(self, kind: Kind, label_id: int | None) -> int:
         """How many nodes with a label (None: of all) have a relationship of a kind."""
+        key = "nodes having", kind, label_id
+        known = self._derived.peek(key, -1)
+        if known >= 0:
+            return known
         return self._derived.get(
-            ("nodes having", kind, label_id),
-            lambda: int(np.count_nonzero(self._degrees_of(kind, label_id))),
+            key, lambda: int(np.count_nonzero(self._degrees_of(kind, label_id)))
         )
 
     def _degrees_of(self, kind: Kind, label_id: int | None = None) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpugda.data.arrow_numbers import numpy_numbers, valid_entries
+from gpugda.data.id_table import IdTable
 from gpugda.data.threads import in_threads, pieces_of
 from gpugda.errors import SourceError
 
@@ -152,9 +153,11 @@ class IdentifierSpace:
             found = np.full(total, NO_NODE, dtype=np.uint32)
         else:
             found = self._index.lookup(ids)
-        missing = found == NO_NODE
-        if missing.any():
-            self._refuse_dangling(ids, origins, int(np.argmax(missing)))
+        missing = in_threads(
+            lambda piece: bool((found[piece] == NO_NODE).any()), pieces_of(total, _LOOKUP_ROWS)
+        )
+        if any(missing):
+            self._refuse_dangling(ids, origins, int(np.argmax(found == NO_NODE)))
         return found
 
     # -------------------------------------------------------------- checks
@@ -295,8 +298,34 @@ class _TableIndex(_IntegerIndex):
         return np.take(self.table, places, mode="clip")
 
 
+class _ShiftedIndex(_IntegerIndex):
+    """Integers one after the other, in the order of their nodes: no table is needed."""
+
+    def __init__(self, first_id: int, first_node: int, count: int) -> None:
+        self.smallest, self.largest = first_id, first_id + count - 1
+        self.shift = first_id - first_node
+        self.has_repeats = False
+
+    def find(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
+        found = (ids - self.shift if self.shift else ids).astype(np.uint32)
+        if len(ids) and not self.smallest <= int(ids.min()) <= int(ids.max()) <= self.largest:
+            found[(ids < self.smallest) | (ids > self.largest)] = NO_NODE
+        return found
+
+
+class _HashedIndex(_IntegerIndex):
+    """Scattered integers: a hash table."""
+
+    def __init__(self, table: IdTable) -> None:
+        self._table = table
+        self.has_repeats = table.has_repeats
+
+    def find(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
+        return self._table.find(ids)
+
+
 class _SortedIndex(_IntegerIndex):
-    """Scattered integers: binary search."""
+    """Scattered integers that share too many places of a table: binary search."""
 
     def __init__(self, ids: NDArray[np.int64], nodes: NDArray[np.uint32]) -> None:
         order = np.argsort(ids)
@@ -319,8 +348,12 @@ def _integer_index(ids: NDArray[np.int64], nodes: NDArray[np.uint32]) -> _Intege
     # The border of 64 bits stays out of the table's arithmetic.
     compact = span <= _TABLE_ENTRIES_PER_ID * len(ids) + 1024
     if compact and abs(int(ids.min())) < 2**62 and abs(int(ids.max())) < 2**62:
+        first_id, first_node = int(ids[0]), int(nodes[0])
+        if span == len(ids) - 1 and np.array_equal(ids - (first_id - first_node), nodes):
+            return _ShiftedIndex(first_id, first_node, len(ids))
         return _TableIndex(ids, nodes)
-    return _SortedIndex(ids, nodes)
+    table = IdTable(ids, nodes)
+    return _SortedIndex(ids, nodes) if table.is_full else _HashedIndex(table)
 
 
 class _TextIndex(_Index):

@@ -53,7 +53,8 @@ def label_bitmap(
     """Bitmap of the nodes that have a label: bit ``v % 32`` of word ``v // 32``."""
     count = len(label_offsets) - 1
     places = np.flatnonzero(label_ids == label_id)
-    nodes = np.searchsorted(label_offsets, places, side="right") - 1
+    # Of the same type, or all of the offsets would be copied.
+    nodes = np.searchsorted(label_offsets, places.astype(np.uint32), side="right") - 1
     flags = np.zeros((count + 31) // 32 * 32, dtype=np.bool_)
     flags[nodes] = True
     return np.packbits(flags, bitorder="little").view(np.uint32)

@@ -25,14 +25,19 @@ def most_one_way(csr: Csr, type_count: int) -> tuple[int, ...]:
 
     ``csr``: of either direction.
     """
-    is_first = np.ones(csr.relationship_count, dtype=np.bool_)
-    np.not_equal(csr.neighbours[1:], csr.neighbours[:-1], out=is_first[1:])
-    is_first[csr.run_starts[:-1]] = True
-    firsts = np.flatnonzero(is_first)
-    lengths = np.diff(firsts, append=csr.relationship_count)
     counts = np.ones(type_count, dtype=np.int64)
-    several = lengths > 1
-    np.maximum.at(counts, csr.entry_types()[firsts[several]], lengths[several])
+    for first, last in _pieces(csr):
+        begin, end = int(csr.row_offsets[first]), int(csr.row_offsets[last])
+        runs = slice(int(csr.run_offsets[first]), int(csr.run_offsets[last]))
+        starts, neighbours = csr.run_starts[runs] - np.uint32(begin), csr.neighbours[begin:end]
+        is_first = np.ones(end - begin, dtype=np.bool_)
+        np.not_equal(neighbours[1:], neighbours[:-1], out=is_first[1:])
+        is_first[starts] = True
+        firsts = np.flatnonzero(is_first)
+        lengths = np.diff(firsts, append=end - begin)
+        several = lengths > 1
+        of_runs = np.searchsorted(starts, firsts[several], side="right") - 1
+        np.maximum.at(counts, csr.run_types[runs][of_runs], lengths[several])
     return tuple(counts.tolist())
 
 
@@ -72,7 +77,7 @@ def _pieces(csr: Csr) -> Iterator[tuple[int, int]]:
     """First node and the one after the last of pieces; each has at least one node."""
     first = 0
     while first < csr.node_count:
-        limit = int(csr.row_offsets[first]) + _PIECE
+        limit = np.uint32(min(int(csr.row_offsets[first]) + _PIECE, csr.relationship_count))
         last = int(np.searchsorted(csr.row_offsets, limit, side="right")) - 1
         last = min(max(first + 1, last), first + _MOST_NODES, csr.node_count)
         yield first, last

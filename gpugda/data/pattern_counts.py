@@ -32,14 +32,17 @@ class Triples:
         self._sparse: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
 
     def count(
-        self, starts: NDArray[np.int32], types: NDArray[np.uint16], ends: NDArray[np.int32]
+        self,
+        starts: NDArray[np.int32] | None,
+        types: NDArray[np.uint16],
+        ends: NDArray[np.int32] | None,
     ) -> None:
-        """Counts some more: start's set, type and end's set of each."""
-        keys = starts.astype(np.int64)
-        keys *= self.shape[1]
-        keys += types
-        keys *= self.shape[2]
-        keys += ends
+        """Counts some more: start's set, type and end's set of each; None where there is one."""
+        keys = types.astype(np.int64)
+        if starts is not None and ends is not None:
+            keys += starts.astype(np.int64) * self.shape[1]
+            keys *= self.shape[2]
+            keys += ends
         if self._table is None:
             self._sparse.append(np.unique(keys, return_counts=True))
             return
@@ -53,10 +56,11 @@ class Triples:
             keys = np.flatnonzero(self._table)
             counts = self._table[keys]
         else:
+            nothing = np.empty(0, dtype=np.int64)
             keys, places = np.unique(
-                np.concatenate([keys for keys, _ in self._sparse]), return_inverse=True
+                np.concatenate([nothing, *[keys for keys, _ in self._sparse]]), return_inverse=True
             )
-            parts = np.concatenate([counts for _, counts in self._sparse])
+            parts = np.concatenate([nothing, *[counts for _, counts in self._sparse]])
             counts = np.bincount(places.reshape(-1), weights=parts).astype(np.int64)
         starts, rest = np.divmod(keys, max(1, self.shape[1] * self.shape[2]))
         types, ends = np.divmod(rest, max(1, self.shape[2]))

@@ -2,30 +2,38 @@
 
 Everything rests on one trick: numpy sorts plain 64-bit numbers many times as fast as it computes an
 order, so fields are packed into one number together with their position, sorted in place, and
-unpacked.
+unpacked. Threads do so with one range of nodes each.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from gpugda.data.csr import Csr
-from gpugda.data.sort_numbers import sort_numbers
-from gpugda.data.threads import in_threads, pieces_of
+from gpugda.data.node_ranges import Entries, NodeRanges, bits_for
+from gpugda.data.threads import in_threads, taken
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["outgoing_csr", "reversed_csr", "stable_order"]
+__all__ = [
+    "RowSorter",
+    "SortedRows",
+    "outgoing_csr",
+    "reversed_csr",
+    "sorted_rows",
+    "stable_order",
+]
+
+SortedRows = tuple[Csr, Csr, "NDArray[np.uint32] | None"]
+"""Outgoing and incoming rows; and, if asked for, the arrival position of each relationship."""
 
 _WORD_BITS = 64
-_PIECE = 1 << 20
-_NOTHING = np.empty(0, np.int64)
 
 
 def stable_order(
@@ -38,22 +46,66 @@ def stable_order(
         bits: How many bits the values of each field need, at most 32 each.
     """
     count = len(fields[0])
-    position_bits = _bits_for(count)
+    place_bits = bits_for(count)
     order: NDArray[np.uint32] | None = None
     remaining = list(zip(fields, bits, strict=True))
     while remaining:
         # As many fields as fit beside the position, the least significant first.
         taken = []
-        room = _WORD_BITS - position_bits
+        room = _WORD_BITS - place_bits
         while remaining and remaining[-1][1] <= room:
             taken.append(remaining.pop())
             room -= taken[-1][1]
         values, widths = zip(*reversed(taken), strict=True)
-        key = sort_numbers(_packed(values, widths, count, order, position_bits))
-        positions = _low_bits(key, position_bits)
+        key = _packed(values, widths, count, order, place_bits)
+        key.sort()
+        positions = _low_bits(key, place_bits)
         order = positions if order is None else order[positions]
     assert order is not None
     return order
+
+
+class RowSorter(Protocol):
+    """Sorts as `sorted_rows`, or gives None where it cannot."""
+
+    def __call__(
+        self,
+        node_count: int,
+        type_count: int,
+        starts: NDArray[np.uint32],
+        types: NDArray[np.uint16],
+        ends: NDArray[np.uint32],
+        *,
+        with_order: bool,
+    ) -> SortedRows | None:
+        """See `sorted_rows`."""
+
+
+def sorted_rows(
+    node_count: int,
+    type_count: int,
+    starts: NDArray[np.uint32],
+    types: NDArray[np.uint16],
+    ends: NDArray[np.uint32],
+    *,
+    with_order: bool,
+) -> SortedRows:
+    """Both directions of relationships that are given in order of arrival.
+
+    The arrays are given up: what is in them then has no meaning.
+    """
+    kinds = types if type_count > 1 else None
+    outgoing, order = outgoing_csr(
+        node_count,
+        type_count,
+        starts,
+        types,
+        ends,
+        with_order=with_order,
+        into=Entries(starts, kinds, ends, None),
+    )
+    into = Entries(ends, kinds, starts, None)
+    return outgoing, reversed_csr(outgoing, type_count, into), order
 
 
 def outgoing_csr(
@@ -64,109 +116,159 @@ def outgoing_csr(
     ends: NDArray[np.uint32],
     *,
     with_order: bool,
+    into: Entries | None = None,
 ) -> tuple[Csr, NDArray[np.uint32] | None]:
-    """Rows by start node, sorted by (type, end, arrival).
+    """Rows by start node, sorted by (type, end, arrival). ``into``: see `NodeRanges`.
 
     Returns:
         The rows and, if ``with_order``, the arrival position of each relationship index.
     """
-    node_bits, type_bits = _bits_for(node_count), _bits_for(type_count)
-    if not with_order and 2 * node_bits + type_bits <= _WORD_BITS:
-        # What arrived first cannot be told apart without properties, so no position is needed.
-        values, bits = (starts, types, ends), (node_bits, type_bits, node_bits)
-        key = sort_numbers(_packed(values, bits, len(starts)))
-        ends = _low_bits(key, node_bits)
-        _drop_bits(key, node_bits)
-        return _csr(node_count, key, type_bits, ends, None), None
-    order = stable_order((starts, types, ends), (node_bits, type_bits, node_bits))
-    key = _row_keys(starts[order], types[order], type_bits)
-    csr = _csr(node_count, key, type_bits, ends[order], None)
-    return csr, order if with_order else None
+    some_types = types if type_count > 1 else None
+
+    def entries_of(piece: slice) -> Entries:
+        kinds = None if some_types is None else some_types[piece]
+        return Entries(starts[piece], kinds, ends[piece], None)
+
+    ranges = NodeRanges(
+        starts,
+        entries_of,
+        node_count,
+        with_types=type_count > 1,
+        with_arrivals=with_order,
+        into=into,
+    )
+    rows = _Rows(ranges, node_count, type_count, by_neighbour=True, with_arrivals=with_order)
+    return rows.csr(None), rows.arrivals
 
 
-def reversed_csr(outgoing: Csr, type_count: int) -> Csr:
-    """Rows by end node, sorted by (type, start, relationship index), of the rows by start node."""
+def reversed_csr(outgoing: Csr, type_count: int, into: Entries | None = None) -> Csr:
+    """Rows by end node, sorted by (type, start, relationship index), of the rows by start node.
+
+    ``into``: see `NodeRanges`.
+    """
     # Relationship indexes rise with (start, type, end), so among those of one end and type they
     # rise with (start, index): sorting by (end, type) and index is enough.
-    node_count = outgoing.node_count
-    node_bits, type_bits = _bits_for(node_count), _bits_for(type_count)
-    position_bits = _bits_for(outgoing.relationship_count)
-    if node_bits + type_bits + position_bits <= _WORD_BITS:
-        values, bits = (outgoing.neighbours, outgoing.entry_types()), (node_bits, type_bits)
-        count = outgoing.relationship_count
-        key = sort_numbers(_packed(values, bits, count, position_bits=position_bits))
-        indexes = _low_bits(key, position_bits)
-        _drop_bits(key, position_bits)
-    else:
-        types = outgoing.entry_types()
-        indexes = stable_order((outgoing.neighbours, types), (node_bits, type_bits))
-        key = _row_keys(outgoing.neighbours[indexes], types[indexes], type_bits)
-    run_offsets, run_types, run_starts = _directory(node_count, key, type_bits)
-    del key
-    return Csr(
-        row_offsets=run_starts[run_offsets],
-        neighbours=_taken(outgoing.entry_nodes(), indexes),
-        relationship_indexes=indexes,
-        run_offsets=run_offsets,
-        run_types=run_types,
-        run_starts=run_starts,
+    ranges = NodeRanges(
+        outgoing.neighbours,
+        partial(_seen_from_ends, outgoing, with_types=type_count > 1),
+        outgoing.node_count,
+        with_types=type_count > 1,
+        with_arrivals=True,
+        into=into,
     )
+    rows = _Rows(ranges, outgoing.node_count, type_count, by_neighbour=False, with_arrivals=True)
+    return rows.csr(rows.arrivals)
 
 
-def _csr(
-    node_count: int,
-    key: NDArray[np.uint64],
-    type_bits: int,
-    neighbours: NDArray[np.uint32],
-    relationship_indexes: NDArray[np.uint32] | None,
-) -> Csr:
-    run_offsets, run_types, run_starts = _directory(node_count, key, type_bits)
-    return Csr(
-        row_offsets=run_starts[run_offsets],
-        neighbours=neighbours,
-        relationship_indexes=relationship_indexes,
-        run_offsets=run_offsets,
-        run_types=run_types,
-        run_starts=run_starts,
-    )
+def _seen_from_ends(outgoing: Csr, piece: slice, *, with_types: bool) -> Entries:
+    starts, types = outgoing.entries(piece)
+    return Entries(outgoing.neighbours[piece], types if with_types else None, starts, None)
 
 
-def _directory(
-    node_count: int, key: NDArray[np.uint64], type_bits: int
-) -> tuple[NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint32]]:
-    """Run offsets, types and starts of sorted keys (node, type)."""
-    count = len(key)
-    first_entries = np.concatenate(
-        [_NOTHING, *in_threads(partial(_changes, key), pieces_of(count, _PIECE))]
-    )
-    run_starts = np.empty(len(first_entries) + 1, dtype=np.uint32)
-    run_starts[:-1] = first_entries
-    run_starts[-1] = count
-    run_keys = key[first_entries]
-    del first_entries
-    run_types = (run_keys & np.uint64((1 << type_bits) - 1)).astype(np.uint16)
-    run_keys >>= np.uint64(type_bits)
-    run_offsets = np.zeros(node_count + 1, dtype=np.uint32)
-    runs_of_nodes = np.bincount(run_keys.view(np.int64), minlength=node_count)
-    run_offsets[1:] = np.cumsum(runs_of_nodes)
-    return run_offsets, run_types, run_starts
+class _Rows:
+    """Rows of entries, range by range.
 
+    Args:
+        ranges: The entries.
+        node_count: Nodes that there are.
+        type_count: Types that there are.
+        by_neighbour: Are the entries of a run to be sorted by neighbour? Else they arrived so.
+        with_arrivals: Shall the order of arrival be known?
+    """
 
-def _changes(key: NDArray[np.uint64], piece: slice) -> NDArray[np.int64]:
-    """Positions in the piece whose number is not that before it."""
-    if piece.start == 0:
-        later = np.flatnonzero(key[1 : piece.stop] != key[: piece.stop - 1]) + 1
-        return np.concatenate([np.zeros(1, np.int64), later])
-    found: NDArray[np.int64] = np.flatnonzero(key[piece] != key[piece.start - 1 : piece.stop - 1])
-    found += piece.start
-    return found
+    def __init__(
+        self,
+        ranges: NodeRanges,
+        node_count: int,
+        type_count: int,
+        *,
+        by_neighbour: bool,
+        with_arrivals: bool,
+    ) -> None:
+        count = int(ranges.offsets[-1])
+        self._ranges, self._by_neighbour = ranges, by_neighbour
+        self._bits = bits_for(type_count), bits_for(node_count)
+        self._neighbours = np.empty(count, dtype=np.uint32)
+        self.arrivals = np.empty(count, dtype=np.uint32) if with_arrivals else None
+        self._run_offsets = np.zeros(node_count + 1, dtype=np.uint32)
+        self._runs = in_threads(self._sort, range(len(ranges)))
+
+    def csr(self, relationship_indexes: NDArray[np.uint32] | None) -> Csr:
+        """The rows."""
+        end = np.array([len(self._neighbours)], dtype=np.uint32)
+        run_starts = _joined([*[starts for starts, _ in self._runs], end])
+        run_types = _joined([types for _, types in self._runs])
+        self._runs = []
+        run_offsets = self._run_offsets
+        np.cumsum(run_offsets, out=run_offsets)
+        return Csr(
+            row_offsets=taken(run_starts, run_offsets),
+            neighbours=self._neighbours,
+            relationship_indexes=relationship_indexes,
+            run_offsets=run_offsets,
+            run_types=run_types,
+            run_starts=run_starts,
+        )
+
+    def _sort(self, number: int) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+        """Writes the entries of a range and how many runs its nodes have.
+
+        Returns:
+            Where runs begin, and their types.
+        """
+        low, high = self._ranges.offsets[number : number + 2].tolist()
+        first, last = self._ranges.borders[number : number + 2].tolist()
+        keys, neighbours, arrivals = self._sorted(self._ranges.of(number), first, last)
+        self._neighbours[low:high] = neighbours
+        if self.arrivals is not None and arrivals is not None:
+            self.arrivals[low:high] = arrivals
+        type_bits = self._bits[0]
+        begins = np.flatnonzero(keys[1:] != keys[:-1]) + 1
+        begins = np.concatenate([np.zeros(min(1, len(keys)), dtype=np.int64), begins])
+        run_keys = keys[begins]
+        run_types = (run_keys & np.uint64((1 << type_bits) - 1)).astype(np.uint16)
+        nodes = (run_keys >> np.uint64(type_bits)).view(np.int64)
+        self._run_offsets[first + 1 : last + 1] = np.bincount(nodes, minlength=last - first)
+        begins += low
+        return begins.astype(np.uint32), run_types
+
+    def _sorted(
+        self, entries: Entries, first: int, last: int
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint32] | None]:
+        """Node and type side by side, node counted from the first; neighbours; and arrivals."""
+        count = len(entries.rows)
+        (type_bits, node_bits), place_bits = self._bits, bits_for(count)
+        types = np.broadcast_to(np.uint16(0), count) if entries.types is None else entries.types
+        fields: list[NDArray[Any]] = [entries.rows - np.uint32(first), types]
+        bits = [bits_for(last - first), type_bits]
+        if self._by_neighbour:
+            fields.append(entries.neighbours)
+            bits.append(node_bits)
+        if entries.arrivals is None:
+            if sum(bits) <= _WORD_BITS:
+                keys = _packed(fields, bits, count)
+                keys.sort()
+                neighbours = _low_bits(keys, node_bits)
+                return _high_bits(keys, node_bits), neighbours, None
+            places = stable_order(fields, bits)
+            return _row_keys(fields, type_bits, places), entries.neighbours[places], None
+        if sum(bits) + place_bits <= _WORD_BITS:
+            keys = _packed(fields, bits, count, place_bits=place_bits)
+            keys.sort()
+            places = _low_bits(keys, place_bits)
+            keys = _high_bits(keys, place_bits + sum(bits[2:]))
+        else:
+            places = stable_order(fields, bits)
+            keys = _row_keys(fields, type_bits, places)
+        found = entries.taken(places)
+        return keys, found.neighbours, found.arrivals
 
 
 def _row_keys(
-    nodes: NDArray[np.uint32], types: NDArray[np.uint16], type_bits: int
+    fields: Sequence[NDArray[Any]], type_bits: int, places: NDArray[np.uint32]
 ) -> NDArray[np.uint64]:
     # Nothing is known of the width of the first field: it is not shifted.
-    return _packed((nodes, types), (0, type_bits), len(nodes))
+    return _packed(fields[:2], (0, type_bits), len(places), places)
 
 
 def _packed(
@@ -174,62 +276,44 @@ def _packed(
     bits: Sequence[int],
     count: int,
     order: NDArray[np.uint32] | None = None,
-    position_bits: int = 0,
+    place_bits: int = 0,
 ) -> NDArray[np.uint64]:
-    """Fields side by side in one number each, the first one highest, and the position below them.
+    """Fields side by side in one number each, the first one highest, and the place below them.
 
     Args:
         fields: Their values.
         bits: Of each field.
         count: Length of each.
-        order: Positions of the values that are wanted; None: all, as they lie.
-        position_bits: 0: without the position.
+        order: Places of the values that are wanted; None: all, as they lie.
+        place_bits: 0: without the place.
     """
-    key = np.empty(count, dtype=np.uint64)
-
-    def pack(piece: slice) -> None:
-        part = key[piece]
-        part[:] = 0
-        for values, width in zip(fields, bits, strict=True):
-            part <<= np.uint64(width)
-            part |= values[piece] if order is None else values[order[piece]]
-        if position_bits:
-            part <<= np.uint64(position_bits)
-            part |= np.arange(piece.start, piece.stop, dtype=np.uint32)
-
-    in_threads(pack, pieces_of(count, _PIECE))
-    return key
+    keys = np.zeros(count, dtype=np.uint64)
+    for values, width in zip(fields, bits, strict=True):
+        keys <<= np.uint64(width)
+        keys |= values if order is None else values[order]
+    if place_bits:
+        keys <<= np.uint64(place_bits)
+        keys |= np.arange(count, dtype=np.uint32)
+    return keys
 
 
-def _low_bits(key: NDArray[np.uint64], bits: int) -> NDArray[np.uint32]:
-    # In pieces, so that no second array of 64 bits is made.
-    mask = np.uint64((1 << bits) - 1)
-    found = np.empty(len(key), dtype=np.uint32)
+def _low_bits(keys: NDArray[np.uint64], bits: int) -> NDArray[np.uint32]:
+    return (keys & np.uint64((1 << bits) - 1)).astype(np.uint32)
 
-    def cut(piece: slice) -> None:
-        found[piece] = key[piece] & mask
 
-    in_threads(cut, pieces_of(len(key), _PIECE))
+def _high_bits(keys: NDArray[np.uint64], without: int) -> NDArray[np.uint64]:
+    """The numbers without their lowest bits. They are given up."""
+    keys >>= np.uint64(without)
+    return keys
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The parts one after the other."""
+    ends = np.cumsum([len(part) for part in parts]).tolist()
+    found = np.empty(ends[-1], dtype=parts[0].dtype)
+
+    def put(place: int) -> None:
+        found[ends[place] - len(parts[place]) : ends[place]] = parts[place]
+
+    in_threads(put, range(len(parts)))
     return found
-
-
-def _drop_bits(key: NDArray[np.uint64], bits: int) -> None:
-    def drop(piece: slice) -> None:
-        key[piece] >>= np.uint64(bits)
-
-    in_threads(drop, pieces_of(len(key), _PIECE))
-
-
-def _taken(values: NDArray[np.uint32], places: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    found = np.empty(len(places), dtype=np.uint32)
-
-    def take(piece: slice) -> None:
-        np.take(values, places[piece], out=found[piece], mode="clip")  # all are in it
-
-    in_threads(take, pieces_of(len(places), _PIECE))
-    return found
-
-
-def _bits_for(count: int) -> int:
-    """Bits of the numbers 0 … count-1."""
-    return max(1, (count - 1).bit_length()) if count else 1

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["core_count", "in_threads", "pieces_of"]
+    from numpy.typing import NDArray
+
+__all__ = ["core_count", "in_threads", "pieces_of", "taken"]
 
 _Part = TypeVar("_Part")
 _Found = TypeVar("_Found")
+_PIECE: Final = 1 << 18
 _MOST_THREADS: Final = 32
 """More do not sort or copy faster: the memory is busy."""
 
@@ -36,6 +41,17 @@ def in_threads(work: Callable[[_Part], _Found], parts: Sequence[_Part]) -> list[
         return [work(part) for part in parts]
     with ThreadPoolExecutor(threads, thread_name_prefix="gpugda-build") as pool:
         return list(pool.map(work, parts))
+
+
+def taken(values: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
+    """The values at many places, all of which there are."""
+    found = np.empty(len(places), dtype=values.dtype)
+
+    def take(piece: slice) -> None:
+        np.take(values, places[piece], out=found[piece], mode="clip")
+
+    in_threads(take, pieces_of(len(places), _PIECE))
+    return found
 
 
 def pieces_of(count: int, size: int) -> list[slice]:

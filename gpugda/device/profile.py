@@ -43,6 +43,9 @@ class DeviceProfile:
             less comes faster without. None where that memory is the host's own.
         hub_share: Share of the free memory for bitmaps of long lists.
         thresholds: From when on something pays in a join, and how much of it is done at once.
+        compiles_apart: Do other processes compile its kernels side by side, as its driver does not?
+        sorted_from: From so many relationships on it sorts them when a data graph is built; None
+            for never.
         staging_bytes: Of each of two page-locked buffers: it takes 3 ms once for 4 MiB, and others
             cannot have that memory.
         page_locked_bytes: Of a data graph that is sent in parts, at most: from there it comes at
@@ -67,6 +70,8 @@ class DeviceProfile:
     list_groups_per_unit: int = 128
     task_items_per_unit: int = 2
     hub_share: float = 0.125
+    compiles_apart: bool = False
+    sorted_from: int | None = None
     staging_bytes: int = 1 << 22
     page_locked_bytes: int = 0
 
@@ -103,5 +108,7 @@ GPU = DeviceProfile(
     launch_seconds=0.04,
     aside_bytes=1 << 22,
     thresholds=thresholds.GPU,
+    compiles_apart=True,
+    sorted_from=1 << 22,
     page_locked_bytes=1 << 35,
 )

@@ -12,6 +12,7 @@ from gpugda.errors import GpugdaError, QueryTimeoutError
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
+    from gpugda.device.apart import CompilingApart
     from gpugda.device.context import DeviceContext
 
 __all__ = ["Warming"]
@@ -24,13 +25,15 @@ class Warming:
 
     Args:
         context: The device, which stays open until `stop`.
+        apart: Others that compile for it: it loads what they have left on disk.
 
     Attributes:
         error: Why it failed, None if it did not.
     """
 
-    def __init__(self, context: DeviceContext) -> None:
+    def __init__(self, context: DeviceContext, apart: CompilingApart | None = None) -> None:
         self._context = context
+        self._apart = apart
         self._started = time.monotonic()
         self._stop = threading.Event()
         self._done, self._total = 0, 0
@@ -77,6 +80,8 @@ class Warming:
         self._thread.join()
 
     def _run(self) -> None:
+        if self._apart is not None:
+            self._apart.wait()
         try:
             build_everything(self._context, self._goes_on)
         except GpugdaError as error:

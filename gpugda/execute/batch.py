@@ -59,6 +59,10 @@ class Batch:
             {name: take(column, rows) for name, column in self.hidden.items()},
         )
 
+    def kept(self, rows: NDArray[Any]) -> Batch:
+        """The rows at different positions: no two become the same by that."""
+        return replace(self.take(rows), distinct=self.distinct)
+
     def expanded(self) -> Batch:
         """Rows that stand for themselves alone."""
         if self.weights is None:
@@ -72,8 +76,8 @@ class Batch:
 
     def only(self, names: Iterable[str]) -> Batch:
         """The rows with these columns, and those that every operator keeps."""
-        kept = {name: self.columns[name] for name in names}
-        return replace(self, columns={**kept, **self.carried}, keys=(), aggregates=(), hidden={})
+        columns = {**{name: self.columns[name] for name in names}, **self.carried}
+        return Batch(self.row_count, columns, self.weights)
 
     @property
     def carried(self) -> dict[str, Operand]:
@@ -105,7 +109,8 @@ def joined(batches: Sequence[Batch], columns: Sequence[str] = ()) -> Batch:
     if any(each.weights is not None for each in filled):
         weights = np.concatenate([_weights(each) for each in filled])
     kept = dict(zip(hidden, table.columns[len(names) :], strict=True))
-    return Batch(table.row_count, found, weights, hidden=kept)
+    distinct = all(each.distinct for each in filled)
+    return Batch(table.row_count, found, weights, hidden=kept, distinct=distinct)
 
 
 def in_batches(batches: Iterable[Batch], enough: int | None = None) -> Iterator[Batch]:

@@ -21,6 +21,7 @@ from gpugda.execute.operators.count_apart import CountApart
 from gpugda.execute.operators.distinct import Distinct
 from gpugda.execute.operators.expand import Expand
 from gpugda.execute.operators.expand_group import ExpandGroup
+from gpugda.execute.operators.few_trails import MOST_TRAILS, FewTrails
 from gpugda.execute.operators.filter import Filter
 from gpugda.execute.operators.kept_apart import KeptApart
 from gpugda.execute.operators.lookup import Lookup
@@ -98,15 +99,19 @@ class _Lowering:
         return Match(child, tree.graph, tree.bound, wanted, self._text, weighted=weighted)
 
     def _expand(self, tree: logical.Expand, needed: frozenset[str], *, weighted: bool) -> Operator:
+        ends = {tree.start, tree.end} if tree.end_is_bound else {tree.start}
         patterns = unrolled(tree, needed) if weighted else None
         if patterns is not None:
+            assert isinstance(tree.input, logical.Match)
             parts = [self._match(each, needed, weighted=True) for each in patterns]
-            return simple.Union(tuple(parts), weighted=True)
+            joined = simple.Union(tuple(parts), weighted=True)
+            start = self._match(tree.input, (needed - {tree.end}) | ends, weighted=True)
+            walked = Expand(start, tree, frozenset(), most=MOST_TRAILS)
+            return FewTrails(start, walked, joined)
         lists = {tree.relationships}
         if tree.step is not None:
             lists |= tree.step.names
         added = lists if tree.end_is_bound else {*lists, tree.end}
-        ends = {tree.start, tree.end} if tree.end_is_bound else {tree.start}
         whole = (each.whole for each in tree.tests)
         read = all_names((*tree.path_predicates, *whole)) - {tree.path, *lists}
         read |= {tree.given} - {""}

@@ -10,13 +10,13 @@ from gpugda.query.unsupported import FUNCTIONS
 from gpugda.query.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from gpugda.match.need import Need
     from gpugda.plan.plan import BoundQuery
     from gpugda.query.query_graph import Query
 
-__all__ = ["names_read", "need_of", "needed_rows"]
+__all__ = ["names_read", "need_of", "needed_rows", "tells_apart"]
 
 
 def need_of(query: Query, bound: BoundQuery) -> Need:
@@ -106,3 +106,12 @@ def _is_of_one_node(expression: ast.Expression) -> bool:
     if isinstance(expression, ast.Property):
         expression = expression.subject
     return isinstance(expression, ast.Variable)
+
+
+def tells_apart(held: Collection[tuple[bool, int]], bound: BoundQuery) -> bool:
+    """Whether rows hold all that an embedding is made of: then no two are the same.
+
+    ``held``: of each column, whether it is of nodes, and the position.
+    """
+    nodes = all((True, each.position) in held for each in bound.nodes)
+    return nodes and all((False, each.position) in held for each in bound.relationships)

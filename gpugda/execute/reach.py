@@ -47,14 +47,21 @@ def reached(
         check: Called often: raises when it is time to give up.
         undirected: Whether a step may also come back by its relationship.
         with_start: Whether a start is reached by no relationship; else by a closed trail.
-        device: Searches there where that is faster: it does not tell closed trails from walks.
+        device: Searches there where that is faster.
     """
     compact = compacted(steps)
-    walks_are_trails = with_start or not undirected
-    on_device = device if walks_are_trails and compact is None else None
+    on_device = device if compact is None else None
     if on_device is not None and on_device.reach_pays(steps, len(starts), maximum):
         back = on_device.backwards()
-        yield from on_device.reached(starts, back, maximum, with_start=with_start)
+        if with_start or not undirected:
+            yield from on_device.reached(starts, back, maximum, with_start=with_start)
+            return
+        # There a walk that comes back by its first relationship would pass for a closed trail.
+        for rows, nodes in on_device.reached(starts, back, maximum, with_start=True):
+            others = starts[rows] != nodes
+            yield rows[others], nodes[others]
+        rows = _closed(steps, starts, maximum, check)
+        yield rows, starts[rows]
         return
     if compact is None:
         yield from _reached(steps, starts, maximum, check, undirected, with_start)
@@ -85,6 +92,24 @@ def _reached(
         search = _Search(steps, starts[first : first + size], depths, labels, maximum)
         for rows, nodes in search.run(check, with_start=with_start):
             yield rows + first, nodes
+
+
+def _closed(
+    steps: Adjacency,
+    starts: NDArray[np.uint32],
+    maximum: int | None,
+    check: Callable[[], None],
+) -> NDArray[np.int64]:
+    """Numbers of the starts to which a trail along either direction leads back."""
+    node_count = max(steps.node_count, 1)
+    size = max(1, min(_MOST_KEYS // node_count, len(starts)))
+    depths = np.full(size * node_count, -1, dtype=np.int32)
+    labels = np.zeros(size * node_count, dtype=np.int64)
+    found = [np.zeros(0, dtype=np.int64)]
+    for first in range(0, len(starts), size):
+        search = _Search(steps, starts[first : first + size], depths, labels, maximum)
+        found.append(search.closed_starts(check) + first)
+    return np.concatenate(found)
 
 
 class _Search:
@@ -122,6 +147,23 @@ class _Search:
                 yield self._pairs(keys)
             rows = np.arange(len(self.starts)) if with_start else np.flatnonzero(self.closed)
             yield rows, self.starts[rows].astype(np.uint32)
+        finally:
+            for some in touched:
+                self.depths[some] = -1
+
+    def closed_starts(self, check: Callable[[], None]) -> NDArray[np.int64]:
+        """Numbers of starts with closed trails; others are left as soon as theirs is found."""
+        keys = np.arange(len(self.starts)) * self.node_count + self.starts
+        touched = [keys]
+        self.depths[keys] = depth = 0
+        try:
+            # The two halves of a trail meet in the middle.
+            while len(keys) and (self.maximum is None or 2 * depth < self.maximum):
+                keys = self._grow(keys, depth, check)
+                depth += 1
+                touched.append(keys)
+                keys = keys[~self.closed[keys // self.node_count]]
+            return np.flatnonzero(self.closed)
         finally:
             for some in touched:
                 self.depths[some] = -1

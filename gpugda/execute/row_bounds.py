@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpugda.errors import CypherTypeError
 from gpugda.expressions.environment import Environment
 from gpugda.expressions.evaluate import evaluate_operand
 from gpugda.expressions.operands import value_at
+from gpugda.query.paging import paging_error
 
 if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
@@ -29,7 +29,7 @@ class RowBounds:
         """Rows left out at the start, and the most rows after those; None for all.
 
         Raises:
-            CypherTypeError: One is no integer from 0.
+            QueryError: One is no integer from 0.
         """
         skip = row_number("SKIP", self.skip, context.parameters, context.text)
         limit = row_number("LIMIT", self.limit, context.parameters, context.text)
@@ -47,16 +47,11 @@ def row_number(
     """What follows SKIP or LIMIT; None where the clause is not there.
 
     Raises:
-        CypherTypeError: It is no integer from 0.
+        QueryError: It is no integer from 0.
     """
     if expression is None:
         return None
     number = value_at(evaluate_operand(expression, Environment(1, parameters, text)), 0)
     if isinstance(number, int) and not isinstance(number, bool) and number >= 0:
         return number
-    shown = "null" if number is None else str(number)
-    raise CypherTypeError(
-        f"{clause}: Invalid input. '{shown}' is not a valid value. Must be a non-negative integer.",
-        text,
-        expression.span,
-    )
+    raise paging_error(clause, number, text, expression)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.adjacency import Adjacency
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.context import ExecutionContext
     from gpugda.expressions.boolean_columns import Truth
     from gpugda.plan.logical import Expand, StepPattern
@@ -44,7 +45,10 @@ class Steps:
 
 
 class StepsCache:
-    """The steps of one expansion; kept for the next run where no condition reads a parameter."""
+    """The steps of one expansion; kept for the next run where there are no conditions.
+
+    Then they are kept with the graph, too, for other queries along the same relationships.
+    """
 
     def __init__(self, asked: Expand) -> None:
         self.asked = asked
@@ -55,8 +59,16 @@ class StepsCache:
         asked, graph = self.asked, context.graph
         conditional = bool(asked.predicates or asked.tests or asked.step)
         if self._kept is None or self._kept[0] is not graph or conditional:
-            self._kept = graph, _steps(asked, context), None
+            steps = _steps(asked, context) if conditional else _plain(asked, graph)
+            self._kept = graph, steps, None
         return self._kept[1]
+
+    def _reversed(self, steps: Steps, graph: DataGraph) -> Adjacency:
+        asked = self.asked
+        if asked.predicates or asked.tests or asked.step:
+            return steps.forwards.reversed()
+        types = type_ids(asked.types, graph.types)
+        return graph.kept_steps((asked.direction, types, "reversed"), steps.forwards.reversed)
 
     def backwards(self, context: ExecutionContext) -> Adjacency:
         """The same relationships from their other ends; call `steps` first."""
@@ -65,9 +77,18 @@ class StepsCache:
         if back is None:
             back = steps.forwards
             if self.asked.direction is not Direction.BOTH or self.asked.step is not None:
-                back = back.reversed()
+                back = self._reversed(steps, context.graph)
             self._kept = graph, steps, back
         return back
+
+
+def _plain(asked: Expand, graph: DataGraph) -> Steps:
+    """Without conditions on what may be taken."""
+    types = type_ids(asked.types, graph.types)
+    found = graph.kept_steps(
+        (asked.direction, types), lambda: adjacency_of(graph, asked.direction, types)
+    )
+    return Steps(found, None, asked.path_predicates)
 
 
 def turned(direction: Direction) -> Direction:

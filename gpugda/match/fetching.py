@@ -106,12 +106,9 @@ class TableFetcher:
         values, rows = table.values, table.row_count
         if values is None:
             return Embeddings(rows, {}, {})
-        download = self._run.workspace.download
-        if table.column_stride == rows:
-            # The array may be longer: windows are as wide as the widest step of the join.
-            columns = download(values, 0, table.width * rows).reshape(table.width, rows)
-            return self._embeddings(rows, list(columns))
-        return self._embeddings(rows, [download(values, first, rows) for first in _firsts(table)])
+        # The array may be longer: windows are as wide as the widest step of the join.
+        found = self._run.workspace.download_runs(values, _firsts(table), rows)
+        return self._embeddings(rows, found)
 
     def _stage(self, staging: Staging, table: Table, copied: Any) -> Embeddings:
         assert table.values is not None

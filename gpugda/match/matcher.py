@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
     from contextlib import AbstractContextManager
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.device_graph import DeviceGraph
     from gpugda.device.graph.placement import Placement
@@ -230,6 +233,26 @@ class Matcher(ABC):
         Unless they are ``counted``, there is at least one row for each tuple of nodes.
         """
         return self.embeddings(plan, masks, need.rows, report, deadline)
+
+    def weighed_count(
+        self,
+        plan: Plan,
+        masks: Masks,
+        need: Groups,
+        factors: Sequence[NDArray[np.uint32]],
+        report: StrategyReport,
+        deadline: float | None = None,
+    ) -> int | None:
+        """The sum over `groups` of one node of how often each comes, times its node's factors.
+
+        None where that is no faster than the groups; then nothing was done.
+
+        Args: as of `groups`, and
+
+            factors: ``uint32`` per node of the data graph each.
+        """
+        del plan, masks, need, factors, report, deadline
+        return None
 
     def count(
         self, plan: Plan, masks: Masks, report: StrategyReport, deadline: float | None = None

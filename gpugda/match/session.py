@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from gpugda.device.apart import CompilingApart
 from gpugda.device.context import DeviceContext, choose_device
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.graph.row_building import build_rows
 from gpugda.device.linker import check_linker
 from gpugda.device.program import is_everything_built
 from gpugda.device.warming import Warming
-from gpugda.errors import ConfigurationError
+from gpugda.errors import ConfigurationError, DeviceError
 from gpugda.match.extend.segments.spill_folder import remove_abandoned
 from gpugda.match.matcher import SHARE_OF_DEVICE
 from gpugda.match.registry import DEFAULT_STRATEGY, find_matcher
@@ -19,12 +22,19 @@ from gpugda.match.registry import DEFAULT_STRATEGY, find_matcher
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.sorting import SortedRows
     from gpugda.device.devices import DeviceInfo
     from gpugda.match.matcher import Matcher
 
 __all__ = ["DeviceSession"]
 
+_LOGGER = logging.getLogger("gpugda.device")
+_SORTED_FROM = 1 << 22
+"""Relationships that are worth opening a device for, to sort them there."""
 _OPENING_SECONDS = 0.1
 """So long a query waits for a device that somebody else opens, before another engine answers."""
 
@@ -49,6 +59,7 @@ class DeviceSession:
         self._host_graph: DataGraph | None = None
         self._strategies: dict[str, Matcher] = {}
         self._warming: Warming | None = None
+        self._apart: CompilingApart | None = None
 
     @property
     def device_name(self) -> str:
@@ -121,7 +132,7 @@ class DeviceSession:
     def _begin_warming(self) -> None:
         context = self._opened()
         if self._warming is None and not is_everything_built(context):
-            self._warming = Warming(context)
+            self._warming = Warming(context, self._apart)
 
     def prepare(self, graph: DataGraph) -> None:
         """Opens the device and copies the graph there, so that the next query finds it ready.
@@ -132,6 +143,36 @@ class DeviceSession:
         """
         with self.strategy(DEFAULT_STRATEGY, graph):
             pass
+
+    def sort_rows(
+        self,
+        node_count: int,
+        type_count: int,
+        starts: NDArray[np.uint32],
+        types: NDArray[np.uint16],
+        ends: NDArray[np.uint32],
+        *,
+        with_order: bool,
+    ) -> SortedRows | None:
+        """Many relationships sorted on a GPU; None where there is none, or the host is as fast.
+
+        Few do not open the device.
+        """
+        count = len(starts)
+        if count < _SORTED_FROM:
+            return None
+        try:
+            with self._lock:
+                context = self._opened()
+        except DeviceError as error:
+            _LOGGER.info("the host sorts %d relationships: %s", count, error)
+            return None
+        wanted_from = context.profile.sorted_from
+        if wanted_from is None or count < wanted_from:
+            return None
+        return build_rows(
+            context, node_count, type_count, starts, types, ends, with_order=with_order
+        )
 
     @property
     def bytes_used(self) -> int:
@@ -157,7 +198,9 @@ class DeviceSession:
 
     def close(self) -> None:
         """Frees everything on the device, as soon as running queries have left it."""
-        warming = self._warming
+        apart, warming = self._apart, self._warming
+        if apart is not None:
+            apart.stop()
         if warming is not None:
             warming.stop()
         with self._lock:
@@ -186,6 +229,8 @@ class DeviceSession:
             info = choose_device(self._wanted)
             check_linker(info)
             self._context = DeviceContext(info)
+            if self._context.profile.compiles_apart and not self._context.is_pocl:
+                self._apart = CompilingApart(self._context)
             remove_abandoned()
         return self._context
 

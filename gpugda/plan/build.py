@@ -16,6 +16,7 @@ from gpugda.plan.logical import (
     Apply,
     ApplyKind,
     Argument,
+    BindPath,
     Distinct,
     Empty,
     Filter,
@@ -34,6 +35,7 @@ from gpugda.plan.subquery_body import outermost_subqueries, subquery_body
 from gpugda.query import ast
 from gpugda.query.analyse_order import OrderReader
 from gpugda.query.analyse_return import read_columns
+from gpugda.query.bound_paths import bound_paths
 from gpugda.query.query_graph import KeyReference, OutputColumn
 from gpugda.query.scope_expressions import SUBQUERIES, is_aggregate
 from gpugda.query.shapes import conjuncts, join_by_ampersand, rewrite, shape, variable_names
@@ -229,8 +231,11 @@ class _Builder:
         names = tuple(self.scope)
         inside = _Builder(self.text, self.numbers, dict(self.scope), Argument(names))
         inside._matches((clause,))
-        added = tuple(name for name in inside.scope if name not in self.scope)
+        kept = bound_paths(clause, self.scope, self.text)
+        added = tuple(name for name in inside.scope if name not in {**self.scope, **kept})
         self.rows = Optional(self.rows, inside.rows, added)
+        for name, node in kept.items():
+            self.rows = BindPath(self.rows, name, node, ())
         self.scope |= inside.scope
 
     def _filter_clause(self, clause: ast.Filter) -> None:
@@ -241,6 +246,8 @@ class _Builder:
 
     # -------------------------------------------------------------- projections
     def _project(self, projection: ast.Projection) -> None:
+        if projection.star and all(name.startswith("\0") for name in self.scope):
+            projection = replace(projection, star=False)  # WITH * where there is nothing yet
         kinds = {name: Kind.ANY for name in self.scope if not name.startswith("\0")}
         checker = UncheckedTypes()
         returned = read_columns(projection, kinds, self.text, checker)

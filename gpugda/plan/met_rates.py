@@ -6,7 +6,6 @@ together. What is counted are the paths of two relationships, which statistics o
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from gpugda.plan.plan import Met
@@ -38,19 +37,19 @@ def met_rates(
         ends: The query nodes of the pattern.
         graph: Whose relationships they are.
     """
-    around: list[Counter[Kind]] = [Counter() for _ in ends]
+    around: list[list[Kind]] = [[] for _ in ends]
     kinds: list[tuple[Kind, Kind]] = []
     for each, ids in zip(relationships, types, strict=True):
         outgoing: Kind = ids, True if each.directed else None
         incoming: Kind = ids, False if each.directed else None
         kinds.append((outgoing, incoming))
         if each.source != each.target:
-            around[each.source][outgoing] += 1
-            around[each.target][incoming] += 1
+            around[each.source].append(outgoing)
+            around[each.target].append(incoming)
     found: dict[tuple[int, Kind], Met] = {}
-    for position, counts in enumerate(around):
-        for kind in counts:
-            found[position, kind] = _met(kind, counts, ends[position], graph)
+    for position, there in enumerate(around):
+        for kind in set(there):
+            found[position, kind] = _met(kind, there, ends[position], graph)
     # Of loops nobody asks.
     return [
         (found.get((each.source, out), Met()), found.get((each.target, into), Met()))
@@ -58,16 +57,21 @@ def met_rates(
     ]
 
 
-def _met(kind: Kind, around: Counter[Kind], end: End, graph: DataGraph) -> Met:
+def _met(kind: Kind, around: list[Kind], end: End, graph: DataGraph) -> Met:
     """Of several others at a query node the one that leads to most."""
     mean, having = _mean(kind, end, graph), graph.nodes_having(kind, end.label)
     if not mean:
         return Met(having=0.0)
-    others = [other for other, count in around.items() if other != kind or count > 1]
-    most = max([graph.met_degree(other, kind, end.label) for other in others], default=mean)
     met_again = graph.met_degree(kind, kind, end.label)
     nodes = graph.statistics.nodes_with(end.label)
-    return Met(most / mean, end.share * having, mean * nodes / max(having * met_again, 1.0))
+    evenness = mean * nodes / max(having * met_again, 1.0)
+    if len(around) == 1:  # it is met along nothing else
+        return Met(having=end.share * having, evenness=evenness)
+    others = set(around)
+    if around.count(kind) == 1:
+        others.discard(kind)
+    most = max([graph.met_degree(other, kind, end.label) for other in others])
+    return Met(most / mean, end.share * having, evenness)
 
 
 def _mean(kind: Kind, end: End, graph: DataGraph) -> float:

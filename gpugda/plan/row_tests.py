@@ -197,8 +197,12 @@ class Meetings:
         return turns
 
     def are_single(self, a: BoundRelationship, b: BoundRelationship) -> bool:
-        """Do their nodes decide whether they are the same?"""
-        return self._single[a.position] and self._single[b.position]
+        """Do their nodes decide whether they are the same?
+
+        Not where one of them allows another type, or direction: of these there may be one, too.
+        """
+        single = self._single[a.position] and self._single[b.position]
+        return single and self._types[a.position] == self._types[b.position]
 
     def _may_be_same(self, first: _Pair, second: _Pair) -> bool:
         (a, b), (c, d), differ = first, second, self._differ

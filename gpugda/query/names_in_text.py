@@ -10,6 +10,7 @@ from gpugda.errors import QueryError
 from gpugda.query import ast
 from gpugda.query.parser import tree_of
 from gpugda.query.query_graph import ColumnReference, KeyReference, nodes_of
+from gpugda.query.statement import Statement
 from gpugda.query.walk import walk
 from gpugda.types import Span
 
@@ -54,14 +55,17 @@ def names_in(text: str) -> tuple[Named, ...]:
     return tuple(sorted(_Names(tree, text).found(), key=lambda each: each.span.start))
 
 
-def names_of(query: Query) -> frozenset[KindAndName]:
+def names_of(query: Query | Statement) -> set[KindAndName]:
     """What `names_in` finds in its text, without places."""
+    if isinstance(query, Statement):
+        return {named[:3] for named in _Names(query.tree, query.text).found()}
     found: set[KindAndName] = set()
     for each in query.graph.nodes:
         for labels in each.labels:
-            found |= {named[:3] for named in _labels(labels, of_relationship=False)}
+            _add_labels(labels, found, of_relationship=False)
     for relationship in query.graph.relationships:
-        found |= {named[:3] for named in _labels(relationship.types, of_relationship=True)}
+        if relationship.types is not None:
+            _add_labels(relationship.types, found, of_relationship=True)
     is_relationship = {each.name: False for each in query.graph.nodes}
     is_relationship |= {each.name: True for each in query.graph.relationships}
     for node in nodes_of(query):
@@ -71,8 +75,17 @@ def names_of(query: Query) -> frozenset[KindAndName]:
         if isinstance(node, ast.Property):
             found.add(("property", node.key, is_one))
         elif isinstance(node, ast.LabelPredicate):
-            found |= {named[:3] for named in _labels(node.labels, of_relationship=is_one)}
-    return frozenset(found)
+            _add_labels(node.labels, found, of_relationship=is_one)
+    return found
+
+
+def _add_labels(
+    expression: ast.LabelExpression, found: set[KindAndName], *, of_relationship: bool
+) -> None:
+    if isinstance(expression, ast.LabelName):  # as in most patterns
+        found.add(("type" if of_relationship else "label", expression.name, of_relationship))
+    else:
+        found |= {named[:3] for named in _labels(expression, of_relationship=of_relationship)}
 
 
 def _variable(subject: object, query: Query) -> str:

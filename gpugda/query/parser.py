@@ -38,7 +38,11 @@ def parse(text: str) -> ast.Query:
 
 @lru_cache(maxsize=8)
 def tree_of(text: str) -> ast.Query:
-    """As `parse`, which read the same text a moment ago: parts of one run read it in turn."""
+    """As `parse`, of a text that several look into when a query was answered.
+
+    Who answers it needs no tree of most texts any more: one that is kept is looked through for
+    garbage while the next ones are read.
+    """
     return parse(text)
 
 

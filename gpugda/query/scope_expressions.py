@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gpugda.query import ast
 from gpugda.query.functions import Signature, signature
+from gpugda.query.scope_literals import check_literals, check_range
 from gpugda.query.scope_operators import left_types, operand_types, result_type
 from gpugda.query.static_kinds import (
     ANY,
@@ -152,11 +153,20 @@ def _subscript(node: ast.Subscript, scope: Scope, inner: Inner) -> Static:
     if subject.is_certainly("List"):
         scope.expect(index, INTEGER, node.index.span, "22N27")
         return subject.element or ANY
+    if subject.types is not None and subject.has("List") and not subject.meets(_WITH_PROPERTIES):
+        _expect_place(index, node.index, scope)
     if subject.types is not None and subject.types <= {"Map", "Node", "Relationship"}:
         scope.expect(index, STRING, node.index.span, "22N27")
     if not _is_temporal(subject) or index.is_certainly("Integer"):  # else they pass for maps
         scope.expect(subject, of("List", "Map", "Node", "Relationship"), node.subject.span)
     return ANY
+
+
+def _expect_place(index: Static, node: ast.Expression, scope: Scope) -> None:
+    """A property's subscript: of what can be stored, a list alone has any."""
+    if not index.meets(INTEGER):
+        message = f"Type mismatch: list index must be given as Integer, but was {index}"
+        scope.fail(message, node.span, "22N27")
 
 
 def _is_temporal(found: Static) -> bool:
@@ -196,6 +206,7 @@ def _binary(node: ast.Binary, scope: Scope, inner: Inner) -> Static:
     wanted = operand_types(node.operator, left)
     if wanted is not None and not right.meets(wanted):
         scope.fail(f"Type mismatch: expected {wanted} but was {right}", node.right.span, "22NB1")
+    check_range(node, scope)
     return result_type(node.operator, left, right)
 
 
@@ -248,6 +259,7 @@ def _call(node: ast.FunctionCall, scope: Scope, inner: Inner) -> Static:
     kinds = [check_expression(each, scope, inner) for each in node.arguments]
     for argument, kind, wanted in zip(node.arguments, kinds, found.arguments, strict=False):
         scope.expect(kind, wanted, argument.span, "22N27")
+    check_literals(node, scope)
     return _result(node.name.lower(), kinds, found)
 
 
@@ -370,7 +382,15 @@ def _reduce(node: ast.Reduce | ast.AllReduce, scope: Scope, inner: Inner) -> Sta
     if isinstance(node, ast.AllReduce):
         check_condition(node.predicate, guess, inner)
         return BOOLEAN
-    return start if start == step else ANY
+    return _accumulated(start, step)
+
+
+def _accumulated(start: Static, step: Static) -> Static:
+    """What both the begin and a step can be; the step where they have nothing in common."""
+    if start == step or start.types is None:
+        return step
+    common = start.types if step.types is None else start.types & step.types
+    return Static(common) if common else step
 
 
 def _map_projection(node: ast.MapProjection, scope: Scope, inner: Inner) -> Static:

@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["check_paging", "check_projection", "refuse_aggregates"]
 
+_PATTERNS: Final = (
+    ast.PatternComprehension,
+    ast.PatternExpression,
+    ast.ShortestPathExpression,
+    ast.Subquery,
+)
 _GROUPING: Final = (
     "Aggregation column contains implicit grouping expressions: outside of aggregates only what is"
     " a column of its own, a variable or a property of one, can stand. Project it first with WITH"
@@ -100,6 +106,12 @@ def check_paging(body: ast.Projection | ast.OrderSkipLimit, scope: Scope, inner:
             message = (
                 f"It is not allowed to refer to variables in {word}, so that the value for {word}"
                 " can be statically calculated."
+            )
+            scope.fail(message, value.span)
+        if any(isinstance(part, _PATTERNS) for part in walk(value)):
+            message = (
+                f"It is not allowed to use patterns in the expression for {word}, so that the value"
+                f" for {word} can be statically calculated."
             )
             scope.fail(message, value.span)
         if isinstance(value, ast.Literal) and not _is_count(value.value):

@@ -104,6 +104,7 @@ def _match(clause: ast.Match, place: _Place, table: Table) -> Table:
         repeats=clause.repeats_relationships,
     )
     new = tuple(sorted(matcher.names - bound))
+    kept = dict(_bound_paths(clause, bound, place)) if clause.optional else {}
 
     def rows() -> Iterator[Row]:
         for row in table.rows:
@@ -112,9 +113,30 @@ def _match(clause: ast.Match, place: _Place, table: Table) -> Table:
                 found = True
                 yield match
             if clause.optional and not found:
-                yield {**row, **dict.fromkeys(new)}
+                paths = {name: _path_of(row[node]) for name, node in kept.items()}
+                yield {**row, **dict.fromkeys(new), **paths}
 
     return Table((*table.names, *new), rows())
+
+
+def _bound_paths(
+    clause: ast.Match, bound: frozenset[str], place: _Place
+) -> Iterator[tuple[str, str]]:
+    """Paths all of whose parts have values before, which are there whatever is found: of a node."""
+    for pattern in clause.patterns:
+        parts = [getattr(element, "variable", None) for element in pattern.elements]
+        names = [part.name for part in parts if part is not None and part.name in bound]
+        if pattern.variable is None or len(names) < len(pattern.elements):
+            continue
+        if len(names) > 1:
+            construct = "a path of OPTIONAL MATCH all of whose parts are bound before"
+            raise place.own.unsupported(construct, pattern)
+        yield pattern.variable.name, names[0]
+
+
+def _path_of(node: Any) -> values.Path | None:
+    """The path of a node alone; null of null."""
+    return None if node is None else values.Path((node,), ())
 
 
 # ------------------------------------------------------------------ projections

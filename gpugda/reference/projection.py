@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from gpugda import values
-from gpugda.errors import CypherTypeError
+from gpugda.errors import CypherArgumentError, CypherSyntaxError, CypherTypeError, QueryError
 from gpugda.query import ast
 from gpugda.reference.aggregates import Aggregation, aggregates_in
 from gpugda.reference.trees import Row, Scope
@@ -53,8 +53,8 @@ def ordered(
     projection: ast.Projection | ast.OrderSkipLimit, evaluator: Evaluator, projected: Projected
 ) -> Projected:
     """The rows in order, from SKIP on, no more than LIMIT."""
-    first = _row_count(projection.skip, evaluator) or 0
-    count = _row_count(projection.limit, evaluator)
+    first = _row_count("SKIP", projection.skip, evaluator) or 0
+    count = _row_count("LIMIT", projection.limit, evaluator)
     if projection.order_by:
         # All are read even where LIMIT is 0: an error in one shows.
         projected = iter(list(_sorted(projection.order_by, evaluator, projected)))
@@ -146,11 +146,22 @@ def _distinct(projected: Projected) -> Projected:
             yield row, scope
 
 
-def _row_count(expression: ast.Expression | None, evaluator: Evaluator) -> int | None:
+def _row_count(clause: str, expression: ast.Expression | None, evaluator: Evaluator) -> int | None:
     if expression is None:
         return None
     count = evaluator.value(expression, {})
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        message = f"SKIP and LIMIT need an integer that is not negative, not {count!r}"
-        raise CypherTypeError(message, evaluator.text, expression.span)
+        message = (
+            f"{clause}: Invalid input. '{'null' if count is None else count}' is not a valid value."
+            " Must be a non-negative integer."
+        )
+        raise _kind_of(count, expression)(message, evaluator.text, expression.span)
     return count
+
+
+def _kind_of(count: Any, expression: ast.Expression) -> type[QueryError]:
+    """The error of what is no number of rows: Neo4j tells numbers, parameters and the rest."""
+    if isinstance(count, int | float) and not isinstance(count, bool):
+        return CypherArgumentError
+    is_parameter = count is not None and isinstance(expression, ast.Parameter)
+    return CypherSyntaxError if is_parameter else CypherTypeError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -159,10 +160,11 @@ def _text_of(path: Path) -> str:
     if path.exists() and not path.is_file():
         raise ValueError("it is no file")
     with path.open("rb") as file:
-        content = file.read(_LARGEST + 1)
-    if len(content) > _LARGEST:
-        raise ValueError("it is too large")
-    return content.decode()
+        # Asked for more, Python would allocate as much.
+        size = os.fstat(file.fileno()).st_size
+        if size > _LARGEST:
+            raise ValueError("it is too large")
+        return file.read(size).decode()
 
 
 def _read_json(folder: Path) -> Any:

@@ -148,7 +148,6 @@ def measure(count, device=None):
             started = time.perf_counter()
             copied = _copied(context, following, copy)
             times.append((on_host, time.perf_counter() - started))
-            copy.close()
             # The same change again, in the memory that the state before left.
             copy, copy.graph = copied, graph
         copy.close()
@@ -160,6 +159,8 @@ def measure(count, device=None):
 
 def _copied(context, graph, like=None):
     copy = DeviceGraph(context, graph, like=like)
+    if like is not None:
+        like.close()  # as a session does
     copy.csr_arguments(MemoryBudget(1 << 50))
     context.finish()
     return copy

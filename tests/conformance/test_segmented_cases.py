@@ -1,4 +1,6 @@
-"""Every case of `cases/` on the device, of whose graph at most three relationships are there."""
+"""Every case of `cases/` on the device, of whose graph a join sees three relationships at a time.
+
+Or it sees those alone that lead from candidates to others."""
 
 from __future__ import annotations
 
@@ -23,18 +25,25 @@ pytestmark = [pytest.mark.device, pytest.mark.slow]
 class Segmented(ExtendStrategy):
     """Sends every graph in parts."""
 
+    segments = SegmentLimits(reduces=False, most_entries=3, rows_bytes=1 << 10)
+
     def __init__(self, device_graph: DeviceGraph, **options: Any) -> None:
-        segments = SegmentLimits(most_entries=3, rows_bytes=1 << 10)
-        decides = replace(device_graph.context.profile.thresholds, segments=segments)
+        decides = replace(device_graph.context.profile.thresholds, segments=self.segments)
         super().__init__(device_graph, **{"thresholds": decides} | options)
 
 
-@pytest.fixture(scope="module")
-def accelerators() -> Iterator[dict[int, Any]]:
+class Reduced(Segmented):
+    """Keeps what joins can use of every graph."""
+
+    segments = SegmentLimits(reduces_leaves=True, most_entries=3, rows_bytes=1 << 10)
+
+
+@pytest.fixture(scope="module", params=[Segmented, Reduced])
+def accelerators(request: pytest.FixtureRequest) -> Iterator[dict[int, Any]]:
     """One per graph, made when its first case runs."""
     made: dict[int, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(STRATEGIES, DEFAULT_STRATEGY, Segmented)
+        patch.setitem(STRATEGIES, DEFAULT_STRATEGY, request.param)
         yield made
         for accelerator in made.values():
             accelerator.close()

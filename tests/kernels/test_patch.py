@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from kernels.patched_arrays import Halves, Renumbered, Spliced, Stepped, chain, random_splice
 
 from gpugda.data.patches import changing
-from gpugda.data.patches.changing import renumbered, spliced, stepped
+from gpugda.data.patches.changing import renumbered
 from gpugda.data.patches.patched import Patched, whole
-from gpugda.data.patches.splice import Splice
 from gpugda.device.launch.patch import patch_array
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
 
@@ -16,12 +16,6 @@ BUDGET = 1 << 30
 @pytest.fixture(autouse=True)
 def patch_all(monkeypatch):
     monkeypatch.setattr(changing, "PATCHED_FROM", 0)
-
-
-def random_splice(random, count, changes):
-    removed = np.unique(random.integers(0, count, min(changes, count))) if count else np.empty(0)
-    places = np.sort(random.integers(0, count + 1, changes))
-    return Splice(count, removed.astype(np.int64), places)
 
 
 def check(context, states):
@@ -37,56 +31,6 @@ def check(context, states):
                 found = workspace.download(patch_array(workspace, before, patch))
                 np.testing.assert_array_equal(found, whole(array))
                 assert found.dtype == whole(array).dtype
-
-
-def chain(random, count, changes, change):
-    """An array and what became of it; the host makes one of them whole on the way."""
-    states = [change.start(random, count)]
-    for step in range(4):
-        states.append(change(random, states[-1], changes))
-        if step == 1:
-            whole(states[-1])
-    return states
-
-
-class Spliced:
-    """Entries that go and come."""
-
-    dtype = np.uint32
-
-    def start(self, random, count):
-        return random.integers(0, 1 << 16, count).astype(self.dtype)
-
-    def __call__(self, random, array, changes):
-        splice = random_splice(random, len(array), changes)
-        return spliced(array, splice, random.integers(0, 1 << 16, len(splice.places)))
-
-
-class Halves(Spliced):
-    dtype = np.uint16
-
-
-class Stepped(Spliced):
-    """Offsets that grow and shrink as well."""
-
-    def __call__(self, random, array, changes):
-        array = super().__call__(random, array, changes)
-        places = np.sort(random.integers(0, len(array) + 1, changes))
-        return stepped(array, places, random.integers(-3, 4, changes))
-
-
-class Renumbered:
-    """A permutation: each number goes from where it was to where it counts afterwards."""
-
-    def start(self, random, count):
-        return random.permutation(count).astype(np.uint32)
-
-    def __call__(self, random, array, changes):
-        splice = random_splice(random, len(array), changes)
-        gone = np.flatnonzero(np.isin(whole(array), splice.removed))
-        places = np.sort(random.integers(0, len(array) + 1, len(splice.places)))
-        moved = renumbered(array, splice)
-        return spliced(moved, Splice(len(array), gone, places), splice.new_places())
 
 
 @pytest.mark.parametrize("changes", [1, 3, 40])

@@ -244,3 +244,30 @@ def test_the_largest_sum(context, workspace, kinds, expected):
     most = workspace.upload(np.zeros(2, dtype=np.uint32))
     GroupKernels(context).largest(workspace.upload(words), 3, 5000, most)
     assert tuple(workspace.download(most).tolist()) == expected
+
+
+def test_sums_are_weighed_by_their_nodes(context, workspace):
+    random, groups, before = np.random.default_rng(6), 50, 5
+    sums = random.integers(0, 1 << 40, groups).tolist()
+    sums[:4] = [0, MOST_WEIGHT - 1, 1 << 62, MOST_WEIGHT]
+    words = [0] * before
+    for each in sums:
+        words += [each & 0xFFFFFFFF, each >> 32 & 0xFFFFFFFF, 0]
+    words[before + 3 * 4 + 2] = 1  # far too many
+    sums[4] = MOST_WEIGHT
+    nodes = random.permutation(NODES)[:groups]
+    factors = random.integers(0, 1 << 12, (2, NODES)).astype(np.uint32)
+    kernels = GroupKernels(context)
+    totals = workspace.upload(np.full(kernels.total_words, 9, dtype=np.uint64))
+    kernels.weigh_sums(
+        (workspace.upload(np.array(words, dtype=np.uint32)), before),
+        (workspace.upload(np.array([0, *nodes], dtype=np.uint32)), 1, groups),
+        (workspace.upload(factors.reshape(-1)), 2, NODES),
+        totals,
+    )
+    found = workspace.download(totals)[: kernels.total_words].tolist()
+    expected = 0
+    for sum_, node in zip(sums, nodes, strict=True):
+        first = min(sum_ * int(factors[0, node]), MOST_WEIGHT)
+        expected += min(first * int(factors[1, node]), MOST_WEIGHT)
+    assert sum(found[::2]) + (sum(found[1::2]) << 64) == expected > 1 << 64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.data_graph import DataGraph
 from gpugda.data.increments.changes import ChangesError
-from gpugda.data.increments.labels import changed_labels, with_names
+from gpugda.data.increments.labels import changed_label_bits, changed_labels, with_names
 from gpugda.data.increments.nodes import NodeNumbers, node_numbers
 from gpugda.data.increments.properties import changed_store, with_stores
 from gpugda.data.increments.rows import Ends, entries_of, incoming_rows, outgoing_rows
@@ -107,7 +108,12 @@ class _Work:
             element_id_prefix=old.element_id_prefix,
             external_ids=self.ids.followed_by(self.nodes.new_ids, relationship_ids),
         )
-        graph.take_over(old, one_way=one_way(after), either_way=either_way(after))
+        graph.take_over(
+            old,
+            one_way=partial(one_way, after),
+            either_way=partial(either_way, after),
+            label_bits=changed_label_bits(old.known_label_bits(), self.nodes, self.label_rows),
+        )
         return _with_properties(graph, self)
 
     def indexes_of(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ import numpy as np
 from gpugda.data.csr import CsrParts
 from gpugda.data.increments.changes import ChangesError
 from gpugda.data.increments.offsets import Amounts, changed_offsets
-from gpugda.data.increments.searching import first_not_below, run_bounds
+from gpugda.data.increments.searching import first_not_below, rows_of, run_bounds
 from gpugda.data.patches.changing import renumbered, spliced
 from gpugda.data.patches.splice import Splice
 from gpugda.data.runs import places_in_runs
@@ -163,7 +163,7 @@ class _Rows:
             indexes: Relationship indexes, all of them.
         """
         old, owners, types = self.old, new.starts, new.types
-        lost_runs = self._owners(old.run_starts, splice.removed)
+        lost_runs = rows_of(old.run_starts, splice.removed)
         losing, losses = np.unique(lost_runs, return_counts=True)
         is_first = _differs(owners, types)
         group = np.cumsum(is_first) - 1
@@ -181,8 +181,8 @@ class _Rows:
             Amounts(runs[joins], counts[joins]),
             counts[~joins],
         )
-        lost_from = self._owners(old.row_offsets, splice.removed)
-        runs_lost_from = self._owners(old.run_offsets, empty)
+        lost_from = rows_of(old.row_offsets, splice.removed)
+        runs_lost_from = rows_of(old.run_offsets, empty)
         return CsrParts(
             row_offsets=self._offsets(old.row_offsets, lost_from, new.starts),
             neighbours=neighbours,
@@ -201,11 +201,6 @@ class _Rows:
         there[there] = runs[there] < self.old.run_offsets[known[there] + 1]
         there[there] = self.old.run_types[runs[there]] == types[there]
         return there
-
-    def _owners(self, offsets: Array, entries: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The old rows in which entries lie, by the rows' offsets."""
-        low = np.zeros(len(entries), dtype=np.int64)
-        return first_not_below(offsets, low, low + len(offsets), entries + 1) - 1
 
     def _offsets(
         self, offsets: Array, losing: NDArray[np.int64], owners: NDArray[np.int64]

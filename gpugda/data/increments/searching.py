@@ -6,13 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.data.patches.patched import Patched
+from gpugda.data.runs import places_in_runs
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.data.csr import CsrParts
     from gpugda.data.patches.patched import Array
 
-__all__ = ["first_not_below", "run_bounds"]
+__all__ = ["first_not_below", "rows_of", "run_bounds"]
+
+_FEW = 1 << 11
+"""So many entries are all looked at: that takes less than to look at some again and again."""
 
 
 def first_not_below(
@@ -26,12 +32,26 @@ def first_not_below(
     ``high`` where all are below.
     """
     low, high = low.astype(np.int64), high.astype(np.int64)
+    lengths = high - low
+    if int(lengths.sum()) <= _FEW:
+        owner = np.repeat(np.arange(len(low)), lengths)
+        entries = low[owner] + places_in_runs(lengths)
+        below = owner[values[entries] < wanted[owner]]
+        return low + np.bincount(below, minlength=len(low))
     while (unsure := np.flatnonzero(low < high)).size:
         middle = (low[unsure] + high[unsure]) // 2
         below = values[middle] < wanted[unsure]
         low[unsure[below]] = middle[below] + 1
         high[unsure[~below]] = middle[~below]
     return low
+
+
+def rows_of(offsets: Array, entries: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows in which entries lie, by the offsets of all rows, where they are below the last."""
+    if isinstance(offsets, Patched):
+        return offsets.first_not_below(entries + 1) - 1
+    # Of the same type, or all of the offsets would be copied.
+    return np.searchsorted(offsets, (entries + 1).astype(offsets.dtype)) - 1
 
 
 def run_bounds(

@@ -64,6 +64,25 @@ class Form:
             found[~in_base] = self.added[sources[~in_base] - len(self.base)]
         return found if self.amounts is None else _plus(found, self.amounts[stretches])
 
+    def first_not_below(self, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first entry of this rising array that is not below each number, or its length."""
+        assert self.values is None
+        starts, sources = self.stretches.starts, self.stretches.sources
+        # In or right after the last stretch that begins below the number.
+        rows = np.searchsorted(self.at(starts).astype(np.int64), wanted) - 1
+        lengths, base = self.stretches.lengths(), len(self.base)
+        found = np.zeros(len(wanted), dtype=np.int64)
+        for place, (row, number) in enumerate(zip(rows.tolist(), wanted.tolist(), strict=True)):
+            if row < 0:
+                continue
+            source, length = int(sources[row]), int(lengths[row])
+            here = self.base if source < base else self.added
+            source -= 0 if source < base else base
+            amount = 0 if self.amounts is None else int(self.amounts[row])
+            key = here.dtype.type(number - amount)
+            found[place] = starts[row] + np.searchsorted(here[source : source + length], key)
+        return found
+
     def _moved(self, values: NDArray[Any]) -> NDArray[Any]:
         if self.values is None:
             return values

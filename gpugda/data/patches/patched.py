@@ -97,6 +97,10 @@ class Patched:
             return found
         return self.form.at(entries)
 
+    def first_not_below(self, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where the array is rising: the first entry not below each number, or its length."""
+        return self.form.first_not_below(wanted)
+
     def whole(self, check: Callable[[], None] = lambda: None) -> NDArray[Any]:
         """All of it, made once. ``check`` is called now and then, and may raise to end it."""
         with self._lock:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpugda.config import machine_bytes
 from gpugda.data.patches.patched import whole
 from gpugda.device.graph.directory import csr_arrays, run_starts
 from gpugda.device.graph.node_bitmaps import NodeBitmaps
-from gpugda.device.graph.sharing import taken_over
+from gpugda.device.graph.sharing import LateArray, Rows, made_of_late, taken_over, what_is_held
 from gpugda.device.launch.hub_bitmaps import make_hub_bitmaps
 from gpugda.device.memory.buffers import (
     SMALLEST_BYTES,
@@ -50,6 +51,8 @@ _CSR_ARRAYS = range(6)
 _DIRECTORY = (0, 2, 3, 4)
 """Those of them that say where runs begin."""
 _DIRECTIONS = ("outgoing", "incoming")
+_PAGE_LOCKED_PART = 4
+"""Of the host's memory, one part at most is kept from others."""
 _SPARE_SHARE = 8
 """Arrays are left to the next state where they take at most this part of the device's memory."""
 _MOST_POOLED_BYTES = 1 << 28
@@ -77,7 +80,9 @@ class DeviceGraph:
         self.graph = graph
         self.words = -(-graph.node_count // 32)
         self.relationship_words = -(-graph.relationship_count // 32)
-        self.page_locked = PageLocked(context, context.profile.page_locked_bytes)
+        # A graph may be larger than the host's memory: its snapshot is mapped.
+        page_locked = min(context.profile.page_locked_bytes, machine_bytes() // _PAGE_LOCKED_PART)
+        self.page_locked = PageLocked(context, page_locked)
         self.pool = ArrayPool(min(_MOST_POOLED_BYTES, context.info.global_memory_bytes // 64))
         self._workspace = Workspace(context, MemoryBudget(_NO_LIMIT))
         self._csrs: dict[tuple[str, int], DeviceArray | None] = {}
@@ -91,6 +96,9 @@ class DeviceGraph:
         self._users = 0
         self._closed = False
         self._shared: dict[tuple[str, int], DeviceArray | None] = {}
+        self._late: dict[tuple[str, int], LateArray] = {}
+        # Held while late arrays are made: the next state's copy may look at them meanwhile.
+        self._late_lock = threading.Lock()
         self._heir: weakref.ref[DeviceGraph] | None = None
         self._spare: list[DeviceArray] = []
         if like is not None:
@@ -166,7 +174,7 @@ class DeviceGraph:
 
     def free_entries(self) -> bool:
         """Takes the entries from the device, and bitmaps of them; False where others use them."""
-        with self._users_lock:
+        with self._late_lock, self._users_lock:
             if self._users > 1:
                 return False
             here = self._arrays()
@@ -175,6 +183,7 @@ class DeviceGraph:
             for key in entries:  # also those that came from an earlier state
                 self._csrs.pop(key, None)
                 self._shared.pop(key, None)
+                self._late.pop(key, None)
             if self._hubs is not None:
                 dropped += self._hubs.arrays()
                 self._hubs = None
@@ -232,16 +241,34 @@ class DeviceGraph:
     # ------------------------------------------------------------------ uploads
     def _share(self, like: DeviceGraph) -> None:
         """Takes the arrays of rows that are the other graph's, too, or can be made of its own."""
-        with like._users_lock:
-            arrays = {} if like._closed else like._arrays()
-            spare, like._spare = like._spare, []
-            if not like._closed:
-                like._heir = weakref.ref(self)
-        self._workspace.release(*[self._workspace.adopt(each) for each in spare])
-        self._shared = taken_over(self._workspace, like.graph, self.graph, arrays)
-        self.context.finish()  # before any of the older ones may be freed
-        self._workspace.trim()
+        with like._late_lock:
+            with like._users_lock:
+                rows = Rows({}, {}) if like._closed else Rows(like._made_here(), dict(like._late))
+                spare, like._spare = like._spare, []
+                if not like._closed:
+                    like._heir = weakref.ref(self)
+            self._workspace.release(*[self._workspace.adopt(each) for each in spare])
+            found = taken_over(self._workspace, like.graph, self.graph, rows)
+        self._shared, self._late = found.made, found.late
+        self._trim()
         self.pool.give(like.pool.take())
+
+    def _trim(self) -> None:
+        """Frees what earlier states left, once nothing is to be made there any more."""
+        if not self._late:
+            self._workspace.trim()
+
+    def _make_late(self, key: tuple[str, int], what: str) -> None:
+        """Makes an array of an earlier state's, if there is one."""
+        with self._late_lock:
+            late = self._late.pop(key, None)
+            if late is None:
+                return
+            after = what_is_held(self.graph, *key)
+            made = made_of_late(self._workspace, late, after, what)
+            if made is not None:
+                self._shared[key] = made
+        self._trim()
 
     def _csr(
         self, name: str, budget: MemoryBudget, places: Sequence[int]
@@ -253,6 +280,7 @@ class DeviceGraph:
             uploaded: dict[tuple[str, int], DeviceArray | None] = {}
             try:
                 for place in missing:
+                    self._make_late((name, place), what)
                     if (name, place) not in self._shared:
                         each = host[place]
                         uploaded[name, place] = (
@@ -305,7 +333,10 @@ class DeviceGraph:
         return padded.view(np.uint32)
 
     def _arrays(self) -> dict[tuple[str, int], DeviceArray | None]:
-        """Those of the rows that are here, by direction and place."""
+        """Those of the rows that are here, of earlier states as well, by direction and place."""
+        return {key: late.array for key, late in self._late.items()} | self._made_here()
+
+    def _made_here(self) -> dict[tuple[str, int], DeviceArray | None]:
         return self._shared | self._csrs
 
     def _leave(self) -> None:
@@ -333,6 +364,7 @@ class DeviceGraph:
             self._csrs.clear()
             self._made.clear()
             self._shared.clear()
+            self._late.clear()
             self._hubs = None
             self._bitmaps.matrix = None
             self._bitmaps.slots = {}

@@ -12,7 +12,7 @@ from gpugda.device.graph.segments import Part, ranges_of
 from gpugda.device.launch.segments import SegmentKernels
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray, MemoryBudget, Workspace
     from gpugda.device.memory.uploads import Uploads
 
-__all__ = ["MOST_PARTS", "SegmentViews", "Wanted", "starts_bytes"]
+__all__ = ["MOST_PARTS", "MOST_PLACES", "SegmentViews", "Wanted", "starts_bytes"]
 
 MOST_PARTS = 2
 """Of one direction at one time."""
+MOST_PLACES = MOST_PARTS + 1
+"""For these, and one for what comes next."""
 _NAMES = ("outgoing", "incoming")
 _FIRST, _MIDDLE = range(MOST_PARTS)
 
@@ -70,7 +72,7 @@ class _Direction:
         starts: DeviceArray,
         *,
         knows_relationships: bool,
-        parts: int,
+        places: int,
     ) -> None:
         self._workspace = workspace
         self._graph = graph
@@ -79,14 +81,13 @@ class _Direction:
         self._segments = segments
         self._kernels = SegmentKernels(graph.context)
         self._starts = starts
-        regions = parts + 1
-        size = regions * segments.longest
+        size = places * segments.longest
         self.neighbours = workspace.allocate(max(1, size), np.uint32, "segments")
         self.relationships: DeviceArray | None = None
         if knows_relationships:
             self.relationships = workspace.allocate(max(1, size), np.uint32, "segments")
         self.starts = workspace.allocate(starts.count, np.uint32, "starts of runs")
-        self._regions = [_Region() for _ in range(regions)]
+        self._regions = [_Region() for _ in range(places)]
         self._shown: tuple[Part, ...] | None = None
 
     @property
@@ -217,8 +218,8 @@ class SegmentViews:
         segments: How its rows are cut.
         directions: Which are looked at.
         knows_relationships: Must it be known which relationship an entry is?
-        parts: Of one direction at one time, `MOST_PARTS` or fewer. There is a place for one more,
-            for what comes next.
+        places: For parts of each direction: those that are looked at together, and one more where
+            others come meanwhile; None for `MOST_PLACES`.
         budget: What the directory is counted against.
 
     Attributes:
@@ -236,7 +237,7 @@ class SegmentViews:
         budget: MemoryBudget,
         *,
         knows_relationships: bool,
-        parts: int = MOST_PARTS,
+        places: Mapping[str, int] | None = None,
     ) -> None:
         self.segments = segments
         self.uploads = workspace.uploads()
@@ -251,7 +252,7 @@ class SegmentViews:
                 segments,
                 self.arguments[first + 4],
                 knows_relationships=knows_relationships,
-                parts=parts,
+                places=MOST_PLACES if places is None else places[name],
             )
             self.arguments[first + 1] = made.neighbours
             self.arguments[first + 4] = made.starts

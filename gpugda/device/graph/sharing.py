@@ -3,62 +3,129 @@
 from __future__ import annotations
 
 import operator
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpugda.data.patches.patched import Patched
 from gpugda.device.launch.patch import patch_array
+from gpugda.device.launch.patch_in_place import patch_in_place
 from gpugda.errors import MemoryLimitError
 
 if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
+    from gpugda.data.patches.patch import Patch
     from gpugda.device.memory.buffers import DeviceArray, Workspace
 
-__all__ = ["taken_over"]
+__all__ = ["LateArray", "Rows", "made_of_late", "taken_over", "what_is_held"]
 
 _SHARE_OF_MEMORY = 4
 """Older arrays are there besides the new ones for a moment: only where all take at most this part
 of the device's memory."""
 
 
-def taken_over(
-    workspace: Workspace,
-    older: DataGraph,
-    graph: DataGraph,
-    arrays: dict[tuple[str, int], DeviceArray | None],
-) -> dict[tuple[str, int], DeviceArray | None]:
-    """Arrays of the next state: the same ones where both states have them, or made of the older.
+@dataclass(frozen=True, slots=True, eq=False)
+class LateArray:
+    """An array of an earlier state, from which a later state's is made once it is asked for.
+
+    Args:
+        before: What it holds, on the host.
+        array: On the device.
+    """
+
+    before: Any
+    array: DeviceArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The arrays of the rows on the device, by direction and place.
+
+    Args:
+        made: Those that are of this state.
+        late: Those that are of an earlier one.
+    """
+
+    made: dict[tuple[str, int], DeviceArray | None]
+    late: dict[tuple[str, int], LateArray]
+
+
+def taken_over(workspace: Workspace, older: DataGraph, graph: DataGraph, rows: Rows) -> Rows:
+    """Arrays of the next state: the same ones where both states have them, or late ones.
 
     Args:
         workspace: Owns them.
         older: The earlier state.
         graph: The next one.
-        arrays: The older ones by direction and place.
+        rows: Of the earlier one.
     """
-    found: dict[tuple[str, int], DeviceArray | None] = {}
-    size = sum(array.nbytes for array in arrays.values() if array is not None)
-    has_place = size <= workspace.context.info.global_memory_bytes // _SHARE_OF_MEMORY
-    for (name, place), array in arrays.items():
+    found = Rows({}, {})
+    for (name, place), array in rows.made.items():
         before, after = (_host_arrays(each, name)[place] for each in (older, graph))
         if all(map(operator.is_, before, after)):
-            found[name, place] = None if array is None else workspace.adopt(array.shared())
-        elif place and array is not None and has_place and before[1:] == after[1:]:
-            made = _made(workspace, before[0], after[0], array, f"{name} relationships")
-            if made is not None:
-                found[name, place] = made
+            found.made[name, place] = None if array is None else workspace.adopt(array.shared())
+        elif place and array is not None and before[1:] == after[1:]:
+            _take_late(workspace, LateArray(before[0], array), after[0], (name, place), found)
+    for (name, place), late in rows.late.items():
+        after = _host_arrays(graph, name)[place]
+        if _host_arrays(older, name)[place][1:] == after[1:]:
+            _take_late(workspace, late, after[0], (name, place), found)
     return found
 
 
-def _made(
-    workspace: Workspace, before: Any, after: Any, array: DeviceArray, what: str
+def _take_late(
+    workspace: Workspace, late: LateArray, after: Any, key: tuple[str, int], found: Rows
+) -> None:
+    if not isinstance(after, Patched):
+        return
+    found.late[key] = LateArray(late.before, workspace.adopt(late.array.shared()))
+    if after.base is not _base(late.before):
+        # Once it is made of yet another base, nobody knows any more how the two belong together.
+        made = made_of_late(workspace, found.late.pop(key), after, f"{key[0]} relationships")
+        if made is not None:
+            found.made[key] = made
+
+
+def _base(array: Any) -> Any:
+    return array.base if isinstance(array, Patched) else array
+
+
+def made_of_late(
+    workspace: Workspace, late: LateArray, after: Any, what: str
 ) -> DeviceArray | None:
-    """None where nothing tells how to make it, or the device has no place: then it is uploaded."""
-    patch = after.since(before) if isinstance(after, Patched) else None
-    if patch is None:
+    """The array that a state has, in the memory of the older one if nobody else owns that.
+
+    None where nothing tells how to make it, or the device has no place: then it is uploaded.
+    The late one is gone in any case.
+
+    Args:
+        workspace: Owns both.
+        late: The older one.
+        after: What it is to hold, on the host.
+        what: For errors.
+    """
+    patch = after.since(late.before) if isinstance(after, Patched) else None
+    made = None
+    with suppress(MemoryLimitError):
+        made = None if patch is None else _made(workspace, late.array, patch, what)
+    if made is not late.array:
+        for each in workspace.given_away([late.array]):
+            each.free()
+    return made
+
+
+def _made(workspace: Workspace, older: DeviceArray, patch: Patch, what: str) -> DeviceArray | None:
+    if older.has_one_owner and patch_in_place(workspace, older, patch):
+        return older
+    most = workspace.context.info.global_memory_bytes // _SHARE_OF_MEMORY
+    if workspace.budget.used > most:
         return None
-    try:
-        return patch_array(workspace, array, patch, what)
-    except MemoryLimitError:
-        return None
+    return patch_array(workspace, older, patch, what)
+
+
+def what_is_held(graph: DataGraph, name: str, place: int) -> Any:
+    """What an array of a direction holds, on the host."""
+    return _host_arrays(graph, name)[place][0]
 
 
 def _host_arrays(graph: DataGraph, name: str) -> list[tuple[Any, ...]]:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from gpugda.data.patches.patch import Patch
     from gpugda.device.memory.buffers import DeviceArray, Workspace
 
-__all__ = ["patch_array"]
+__all__ = ["block_shifts", "patch_array", "patch_table"]
 
 _FILE = "patch.cl"
 _BLOCK_BITS = 5
 _FEW_SHIFTS = 32
-"""Both as in ``patch.cl``."""
+"""Both as in ``patch.h``."""
 _SPARE_PART = 64
 """An array has place for a part more, so that the next states' arrays fit where it was."""
 _SHARE = 1 << 14
@@ -45,7 +45,7 @@ def patch_array(
     found.count = count
     if not count:
         return found
-    context, table = workspace.context, workspace.upload(_table(patch), "changes")
+    context, table = workspace.context, workspace.upload(patch_table(patch), "changes")
     groups = -(-count // _SHARE)
     before = (older, patch.origins.older_count, table, stretches)
     if older.dtype == np.uint16:
@@ -54,14 +54,14 @@ def patch_array(
         workspace.release(table)
         return found
     shifts = 0 if patch.shifts is None else len(patch.shifts.starts)
-    blocks = _blocks(workspace, table, patch, shifts)
+    blocks = block_shifts(workspace, table, patch, shifts)
     kernel = get_kernel(context, _FILE, "patch_words", "bIbIIbbII")
     kernel.launch_groups(groups, *before, shifts, blocks, found, count, _SHARE)
     workspace.release(table, blocks)
     return found
 
 
-def _blocks(
+def block_shifts(
     workspace: Workspace, table: DeviceArray, patch: Patch, shifts: int
 ) -> DeviceArray | None:
     """How far blocks of numbers move; None where each is compared with all starts."""
@@ -76,8 +76,8 @@ def _blocks(
     return blocks
 
 
-def _table(patch: Patch) -> NDArray[np.uint32]:
-    """As ``patch.cl`` says."""
+def patch_table(patch: Patch) -> NDArray[np.uint32]:
+    """What kernels are told of a patch, as ``patch.cl`` says."""
     origins, shifts, amounts = patch.origins, patch.shifts, patch.amounts
     parts = [origins.starts, origins.places]
     parts.append(np.zeros(len(origins.starts), dtype=np.int64) if amounts is None else amounts)

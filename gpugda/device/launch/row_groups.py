@@ -43,6 +43,12 @@ class GroupKernels:
         self._mark = get_kernel(context, _FILE, "mark_groups", f"{_CORE}QQbb")
         self._weigh = get_kernel(context, _FILE, "weigh_rows", f"{_CORE}QQb")
         self._largest = get_kernel(context, _FILE, "largest_sum", "bQQb")
+        self._weigh_sums = get_kernel(context, _FILE, "weigh_sums", "bQQbQbIIb")
+
+    @property
+    def total_words(self) -> int:
+        """The length of the ``totals`` of `weigh_sums`."""
+        return 2 * self._launched
 
     def sum(
         self,
@@ -89,6 +95,26 @@ class GroupKernels:
     def largest(self, sums: DeviceArray, first_word: int, count: int, most: DeviceArray) -> None:
         """Raises the two words of ``most`` to the high and the low word of any of these sums."""
         self._largest(count, sums, first_word, count, most)
+
+    def weigh_sums(
+        self,
+        sums: tuple[DeviceArray, int],
+        nodes: tuple[DeviceArray, int, int],
+        factors: tuple[DeviceArray, int, int],
+        totals: DeviceArray,
+    ) -> None:
+        """Writes sums times what belongs to their nodes, added up: 128 bits per work group.
+
+        Args:
+            sums: Three words each, and the first word.
+            nodes: The nodes of the groups, the place of the first, and how many.
+            factors: ``uint32[slots * nodes]`` per node of the data graph, slots, nodes.
+            totals: ``uint64[total_words]``, low and high words.
+        """
+        listed, first, count = nodes
+        self._weigh_sums.launch_groups(
+            self._launched, *sums, count, listed, first, *factors, totals
+        )
 
 
 def _counted(rows: tuple[int, int]) -> tuple[int, int]:

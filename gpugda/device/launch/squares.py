@@ -52,6 +52,7 @@ def cycle_words(
     differ: Sequence[tuple[int, int]],
     *,
     has_loops: bool,
+    halves: bool = True,
 ) -> list[int]:
     """A cycle as kernels read it.
 
@@ -61,6 +62,7 @@ def cycle_words(
         types: At most `MOST_TYPES`.
         differ: Pairs of links, the lower one first, that must be different relationships.
         has_loops: Has the data graph loops of these types?
+        halves: May half of the squares stand for all, where they can be turned around?
     """
     same = _Alike(rows, slots, types)
     over_both = same.places(1, 3) and same.links((0, 3), (1, 2))
@@ -68,7 +70,7 @@ def cycle_words(
         (same.places(1, 3) and same.links((0, 2), (1, 3))) or same.links((0, 1), (2, 3))
     )
     flags = _SYMMETRIC if over_both else 0
-    flags |= _HALVED if turned else 0
+    flags |= _HALVED if turned and halves else 0
     flags |= _HAS_LOOPS if has_loops else 0
     flags |= _MEET_AT_ODD if _meet_at_odd(types, differ, has_loops) else 0
     tests = sum(1 << (4 * one + other) for one, other in differ)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
-from itertools import accumulate
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -112,7 +111,7 @@ class ArrayPool:
     _closed: bool = False
 
     def take(self) -> list[DeviceArray]:
-        """All of them; the taker owns them."""
+        """All of them, the shortest first; the taker owns them."""
         with self._lock:
             taken, self._arrays = self._arrays, []
         return taken
@@ -121,9 +120,11 @@ class ArrayPool:
         """Keeps the smallest and frees the others."""
         with self._lock:
             found = sorted((*self._arrays, *arrays), key=_nbytes)
-            sizes = accumulate(each.nbytes for each in found)
-            fitting = 0 if self._closed else sum(size <= self.most_bytes for size in sizes)
-            kept = min(fitting, _MOST_POOLED_ARRAYS)
+            kept = 0 if self._closed else min(len(found), _MOST_POOLED_ARRAYS)
+            size = sum(map(_nbytes, found[:kept]))
+            while size > self.most_bytes:
+                kept -= 1
+                size -= found[kept].nbytes
             self._arrays = found[:kept]
         for array in found[kept:]:
             array.free()

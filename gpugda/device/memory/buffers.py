@@ -54,15 +54,16 @@ class Workspace(Transfers):
     _idle_bytes: int = 0
     _most_taken: int = 0
     _uploads: Uploads | None = None
+    _sent: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.pool is None:
             return
         arrays = self.pool.take()
-        size = sum(each.nbytes for each in arrays)
+        size = sum(map(_nbytes, arrays))
         if size <= self.budget.remaining // 16:
             self.budget.reserve(size, "arrays")
-            self._idle = sorted(arrays, key=_nbytes)
+            self._idle = arrays
             self._idle_bytes = size
         else:
             # Where memory is short, arrays longer than need be would take what others lack.
@@ -208,19 +209,19 @@ class Workspace(Transfers):
         if self._uploads is not None:
             self._uploads.finish()
         self.uncount(self.outside)
-        arrays = [*self._idle, *self._live.values()]
-        self._idle.clear()
-        self._idle_bytes = 0
+        idle, live = self._idle, list(self._live.values())
+        self.budget.release(self._idle_bytes + sum(map(_nbytes, live)))
+        self._idle, self._idle_bytes = [], 0
         self._live.clear()
-        self.budget.release(sum(each.nbytes for each in arrays))
-        if self.pool is not None:
-            # Owners of their own, as in `release`.
-            owners = [DeviceArray(a.buffer, a.dtype, a.count, a.nbytes) for a in arrays]
-            self.pool.give(owners)
-        for array in arrays:
-            if self.pool is None:
-                array.free()
+        # Owners of their own, as in `release`.
+        left = [*idle, *[DeviceArray(a.buffer, a.dtype, a.count, a.nbytes) for a in live]]
+        for array in live:
             array.buffer = None
+        if self.pool is not None:
+            self.pool.give(left)
+        else:
+            for array in left:
+                array.free()
 
     def __enter__(self) -> Self:
         return self

@@ -18,27 +18,40 @@ if TYPE_CHECKING:
 __all__ = ["Transfers"]
 
 _SMALL_DOWNLOAD_BYTES = 1 << 16
+_SMALL_WRITE_BYTES = 1 << 12
+_MOST_SENT = 32
 _MOST_FILLED_BYTES = 1 << 30
 """At once: not every driver counts in 64 bits."""
 
 
 class Transfers:
-    """By the queue of ``context``, which a subclass has."""
+    """By the queue of ``context``, which a subclass has; so is what was sent without waiting."""
 
     context: DeviceContext
+    _sent: list[Any]
+    """Their copies, too. Dropping one waits for it, which takes no time after a download."""
 
     def write(self, array: DeviceArray, values: NDArray[Any], start: int = 0) -> None:
-        """Copies a contiguous NumPy array into a device array, from element ``start`` on."""
-        if values.nbytes:
-            self.context.call(
-                "uploading",
-                cl.enqueue_copy,
-                self.context.queue,
-                array.buffer,
-                values,
-                dst_offset=start * array.dtype.itemsize,
-                is_blocking=True,
-            )
+        """Copies a contiguous NumPy array into a device array, from element ``start`` on.
+
+        Nobody waits for a small one: it is sent before what is launched next, from a copy.
+        """
+        if not values.nbytes:
+            return
+        is_small = values.nbytes <= _SMALL_WRITE_BYTES
+        sent = self.context.call(
+            "uploading",
+            cl.enqueue_copy,
+            self.context.queue,
+            array.buffer,
+            values.copy() if is_small else values,
+            dst_offset=start * array.dtype.itemsize,
+            is_blocking=not is_small,
+        )
+        if is_small:
+            if len(self._sent) == _MOST_SENT:
+                self._sent.clear()
+            self._sent.append(sent)
 
     def copy(self, source: DeviceArray, target: DeviceArray, start: int) -> None:
         """Copies a device array into another one of its dtype, from element ``start`` on."""
@@ -75,6 +88,18 @@ class Transfers:
                 min(size - start, _MOST_FILLED_BYTES),
             )
 
+    def read(self, array: DeviceArray, into: NDArray[Any]) -> None:
+        """Copies an array into a NumPy array of its length. Waits for the queue."""
+        if into.nbytes:
+            self.context.call(
+                "downloading",
+                cl.enqueue_copy,
+                self.context.queue,
+                into,
+                array.buffer,
+                is_blocking=True,
+            )
+
     def download(
         self, array: DeviceArray, start: int = 0, count: int | None = None
     ) -> NDArray[Any]:
@@ -91,31 +116,38 @@ class Transfers:
                 src_offset=start * array.dtype.itemsize,
                 is_blocking=True,
             )
+            self._sent.clear()
         return values
 
     def download_at(self, array: DeviceArray, places: Sequence[int]) -> list[int]:
         """Single elements, waiting once."""
-        if not places:
-            return []
-        first, last = min(places), max(places)
-        if (last - first) * array.dtype.itemsize < _SMALL_DOWNLOAD_BYTES:
-            # One copy takes no longer than one of these elements would.
-            values = self.download(array, first, last - first + 1)
-            found: list[int] = values[np.subtract(places, first)].tolist()
-            return found
-        values = np.empty(len(places), dtype=array.dtype)
-        size = array.dtype.itemsize
+        return [int(found[0]) for found in self.download_runs(array, places, 1)]
+
+    def download_runs(
+        self, array: DeviceArray, places: Sequence[int], count: int
+    ) -> list[NDArray[Any]]:
+        """As many elements from each of these places on, waiting once."""
+        if not places or not count:
+            return [np.empty(0, dtype=array.dtype) for _ in places]
+        first, size = min(places), array.dtype.itemsize
+        length = max(places) + count - first
+        if length * size < _SMALL_DOWNLOAD_BYTES or length == len(places) * count:
+            # One copy takes no longer than one of these runs would, or nothing is in between.
+            values = self.download(array, first, length)
+            return [values[place - first : place - first + count] for place in places]
+        found = [np.empty(count, dtype=array.dtype) for _ in places]
         events = [
             self.context.call(
                 "downloading",
                 cl.enqueue_copy,
                 self.context.queue,
-                values[number : number + 1],
+                values,
                 array.buffer,
                 src_offset=place * size,
                 is_blocking=number == len(places) - 1,
             )
-            for number, place in enumerate(places)
+            for number, (place, values) in enumerate(zip(places, found, strict=True))
         ]
         del events  # kept until the last read, for dropping one waits
-        return [int(value) for value in values]
+        self._sent.clear()
+        return found

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gpugda.query.ast import Expression, LabelExpression
     from gpugda.query.query_graph import QueryRelationship
 
-__all__ = ["Adjacent", "is_adjacent"]
+__all__ = ["Adjacent", "asks_most", "is_adjacent"]
 
 _FEW: Final = 4
 """Of so many times as many nodes each is looked up by itself."""
@@ -93,6 +93,28 @@ class Adjacent(Operator):
             return None
         return Adjacent(child, self._tree, weighted=self.weighted, optional=True)
 
+    @property
+    def only_node(self) -> str | None:
+        """The one column whose node alone says how often a row comes; None where more does."""
+        arrow = self.graph.relationships[0]
+        if len(self._places) != 1 or self._conditions or not self.weighted or not arrow.directed:
+            return None
+        return self.graph.nodes[self._places[0]].name
+
+    @property
+    def _places(self) -> list[int]:
+        arrow = self.graph.relationships[0]
+        ends = (arrow.source, arrow.target)
+        return [each for each in ends if self.graph.nodes[each].name in self.bound]
+
+    def factors(self, graph: DataGraph) -> NDArray[np.uint32]:
+        """``uint32`` per node of the data graph: how often a row with it as `only_node` comes."""
+        arrow, (start,) = self.graph.relationships[0], self._places
+        types = type_ids(arrow.types, graph.types)
+        end = arrow.target if start == arrow.source else arrow.source
+        direction, labels = _direction(arrow, start), self.graph.nodes[end].labels
+        return _all_degrees(graph, types, direction, labels, optional=self.optional)
+
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
         for batch in self.children[0].batches(context):
             context.check()
@@ -108,8 +130,7 @@ class Adjacent(Operator):
     def _counts(self, batch: Batch, context: ExecutionContext) -> NDArray[np.int64]:
         arrow = self.graph.relationships[0]
         types = type_ids(arrow.types, context.graph.types)
-        ends = (arrow.source, arrow.target)
-        places = [place for place in ends if self.graph.nodes[place].name in self.bound]
+        ends, places = (arrow.source, arrow.target), self._places
         columns = [
             entity_column(batch.columns[self.graph.nodes[p].name], batch.row_count, is_node=True)
             for p in places
@@ -140,17 +161,41 @@ def _degrees(
     labels: tuple[LabelExpression, ...],
 ) -> NDArray[np.int64]:
     """As `degrees`; of all nodes where most are asked for: these are kept for the next query."""
-
-    def fitting() -> NDArray[np.bool_] | None:
-        return nodes_with_labels(graph, labels) if labels else None
-
     # Null nodes have a number, too, which an empty graph has no place for.
-    few = len(nodes) * _FEW < graph.node_count or not graph.node_count
+    few = not asks_most(len(nodes), graph) or not graph.node_count
     if direction is Direction.BOTH or few:
-        return degrees(graph, nodes, types, direction, fitting())
+        return degrees(graph, nodes, types, direction, _fitting(graph, labels))
+    return _all_degrees(graph, types, direction, labels)[nodes].astype(np.int64)
+
+
+def asks_most(nodes: float, graph: DataGraph) -> bool:
+    """Are so many nodes enough for all to be counted?"""
+    return nodes * _FEW >= graph.node_count
+
+
+def _fitting(graph: DataGraph, labels: tuple[LabelExpression, ...]) -> NDArray[np.bool_] | None:
+    return nodes_with_labels(graph, labels) if labels else None
+
+
+def _all_degrees(
+    graph: DataGraph,
+    types: tuple[int, ...] | None,
+    direction: Direction,
+    labels: tuple[LabelExpression, ...],
+    *,
+    optional: bool = False,
+) -> NDArray[np.uint32]:
+    """Of all nodes, kept for the next query; at least 1 where a row comes once without any."""
     key = types, direction, tuple(text_of(each) for each in labels)
-    found = graph.kept_numbers(key, lambda: all_degrees(graph, types, direction, fitting()))
-    return found[nodes].astype(np.int64)
+
+    def counted() -> NDArray[np.uint32]:
+        return all_degrees(graph, types, direction, _fitting(graph, labels))
+
+    if not optional:
+        return graph.kept_numbers(key, counted)
+    return graph.kept_numbers(
+        (*key, "optional"), lambda: np.maximum(graph.kept_numbers(key, counted), np.uint32(1))
+    )
 
 
 def _direction(arrow: QueryRelationship, start: int) -> Direction:
@@ -170,7 +215,7 @@ def _weighed(batch: Batch, counts: NDArray[np.int64]) -> Batch:
     """Rows as often as counted; those that are left."""
     if not counts.all():
         rows = np.flatnonzero(counts)
-        batch, counts = batch.take(rows), counts[rows]
+        batch, counts = batch.kept(rows), counts[rows]
     weights = counts.view(np.uint64)
     if batch.weights is not None:
         weights = product_of(batch.weights, weights)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.aggregates import aggregate
 from gpugda.execute.aggregating import LARGEST_INTEGER, Aggregation, too_large
-from gpugda.execute.batch import Batch
+from gpugda.execute.batch import Batch, joined
 from gpugda.execute.grouping import Groups, group_rows
 from gpugda.execute.memory import ResultRoom
 from gpugda.execute.nan_identity import nan_identity
 from gpugda.execute.operator import Operator
+from gpugda.execute.operators.looked_up_count import looked_up_count
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.execute.shown import text_of
 from gpugda.execute.weights import sum_of
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
 
 __all__ = ["Aggregate"]
+
+_MOST_GATHERED: Final = 1 << 18
 
 
 class Aggregate(Operator):
@@ -73,9 +76,11 @@ class Aggregate(Operator):
 
     def _number(self, context: ExecutionContext) -> Batch:
         """Where the number of rows is all that is asked for."""
-        total = 0
-        for batch in self.children[0].batches(context):
-            total += batch.row_count if batch.weights is None else sum_of(batch.weights)
+        total = looked_up_count(self.children[0], context, context.report_of(self))
+        if total is None:
+            total = 0
+            for batch in self.children[0].batches(context):
+                total += batch.row_count if batch.weights is None else sum_of(batch.weights)
         if total > LARGEST_INTEGER:
             raise too_large(self._query((), context), 0, f"the count is {total} or more")
         return Batch(1, {}, aggregates=[Constant(total)] * len(self.aggregates))
@@ -89,7 +94,7 @@ class Aggregate(Operator):
                 carried = tuple(batch.carried)
                 aggregation = Aggregation(self._query(carried, context))
             apart = batch.distinct and self._named.issuperset(batch.columns)
-            once = frozenset(self._counted_once(batch)) if is_only else frozenset[int]()
+            once = {place: same for place, same in self._counted_once(batch) if is_only or not same}
             environment = context.environment(batch)
             aggregation.push(environment, batch.weights, apart=apart, once=once)
         if aggregation is None:
@@ -103,19 +108,18 @@ class Aggregate(Operator):
         )
         return found, carried
 
-    def _counted_once(self, batch: Batch) -> Iterator[int]:
-        """Places of ``count(DISTINCT v)`` where no group has a ``v`` twice, as no row comes twice.
+    def _counted_once(self, batch: Batch) -> Iterator[tuple[int, list[Operand]]]:
+        """Places of ``count(DISTINCT v)`` where no group may have a ``v`` twice.
 
-        ``batch``: all rows.
+        With each, what must be the same in all rows of a group for that, as no row comes twice.
         """
         for place, each in enumerate(self.aggregates if batch.distinct else ()):
             if not isinstance(each, ast.FunctionCall) or not each.distinct:
                 continue
             (counted,) = each.arguments
-            if isinstance(counted, ast.Variable):
-                named = {*self._named, counted.name}
-                if counted.name in batch.columns and named.issuperset(batch.columns):
-                    yield place
+            if isinstance(counted, ast.Variable) and counted.name in batch.columns:
+                told = {*self._named, *batch.carried, counted.name}
+                yield place, [batch.columns[name] for name in batch.columns if name not in told]
 
     def _collected(self, context: ExecutionContext) -> tuple[Batch, tuple[str, ...]]:
         """All rows at once."""
@@ -186,11 +190,10 @@ class Aggregate(Operator):
                 keys=[none] * len(self.keys),
                 aggregates=[none] * len(self.aggregates),
             )
-        return Batch(1, {}, aggregates=self._of_no_rows(context))
+        return Batch(1, {}, aggregates=self._of_no_rows())
 
-    def _of_no_rows(self, context: ExecutionContext) -> list[Operand]:
+    def _of_no_rows(self) -> list[Operand]:
         """What each aggregate is where there are no rows."""
-        environment = context.environment(Batch(1, {}))
         one = np.zeros(1, dtype=np.int64)
         groups = Groups(one, one)
         none = Column(ColumnKind.BOOLEAN, np.zeros(1, dtype=np.bool_), np.zeros(1, dtype=np.bool_))
@@ -199,7 +202,7 @@ class Aggregate(Operator):
             if not isinstance(each, ast.FunctionCall):
                 made.append(Constant(0))
                 continue
-            further = [evaluate_operand(a, environment) for a in each.arguments[1:]]
+            further = [Constant(None)] * (len(each.arguments) - 1)  # no value looks at them
             name = each.name.lower()
             made.append(aggregate(name, none, further, groups, 1, distinct=each.distinct))
         return made
@@ -217,7 +220,7 @@ class Aggregate(Operator):
         environment = context.environment(outer)
         aggregates: list[Operand] = [
             take(as_column(each, 1), np.zeros(len(rows), dtype=np.int64))
-            for each in self._of_no_rows(context)
+            for each in self._of_no_rows()
         ]
         keys = [evaluate_operand(key, environment) for key in self.keys]
         yield Batch(len(rows), outer.carried, keys=keys, aggregates=aggregates)
@@ -251,20 +254,23 @@ class Aggregate(Operator):
 
 
 def _whether_only(batches: Iterator[Batch]) -> Iterator[tuple[Batch, bool]]:
-    """Batches, and of each whether it has all rows that there are."""
-    waiting: Batch | None = None
-    several = False
+    """Batches, and of each whether it has all rows that there are.
+
+    Different rows are gathered for that, as far as they are few.
+    """
+    waiting: list[Batch] = []
+    count, several = 0, False
     for batch in batches:
         if several or not batch.row_count:
             yield batch, False
-        elif waiting is None:
-            waiting = batch
-        else:
-            several = True
-            yield waiting, False
-            yield batch, False
-    if waiting is not None and not several:
-        yield waiting, True
+            continue
+        waiting.append(batch)
+        count += batch.row_count
+        several = len(waiting) > 1 and (count > _MOST_GATHERED or not batch.distinct)
+        if several:
+            yield from ((each, False) for each in waiting)
+    if waiting and not several:
+        yield joined(waiting), True
 
 
 def _counts(call: ast.Expression) -> bool:

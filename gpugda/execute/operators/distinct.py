@@ -31,6 +31,8 @@ _MERGE_ROWS = 1 << 16
 class Distinct(Operator):
     """Each row once, as soon as it is found; memory grows with the distinct rows.
 
+    Rows that are known to be different stay as they come.
+
     Args:
         child: Rows.
         bounds: What is taken of the rows, where that is known: then none waits for others.
@@ -55,6 +57,9 @@ class Distinct(Operator):
         waiting: list[Batch] = []
         count = 0
         for batch in self.children[0].batches(context.for_some(None)):
+            if batch.distinct:
+                yield replace(batch, weights=None)
+                continue
             waiting.append(seen.once(batch))
             count += waiting[-1].row_count
             if at_once or count > max(_MERGE_ROWS, seen.row_count):

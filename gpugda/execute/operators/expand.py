@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,11 +27,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from gpugda.data.adjacency import Adjacency
     from gpugda.execute.batch import Batch
     from gpugda.execute.context import ExecutionContext
     from gpugda.plan.logical import Expand as LogicalExpand
 
-__all__ = ["Expand", "begun", "none_of", "reaching"]
+__all__ = ["Expand", "TooManyTrailsError", "begun", "none_of", "reaching"]
+
+
+class TooManyTrailsError(Exception):
+    """There are more than was allowed to be walked."""
 
 
 class Expand(Operator):
@@ -40,12 +46,20 @@ class Expand(Operator):
         child: Rows.
         asked: Which paths.
         wanted: Which lists of its relationships and nodes somebody reads.
+        most: Trails that are walked of a batch before it raises `TooManyTrailsError`; None for all.
     """
 
-    def __init__(self, child: Operator, asked: LogicalExpand, wanted: frozenset[str]) -> None:
+    def __init__(
+        self,
+        child: Operator,
+        asked: LogicalExpand,
+        wanted: frozenset[str],
+        most: int | None = None,
+    ) -> None:
         self.children = (child,)
         self.asked = asked
         self.wanted = wanted
+        self.most = most
         added = () if asked.end_is_bound else (asked.end,)
         self.columns = (*child.columns, *added, *sorted(wanted))
         self._cache = StepsCache(asked)
@@ -57,10 +71,18 @@ class Expand(Operator):
             rows, starts, target = begun(batch, asked, steps.nodes_allowed)
             yield self._batch(batch, none_of(asked.minimum), context)
             keeps = along_lists(batch, asked.given) if asked.given else None
+            if self.most is not None:
+                keeps = _bounded(steps.forwards, asked.maximum, self.most)
+            # A search gives no end twice for one row.
+            distinct = batch.distinct and not self._walks(steps)
             for level in self._levels(steps, rows, starts, context, keeps):
                 kept = reaching(level, target)
                 kept = kept.taken(passing(batch, kept, asked, steps.left, context))
-                yield self._batch(batch, kept, context)
+                yield replace(self._batch(batch, kept, context), distinct=distinct)
+
+    def _walks(self, steps: Steps) -> bool:
+        """Are all paths walked, or are nodes searched?"""
+        return self.asked.mode.gives_all or bool(steps.left)
 
     def _levels(
         self,
@@ -71,7 +93,7 @@ class Expand(Operator):
         keeps: Callable[[Level], NDArray[np.bool_]] | None,
     ) -> Iterator[Level]:
         asked = self.asked
-        if asked.mode.gives_all or steps.left:
+        if self._walks(steps):
             lengths = asked.minimum, asked.maximum
             repeats = asked.mode is ExpandMode.WALKS
             given = steps.forwards, rows, starts, *lengths, context.check, keeps
@@ -106,6 +128,23 @@ class Expand(Operator):
         asked = self.asked
         upper = "" if asked.maximum is None else asked.maximum
         return f"expand {asked.mode} *{asked.minimum}..{upper} from {asked.start} to {asked.end}"
+
+
+def _bounded(
+    steps: Adjacency, maximum: int | None, most: int
+) -> Callable[[Level], NDArray[np.bool_]]:
+    """Lets all paths go on until there are too many: that is known before they are made."""
+    left = most
+
+    def keeps(level: Level) -> NDArray[np.bool_]:
+        nonlocal left
+        if maximum is None or level.relationships.shape[1] < maximum:
+            left -= steps.entry_count(level.ends)
+        if left < 0:
+            raise TooManyTrailsError
+        return np.ones(len(level.ends), dtype=np.bool_)
+
+    return keeps
 
 
 def begun(

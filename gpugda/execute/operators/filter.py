@@ -51,4 +51,4 @@ def kept_rows(batch: Batch, predicates: tuple[Expression, ...], context: Executi
     if truth.holds is True:
         return batch
     holds = np.broadcast_to(truth.holds, batch.row_count)
-    return batch if holds.all() else batch.take(np.flatnonzero(holds))
+    return batch if holds.all() else batch.kept(np.flatnonzero(holds))

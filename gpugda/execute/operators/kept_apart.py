@@ -51,7 +51,7 @@ class KeptApart(Operator):
                 if len(shared):
                     apart = np.ones(batch.row_count, dtype=np.bool_)
                     apart[shared] = False
-                    batch = batch.take(np.flatnonzero(apart))
+                    batch = batch.kept(np.flatnonzero(apart))
             yield batch
 
     def describe(self) -> str:

@@ -12,7 +12,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.aggregating import LARGEST_INTEGER, too_large
 from gpugda.execute.batch import Batch, in_batches
 from gpugda.execute.matching import Selected, narrowed, select
-from gpugda.execute.needs import need_of
+from gpugda.execute.needs import need_of, tells_apart
 from gpugda.execute.operators.filter import kept_rows
 from gpugda.execute.operators.pattern import PatternOperator, pattern_text
 from gpugda.execute.oriented_count import (
@@ -108,10 +108,9 @@ class Match(PatternOperator):
         )
         if not self.children:
             is_found = False
-            if selected is not None:
-                for chunk in self._embeddings(selected, context):
-                    is_found = True
-                    yield self._batch(plan, chunk)
+            for chunk in () if selected is None else self._embeddings(selected, context):
+                is_found = True
+                yield self._batch(plan, chunk)
             if not is_found:
                 yield self.nothing()
             return
@@ -142,8 +141,10 @@ class Match(PatternOperator):
         for chunk in self._embeddings(narrowed(selected, chosen[True], chosen[False]), context):
             found = self._batch(plan, chunk)
             keys = {name: found.columns[name].values for name in names}  # type: ignore[union-attr]
+            apart = batch.distinct and found.distinct
+            found = found.only(name for name in found.columns if name not in batch.columns)
             for rows, embeddings in seeds.joined(keys, chunk.row_count):
-                yield _side_by_side(batch.take(rows), found.take(embeddings))
+                yield _side_by_side(batch.take(rows), found.take(embeddings), apart=apart)
 
     def _embeddings(self, selected: Selected, context: ExecutionContext) -> Iterator[Embeddings]:
         plan, masks, rest = selected.plan, selected.masks, selected.rest
@@ -193,7 +194,8 @@ class Match(PatternOperator):
             kind = ColumnKind.NODE if is_node else ColumnKind.RELATIONSHIP
             indexes = (chunk.nodes if is_node else chunk.relationships)[position]
             columns[name] = Column(kind, indexes)
-        return Batch(chunk.row_count, columns, chunk.weights, distinct=chunk.distinct)
+        distinct = chunk.distinct or tells_apart([places[name] for name in names], plan.bound)
+        return Batch(chunk.row_count, columns, chunk.weights, distinct=distinct)
 
     def nothing(self) -> Batch:
         """As of every operator."""
@@ -201,8 +203,7 @@ class Match(PatternOperator):
         return self._none_of(Batch(0, before))
 
     def _none_of(self, batch: Batch) -> Batch:
-        nodes = {each.name for each in self.graph.nodes}
-        empty = np.zeros(0, dtype=np.uint32)
+        nodes, empty = {each.name for each in self.graph.nodes}, np.zeros(0, dtype=np.uint32)
         added: dict[str, Operand] = {
             name: Column(ColumnKind.NODE if name in nodes else ColumnKind.RELATIONSHIP, empty)
             for name in self.wanted
@@ -292,8 +293,8 @@ def _filtered(chunk: Embeddings, rest: BoundQuery, context: ExecutionContext) ->
     )
 
 
-def _side_by_side(rows: Batch, found: Batch) -> Batch:
+def _side_by_side(rows: Batch, found: Batch, *, apart: bool) -> Batch:
     weights = rows.weights if found.weights is None else found.weights
     if rows.weights is not None and found.weights is not None:
         weights = product_of(rows.weights, found.weights)
-    return Batch(rows.row_count, {**found.columns, **rows.columns}, weights)
+    return Batch(rows.row_count, {**found.columns, **rows.columns}, weights, distinct=apart)

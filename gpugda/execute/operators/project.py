@@ -10,6 +10,7 @@ from gpugda.execute.operators.aggregate import Aggregate
 from gpugda.execute.operators.slice import Slice
 from gpugda.execute.shown import text_of
 from gpugda.expressions.evaluate import evaluate_operand
+from gpugda.query.ast import Variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +45,8 @@ class Project(Operator):
         self.hidden = hidden
         own = tuple(item.name for item in items)
         before = tuple(n for n in child.columns if n not in own) if keeps else ()
+        expressions = (item.expression for item in items)
+        self._named = {each.name for each in expressions if isinstance(each, Variable)}
         self.columns = (*before, *own)
 
     def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
@@ -55,7 +58,9 @@ class Project(Operator):
             before = {**batch.columns} if self.keeps else batch.carried
             hidden = {name: batch.columns[name] for name in self.hidden if name in batch.columns}
             columns = {**before, **made} if self.keeps else {**made, **before}
-            yield Batch(batch.row_count, columns, batch.weights, hidden=hidden)
+            there = self._named.union(before.keys() - made.keys())
+            distinct = batch.distinct and there.issuperset(batch.columns)
+            yield Batch(batch.row_count, columns, batch.weights, hidden=hidden, distinct=distinct)
 
     def expected_rows(self) -> float | None:
         """Of its input."""

@@ -121,17 +121,16 @@ def _deviation(name: str, less: int) -> Aggregate:
 # ------------------------------------------------------------------ percentiles
 @dataclass(slots=True)
 class _Percentile:
+    """Numbers, and which share of them; that is looked at when there is one."""
+
     name: str
-    percentile: float
+    percentile: Any
     items: list[Any] = field(default_factory=list)
 
 
 def _percentile(name: str, evaluate: Callable[[list[Any], float], Any], result: str) -> Aggregate:
     def start(percentile: Any) -> _Percentile:
-        share = float(number(f"{name}()", percentile))
-        if not 0 <= share <= 1:
-            raise CypherArgumentError(f"{name}() takes a percentile from 0 to 1, not {share}")
-        return _Percentile(name, share)
+        return _Percentile(name, percentile)
 
     def finish(state: _Percentile) -> Any:
         if not state.items:
@@ -143,8 +142,18 @@ def _percentile(name: str, evaluate: Callable[[list[Any], float], Any], result: 
 
 
 def _number_kept(state: _Percentile, item: Any) -> _Percentile:
-    state.items.append(number(f"{state.name}()", item))
+    found = number(f"{state.name}()", item)
+    if not state.items:
+        state.percentile = _share(state)
+    state.items.append(found)
     return state
+
+
+def _share(state: _Percentile) -> float:
+    share = float(number(f"{state.name}()", state.percentile))
+    if not 0 <= share <= 1:
+        raise CypherArgumentError(f"{state.name}() takes a percentile from 0 to 1, not {share}")
+    return share
 
 
 def _discrete(items: list[Any], share: float) -> Any:

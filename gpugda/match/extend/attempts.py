@@ -13,16 +13,20 @@ from gpugda.match.extend.prepared import NOTHING, PreparedCore, groups_of_rows
 from gpugda.match.extend.report import describe_attempt
 from gpugda.match.need import Rows
 from gpugda.match.special.cycles import find_cycle
+from gpugda.match.special.square_sums import find_square_at
 from gpugda.plan.counting.count_plan import Attempt, Eliminate, Join, Search
 from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.counting.search import CountSearch, first_plan
 
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from gpugda.match.extend.joined import Joined
     from gpugda.match.extend.joins import Joins
     from gpugda.match.extend.prepared import Goal
     from gpugda.match.run import Run
     from gpugda.plan.counting.count_plan import CountPlan, FirstPlan
+    from gpugda.plan.plan import BoundQuery
     from gpugda.thresholds import CountThresholds
 
 __all__ = ["Attempts"]
@@ -86,7 +90,10 @@ class Attempts:
         query, run = self._joins.query, self._joins.run
         graph, nodes = run.graph.graph, tuple(sorted(self._goal.nodes))
         candidates = self._joins.candidates
-        return CountProblem(query.bound, graph, query.masks, candidates, nodes, _is_cycle)
+        pattern, masks = query.bound, query.masks
+        if not run.placement.is_whole:
+            return CountProblem(pattern, graph, masks, candidates, nodes, _is_cycle)
+        return CountProblem(pattern, graph, masks, candidates, nodes, _is_cycle, _is_square)
 
     def _searches_again(self, before: float | None) -> bool:
         """Was it joined now, which took so long that a plan may pay when it comes again?"""
@@ -168,3 +175,7 @@ class Attempts:
 def _is_cycle(problem: CountProblem) -> bool:
     rows = {node: node for node in range(len(problem.bound.nodes))}
     return find_cycle(problem.bound, problem.graph, problem.masks, rows, first=0) is not None
+
+
+def _is_square(problem: CountProblem, pattern: BoundQuery, nodes: Set[int], first: int) -> bool:
+    return find_square_at(pattern, nodes, first, problem.graph, problem.masks) is not None

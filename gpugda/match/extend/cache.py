@@ -48,6 +48,7 @@ class KeptQuery:
         forms: Compiled steps of queries of its shape, by all else that they hang on.
         steps: By what is wanted, the leaves that are not joined, whether rows are only counted, and
             which merged lists there were.
+        nbytes: Bytes on the device when they were last counted, see `count_bytes`.
     """
 
     bound: BoundQuery
@@ -58,8 +59,8 @@ class KeptQuery:
     plans: dict[object, CountPlan] = field(default_factory=dict)
     forms: dict[object, tuple[ExtendStep, ...]] | None = None
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
+    nbytes: int = 0
     _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
-    _nbytes: tuple[int, int] | None = None
     _leaves: frozenset[int] | None = None
 
     @property
@@ -105,20 +106,9 @@ class KeptQuery:
         for _, words in tuple(self.steps.values()):
             yield from words.uploaded()
 
-    def add_steps(self, key: StepsKey, steps: tuple[ExtendStep, ...], words: StepWords) -> None:
-        """Keeps compiled steps."""
-        self.steps[key] = steps, words
-        self._nbytes = None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes on the device."""
-        # Candidates are listed when somebody needs that.
-        lists = 0 if self.candidates is None else len(self.candidates.lists)
-        known = self._nbytes
-        if known is None or known[0] != lists:
-            known = self._nbytes = lists, sum([array.nbytes for array in self.arrays()])
-        return known[1]
+    def count_bytes(self) -> None:
+        """Called when candidates were found, and at the end of each run: it may have added some."""
+        self.nbytes = sum([array.nbytes for array in self.arrays()])
 
     def is_of(self, masks: Masks) -> bool:
         """Do the query's predicates leave the same?"""
@@ -141,7 +131,7 @@ class KeptQueries:
     @property
     def nbytes(self) -> int:
         """Bytes on the device."""
-        return sum([each.nbytes for each in tuple(self._queries)])
+        return sum([each.nbytes for each in self._queries])
 
     def find(self, bound: BoundQuery, masks: Masks) -> KeptQuery | None:
         """What is known of a query; it then is the last to be dropped."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -64,6 +64,16 @@ class StepWords:
     keys: DeviceArray | None = None
     launches: dict[int, LaunchSize] = field(default_factory=dict)
     are_many: bool = False
+
+    def looking_at(self, graph: list[Any]) -> StepWords:
+        """The same, with other arguments for ``GRAPH_PARAMETERS``."""
+
+        def looks(each: StepArrays) -> StepArrays:
+            return each._replace(filter=replace(each.filter, graph=graph))
+
+        steps, arrays = self.together
+        own = {number: looks(each) for number, each in self.arrays.items()}
+        return replace(self, arrays=own, together=(steps, looks(arrays)))
 
     def uploaded(self) -> list[DeviceArray]:
         """What it holds."""

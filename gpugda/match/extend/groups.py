@@ -22,6 +22,8 @@ from gpugda.plan.variables import Variable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from numpy.typing import NDArray
+
     from gpugda.device.launch.join import Table
     from gpugda.device.launch.row_groups import GroupKernels
     from gpugda.device.memory.buffers import DeviceArray
@@ -142,6 +144,24 @@ class GroupSums(_Rows):
         if weights is not None:
             weights = weights[groups]
         return Embeddings(len(groups), nodes, {}, weights, distinct=True)
+
+    def weighed(self, factors: Sequence[NDArray[np.uint32]]) -> int:
+        """All sums of groups of one node, times what each factor has for it, added up.
+
+        A product above `MOST_WEIGHT` counts as that.
+        """
+        workspace, nodes = self._run.workspace, len(factors[0])
+        (node,) = self._wanted.nodes
+        uploaded = workspace.allocate(len(factors) * nodes, np.uint32, "factors of nodes")
+        for slot, each in enumerate(factors):
+            workspace.write(uploaded, each, start=slot * nodes)
+        totals = workspace.allocate(self._kernels.total_words, np.uint64, "totals")
+        listed = self._candidates.listed(self._run, node)
+        sums, of_nodes = (self._sums, self._first_word), (uploaded, len(factors), nodes)
+        self._kernels.weigh_sums(sums, listed, of_nodes, totals)
+        words = workspace.download(totals)[: self._kernels.total_words].tolist()
+        workspace.release(uploaded, totals)
+        return int(sum(words[::2]) + (sum(words[1::2]) << 64))
 
     def most(self) -> int:
         """What no sum is above."""

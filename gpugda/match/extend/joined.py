@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from gpugda.match.extend.join import ExtendWindows
     from gpugda.match.extend.messages import Messages
     from gpugda.match.extend.segments.commons import CommonColumns
+    from gpugda.match.extend.segments.reduced import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
+    from gpugda.match.special.square_sums import SquareSums
 
 __all__ = ["Joined", "TableSums"]
 
@@ -29,13 +31,15 @@ class Joined:
         messages: What its rows are multiplied with; None where each counts once.
         tables_first: Made before the first row.
         commons: Adds columns to its rows that messages read; None where they read none.
+        reduced: What it looks at of a data graph that does not fit, where it takes no segments.
     """
 
     steps: tuple[ExtendStep, ...]
     windows: ExtendWindows
     messages: Messages | None = None
-    tables_first: Sequence[TableSums] = ()
+    tables_first: Sequence[TableSums | SquareSums] = ()
     commons: CommonColumns | None = None
+    reduced: ReducedGraph | None = None
 
     @property
     def arrays(self) -> ProductArrays | None:
@@ -65,12 +69,9 @@ class Joined:
 
     def _make_tables(self) -> Iterator[None]:
         for each in self.tables_first:
-            for table in each.joined.cores():
-                if table is not None:
-                    each.sums.add(table)
-                yield
+            yield from each.make()
             if self.messages is not None:
-                self.messages.add_table(each.sums)
+                self.messages.add_table(each.most())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,3 +87,14 @@ class TableSums:
     separator: tuple[int, ...]
     joined: Joined
     sums: GroupSums
+
+    def make(self) -> Iterator[None]:
+        """Adds up the rows; others may launch whenever something comes."""
+        for table in self.joined.cores():
+            if table is not None:
+                self.sums.add(table)
+            yield
+
+    def most(self) -> int:
+        """What no sum is above."""
+        return self.sums.most()

@@ -1,4 +1,7 @@
-"""Makes the joins of one query ready: of all of it, or of the cores of a count plan."""
+"""Makes the joins of one query ready: of all of it, or of the cores of a count plan.
+
+More than 300 lines: joins of whole graphs, and of graphs in segments, are made ready alike.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,18 @@ from gpugda.match.extend.messages import Messages, bytes_of, has_room
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.segments.commons import CommonColumns, seen_product
 from gpugda.match.extend.segments.degrees import groups_seen, sees_parts
+from gpugda.match.extend.segments.reduced import reduced_for
 from gpugda.match.extend.segments.views import views_of_steps
 from gpugda.match.extend.segments.waiting import WaitingRows
 from gpugda.match.extend.segments.windows import SegmentedWindows
 from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.need import Groups, Rows
+from gpugda.match.special.square_sums import square_sums
 from gpugda.plan.counting.count_plan import Eliminate
 from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from gpugda.device.graph.segment_views import SegmentViews
     from gpugda.device.memory.buffers import DeviceArray
@@ -38,8 +43,11 @@ if TYPE_CHECKING:
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.join_setup import JoinKernels
     from gpugda.match.extend.merged_graph import MergedGraph
+    from gpugda.match.extend.segments.link_tests import PlanSteps
+    from gpugda.match.extend.segments.reduced import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
+    from gpugda.match.special.square_sums import SquareSums
     from gpugda.plan.counting.count_plan import Join, TableMessage
     from gpugda.thresholds import JoinLimits, SegmentLimits
 
@@ -60,6 +68,7 @@ class Joins:
         ranks: Of these.
         merged: Lists of its graph.
         segments: How much of the data graph is sent at once where it is too large.
+        reduced: What of it the joins use, where that was found to have room.
     """
 
     run: Run
@@ -71,6 +80,7 @@ class Joins:
     ranks: CandidateRanks
     merged: MergedGraph
     segments: SegmentLimits
+    reduced: ReducedGraph | None = None
 
     def within(self, run: Run) -> Joins:
         """The same in a run of its own, where it releases what it allocates."""
@@ -108,11 +118,17 @@ class Joins:
             counting: Only the number of rows is asked for.
             views: Of parts of the data graph, made before for a larger plan.
         """
-        if views is None and not self.run.placement.is_whole:
-            views = self._views(plan, wanted, counting=counting)
+        if views is None and not self.run.placement.is_whole and self.reduced is None:
+            joins = list(self._all_steps(plan, wanted, counting=counting))
+            reduced = self._reduced(joins)
+            if reduced is not None:
+                over = replace(self, candidates=reduced.seen(self.candidates), reduced=reduced)
+                return over.joined(plan, wanted, counting=counting)
+            views = self._views(plan, joins)
         if not isinstance(plan, Eliminate):
             masks = self.query.masks
-            return Joined(*self._windows(None, masks, wanted, views, counting=counting)[:2])
+            steps, windows, _ = self._windows(None, masks, wanted, views, counting=counting)
+            return Joined(steps, windows, reduced=self.reduced)
         masks = plan.masks(self.query.masks)
         wanted = _core_wanted(plan, wanted)
         steps, windows, waiting = self._windows(plan, masks, wanted, views, counting=counting)
@@ -138,7 +154,7 @@ class Joins:
             commons = CommonColumns(
                 self.run, products, messages.shared, arrays, views, waiting, self.limits
             )
-        return Joined(steps, windows, messages, tables, commons)
+        return Joined(steps, windows, messages, tables, commons, self.reduced)
 
     def grouped(self, wanted: Groups | None, joined: Joined) -> GroupSums | RowWeights | None:
         """What groups or weighs rows; None where they come as they are."""
@@ -165,6 +181,10 @@ class Joins:
         counting: bool,
     ) -> tuple[tuple[ExtendStep, ...], ExtendWindows, WaitingRows | None]:
         steps, words = self._steps(plan, masks, wanted, counting=counting)
+        if self.reduced is not None:
+            # Cycles are counted from ends of relationships that no step follows.
+            steps = (*steps[:-1], steps[-1]._replace(cycle=None))
+            words = words.looking_at(self.reduced.arguments)
         setup = JoinSetup(self.run, self.kernels, steps, words, self.candidates, self.limits)
         if views is None:
             return steps, ExtendWindows(setup), None
@@ -172,21 +192,30 @@ class Joins:
         self.run.at_end.callback(waiting.close)
         return steps, SegmentedWindows(setup, views, waiting), waiting
 
-    def _views(self, plan: Join | Eliminate, wanted: Rows, *, counting: bool) -> SegmentViews:
+    def _reduced(self, joins: Sequence[PlanSteps]) -> ReducedGraph | None:
+        """What the joins can use, if it has room and is less than their rows would need."""
+        least = self._least(joins) + self._message_bytes(joins[0][0])
+        return reduced_for(self.run, self.query, joins, self.segments, least)
+
+    def _least(self, joins: Sequence[PlanSteps]) -> int:
+        tables = StepTables.least_bytes(self.kernels.extensions) * len(joins)
+        return max(least_bytes(steps) for _, steps in joins) + tables
+
+    def _message_bytes(self, plan: Eliminate | None) -> int:
+        products = self.kernels.products
+        return 0 if plan is None else bytes_of(self.run, plan, products, self.candidates)[0]
+
+    def _views(self, plan: Join | Eliminate, joins: Sequence[PlanSteps]) -> SegmentViews:
         """Of the plan's joins, which look at parts of the data graph one after the other."""
-        joins = list(self._all_steps(plan, wanted, counting=counting))
         graph, masks = self.run.graph.graph, self.query.masks
         eliminated = [each for each, _ in joins if each is not None]
         groups = [
             group for each in eliminated for group in groups_seen(each, each.masks(masks), graph)
         ]
         masked = any(each.relationships[0] in masks.relationships for each in groups)
-        tables = StepTables.least_bytes(self.kernels.extensions) * len(joins)
-        least = max(least_bytes(steps) for _, steps in joins) + tables
         steps = [step for _, steps in joins for step in steps]
-        messages = 0
-        if isinstance(plan, Eliminate):
-            messages, _ = bytes_of(self.run, plan, self.kernels.products, self.candidates)
+        least = self._least(joins)
+        messages = self._message_bytes(plan if isinstance(plan, Eliminate) else None)
         return views_of_steps(
             self.run, steps, self.segments, least, groups, messages=messages, masked=masked
         )
@@ -208,6 +237,8 @@ class Joins:
     ) -> tuple[tuple[ExtendStep, ...], StepWords]:
         """From the query's last run, if that needed the same."""
         query, run = self.query, self.run
+        # Steps are kept longer than what this run knows of the graph.
+        candidates = query.candidates or self.candidates
         not_bound = frozenset[int]() if plan is None else plan.not_bound
         key = (wanted, not_bound, counting, self.merged.version)
         if key not in query.steps:
@@ -224,23 +255,28 @@ class Joins:
             )
             relationships = query.bound.relationships
             words = upload_steps(
-                run, steps, self.candidates, masks.keys, relationships, self.merged, lists
+                run, steps, candidates, masks.keys, relationships, self.merged, lists
             )
             run.workspace.hand_over(*words.uploaded())
-            query.add_steps(key, steps, words)
+            query.steps[key] = steps, words
         return query.steps[key]
 
     def note(self, joined: Joined, since: float) -> None:
         """Says what took so long, for lists that would have helped; ``since``: of the clock."""
-        tables = (step for each in joined.tables_first for step in each.joined.steps)
+        made = [each for each in joined.tables_first if isinstance(each, TableSums)]
+        tables = (step for each in made for step in each.joined.steps)
         relationships, graph = self.query.bound.relationships, self.run.graph.graph
         kinds = kinds_of((*joined.steps, *tables), relationships, graph)
         self.merged.note(kinds, time.perf_counter() - since)
 
     def _table(
         self, message: TableMessage, place: tuple[DeviceArray, int], views: SegmentViews | None
-    ) -> TableSums:
+    ) -> TableSums | SquareSums:
         run, separator = self.run, message.separator
+        item_work, masks = self.limits.item_work, self.query.masks
+        square = square_sums(run, message, self.candidates, masks, item_work, place)
+        if square is not None:
+            return square
         wanted = Rows(frozenset(separator), frozenset())
         joined = self.joined(message.plan, wanted, counting=False, views=views)
         check_room(run.workspace, joined.steps)

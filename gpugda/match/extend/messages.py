@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
-    from gpugda.match.extend.groups import GroupSums
     from gpugda.match.extend.ranks import CandidateRanks
     from gpugda.match.run import Run
     from gpugda.plan.counting.count_plan import (
@@ -144,9 +143,9 @@ class Messages:
         """Where the sums of a table must be before the first row: an array, and a word there."""
         return self._made.arrays.tables, self._first_words()[number]
 
-    def add_table(self, sums: GroupSums) -> None:
-        """Takes the sums of a table, which are complete now."""
-        self._most *= sums.most()
+    def add_table(self, most: int) -> None:
+        """Takes the sums of a table, which are complete now; ``most``: what none is above."""
+        self._most *= most
 
     def count(self, table: Table) -> int:
         """The number of embeddings whose cores are in a table, however large.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from gpugda.match.embeddings import Embeddings
 from gpugda.match.extend.groups import GroupSums, RowWeights
 from gpugda.match.extend.report import describe_groups, describe_joined, describe_parts
 from gpugda.match.matcher import fetched
@@ -15,17 +17,19 @@ from gpugda.match.tuple_counts import TupleCounts
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from gpugda.device.launch.join import Table
-    from gpugda.match.embeddings import Embeddings
     from gpugda.match.extend.joined import Joined
     from gpugda.match.need import Groups
     from gpugda.match.run import Run
     from gpugda.plan.comparisons import Comparison
-    from gpugda.plan.counting.count_plan import FirstPlan
+    from gpugda.plan.counting.count_plan import CountPlan, FirstPlan
     from gpugda.plan.plan import BoundQuery
     from gpugda.plan.variables import Variable
 
-__all__ = ["NOTHING", "Goal", "PreparedCore", "groups_of_rows"]
+__all__ = ["NOTHING", "Goal", "PreparedCore", "groups_of_rows", "weighed_groups"]
 
 T = TypeVar("T")
 
@@ -132,15 +136,48 @@ def _rows(run: Run, prepared: PreparedCore) -> Generator[Embeddings]:
     return fetched(run, prepared)
 
 
+def weighed_groups(
+    run: Run,
+    prepared: PreparedCore | Embeddings | CountPlan | None,
+    wanted: Groups,
+    factors: Sequence[NDArray[np.uint32]],
+) -> int | None:
+    """How often groups of one node come, each times the factors of its node.
+
+    None where there are no sums of groups on the device.
+    """
+    if prepared is None:
+        return 0
+    if isinstance(prepared, Embeddings):
+        return _weighed_here(prepared, wanted.nodes[0], factors)
+    if not isinstance(prepared, PreparedCore) or not isinstance(prepared.grouped, GroupSums):
+        return None
+    sums = _added(run, prepared, prepared.grouped)
+    with run.locked(), run.stage("fetch"):
+        return sums.weighed(factors)
+
+
+def _weighed_here(found: Embeddings, node: int, factors: Sequence[NDArray[np.uint32]]) -> int:
+    """Of few groups, which came to the host before it was known how to count them."""
+    weights = [1] * found.row_count if found.weights is None else found.weights.tolist()
+    columns = [each[found.nodes[node]].tolist() for each in factors]
+    return sum(math.prod(each) for each in zip(weights, *columns, strict=True))
+
+
 def _summed(run: Run, prepared: PreparedCore, sums: GroupSums) -> Embeddings:
+    _added(run, prepared, sums)
+    with run.locked(), run.stage("fetch"):
+        return sums.found()
+
+
+def _added(run: Run, prepared: PreparedCore, sums: GroupSums) -> GroupSums:
     def add(table: Table | None) -> None:
         if table is not None:
             sums.add(table)
 
     for _ in _of_each(run, prepared, prepared.joined.cores(), add):
         pass
-    with run.locked(), run.stage("fetch"):
-        return sums.found()
+    return sums
 
 
 def _of_each(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.groups import GroupSums
 from gpugda.match.report import node_text, relationship_text, tests_text
+from gpugda.match.special.square_sums import SquareSums
 from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.count_plan import Attempt, Search, Term
 from gpugda.plan.join_cost import JoinCost
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.extend.groups import RowWeights
     from gpugda.match.extend.joined import Joined
+    from gpugda.match.extend.segments.reduced import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.comparisons import Comparison
@@ -52,7 +54,10 @@ def describe_joined(
     filled.
     """
     for each in joined.tables_first:
-        describe_joined(report, graph, bound, each.joined, comparisons)
+        if isinstance(each, SquareSums):
+            report.steps.append("cycle of 4 nodes counted without rows")
+        else:
+            describe_joined(report, graph, bound, each.joined, comparisons)
         nodes = ", ".join(node_text(bound, node) for node in each.separator)
         report.steps.append(f"a part of the query, counted by {nodes}")
     steps, windows = joined.steps, joined.windows
@@ -81,6 +86,8 @@ def describe_joined(
 
 def describe_parts(report: StrategyReport, joined: Joined) -> None:
     """One line: in how many segments the data graph came, and what was sent of it."""
+    if joined.reduced is not None:
+        _describe_reduced(report, joined.reduced)
     windows = [each.windows for each in (joined, *_tables_of(joined))]
     seen = [each.views for each in windows if each.views is not None]
     if not seen:
@@ -99,8 +106,18 @@ def describe_parts(report: StrategyReport, joined: Joined) -> None:
         report.steps.append(f"rows that waited for them: {written:,} bytes went to disk")
 
 
+def _describe_reduced(report: StrategyReport, reduced: ReducedGraph) -> None:
+    report.sent_bytes = max(report.sent_bytes, reduced.uploads.sent)
+    report.steps.append(
+        f"relationships between candidates: {reduced.kept:,} of {reduced.looked_at:,} entries are "
+        f"kept, for which {report.sent_bytes:,} bytes were sent to the device"
+    )
+
+
 def _tables_of(joined: Joined) -> Iterator[Joined]:
     for each in joined.tables_first:
+        if isinstance(each, SquareSums):
+            continue
         yield each.joined
         yield from _tables_of(each.joined)
 

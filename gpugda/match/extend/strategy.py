@@ -27,7 +27,13 @@ from gpugda.match.extend.join_setup import JoinKernels
 from gpugda.match.extend.joins import Joins
 from gpugda.match.extend.memory import check_room, said_how_much
 from gpugda.match.extend.merged_graph import MergedGraph
-from gpugda.match.extend.prepared import NOTHING, Goal, PreparedCore, groups_of_rows
+from gpugda.match.extend.prepared import (
+    NOTHING,
+    Goal,
+    PreparedCore,
+    groups_of_rows,
+    weighed_groups,
+)
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.report import describe_part, first_text
 from gpugda.match.matcher import Matcher, add_up
@@ -41,7 +47,10 @@ from gpugda.plan.node_steps import node_steps
 from gpugda.thresholds import CountThresholds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.device.graph.device_graph import DeviceGraph
@@ -191,6 +200,27 @@ class ExtendStrategy(Matcher):
         if self._may_have_rows(plan.bound):
             asked = _Asked(plan.bound, masks, report, deadline)
             yield from self._groups(asked, need, count_plan)
+
+    def weighed_count(
+        self,
+        plan: Plan,
+        masks: Masks,
+        need: Groups,
+        factors: Sequence[NDArray[np.uint32]],
+        report: StrategyReport,
+        deadline: float | None = None,
+    ) -> int | None:
+        """See `Matcher.weighed_count`: of sums of groups that are on the device."""
+        if not self._may_have_rows(plan.bound) or not self.placement().is_whole:
+            return None
+        goal = Goal(grouped=need, in_parts=True)
+        try:
+            with self.running(report, deadline) as run:
+                with run.locked():
+                    ready = self._ready(run, plan.bound, masks, need.rows, goal)
+                return weighed_groups(run, ready, need, factors)
+        except MemoryLimitError:
+            return None
 
     def embeddings(
         self,
@@ -357,8 +387,10 @@ class ExtendStrategy(Matcher):
                 run, query, small, self._rounds, limits, counting=counting
             )
             run.workspace.hand_over(*query.arrays())
+            query.count_bytes()
             free = self.limit - self._graph.nbytes
             self._kept.add(query, int(free * _SHARE_FOR_KEPT))
+        run.at_end.callback(query.count_bytes)
         return query
 
 

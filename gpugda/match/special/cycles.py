@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpugda.match.special.single_walks import SingleWalk
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
-__all__ = ["Cycle", "CycleCount", "find_cycle"]
+__all__ = ["Cycle", "CycleCount", "find_cycle", "links_along", "nodes_along", "square_words"]
 
 _SHARE_FOR_SCRATCH = 0.25
 _MOST_MARK = 1 << 32
@@ -69,8 +69,13 @@ def find_cycle(
         first: Query node that has the first place: one with few candidates.
         most: No sum may be able to reach this.
     """
-    links = _links_along(bound, first)
-    if links is None or masks.comparisons or not _only_differ(bound):
+    links = links_along(bound.relationships, first)
+    if (
+        links is None
+        or len(links) != len(bound.nodes)
+        or masks.comparisons
+        or not _only_differ(bound)
+    ):
         return None
     types = frozenset().union(*(type_ids(each, graph) for each in links))
     if not 0 < len(types) <= MOST_TYPES or not _fits(links, graph, most):
@@ -81,8 +86,8 @@ def find_cycle(
         if not has_loops and not masks.relationships and not variable_tests(bound, graph):
             walk = find_single_walk(bound, graph, links, first)
             links, first, singles = walk or (links, first, ())
-        nodes = _nodes_along(links, first)
-        words = _square(bound, graph, masks, rows, links, nodes, types, has_loops=has_loops)
+        nodes = nodes_along(links, first)
+        words = square_words(bound, graph, masks, rows, links, nodes, types)
     elif _is_any_triangle(bound, graph, masks, links):
         words = triangle_words(sorted(types), has_loops=has_loops)
     elif not has_loops and _is_upward_triangle(bound, graph, masks, links):
@@ -92,7 +97,7 @@ def find_cycle(
     return Cycle(len(links), tuple(words), has_loops, singles)
 
 
-def _square(
+def square_words(
     bound: BoundQuery,
     graph: DataGraph,
     masks: Masks,
@@ -101,17 +106,21 @@ def _square(
     nodes: Sequence[int],
     types: frozenset[int],
     *,
-    has_loops: bool,
+    halves: bool = True,
 ) -> list[int]:
+    """A square for kernels; ``links`` and ``nodes`` along it, ``types`` of all links together."""
+    has_loops = any(graph.statistics.loop_counts[each] for each in types)
     places = {each.position: place for place, each in enumerate(links)}
     slots = {position: slot for slot, position in enumerate(masks.relationships)}
-    pairs = [sorted((places[test.left], places[test.right])) for test in bound.tests]
+    tests = [test for test in bound.tests if test.left in places and test.right in places]
+    pairs = [sorted((places[test.left], places[test.right])) for test in tests]
     return cycle_words(
         [rows[each] if _is_tested(bound, masks, each) else None for each in nodes],
         [slots.get(each.position) for each in links],
         [_type(each, links, nodes, graph) for each in sorted(types)],
         sorted({(one, other) for one, other in pairs}),
         has_loops=has_loops,
+        halves=halves,
     )
 
 
@@ -145,11 +154,16 @@ def _is_of_any(
     )
 
 
-def _links_along(bound: BoundQuery, first: int) -> list[BoundRelationship] | None:
-    """The relationships in the order of the cycle, from the node ``first``, if it is one."""
-    if len(bound.nodes) not in (3, 4) or len(bound.relationships) != len(bound.nodes):
+def links_along(
+    relationships: Sequence[BoundRelationship], first: int
+) -> list[BoundRelationship] | None:
+    """These in the order of the cycle that they are, from the node ``first``; None: they are none.
+
+    A cycle of three nodes, or four.
+    """
+    if len(relationships) not in (3, 4):
         return None
-    left, links, end = list(bound.relationships), [], first
+    left, links, end = list(relationships), [], first
     while left:
         following = [each for each in left if end in (each.source, each.target)]
         if not following or following[0].source == following[0].target:
@@ -157,10 +171,11 @@ def _links_along(bound: BoundQuery, first: int) -> list[BoundRelationship] | Non
         links.append(following[0])
         left.remove(following[0])
         end = following[0].other_end(end)
-    return links if end == first and len(set(_nodes_along(links, first))) == len(links) else None
+    return links if end == first and len(set(nodes_along(links, first))) == len(links) else None
 
 
-def _nodes_along(links: Sequence[BoundRelationship], first: int) -> tuple[int, ...]:
+def nodes_along(links: Sequence[BoundRelationship], first: int) -> tuple[int, ...]:
+    """The nodes in the order of the cycle."""
     nodes = [first]
     for each in links[:-1]:
         nodes.append(each.other_end(nodes[-1]))

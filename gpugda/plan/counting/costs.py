@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Set
 
     from gpugda.plan.candidate_counts import CandidateCounts
-    from gpugda.plan.counting.count_plan import Eliminate
+    from gpugda.plan.counting.count_plan import Eliminate, TableMessage
     from gpugda.plan.counting.problem import CountProblem
     from gpugda.plan.plan import BoundQuery, BoundRelationship
     from gpugda.thresholds import CountThresholds
@@ -128,8 +128,22 @@ class Costs:
         counted = frozenset([node for group in plan.rows for node in group])
         cost = self.of_counting(plan.joined, counted)
         for each in plan.tables:
-            cost += self.of_plan(each.plan) + self.of_table(each.separator)
+            cost += self._of_part(each) + self.of_table(each.separator)
         return cost
+
+    def _of_part(self, each: TableMessage) -> float:
+        plan, (first, *others), problem = each.plan, each.separator, self._problem
+        if others or plan.messages or not problem.is_square(problem, plan.core, plan.joined, first):
+            return self.of_plan(plan)
+        return self.of_square(plan.joined, first)
+
+    def of_square(self, nodes: frozenset[int], first: int) -> float:
+        """Of adding squares up by one of their nodes: of its ways of two links over both sides."""
+        ends = [{each.source, each.target} for each in self._problem.bound.relationships]
+        sides = frozenset[int]().union(*(pair for pair in ends if first in pair)) & nodes - {first}
+        (opposite,) = nodes - sides - {first}
+        ways = (self.join([first, side, opposite]) for side in sides)
+        return math.fsum(each.of(counts_last=True) for each in ways)
 
     def _node_order(self, left_out: frozenset[int]) -> list[int]:
         problem = self._problem

@@ -7,6 +7,7 @@ of the rest, the core, are multiplied with these numbers. The message has one of
 | --- | --- | --- |
 | one node | leaves | degrees of the node |
 | one or two nodes | a part, which has a core and messages of its own | sums over its rows |
+| one node | a square | sums over its ways of two links, without rows |
 | all neighbours | one node | what fits to a row |
 
 Parts that nothing connects (`components`) are eliminated behind an empty separator: their counts
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING
 from gpugda.plan.counting.count_plan import Eliminate, TableMessage
 from gpugda.plan.counting.degree_messages import fewest_eliminated, find_degrees
 from gpugda.plan.counting.row_messages import Countable, Independence, with_rows
-from gpugda.plan.counting.separators import Separators, bits_of, each_bit
+from gpugda.plan.counting.separators import Offer, Separators, bits_of, each_bit
 from gpugda.plan.join_order import connected
 from gpugda.plan.row_tests import is_single
 
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from gpugda.plan.counting.count_plan import LikeNodes
     from gpugda.plan.counting.degree_messages import Eliminable
     from gpugda.plan.counting.problem import CountProblem
-    from gpugda.plan.counting.separators import Offer
     from gpugda.thresholds import CountThresholds
 
     Nodes = int
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Elimination", "best_elimination"]
 
+_SQUARE = 4
 _MOST_REORDERED = 8
 """Of more nodes the order is taken to stay the same where some are counted: finding it is dear."""
 
@@ -146,6 +147,8 @@ class Elimination:
         self._thresholds = thresholds
         self._separators = Separators(found, problem.masks.comparisons)
         self._cost = cache(lambda nodes: costs.of_rows(frozenset(each_bit(nodes))))
+        self._is_square = cache(self._square_at)
+        self._cost_of_part = cache(self._part_cost)
         core = found.plan.core
         self._degrees = [(each, bits_of(each.separator)) for each in found.plan.degrees]
         self._tests = [(each, self._separators.tested(each)) for each in core.tests]
@@ -161,6 +164,8 @@ class Elimination:
     ) -> Eliminate:
         """The plan of some nodes, the separator among them; ``kept``: not to be eliminated."""
         tables: list[TableMessage] = []
+        if self._is_square(nodes, separator):
+            return self._core(nodes, separator, tables)
         while (best := self._cheapest(nodes, kept)) is not None:
             at = best.separator
             inner = self._eliminated(best.beyond | at, at, at, makes_rows=True)
@@ -184,7 +189,7 @@ class Elimination:
             for part in (nodes & ~each.beyond, each.beyond | each.separator):
                 if cost > most:
                     break
-                cost += self._cost(part)
+                cost += self._cost_of_part(part, each.separator)
             if cost < most or (cost == most and best is None):
                 most, best = cost, each
         return best
@@ -193,6 +198,7 @@ class Elimination:
         thresholds, separators = self._thresholds, self._separators
         if 1 in thresholds.separators:
             yield from separators.hanging(nodes, kept)
+            yield from self._squares(nodes, kept)
         if 2 not in thresholds.separators or self._cost(nodes) < thresholds.pair_pairs:
             return
         if nodes.bit_count() > thresholds.most_paired:
@@ -201,6 +207,37 @@ class Elimination:
         for a, b in combinations(each_bit(nodes), 2):
             if count(a) * count(b) <= thresholds.most_cells:
                 yield from separators.between(a, b, nodes, kept, lambda e: is_single(e, graph))
+
+    def _squares(self, nodes: Nodes, kept: Nodes) -> Iterator[Offer]:
+        """All that is left, where it is a square of whose nodes only one is needed further."""
+        if nodes.bit_count() != _SQUARE or (kept & nodes).bit_count() > 1:
+            return
+        if self._costs.is_cycle and not self._problem.grouped:
+            return  # it is counted whole, by one half
+        for node in each_bit(kept & nodes or nodes):
+            beyond = nodes & ~(1 << node)
+            if self._is_square(nodes, 1 << node) and self._separators.is_apart(1 << node, beyond):
+                yield Offer(1 << node, beyond)
+
+    def _square_at(self, nodes: Nodes, separator: Nodes) -> bool:
+        """Are these nodes a square that is added up without rows by the separator?"""
+        if nodes.bit_count() != _SQUARE or separator.bit_count() != 1:
+            return False
+        problem, core = self._problem, self._found.plan.core
+        beyond = nodes & ~separator
+        if any(read & beyond for _, read in self._degrees):
+            return False
+        first = separator.bit_length() - 1
+        # Of both nodes of a test each is inside, or the test belongs to the rest.
+        tests = tuple([test for test, tested in self._tests if tested & beyond])
+        pattern = replace(core, tests=tests)
+        return problem.is_square(problem, pattern, frozenset(each_bit(nodes)), first)
+
+    def _part_cost(self, nodes: Nodes, separator: Nodes) -> float:
+        """Of its join, or of what adds it up without one."""
+        if not self._is_square(nodes, separator):
+            return self._cost(nodes)
+        return self._costs.of_square(frozenset(each_bit(nodes)), separator.bit_length() - 1)
 
     def _core(self, nodes: Nodes, separator: Nodes, tables: list[TableMessage]) -> Eliminate:
         """What is joined of some nodes, and the messages to it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from gpugda.plan.candidate_counts import ExpectedCandidates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Set
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.plan.candidate_counts import CandidateCounts
@@ -23,6 +23,10 @@ def _never(problem: CountProblem) -> bool:
     return False
 
 
+def _no_square(problem: CountProblem, pattern: BoundQuery, nodes: Set[int], first: int) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CountProblem:
     """A pattern whose embeddings are counted.
@@ -34,6 +38,8 @@ class CountProblem:
         candidates: Of the query nodes.
         grouped: Query nodes by which embeddings are counted.
         is_cycle: Is a pattern a cycle that is counted without rows?
+        is_square: Are some nodes of a pattern, which has those of its tests that count, a square
+            that is added up without rows by one of them?
     """
 
     bound: BoundQuery
@@ -42,6 +48,7 @@ class CountProblem:
     candidates: CandidateCounts
     grouped: tuple[int, ...] = ()
     is_cycle: Callable[[CountProblem], bool] = _never
+    is_square: Callable[[CountProblem, BoundQuery, Set[int], int], bool] = _no_square
 
     @property
     def counts(self) -> tuple[int, ...]:

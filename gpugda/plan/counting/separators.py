@@ -94,7 +94,7 @@ class Separators:
             ]
             if len(beyonds) > 1:
                 for beyond in beyonds:
-                    if not beyond & kept and self._is_apart(1 << node, beyond, 0):
+                    if not beyond & kept and self.is_apart(1 << node, beyond):
                         yield Offer(1 << node, beyond)
 
     def between(
@@ -120,13 +120,13 @@ class Separators:
         both = bits_of(each.position for each in shared)
         for beyond in components:
             reaches_both = beyond & self._near[a] and beyond & self._near[b]
-            if not reaches_both or beyond & kept or not self._is_apart(separator, beyond, both):
+            if not reaches_both or beyond & kept or not self.is_apart(separator, beyond, both):
                 continue
             # Else a part falls apart, and one of the two is a separator alone.
             if all(self._joins(separator, part) for part in (nodes & ~beyond, beyond | separator)):
                 yield Offer(separator, beyond)
 
-    def _is_apart(self, separator: Nodes, beyond: Nodes, shared: int) -> bool:
+    def is_apart(self, separator: Nodes, beyond: Nodes, shared: int = 0) -> bool:
         """Does what is beyond some nodes depend on no other one?
 
         ``shared``: a bit for each query relationship that is joined here and in the rest.

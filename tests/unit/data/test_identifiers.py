@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpugda.data import id_table
 from gpugda.data.identifiers import IdentifierSpace, NameTable, Origin
 from gpugda.errors import SourceError
 
@@ -44,6 +45,25 @@ def test_an_integer_that_is_no_id_is_never_found(ids, stranger):
     if stranger not in ids:
         with pytest.raises(SourceError, match=f"no node has the id {stranger}"):
             space_of(list(ids)).lookup([pa.array([stranger])], [ORIGIN])
+
+
+def test_ids_that_share_places_of_the_table_are_found_all_the_same(monkeypatch):
+    monkeypatch.setattr(id_table, "_MOST_ROUNDS", 0)
+    ids = [2**60, -5, 2**50, 17]
+    assert space_of(ids).lookup([pa.array(ids[::-1])], [ORIGIN]).tolist() == [3, 2, 1, 0]
+    with pytest.raises(SourceError, match="no node has the id 18"):
+        space_of(ids).lookup([pa.array([18])], [ORIGIN])
+
+
+@pytest.mark.parametrize("first", [0, -3, 7, 2**40, -(2**61)])
+def test_ids_one_after_the_other_need_no_table(first):
+    ids = list(range(first, first + 5))
+    space = space_of(ids[:2], ids[2:]) if first == 7 else space_of(ids)
+    found = space.lookup([pa.array(ids[::-1]), pa.array(ids[:1])], [ORIGIN, ORIGIN])
+    assert found.tolist() == ([104, 103, 102, 1, 0, 0] if first == 7 else [4, 3, 2, 1, 0, 0])
+    for stranger in (first - 1, first + 5, first + 2**32, -(2**63), 2**63 - 1):
+        with pytest.raises(SourceError, match=f"row 3: no node has the id {stranger}"):
+            space.lookup([pa.array([first, stranger])], [ORIGIN])
 
 
 @pytest.mark.parametrize("ids", [[5, 6, 7], [5, 2**40, -9], ["5", "x", "é"]])

@@ -15,9 +15,10 @@ from random_database import RandomDatabase
 from gpugda.data.build import build_data_graph
 from gpugda.data.columns import column_from_values, to_values
 from gpugda.data.counting import LabelSets, gather_statistics
+from gpugda.data.increments import searching
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.changes import ChangesError
-from gpugda.data.labels import distinct_label_sets
+from gpugda.data.labels import distinct_label_sets, label_bitmap
 from gpugda.data.patches import changing, patched
 from gpugda.data.patches.splice import Splice
 from gpugda.ports import DatabaseVersion
@@ -31,6 +32,8 @@ VERSION = DatabaseVersion("a-database", 1)
 def patched_from(request, monkeypatch):
     """All that is told here holds for arrays that are copied, and for those that are patched."""
     monkeypatch.setattr(changing, "PATCHED_FROM", request.param)
+    # Once entries are looked at one by one, once all of a row.
+    monkeypatch.setattr(searching, "_FEW", 1 << 11 if request.param else 3)
     monkeypatch.setattr(patched, "FEW_STRETCHES", 20)
     monkeypatch.setattr(patched, "MOST_STRETCHES", 60)
 
@@ -87,6 +90,9 @@ def check(graph):
     assert graph.incoming.entry_types().tolist() == graph.relationship_types()[indexes].tolist()
     assert (np.diff(graph.external_ids.nodes) > 0).all()
     assert graph.label_offsets[-1] == len(graph.label_ids)
+    for label in range(len(graph.labels)):
+        expected = label_bitmap(graph.label_offsets, graph.label_ids, label)
+        np.testing.assert_array_equal(graph.label_bits(label), expected)
     assert len(graph.label_offsets) == graph.node_count + 1
     for count, store in (
         (graph.node_count, graph.node_properties),

@@ -14,7 +14,13 @@ from neo4j.time import Date, Duration
 from projected import GivenEmbeddings, projected
 
 from gpugda.data.columns import Column, ColumnKind, column_from_values
-from gpugda.errors import CypherTypeError, ParameterMissingError, UnsupportedQueryError
+from gpugda.errors import (
+    CypherArgumentError,
+    CypherSyntaxError,
+    CypherTypeError,
+    ParameterMissingError,
+    UnsupportedQueryError,
+)
 from gpugda.execute.grouping import group_rows
 from gpugda.execute.needs import need_of, needed_rows
 from gpugda.execute.row_table import RowTable, stacked
@@ -396,13 +402,20 @@ def test_only_what_is_read_is_needed():
 
 @pytest.mark.parametrize("clause", ["skip", "limit"])
 @pytest.mark.parametrize(
-    ("value", "shown"),
-    [(-1, "-1"), (1.0, "1.0"), (1.5, "1.5"), ("a", "a"), (None, "null"), (True, "True")],
+    ("value", "shown", "kind"),
+    [
+        (-1, "-1", CypherArgumentError),
+        (1.0, "1.0", CypherArgumentError),
+        (1.5, "1.5", CypherArgumentError),
+        ("a", "a", CypherSyntaxError),
+        (None, "null", CypherTypeError),
+        (True, "True", CypherSyntaxError),
+    ],
 )
-def test_skip_and_limit_are_integers(clause, value, shown):
+def test_skip_and_limit_are_integers(clause, value, shown, kind):
     asked = query([("n", N)], **{clause: param("v")})
     message = f"{clause.upper()}: Invalid input. '{shown}' is not a valid value."
-    with pytest.raises(CypherTypeError, match=message) as raised:
+    with pytest.raises(kind, match=message) as raised:
         projected(asked, PEOPLE, GivenEmbeddings([]), {"v": value})
     assert raised.value.span == SPAN
 

@@ -9,6 +9,9 @@ import pytest
 from every_trail import trails_from
 
 import gpugda
+from gpugda.execute import lower
+from gpugda.execute.operators import few_trails
+from gpugda.execute.operators.expand import Expand
 from gpugda.execute.operators.simple import Union
 
 EDGES = [(0, 1), (0, 1), (1, 2), (2, 0), (2, 2), (3, 1), (1, 3), (2, 3), (0, 0)]
@@ -27,9 +30,28 @@ def accelerator() -> Any:
         yield made
 
 
+def limits(patch: pytest.MonkeyPatch, expected: int, walked: int) -> None:
+    """Trails that may be expected, and found, where they are walked."""
+    patch.setattr(few_trails, "MOST_TRAILS", expected)
+    patch.setattr(lower, "MOST_TRAILS", walked)
+
+
+@pytest.fixture
+def joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits(monkeypatch, -1, -1)
+
+
+@pytest.mark.parametrize("way", [(1 << 20, 1 << 20), (1 << 20, 4), (-1, -1)])
 @pytest.mark.parametrize("bounds", [(1, 3), (2, 2), (2, 4), (1, 1)])
 @pytest.mark.parametrize("direction", ARROWS)
-def test_counts(accelerator: Any, direction: str, bounds: tuple[int, int]) -> None:
+def test_counts(
+    accelerator: Any,
+    direction: str,
+    bounds: tuple[int, int],
+    way: tuple[int, int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits(monkeypatch, *way)
     arrow = ARROWS[direction].format(f"{bounds[0]}..{bounds[1]}")
     wanted = Counter(
         (start, end)
@@ -39,7 +61,8 @@ def test_counts(accelerator: Any, direction: str, bounds: tuple[int, int]) -> No
     )
 
     def rows(query: str) -> list[tuple[Any, ...]]:
-        return sorted(tuple(each.values()) for each in accelerator.run(query, engine="gpu"))
+        text = f"{query} // {way}"
+        return sorted(tuple(each.values()) for each in accelerator.run(text, engine="gpu"))
 
     assert rows(f"MATCH (a){arrow}(b) RETURN count(*)") == [(sum(wanted.values()),)]
     by_pair = rows(f"MATCH (a){arrow}(b) RETURN a.k, b.k, count(*)")
@@ -53,6 +76,7 @@ def test_counts(accelerator: Any, direction: str, bounds: tuple[int, int]) -> No
     assert before == [(sum(c * degrees[a] for (a, _), c in wanted.items() if a < 2),)]
 
 
+@pytest.mark.usefixtures("joined")
 def test_the_plan_shows_patterns_of_each_length(accelerator: Any) -> None:
     shown = str(accelerator.explain("MATCH (a)-[:R*1..3]->(b) RETURN count(*)"))
     assert "expand" not in shown
@@ -64,6 +88,7 @@ def test_a_node_without_a_name_that_stands_in_two_patterns(accelerator: Any) -> 
     assert list(accelerator.run(query, engine="gpu")) == []
 
 
+@pytest.mark.usefixtures("joined")
 def test_rows_of_unrolled_lengths_keep_their_weights(accelerator: Any) -> None:
     """A row that stands for many paths is not repeated before it is counted."""
     seen: list[tuple[int, int]] = []
@@ -82,3 +107,43 @@ def test_rows_of_unrolled_lengths_keep_their_weights(accelerator: Any) -> None:
     assert found == [[paths]]
     assert sum(max(each) for each in seen) == paths
     assert sum(rows for rows, _ in seen) < paths
+
+
+def watched(patch: pytest.MonkeyPatch) -> dict[str, int]:
+    """How often trails were walked, and joined."""
+    calls = {"walked": 0, "joined": 0}
+
+    def counting(kind: Any, name: str) -> None:
+        batches = kind._batches
+
+        def noted(operator: Any, context: Any) -> Any:
+            calls[name] += 1
+            yield from batches(operator, context)
+
+        patch.setattr(kind, "_batches", noted)
+
+    counting(Expand, "walked")
+    counting(Union, "joined")
+    return calls
+
+
+def test_few_trails_are_walked(accelerator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = watched(monkeypatch)
+    query = "MATCH (a {k: 0})-[:R*2..4]->(b) RETURN count(DISTINCT b), count(*)"
+    found = accelerator.run(query, engine="gpu").values()
+    assert calls == {"walked": 1, "joined": 0}
+    assert found == accelerator.run(query, engine="reference").values()
+    assert "expand" in str(accelerator.explain(query))
+
+
+def test_trails_that_turn_out_to_be_many_are_joined(
+    accelerator: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also from then on: they are not walked in vain each time."""
+    limits(monkeypatch, 1 << 20, 3)
+    calls = watched(monkeypatch)
+    query = "MATCH (a {k: 2})-[:R*2..4]->(b) RETURN count(DISTINCT b), count(*)"
+    for times in (1, 2):
+        found = accelerator.run(query, engine="gpu").values()
+        assert found == accelerator.run(query, engine="reference").values()
+        assert calls == {"walked": 1, "joined": times}

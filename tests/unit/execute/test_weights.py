@@ -14,6 +14,8 @@ import gpugda
 from gpugda.device.context import list_devices
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.weights import product_of, sum_of
+from gpugda.match.extend import strategy
+from gpugda.match.extend.prepared import weighed_groups
 from gpugda.types import MOST_WEIGHT
 
 WEIGHT = st.one_of(
@@ -82,3 +84,83 @@ def test_optional_relationships_are_those_of_the_reference(star: Any, query: str
     assert rows == Counter(map(repr, star.run(query, engine="reference").values()))
     operators = [node.what for _, node in star.profile(query).lines()]
     assert any(name.startswith("optional MATCH (m)") for name in operators) == (query in OPTIONAL)
+
+
+@pytest.fixture
+def weighed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What was counted without rows of groups."""
+    found: list[int] = []
+
+    def count(*given: Any) -> int | None:
+        number = weighed_groups(*given)
+        found.append(-1 if number is None else number)
+        return number
+
+    monkeypatch.setattr(strategy, "weighed_groups", count)
+    return found
+
+
+@pytest.fixture(scope="module")
+def graph() -> Any:
+    """Of any kind, with loops and parallel relationships."""
+    random = np.random.default_rng(5)
+    nodes = {"id": list(range(30)), "labels": random.choice(["L", "M"], 30).tolist()}
+    relationships = {
+        "source": random.integers(0, 30, 90).tolist(),
+        "target": random.integers(0, 30, 90).tolist(),
+        "type": random.choice(["R", "S"], 90).tolist(),
+    }
+    with gpugda.connect(gpugda.graph(nodes, relationships)) as opened:
+        yield opened
+
+
+@needs_device
+@pytest.mark.device
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "MATCH (m)-->() OPTIONAL MATCH (m)<-[:R]-(:L)",
+        "MATCH (m)-->()-->(:M) OPTIONAL MATCH (m)-[:R]->(:L) OPTIONAL MATCH (m)<-[:S|R]-()",
+        "MATCH (m:L)-[:R]->() OPTIONAL MATCH (m)<-[:S]-() MATCH (m)-[:R]->()",
+    ],
+)
+def test_numbers_are_multiplied_where_groups_are(
+    graph: Any, weighed: list[int], pattern: str
+) -> None:
+    text = f"{pattern} RETURN count(*)"
+    expected = graph.run(text, engine="reference").values()
+    for _ in range(3):
+        assert graph.run(text, engine="gpu").values() == expected
+    assert weighed == [expected[0][0]] * 3
+
+
+@needs_device
+@pytest.mark.device
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "MATCH (m)-->(n) OPTIONAL MATCH (m)<-[:R]-() OPTIONAL MATCH (n)-->()",
+        "MATCH (m)-->() OPTIONAL MATCH (m)--()",
+        "MATCH (m)-->() OPTIONAL MATCH (m)<-[:R]-() WHERE m:L",
+        "MATCH (m:L {id: 3})-->() OPTIONAL MATCH (m)<-[:R]-() WITH m MATCH (m)-->()",
+    ],
+)
+def test_other_numbers_need_rows(graph: Any, weighed: list[int], pattern: str) -> None:
+    text = f"{pattern} RETURN count(*)"
+    expected = graph.run(text, engine="reference").values()
+    assert graph.run(text, engine="gpu").values() == expected
+    assert not weighed
+
+
+@needs_device
+@pytest.mark.device
+def test_products_of_groups_do_not_wrap(star: Any, weighed: list[int]) -> None:
+    pattern = "MATCH (m)<-[:LIKES]-()"
+    for _ in range(2):
+        text = pattern + " OPTIONAL MATCH (m)<-[:LIKES]-()" * 14 + " RETURN count(*)"
+        assert star.run(text, engine="gpu").values() == [[2**60]]
+        with pytest.raises(UnsupportedQueryError):  # 2**72
+            star.run(
+                text.replace("RETURN", "OPTIONAL MATCH (m)<--() " * 3 + "RETURN"), engine="gpu"
+            ).values()
+    assert weighed[0] == 2**60

@@ -7,7 +7,8 @@ import pytest
 
 from gpugda.errors import CypherSyntaxError, UnsupportedQueryError
 from gpugda.query.parser import parse
-from gpugda.query.prepare import prepare
+from gpugda.query.prepare import check_compiles, prepare
+from gpugda.query.scopes import check_query
 
 
 def test_the_same_text_is_prepared_once():
@@ -35,7 +36,7 @@ def test_what_is_refused_is_read_once_and_raised_each_time_anew(monkeypatch):
     text = "LOAD CSV FROM 'only.that.test' AS row RETURN row"
     with pytest.raises(UnsupportedQueryError) as first:
         prepare(text)
-    monkeypatch.setattr("gpugda.query.prepare.tree_of", None)
+    monkeypatch.setattr("gpugda.query.prepare.parse", None)
     with pytest.raises(UnsupportedQueryError) as second:
         prepare(text)
     assert first.value is not second.value
@@ -52,8 +53,28 @@ def test_garbage_is_looked_for_again_after_reading(monkeypatch, ending):
         looked.append(gc.isenabled())
         return parse(text)
 
-    monkeypatch.setattr("gpugda.query.prepare.tree_of", parse_and_note)
+    monkeypatch.setattr("gpugda.query.prepare.parse", parse_and_note)
     with nullcontext() if ending[-1] == "a" else pytest.raises(CypherSyntaxError):
         prepare(f"MATCH (a:Garbage) {ending}")
     assert looked == [False]
     assert gc.isenabled()
+
+
+def test_what_compiles_is_found_out_once_for_a_text_and_a_version(monkeypatch):
+    checked = []
+
+    def noted(tree, version):
+        checked.append(version)
+        check_query(tree, version)
+
+    statement = prepare("MATCH (a) LET only_here = a RETURN only_here")
+    monkeypatch.setattr("gpugda.query.prepare.check_query", noted)
+    raised = []
+    for _ in range(2):
+        check_compiles(statement, 25)
+        with pytest.raises(CypherSyntaxError) as caught:
+            check_compiles(statement, 5)
+        raised.append(caught.value)
+    assert checked == [25, 5]
+    assert str(raised[0]) == str(raised[1])
+    assert raised[0] is not raised[1]

@@ -180,7 +180,9 @@ class Sorter:
         if placed is not table:
             self._run.workspace.release(placed.values)
 
-    def split(self, table: Table) -> Iterator[tuple[int, int | None, Table]]:
+    def split(
+        self, table: Table, *, backwards: bool = False
+    ) -> Iterator[tuple[int, int | None, Table]]:
         """The rows of a table key by key, with the next key; each table is valid until the next."""
         if not self._is_sorting or table.row_count == 0:
             yield 0, None, table
@@ -188,7 +190,7 @@ class Sorter:
         workspace = self._run.workspace
         placed, first = self._sorted(table)
         counts = np.diff(first)
-        keys = np.flatnonzero(counts).tolist()
+        keys = np.flatnonzero(counts).tolist()[:: -1 if backwards else 1]
         for key, following in zip(keys, [*keys[1:], None], strict=True):
             if placed is table:
                 yield key, following, table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.device.graph.segment_views import MOST_PARTS, SegmentViews, starts_bytes
+from gpugda.device.graph.segment_views import MOST_PLACES, SegmentViews, starts_bytes
 from gpugda.device.graph.segments import cut_segments
 from gpugda.device.launch.extend import LinkFlags
 from gpugda.device.memory.buffers import SMALLEST_BYTES
@@ -12,7 +12,7 @@ from gpugda.errors import MemoryLimitError
 from gpugda.match.extend.memory import ENOUGH_FOR_JOIN
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from gpugda.device.graph.segments import Segments
     from gpugda.device.launch.extend import Link
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpugda.plan.counting.count_plan import LikeLeaves
     from gpugda.thresholds import SegmentLimits
 
-__all__ = ["make_views", "views_of_steps"]
+__all__ = ["knows_relationships", "make_views", "views_of_steps"]
 
 _BYTES = 4
 _SMALL_ARRAYS = 48
@@ -64,15 +64,10 @@ def views_of_steps(
         )
         if is_used
     ]
-    # Who goes row by row tells relationships apart even where none is asked for.
-    by_rows = run.graph.context.profile.intersection == "marks"
-    knows = masked or any(
-        by_rows or link.flags & LinkFlags.NEEDS_RELATIONSHIP or link.relationship_column is not None
-        for link in links
-    )
+    knows = knows_relationships(run, steps, masked=masked)
     sorted_by = max((len(step.device_links) for step in steps), default=0)
     sorted_by = max(sorted_by, int(bool(others)))
-    parts = max((_parts_at_once(step) for step in steps), default=1)
+    places = {name: _places(name, steps, others) for name in directions}
     return make_views(
         run,
         directions,
@@ -80,8 +75,24 @@ def views_of_steps(
         least,
         knows_relationships=knows,
         sorted_by=sorted_by,
-        parts=parts,
+        places=places,
         messages=messages,
+    )
+
+
+def knows_relationships(run: Run, steps: Sequence[ExtendStep], *, masked: bool) -> bool:
+    """Must steps know which relationships entries are?
+
+    ``masked``: do predicates leave only some of those that are looked at apart from steps?
+    """
+    # Who goes row by row looks up which ones could be the same, where tests tell them apart.
+    by_rows = run.graph.context.profile.intersection == "marks"
+    return masked or any(
+        (by_rows and len(step.tests) > step.extension.early)
+        or link.flags & LinkFlags.NEEDS_RELATIONSHIP
+        or link.relationship_column is not None
+        for step in steps
+        for link in step.device_links
     )
 
 
@@ -93,7 +104,7 @@ def make_views(
     *,
     knows_relationships: bool,
     sorted_by: int = 0,
-    parts: int = MOST_PARTS,
+    places: Mapping[str, int] | None = None,
     messages: int = 0,
 ) -> SegmentViews:
     """Views of some directions, for which a share of the free memory is taken.
@@ -105,14 +116,15 @@ def make_views(
         least: Bytes that are needed beside them.
         knows_relationships: Must it be known which relationship an entry is?
         sorted_by: By so many segments rows are sorted.
-        parts: Of one direction at one time.
+        places: For parts of each direction; None for `MOST_PLACES`.
         messages: Bytes that are needed, too, of which no step's rows take a share.
 
     Raises:
         MemoryLimitError: It names a limit that suffices.
     """
     graph, workspace = run.graph, run.workspace
-    per_entry = max(1, len(directions)) * (parts + 1) * _BYTES * (2 if knows_relationships else 1)
+    places = dict.fromkeys(directions, MOST_PLACES) if places is None else places
+    per_entry = max(1, sum(places.values())) * _BYTES * (2 if knows_relationships else 1)
     fixed = starts_bytes(graph, directions) + messages
     small = SMALLEST_BYTES * _SMALL_ARRAYS
     keys = _BYTES * (2 * sorted_by + 1) * limits.most_segments
@@ -142,15 +154,21 @@ def make_views(
         directions,
         workspace.budget,
         knows_relationships=knows_relationships,
-        parts=parts,
+        places=places,
     )
 
 
-def _parts_at_once(step: ExtendStep) -> int:
-    """Parts of one direction that a step looks at together."""
-    outgoing = sum(1 for link in step.device_links if link.outgoing)
-    incoming = sum(1 for link in step.device_links if link.incoming)
-    return max(outgoing, incoming, 1)
+def _places(name: str, steps: Sequence[ExtendStep], others: Sequence[LikeLeaves]) -> int:
+    """For parts of a direction that a step looks at together, and for what comes meanwhile.
+
+    Of a step with two links the part of the first one stays while the second one's go by.
+    """
+    most = 2 if any(getattr(each, name) for each in others) else 1
+    for step in steps:
+        used = [bool(getattr(link, name)) for link in step.device_links]
+        if used:
+            most = max(most, sum(used) + used[-1])
+    return most
 
 
 def _cut(run: Run, directions: Collection[str], most: int) -> Segments:

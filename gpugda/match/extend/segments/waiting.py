@@ -6,17 +6,17 @@ import errno
 import os
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from gpugda.config import host_limit
+from gpugda.config import host_limit, machine_bytes
 from gpugda.errors import MemoryLimitError
 from gpugda.match.extend.segments.spill_folder import SpillFolder, spill_place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from gpugda.thresholds import SegmentLimits
 
 __all__ = ["SpilledFile", "WaitingRows", "host_bytes"]
-
-_GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 Columns = list["NDArray[np.uint32]"]
 
@@ -156,16 +154,7 @@ def host_bytes(limits: SegmentLimits) -> int:
     if limits.rows_bytes is not None:
         return limits.rows_bytes
     asked = host_limit()
-    return int(_machine_bytes() * limits.share_for_rows) if asked is None else asked
-
-
-def _machine_bytes() -> int:
-    """Of the machine, or of the container."""
-    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    try:
-        return min(whole, int(_GROUP_LIMIT.read_text()))
-    except (OSError, ValueError):  # "max" where there is no limit
-        return whole
+    return int(machine_bytes() * limits.share_for_rows) if asked is None else asked
 
 
 def _free_bytes(place: Path) -> int:

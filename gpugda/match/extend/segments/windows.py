@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from gpugda.device.graph.segments import Part, Segments
     from gpugda.device.launch.extend import Link
     from gpugda.device.launch.join import Table
-    from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.join_setup import JoinSetup
     from gpugda.match.extend.segments.waiting import WaitingRows
 
 __all__ = ["SegmentedWindows"]
 
 _GROWTH = 8
-_SHARE_FOR_SORTING = 0.6
+_SHARE_FOR_SORTING, _SHARE_FOR_COUNTING = 0.6, 0.85
+"""Of the free memory: where rows are counted, none are made of them."""
 _SORTED_BYTES = 8
 """Of a row and a column: before and after they are sorted."""
 
@@ -45,7 +45,7 @@ class SegmentedWindows(ExtendWindows):
     """
 
     def __init__(self, setup: JoinSetup, views: SegmentViews, waiting: WaitingRows) -> None:
-        super().__init__(replace(setup, words=_seen(setup.words, views)))
+        super().__init__(replace(setup, words=setup.words.looking_at(views.arguments)))
         run, steps = setup.run, setup.steps
         self.views = self._seen = views
         segments = views.segments
@@ -139,15 +139,17 @@ class SegmentedWindows(ExtendWindows):
 
     def _counted(self, batch: Batch) -> Iterator[int]:
         number = len(self._steps) - 1
-        for _, table in self._seen_tables(number, batch):
+        for _, table in self._seen_tables(number, batch, _SHARE_FOR_COUNTING):
             total = self._tables.count(number, table)
             self.rows[number] += total
             yield total
 
-    def _seen_tables(self, number: int, batch: Batch) -> Iterator[tuple[Wanted, Table]]:
-        """The rows of a batch, together with the parts that they need."""
+    def _seen_tables(
+        self, number: int, batch: Batch, share: float = _SHARE_FOR_SORTING
+    ) -> Iterator[tuple[Wanted, Table]]:
+        """The rows of a batch, together with the parts that they need; ``share``: where sorted."""
         if len(self._steps[number].device_links) > 1:
-            yield from self._paired_tables(number, batch)
+            yield from self._paired_tables(number, batch, share)
             return
         sequence = self._sequences[number].of(batch.keys(), self._seen)
         for place, (key, wanted) in enumerate(sequence):
@@ -157,13 +159,18 @@ class SegmentedWindows(ExtendWindows):
                 self._seen.acquire(wanted, coming)
                 yield wanted, table
 
-    def _paired_tables(self, number: int, batch: Batch) -> Iterator[tuple[Wanted, Table]]:
+    def _paired_tables(
+        self, number: int, batch: Batch, share: float
+    ) -> Iterator[tuple[Wanted, Table]]:
         """The same of a step with two links."""
         sequence, second = self._sequences[number], self._seconds[number]
-        firsts = batch.keys()
+        backwards, firsts = False, batch.keys()
+        self._tables.prepare(number)
         for first in firsts:
-            for waiting in batch.tables(self._run, first, self._most_paired(number)):
-                for key, following, table in second.split(waiting):
+            for waiting in batch.tables(self._run, first, self._most_paired(number, share)):
+                # The last second part is the next first one.
+                backwards = not backwards
+                for key, following, table in second.split(waiting, backwards=backwards):
                     self._run.check_deadline()
                     coming = [] if following is None else sequence.wanted((first, following))
                     parts = sequence.wanted((first, key))
@@ -171,11 +178,11 @@ class SegmentedWindows(ExtendWindows):
                         self._seen.acquire(wanted, after)
                         yield wanted, table
 
-    def _most_paired(self, number: int) -> int:
+    def _most_paired(self, number: int, share: float) -> int:
         """The same where they are sorted there: they are there twice, and go on in small parts."""
         width = len(self._steps[number - 1].variables) if number else 0
-        share = self._run.workspace.available * _SHARE_FOR_SORTING
-        rows = int(share / (len(self._steps) - number)) // (_SORTED_BYTES * max(1, width))
+        room = self._run.workspace.available * share
+        rows = int(room / (len(self._steps) - number)) // (_SORTED_BYTES * max(1, width))
         return max(1, min(self._limits.largest_window, rows))
 
     def _most_waiting(self, number: int) -> int:
@@ -222,12 +229,3 @@ class _Sequence:
         outgoing = {part for part, link in linked if link.outgoing}
         incoming = {part for part, link in linked if link.incoming}
         return Wanted(tuple(sorted(outgoing)), tuple(sorted(incoming)))
-
-
-def _seen(words: StepWords, views: SegmentViews) -> StepWords:
-    """Steps that look at what the views show."""
-    arrays = {
-        number: each._replace(filter=replace(each.filter, graph=views.arguments))
-        for number, each in words.arrays.items()
-    }
-    return replace(words, arrays=arrays)

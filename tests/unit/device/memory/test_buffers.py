@@ -1,6 +1,7 @@
 """Arrays on the device and their budget."""
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 from gpugda.device.memory.buffers import ArrayPool, MemoryBudget, Workspace
@@ -34,6 +35,60 @@ def test_what_goes_up_comes_down(context, count, dtype):
         np.testing.assert_array_equal(workspace.download(array, count // 2), values[count // 2 :])
         assert workspace.download_at(array, range(0, count, 300)) == values[::300].tolist()
     assert workspace.budget.used == 0
+
+
+def noting_waits(monkeypatch):
+    """Per copy between host and device whether the host waits for it."""
+    waits, copy = [], cl.enqueue_copy
+
+    def noted(*args, **settings):
+        waits.append(settings["is_blocking"])
+        return copy(*args, **settings)
+
+    monkeypatch.setattr(cl, "enqueue_copy", noted)
+    return waits
+
+
+@pytest.mark.parametrize(("count", "waited"), [(10, [False, True]), (1 << 16, [True, True])])
+def test_nobody_waits_until_little_is_uploaded(context, monkeypatch, count, waited):
+    waits = noting_waits(monkeypatch)
+    values = np.arange(count, dtype=np.uint32)
+    with Workspace(context, MemoryBudget(1 << 30)) as workspace:
+        array = workspace.allocate(count, np.uint32)
+        workspace.write(array, values)
+        values[:] = 7  # the caller's again
+        np.testing.assert_array_equal(workspace.download(array), np.arange(count))
+        assert waits == waited
+
+
+def test_many_small_uploads_in_a_row(context):
+    with Workspace(context, MemoryBudget(1 << 30)) as workspace:
+        array = workspace.allocate(100, np.uint32)
+        for place in range(100):
+            workspace.write(array, np.array([place * place], dtype=np.uint32), place)
+        assert workspace.download(array).tolist() == [n * n for n in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("places", "count", "copies"),
+    [
+        ([0, 300, 900], 7, 1),
+        ([1 << 17, 0], 5, 2),
+        ([0, 1 << 16, 1 << 17], 1 << 16, 1),
+        ([3, 1 << 17], 0, 0),
+        ([], 4, 0),
+    ],
+)
+def test_parts_are_waited_for_once(context, monkeypatch, places, count, copies):
+    values = np.arange(1 << 18, dtype=np.uint32)
+    with Workspace(context, MemoryBudget(1 << 30)) as workspace:
+        array = workspace.upload(values)
+        waits = noting_waits(monkeypatch)
+        found = workspace.download_runs(array, places, count)
+        assert waits == [False] * (copies - 1) + [True] * bool(copies)
+    expected = [values[place : place + count] for place in places]
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+    assert all(each.dtype == np.uint32 for each in found)
 
 
 def test_arrays_are_used_again(context):

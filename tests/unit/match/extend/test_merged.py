@@ -119,6 +119,22 @@ def test_the_same_rows(accelerator, decides, specs, text):
     device_graph.close()
 
 
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("MATCH (a)-->(b)-[:R]-(a) RETURN count(*)", (1, "S", 0, {})),
+        ("MATCH (a)-[:R|S]->(b)<-[:S|T]-(a) RETURN count(*)", (0, "T", 1, {})),
+    ],
+)
+def test_other_types_are_other_relationships(accelerator, at_once, text, other):
+    # Each of the two has one way to go at most, and yet they need not be the same.
+    graph = make_graph([("", {})] * 3, [(0, "R", 1, {}), other, (1, "S", 2, {})])
+    device_graph = DeviceGraph(accelerator, graph)
+    plan, strategy = plan_of(text, graph), ExtendStrategy(device_graph, thresholds=STEP_BY_STEP)
+    assert [counted(strategy, plan)[0] for _ in range(3)] == [1, 1, 1]
+    device_graph.close()
+
+
 def ring(count, kinds="R"):
     """Each node to the next two, of each type in turn."""
     steps = [

@@ -592,6 +592,19 @@ def test_few_queries_are_kept_and_counted(context):
         assert workspace.outside == strategy._kept.nbytes == 0
 
 
+def test_kept_bytes_are_those_of_all_arrays_when_a_run_ends(context):
+    strategy = strategy_for(context, dense_graph(6))
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    find = make_plan([Node()] * 2, [Relationship(0, 1)])
+    for _ in range(2):
+        count(strategy, plan)
+        count(strategy, find)
+        kept = strategy._kept._queries
+        held = [sum(array.nbytes for array in query.arrays()) for query in kept]
+        assert [query.nbytes for query in kept] == held
+        assert strategy._kept.nbytes == sum(held) > 0
+
+
 def test_kept_queries_give_way(context):
     strategy = strategy_for(context, dense_graph(6))
     plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])

@@ -35,7 +35,7 @@ def plan(text):
 
 
 def sent(text, limit):
-    found = streaming(plan(text)[0], 600, 7200, limit)
+    found = streaming(plan(text)[0], 60, 600, 7200, limit)
     return 0.0 if found is None else found.sent_bytes
 
 
@@ -44,7 +44,7 @@ TRIANGLE = "MATCH (a)-->(b)-->(c)-->(a) RETURN a.id"
 
 
 def test_nothing_is_sent_of_a_graph_that_fits():
-    assert streaming(plan(PATH)[0], 600, 7200, 7200) is None
+    assert streaming(plan(PATH)[0], 60, 600, 7200, 7200) is None
 
 
 def test_steps_of_two_links_send_the_second_ones_segments_again():
@@ -52,6 +52,31 @@ def test_steps_of_two_links_send_the_second_ones_segments_again():
     assert sent("MATCH (a)-->(b)--(c) RETURN a.id", 1800) > sent(PATH, 1800)
     assert sent(TRIANGLE, 1800) > sent(PATH, 1800)
     assert sent(TRIANGLE, 900) > sent(TRIANGLE, 1800), "more segments"
+
+
+def labelled():
+    ends = np.random.default_rng(1).integers(0, 800, (2, RELATIONSHIPS))
+    types = np.full(RELATIONSHIPS, "R", dtype=object)
+    labels = np.array([f"L{each % 8}" for each in range(800)], dtype=object)
+    return gpugda.graph(
+        {"id": np.arange(800), "labels": labels},
+        {"source": ends[0], "target": ends[1], "type": types},
+    )
+
+
+@pytest.mark.device
+@pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
+def test_entries_between_candidates_are_expected_to_be_sent_once():
+    text = "MATCH (a:L1)-->(b:L2)-->(c:L3)-->(a) RETURN count(*) AS n"
+    with gpugda.connect(labelled()) as roomy:
+        expected = roomy.run(text, engine="gpu").values()
+    with gpugda.connect(labelled(), memory_limit="180KiB") as small:
+        explained = str(small.explain(text))
+        found = small.run(text, engine="gpu")
+        assert found.values() == expected
+        steps = list(found.summary.steps)
+    assert "would be sent to the device, once, to keep about 1,406 entries" in explained
+    assert any("relationships between candidates" in line for line in steps)
 
 
 def test_the_router_counts_what_is_sent():

@@ -322,7 +322,8 @@ def test_without_memory_for_pairs_branches_of_one_root_are_split_off(context):
     rows = [(a, "RST"[place % 3], b, {}) for place, (a, b) in enumerate(ends)]
     rows += [(each, kind, each, {}) for each in range(4, 3000) for kind in "RST"]
     graph = make_graph([("", {})] * 3000, rows)
-    plan = plan_of([*path(0, 2, 1, kind=0), *path(0, 3, 1, kind=1), *cycle(1, 4, kind=2)])
+    cycles = [*path(0, 2, 5, 1, kind=0), *path(0, 3, 1, kind=1), *cycle(1, 4, kind=2)]
+    plan = plan_of(cycles)
     whole, by = count(context, graph, plan)
     assert "(n0), (n1)" in by
     assert count(context, graph, plan, limit=100 << 20) == (whole, ["(n1)"])

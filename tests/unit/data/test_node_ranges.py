@@ -1,14 +1,12 @@
-"""Sorting in threads."""
+"""Relationships by ranges of nodes, and graphs built of them in threads."""
 
 import numpy as np
 import pytest
 
 import gpugda
-from gpugda.data import counting, identifiers, threads
-from gpugda.data import sort_numbers as sorting
-from gpugda.data import sorting as csr_sorting
+from gpugda.data import build, counting, identifiers, node_ranges, threads
+from gpugda.data.node_ranges import Entries, NodeRanges
 from gpugda.data.progress import SilentProgress
-from gpugda.data.sort_numbers import sort_numbers
 from gpugda.loading import load
 
 CORES = [1, 4, 7]
@@ -17,19 +15,40 @@ CORES = [1, 4, 7]
 @pytest.fixture(params=CORES)
 def cores(request, monkeypatch):
     """So many cores, each of which is worth using."""
-    for module in (threads, sorting):
-        monkeypatch.setattr(module, "core_count", lambda: request.param)
-    monkeypatch.setattr(sorting, "_FEWEST_NUMBERS", 1)
-    for module in (csr_sorting, counting):
+    monkeypatch.setattr(threads, "core_count", lambda: request.param)
+    monkeypatch.setattr(node_ranges, "_RANGE", 100)
+    for module in (build, counting, node_ranges, threads):
         monkeypatch.setattr(module, "_PIECE", 100)
     monkeypatch.setattr(identifiers, "_LOOKUP_ROWS", 100)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 6, 7, 8, 1000])
-@pytest.mark.parametrize("largest", [1, 5, 2**63])
-def test_numbers_come_sorted(cores, count, largest):
-    numbers = np.random.default_rng(count).integers(0, largest, count, dtype=np.uint64)
-    assert np.array_equal(sort_numbers(numbers.copy()), np.sort(numbers))
+@pytest.mark.parametrize("count", [0, 1, 99, 2000])
+@pytest.mark.parametrize("node_count", [1, 2, 40_000, 2**32 - 2])
+def test_ranges_hold_all_entries_of_their_nodes_in_order_of_arrival(cores, count, node_count):
+    random = np.random.default_rng(count)
+    rows = random.integers(0, node_count, count, dtype=np.uint32)
+    rows[: count // 3] = node_count - 1  # one node has very many
+    types = random.integers(0, 9, count).astype(np.uint16)
+    others = random.integers(0, node_count, count, dtype=np.uint32)
+    ranges = NodeRanges(
+        rows,
+        lambda piece: Entries(rows[piece], types[piece], others[piece], None),
+        node_count,
+        with_types=True,
+        with_arrivals=True,
+    )
+    assert ranges.borders[0] == 0
+    assert ranges.borders[-1] == node_count
+    assert ranges.offsets[-1] == count
+    assert (len(ranges) > 1) == (count > 1000)
+    for number in range(len(ranges)):
+        first, last = ranges.borders[number : number + 2]
+        expected = np.flatnonzero((rows >= first) & (rows < last))
+        found = ranges.of(number)
+        assert ranges.offsets[number + 1] - ranges.offsets[number] == len(expected)
+        for field, values in zip(found, (rows, types, others), strict=False):
+            assert np.array_equal(field, values[expected])
+        assert np.array_equal(found.arrivals, expected)
 
 
 def test_a_graph_is_the_same_on_any_number_of_cores(cores, monkeypatch):

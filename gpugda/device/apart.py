@@ -1,0 +1,108 @@
+"""Kernels compiled by other processes, once for a machine.
+
+A GPU's driver compiles one program at a time in a process, whatever its threads do. Processes of
+their own compile side by side, and leave the programs on disk, from where they are loaded.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from gpugda.data.threads import core_count
+from gpugda.device.program import is_everything_built
+from gpugda.device.program_cache import program_folder
+
+if TYPE_CHECKING:
+    from gpugda.device.context import DeviceContext
+
+__all__ = ["CompilingApart"]
+
+_LOGGER = logging.getLogger("gpugda.device")
+_MOST_PROCESSES: Final = 8
+_FEWEST_CORES: Final = 4
+_LOOK_SECONDS: Final = 0.05
+_BUILD: Final = """
+import sys
+from contextlib import closing
+from gpugda.device.context import DeviceContext
+from gpugda.device.devices import list_devices
+from gpugda.device.program import build_share
+number, share, shares = map(int, sys.argv[1:])
+with closing(DeviceContext(list_devices()[number])) as context:
+    build_share(context, share, shares)
+"""
+
+
+class CompilingApart:
+    """Compiles everything for a device, from its making on, if there are cores and a folder for it.
+
+    Args:
+        context: The device. Nothing is launched on it here.
+    """
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="gpugda-compile-apart")
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Waits until it has ended."""
+        self._thread.join()
+
+    def stop(self) -> None:
+        """Ends it now; the next process that opens the device begins anew."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        if core_count() < _FEWEST_CORES or program_folder() is None or not sys.executable:
+            return
+        if is_everything_built(self._context):
+            return
+        started = time.monotonic()
+        shares = min(_MOST_PROCESSES, core_count() - 1)
+        processes: list[subprocess.Popen[bytes]] = []
+        try:
+            processes.extend(
+                _begun(self._context.info.index, share, shares) for share in range(shares)
+            )
+            while any(each.poll() is None for each in processes) and self._goes_on():
+                self._stop.wait(_LOOK_SECONDS)
+        except OSError as error:
+            _LOGGER.info("kernels are compiled when they are needed: %s", error)
+        finally:
+            _end(processes)
+        failed = sum(each.returncode != 0 for each in processes)
+        name, seconds = self._context.info.name, time.monotonic() - started
+        said = "%d processes compiled the kernels for %s in %.1f s, %d of them not to the end"
+        _LOGGER.info(said, len(processes), name, seconds, failed)
+
+    def _goes_on(self) -> bool:
+        return not self._stop.is_set() and threading.main_thread().is_alive()
+
+
+def _begun(number: int, share: int, shares: int) -> subprocess.Popen[bytes]:
+    # They shall find this package, wherever this process found it.
+    path = os.pathsep.join(each for each in sys.path if each)
+    return subprocess.Popen(
+        [sys.executable, "-c", _BUILD, *map(str, (number, share, shares))],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+
+
+def _end(processes: list[Any]) -> None:
+    for each in processes:
+        if each.poll() is None:
+            each.terminate()
+    for each in processes:
+        each.wait()

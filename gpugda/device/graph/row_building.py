@@ -1,0 +1,127 @@
+"""A data graph's rows built on a device: sorted there, both directions, and fetched."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpugda.data.csr import Csr
+from gpugda.data.node_ranges import bits_for
+from gpugda.data.threads import in_threads, pieces_of
+from gpugda.device.launch.csr_rows import CsrRows, Relationships
+from gpugda.device.memory.buffers import MemoryBudget, Workspace
+from gpugda.errors import DeviceError, MemoryLimitError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpugda.data.sorting import SortedRows
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.csr_rows import Directory
+    from gpugda.device.memory.buffers import DeviceArray
+
+__all__ = ["build_rows"]
+
+_LOGGER = logging.getLogger("gpugda.device")
+_WORD_BITS = 64
+_NUMBER_BYTES = 8
+_BYTES_EACH = 48
+"""On the device at most, per relationship: two arrays to sort of each kind, and what is made."""
+_BYTES_PER_NODE = 16
+_SHARE_OF_MEMORY = 0.8
+_PAGE = 4096
+_PIECE = 1 << 24
+
+
+def build_rows(
+    context: DeviceContext,
+    node_count: int,
+    type_count: int,
+    starts: NDArray[np.uint32],
+    types: NDArray[np.uint16],
+    ends: NDArray[np.uint32],
+    *,
+    with_order: bool,
+) -> SortedRows | None:
+    """As `gpugda.data.sorting.sorted_rows`, on the device; None where it has no place for them.
+
+    Args:
+        context: The device.
+        node_count: Nodes that there are.
+        type_count: Types that there are.
+        starts: Per relationship in order of arrival.
+        types: Likewise.
+        ends: Likewise.
+        with_order: Shall the order of arrival be known?
+    """
+    count = len(starts)
+    node_bits, type_bits = bits_for(node_count), bits_for(type_count)
+    limit = int(context.info.global_memory_bytes * _SHARE_OF_MEMORY)
+    needed = _BYTES_EACH * count + _BYTES_PER_NODE * node_count
+    is_long = _NUMBER_BYTES * count > context.info.max_allocation_bytes
+    if not count or is_long or needed > limit or 2 * node_bits + type_bits > _WORD_BITS:
+        return None
+    rows = CsrRows(context, node_count, node_bits, type_bits)
+    try:
+        with context.lock, Workspace(context, MemoryBudget(limit)) as workspace:
+            kinds = types if type_count > 1 else None
+            return _built(rows, workspace, starts, kinds, ends, with_order=with_order)
+    except (DeviceError, MemoryLimitError) as error:
+        _LOGGER.info("the host sorts %d relationships: %s", count, error)
+        return None
+
+
+def _built(
+    rows: CsrRows,
+    workspace: Workspace,
+    starts: NDArray[np.uint32],
+    types: NDArray[np.uint16] | None,
+    ends: NDArray[np.uint32],
+    *,
+    with_order: bool,
+) -> SortedRows:
+    what = "relationships"
+    given = Relationships(
+        workspace.upload(starts, what),
+        None if types is None else workspace.upload(types, what),
+        workspace.upload(ends, what),
+    )
+    numbers, places = rows.outgoing(workspace, given, with_order=with_order)
+    order = None if places is None else _fetched(workspace, places)
+    directory = rows.outgoing_directory(workspace, numbers)
+    numbers, indexes, sources, targets = rows.turned(workspace, numbers)
+    outgoing = _csr(workspace, directory, targets, None)
+    found, neighbours, indexes = rows.incoming(workspace, numbers, indexes, sources)
+    return outgoing, _csr(workspace, found, neighbours, indexes), order
+
+
+def _csr(
+    workspace: Workspace,
+    directory: Directory,
+    neighbours: DeviceArray,
+    indexes: DeviceArray | None,
+) -> Csr:
+    return Csr(
+        row_offsets=_fetched(workspace, directory.row_offsets),
+        neighbours=_fetched(workspace, neighbours),
+        relationship_indexes=None if indexes is None else _fetched(workspace, indexes),
+        run_offsets=_fetched(workspace, directory.run_offsets),
+        run_types=_fetched(workspace, directory.run_types),
+        run_starts=_fetched(workspace, directory.run_starts),
+    )
+
+
+def _fetched(workspace: Workspace, array: DeviceArray) -> NDArray[Any]:
+    """The array on the host; there it is given up."""
+    found: NDArray[Any] = np.empty(array.count, dtype=array.dtype)
+    # The system gives pages when they are first written, which one thread alone does slowly.
+    in_threads(lambda part: _touch(found[part]), pieces_of(array.count, _PIECE))
+    workspace.read(array, found)
+    workspace.release(array)
+    return found
+
+
+def _touch(values: NDArray[Any]) -> None:
+    values[:: _PAGE // values.itemsize] = 0

@@ -1,0 +1,75 @@
+"""Arrays become the next state's where they are; launcher of ``patch_in_place.cl``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.patch import block_shifts, patch_table
+from gpugda.device.program import get_kernel
+
+if TYPE_CHECKING:
+    from gpugda.data.patches.patch import Patch
+    from gpugda.data.patches.stretches import Origins
+    from gpugda.device.memory.buffers import DeviceArray, Workspace
+
+__all__ = ["patch_in_place"]
+
+_FILE = "patch_in_place.cl"
+_SHARE = 1 << 13
+_MOST_EDGE = 1 << 10
+"""Both as in ``patch_in_place.cl``."""
+
+
+def patch_in_place(workspace: Workspace, array: DeviceArray, patch: Patch) -> bool:
+    """Makes an array of ``uint32`` or ``uint16`` the next one, in its own memory.
+
+    Nobody else may read it. False where that cannot be: then it is as it was.
+
+    Args:
+        workspace: Of the table of changes.
+        array: The older one, afterwards the next one.
+        patch: What changed; numbers that move are below the older array's own bounds.
+
+    Raises:
+        MemoryLimitError: What it takes besides does not fit; the array is as it was.
+    """
+    count, edge = patch.origins.count, _edge(patch.origins)
+    has_place = count * array.dtype.itemsize <= array.nbytes
+    if workspace.context.profile.group_size > 1 or not has_place or edge > _MOST_EDGE:
+        return False
+    if count:
+        _launch(workspace, array, patch, edge)
+    array.count = count
+    return True
+
+
+def _edge(origins: Origins) -> int:
+    """How far entries move at most."""
+    stays = origins.before >= 0
+    moves = np.abs(origins.starts[stays] - origins.places[stays])
+    return int(moves.max(initial=0))
+
+
+def _launch(workspace: Workspace, array: DeviceArray, patch: Patch, edge: int) -> None:
+    context, count = workspace.context, patch.origins.count
+    groups = -(-count // _SHARE)
+    is_halves = array.dtype == np.uint16
+    older_count, stretches = patch.origins.older_count, len(patch.origins.starts)
+    shifts = 0 if patch.shifts is None else len(patch.shifts.starts)
+    # All that is allocated, before anything is written.
+    table = workspace.upload(patch_table(patch), "changes")
+    blocks = block_shifts(workspace, table, patch, shifts)
+    edges = workspace.allocate(2 * edge * groups, array.dtype, "changes") if edge else None
+    if edge:
+        save = get_kernel(context, _FILE, "save_halves" if is_halves else "save_words", "bIbI")
+        save.launch_groups(groups, array, older_count, edges, edge)
+    changes = (older_count, table, stretches)
+    if is_halves:
+        kernel = get_kernel(context, _FILE, "patch_halves_in_place", "bIbIbII")
+        kernel.launch_groups(groups, array, *changes, edges, edge, count)
+    else:
+        kernel = get_kernel(context, _FILE, "patch_words_in_place", "bIbIIbbII")
+        kernel.launch_groups(groups, array, *changes, shifts, blocks, edges, edge, count)
+    workspace.release(table, blocks, edges)

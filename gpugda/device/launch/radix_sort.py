@@ -1,0 +1,80 @@
+"""Stable sorting of numbers on the device; launcher of ``radix_sort.cl``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from gpugda.device.launch.prefix_sum import PrefixSum
+from gpugda.device.program import get_kernel
+
+if TYPE_CHECKING:
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.memory.buffers import DeviceArray, Workspace
+
+__all__ = ["RadixSort"]
+
+_FILE: Final = "radix_sort.cl"
+_DIGIT_BITS: Final = 8
+_DIGITS: Final = 1 << _DIGIT_BITS
+_SMALLEST_BLOCK: Final = 1 << 13
+_MOST_BLOCKS: Final = 1 << 15
+"""Of a GPU: each has a count per digit, of which prefix sums are made."""
+
+
+class RadixSort:
+    """Sorts numbers of 64 bits, with one of 32 bits beside each if there are such.
+
+    Args:
+        context: The device.
+    """
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._sums = PrefixSum(context)
+        self._count = get_kernel(context, _FILE, "count_digits", "bQIQIb")
+        self._scatter = get_kernel(context, _FILE, "scatter_digits", "bbQIQIbbb")
+
+    def run(
+        self,
+        workspace: Workspace,
+        numbers: DeviceArray,
+        beside: DeviceArray | None,
+        bits: int,
+    ) -> tuple[DeviceArray, DeviceArray | None]:
+        """The numbers and what is beside them, sorted by their lowest bits; they are given up.
+
+        Args:
+            workspace: Owns them.
+            numbers: ``uint64``.
+            beside: ``uint32``, as many.
+            bits: Those above are 0 in all.
+
+        Raises:
+            MemoryLimitError: A second array of each does not fit.
+        """
+        count = numbers.count
+        if count < 2:
+            return numbers, beside
+        size = self._block_size(count)
+        blocks = -(-count // size)
+        others = workspace.allocate(count, np.uint64, "numbers to sort")
+        others_beside = beside and workspace.allocate(count, np.uint32, "numbers to sort")
+        counts = workspace.allocate(_DIGITS * blocks, np.uint32, "digits")
+        for shift in range(0, bits, _DIGIT_BITS):
+            self._count.launch_groups(blocks, numbers, count, shift, size, blocks, counts)
+            firsts = self._sums.run(workspace, counts, 0, counts.count)
+            before = (numbers, beside, count, shift, size, blocks, firsts)
+            self._scatter.launch_groups(blocks, *before, others, others_beside)
+            workspace.release(firsts)
+            numbers, others = others, numbers
+            beside, others_beside = others_beside, beside
+        workspace.release(others, others_beside, counts)
+        return numbers, beside
+
+    def _block_size(self, count: int) -> int:
+        shares = self._context.profile.sum_shares
+        if shares is None:
+            return max(_SMALLEST_BLOCK, -(-count // _MOST_BLOCKS))
+        return max(_SMALLEST_BLOCK, -(-count // (shares * self._context.info.compute_units)))

@@ -1,0 +1,118 @@
+"""Squares by one of their nodes; launcher of ``square_sums.cl``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gpugda.device.program import GRAPH, get_kernel
+
+if TYPE_CHECKING:
+    from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.candidate_filter import FilterArrays
+    from gpugda.device.memory.buffers import DeviceArray
+
+__all__ = ["SquareArrays", "SquareSumKernels"]
+
+_FILE = "square_sums.cl"
+_SQUARE = f"{GRAPH}bbIbI"
+_GROUPS_PER_UNIT = 4
+_TASKS_PER_GROUP = 64
+_MOST_TASK_NODES = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SquareArrays:
+    """A square, and where its sums go.
+
+    Args:
+        filter: Of the query.
+        matrix: Of candidates.
+        words: From `cycle_words`, without those that only halves need.
+        nodes: ``uint32``, data nodes in the place of 0.
+        first: Place of the first one there.
+        listed: How many.
+        sums: ``uint32``, three words for each of them.
+        first_word: Place of the first one's.
+    """
+
+    filter: FilterArrays
+    matrix: DeviceArray
+    words: DeviceArray
+    nodes: DeviceArray
+    first: int
+    listed: int
+    sums: DeviceArray
+    first_word: int
+
+    @property
+    def square(self) -> tuple[Any, ...]:
+        """Arguments of every kernel."""
+        arrays = self.filter
+        masks = arrays.relationship_masks, arrays.relationship_words
+        return *arrays.graph, self.words, *masks, self.matrix, arrays.words, arrays.node_count
+
+
+class SquareSumKernels:
+    """Adds up squares by the node in the place of 0."""
+
+    def __init__(self, context: DeviceContext) -> None:
+        self._context = context
+        self._sum = get_kernel(context, _FILE, "sum_squares", f"{_SQUARE}IbIIIQbbbQ")
+        self._measure = get_kernel(context, _FILE, "measure_odd_ends", f"{_SQUARE}Ib")
+        self._correct = get_kernel(context, _FILE, "correct_square_sums", f"{_SQUARE}IbIIbbQ")
+
+    @property
+    def most_groups(self) -> int:
+        """Work groups that keep the device busy."""
+        profile = self._context.profile
+        is_single = profile.group_size == 1
+        each = profile.task_items_per_unit if is_single else _GROUPS_PER_UNIT
+        return self._context.info.compute_units * each
+
+    def group_words(self, nodes: int) -> int:
+        """Words of scratch of a work group."""
+        return 2 * nodes + 1 if self._context.profile.group_size == 1 else nodes
+
+    def task_nodes(self, listed: int, groups: int) -> int:
+        """Nodes of a task: few, for hubs lie close together in many graphs."""
+        return max(1, min(_MOST_TASK_NODES, listed // (_TASKS_PER_GROUP * groups)))
+
+    def sum(
+        self,
+        arrays: SquareArrays,
+        groups: int,
+        most_work: int,
+        scratch: DeviceArray,
+        counters: DeviceArray,
+    ) -> None:
+        """Takes tasks, and writes the sums of their nodes, which are to be corrected.
+
+        Args:
+            arrays: What is added up.
+            groups: Work groups.
+            most_work: Entries at which one may look in one launch.
+            scratch: ``uint32[groups * group_words(…)]``, zero before the first launch.
+            counters: ``uint32``, the first one counts tasks that were taken.
+        """
+        self._sum.launch_groups(
+            groups,
+            *arrays.square,
+            arrays.nodes,
+            arrays.first,
+            arrays.listed,
+            self.task_nodes(arrays.listed, groups),
+            most_work,
+            scratch,
+            counters,
+            arrays.sums,
+            arrays.first_word,
+        )
+
+    def correct(self, arrays: SquareArrays, odd_ends: DeviceArray) -> None:
+        """Makes the sums those of squares; ``odd_ends``: ``int64[2 * nodes]``, overwritten."""
+        nodes = arrays.filter.node_count
+        self._measure(nodes, *arrays.square, odd_ends)
+        listed = arrays.nodes, arrays.first, arrays.listed
+        sums = arrays.sums, arrays.first_word
+        self._correct(arrays.listed, *arrays.square, *listed, odd_ends, *sums)

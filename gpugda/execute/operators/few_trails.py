@@ -1,0 +1,80 @@
+"""Trails of a few lengths: walked where they are few, else joined as a pattern of each length."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gpugda.execute.operator import Operator
+from gpugda.execute.operators.expand import TooManyTrailsError
+from gpugda.execute.operators.pattern import PatternOperator
+from gpugda.plan.label_programs import type_ids
+from gpugda.query.ast import Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.execute.batch import Batch
+    from gpugda.execute.context import ExecutionContext
+    from gpugda.execute.operators.expand import Expand
+    from gpugda.execute.operators.simple import Union
+
+__all__ = ["MOST_TRAILS", "FewTrails"]
+
+MOST_TRAILS: Final = 1 << 15
+"""What the host walks in the time that the joins of several patterns take to begin."""
+_MOST_RELATIONSHIPS: Final = 1 << 20
+"""Of a graph: the host looks at each when it makes the steps, which are kept with the graph."""
+
+
+class FewTrails(Operator):
+    """Each row with each path from one of its nodes, where nobody reads the paths.
+
+    Args:
+        start: Where the paths begin.
+        walked: Walks them on the host.
+        joined: Joins them on the device.
+    """
+
+    def __init__(self, start: Operator, walked: Expand, joined: Union) -> None:
+        self.columns = joined.columns
+        self.children = (joined,)
+        self._start = start
+        self._walked = walked
+        self._joined = joined
+
+    def choose(self, graph: DataGraph, strategy: str) -> None:
+        """As of every operator: they are expected to be few on this graph or not."""
+        few = graph.relationship_count <= _MOST_RELATIONSHIPS
+        few = few and self._expected(graph, strategy) <= MOST_TRAILS
+        self.children = (self._walked if few else self._joined,)
+        super().choose(graph, strategy)
+
+    def _expected(self, graph: DataGraph, strategy: str) -> float:
+        asked = self._walked.asked
+        assert asked.maximum is not None
+        assert isinstance(self._start, PatternOperator)
+        self._start.plan_on(graph, strategy)
+        rows = self._start.expected_rows() or 0.0
+        counts = graph.statistics.type_counts
+        types = type_ids(asked.types, graph.types)
+        entries = sum(counts if types is None else [counts[each] for each in types])
+        entries *= 2 if asked.direction is Direction.BOTH else 1
+        degree = entries / max(graph.node_count, 1)
+        return rows * sum(degree**length for length in range(1, asked.maximum + 1))
+
+    def _batches(self, context: ExecutionContext) -> Iterator[Batch]:
+        if self.children[0] is self._walked:
+            try:
+                found = list(self._walked.batches(context))
+            except TooManyTrailsError:
+                # They would be each time: the start is what it is.
+                self.children = (self._joined,)
+            else:
+                yield from (batch.only(self.columns) for batch in found)
+                return
+        yield from self._joined.batches(context)
+
+    def describe(self) -> str:
+        """As the class."""
+        return "paths of a few lengths"

@@ -1,0 +1,65 @@
+"""The number of rows of a pattern whose relationships at one node are looked up, without rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.execute.matching import select
+from gpugda.execute.operators.adjacent import Adjacent, asks_most
+from gpugda.execute.operators.match import Match
+from gpugda.match.need import Groups
+
+if TYPE_CHECKING:
+    from gpugda.execute.context import ExecutionContext
+    from gpugda.execute.operator import Operator
+    from gpugda.match.embeddings import StrategyReport
+
+__all__ = ["looked_up_count"]
+
+
+def looked_up_count(
+    child: Operator, context: ExecutionContext, report: StrategyReport
+) -> int | None:
+    """How many rows an operator has; None where it is another one, or that is no faster.
+
+    The products are made where the pattern's own numbers are, so that no group comes to the host.
+
+    Args:
+        child: The operator.
+        context: Of the query.
+        report: Filled while running.
+    """
+    looked_up: list[Adjacent] = []
+    while isinstance(child, Adjacent):
+        looked_up.append(child)
+        (child,) = child.children
+    names = {each.only_node for each in looked_up}
+    if len(names) != 1 or None in names or not isinstance(child, Match) or child.children:
+        return None
+    (name,) = names
+    assert name is not None
+    return _weighed_count(child, name, looked_up, context, report)
+
+
+def _weighed_count(
+    match: Match,
+    name: str,
+    looked_up: list[Adjacent],
+    context: ExecutionContext,
+    report: StrategyReport,
+) -> int | None:
+    graph, strategy = context.graph, context.strategy
+    plan = match.plan_on(graph, strategy.name)
+    expected, need = match.expected_rows(), match.need(plan.bound)
+    if expected is None or not asks_most(expected, graph):
+        return None
+    if not isinstance(need, Groups) or not need.counted:
+        return None
+    if [plan.bound.nodes[each].name for each in need.nodes] != [name]:
+        return None
+    selected = select(plan, graph, strategy, context.values, report, context.deadline)
+    if selected is None or selected.rest.residuals:
+        return None
+    factors = [each.factors(graph) for each in looked_up]
+    masks, deadline = selected.masks, context.deadline
+    return strategy.weighed_count(selected.plan, masks, need, factors, report, deadline)

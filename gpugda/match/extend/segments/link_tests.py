@@ -1,0 +1,113 @@
+"""What the links of a join ask of the entries that they follow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpugda.device.launch.kept_entries import EntryTest
+from gpugda.match.extend.drafts import ExtendKind
+from gpugda.match.extend.segments.degrees import groups_seen
+from gpugda.plan.join_cost import JoinCost
+from gpugda.plan.rates import Rates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.extend.cache import KeptQuery
+    from gpugda.match.extend.step import ExtendStep
+    from gpugda.plan.counting.count_plan import Eliminate
+    from gpugda.plan.plan import BoundQuery
+
+    PlanSteps = tuple[Eliminate | None, Sequence[ExtendStep]]
+
+__all__ = ["DirectionTest", "PlanSteps", "link_tests", "many_rows"]
+
+_MANY_ROWS = 16
+_WITH_ROWS = (ExtendKind.NODES, ExtendKind.EXTEND)
+
+
+class DirectionTest(NamedTuple):
+    """What a link asks of the entries of one direction."""
+
+    outgoing: bool
+    test: EntryTest
+
+
+def link_tests(
+    bound: BoundQuery,
+    candidates: Candidates,
+    joins: Iterable[PlanSteps],
+    masked: Iterable[int],
+) -> frozenset[DirectionTest]:
+    """What all links of some joins ask of entries.
+
+    Args:
+        bound: The query.
+        candidates: Its candidates.
+        joins: Their plans and steps.
+        masked: Query nodes with predicates.
+    """
+    found: set[DirectionTest] = set()
+    for plan, steps in joins:
+        rows: dict[int, int | None] = dict(candidates.rows)
+        for step in steps:
+            # A node that is added unchecked may be none of the candidates.
+            if step.kind in (ExtendKind.EXTEND, ExtendKind.COUNT):
+                rows[step.position] = step.candidate_row
+            found.update(_tests_of_step(bound, step, rows))
+        if plan is not None:
+            found.update(_tests_of_leaves(plan, rows, candidates, frozenset(masked)))
+    return frozenset(found)
+
+
+def many_rows(
+    graph: DataGraph, query: KeptQuery, joins: Sequence[PlanSteps], *, with_leaves: bool
+) -> bool:
+    """Do rows before some link need most segments? Where they are few, these are sent alone.
+
+    ``with_leaves``: also where links are those of leaves alone, for which segments come once.
+    """
+    assert query.candidates is not None
+    bound, rates = query.bound, Rates(query.bound, query.candidates)
+    for plan, steps in joins:
+        masks = query.masks if plan is None else plan.masks(query.masks)
+        seen = with_leaves and plan is not None and groups_seen(plan, masks, graph)
+        if not seen and not any(each.links for each in steps):
+            continue
+        order = [each.position for each in steps if each.kind in _WITH_ROWS]
+        rows = JoinCost(bound, order, rates).rows(query.masks.comparisons)
+        if max(list(rows)[: max(1, len(order) - 1)], default=0.0) >= _MANY_ROWS:
+            return True
+    return False
+
+
+def _tests_of_step(
+    bound: BoundQuery, step: ExtendStep, rows: Mapping[int, int | None]
+) -> Iterator[DirectionTest]:
+    for number, end, link in zip(step.links, step.bound_ends, step.device_links, strict=False):
+        relationship = bound.relationships[number]
+        other = relationship.source if relationship.target == end else relationship.target
+        test = EntryTest(rows[end], rows[other], link.types)
+        for outgoing, is_followed in ((True, link.outgoing), (False, link.incoming)):
+            if is_followed:
+                yield DirectionTest(outgoing, test)
+
+
+def _tests_of_leaves(
+    plan: Eliminate,
+    rows: Mapping[int, int | None],
+    candidates: Candidates,
+    masked: frozenset[int],
+) -> Iterator[DirectionTest]:
+    for group in plan.groups:
+        leaf = group.leaves[0]
+        fits_all = not plan.core.nodes[leaf].labels and leaf not in masked
+        row = None if fits_all else candidates.rows[leaf]
+        types = plan.core.relationships[group.relationships[0]].types
+        test = EntryTest(rows[group.anchor], row, None if types is None else tuple(types))
+        if group.outgoing:
+            yield DirectionTest(True, test)
+        if group.incoming:
+            yield DirectionTest(False, test)

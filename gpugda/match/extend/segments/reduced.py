@@ -1,0 +1,152 @@
+"""The entries of a data graph that a join can use, where those alone have room on the device.
+
+A link of a step is followed from candidates of one query node to candidates of another. The rows of
+a direction come once, in chunks; what no link can use is left there. Then the join goes on as if
+all of the graph were on the device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from gpugda.device.graph.directory import run_starts
+from gpugda.device.launch.kept_entries import MOST_TESTS
+from gpugda.match.extend.segments.link_tests import link_tests, many_rows
+from gpugda.match.extend.segments.reducer import SAFETY, Reducer
+from gpugda.match.extend.segments.views import knows_relationships
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.device.launch.kept_entries import EntryTest
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.memory.uploads import Uploads
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.extend.cache import KeptQuery
+    from gpugda.match.extend.segments.link_tests import DirectionTest, PlanSteps
+    from gpugda.match.run import Run
+    from gpugda.thresholds import SegmentLimits
+
+__all__ = ["ReducedGraph", "reduced_for"]
+
+_NAMES = ("outgoing", "incoming")
+_ENTRY_BYTES = 4
+_SHARE = 0.85
+"""Of the free memory, for what is kept and what else is needed: the rest is for rows."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReducedGraph:
+    """A data graph's entries that some link can follow.
+
+    Args:
+        arguments: For ``GRAPH_PARAMETERS``.
+        arrays: What of it is this run's own.
+        tests: What they were chosen by.
+        kept: How many there are.
+        looked_at: Of how many.
+        uploads: Which sent them.
+    """
+
+    arguments: list[Any]
+    arrays: Sequence[DeviceArray]
+    tests: frozenset[DirectionTest]
+    kept: int
+    looked_at: int
+    uploads: Uploads
+
+    def seen(self, candidates: Candidates) -> Candidates:
+        """The same candidates, whose entries are these."""
+        return replace(candidates, arrays=replace(candidates.arrays, graph=self.arguments))
+
+
+def reduced_for(
+    run: Run, query: KeptQuery, joins: Sequence[PlanSteps], limits: SegmentLimits, least: int
+) -> ReducedGraph | None:
+    """What a query's joins can use, if it has room and is less than their rows would need.
+
+    Args:
+        run: Of the query.
+        query: It has candidates.
+        joins: Their plans and steps.
+        limits: Whether it is tried at all.
+        least: Bytes that the joins need beside it.
+    """
+    candidates, masks = query.candidates, query.masks
+    assert candidates is not None
+    leaves = limits.reduces_leaves
+    if not limits.reduces or not many_rows(run.graph.graph, query, joins, with_leaves=leaves):
+        return None
+    tests = link_tests(query.bound, candidates, joins, masks.nodes)
+    steps = [step for _, steps in joins for step in steps]
+    numbered = knows_relationships(run, steps, masked=bool(masks.relationships))
+    with run.stage("reduce"):
+        return _reduced_graph(run, candidates, tests, least, numbered=numbered)
+
+
+def _reduced_graph(
+    run: Run, candidates: Candidates, tests: frozenset[DirectionTest], least: int, *, numbered: bool
+) -> ReducedGraph | None:
+    """Sends the rows once and keeps what the tests leave; None where that has no room.
+
+    Args:
+        run: Of the query.
+        candidates: Of the query nodes.
+        tests: See `link_tests`.
+        least: Bytes that the join needs beside them.
+        numbered: Must it be known which relationship an entry is?
+    """
+    by_name = {
+        name: [each.test for each in tests if each.outgoing == (name == "outgoing")]
+        for name in _NAMES
+    }
+    if any(len(each) > MOST_TESTS for each in by_name.values()):
+        return None
+    entry = _ENTRY_BYTES * (2 if numbered else 1)
+    expected = {
+        name: _expected(run, candidates, each, name) for name, each in by_name.items() if each
+    }
+    starts = sum(_ENTRY_BYTES * _run_count(run, name) for name in expected)
+    workspace = run.workspace
+    needed = starts + SAFETY * entry * sum(expected.values()) + least
+    if not expected or needed > workspace.available * _SHARE:
+        return None
+    run.workspace.make_room(int(needed))
+    arguments = run.placement.arguments(workspace.budget)
+    made, kept = list(arguments), 0
+    arrays: list[DeviceArray] = []
+    for place, name in enumerate(_NAMES):
+        if name not in expected:
+            continue
+        direction = Reducer(run, candidates, name, arguments[5 * place :][:5], numbered=numbered)
+        found = direction.run(by_name[name], expected[name])
+        if found is None:
+            workspace.release(*arrays)
+            return None
+        made[5 * place + 1], made[5 * place + 4] = found.neighbours, found.starts
+        made[11 - place] = found.numbers
+        arrays += found.arrays()
+        kept += found.total
+    looked_at = run.graph.graph.relationship_count * len(expected)
+    return ReducedGraph(made, arrays, tests, kept, looked_at, workspace.uploads())
+
+
+def _run_count(run: Run, name: str) -> int:
+    graph = run.graph
+    return len(run_starts(graph.direction(name), len(graph.graph.types)))
+
+
+def _expected(run: Run, candidates: Candidates, tests: Sequence[EntryTest], name: str) -> float:
+    """How many entries are kept, were they spread evenly over the nodes."""
+    graph = run.graph.graph
+    nodes, total = max(1, graph.node_count), graph.relationship_count
+    counts = graph.statistics.type_counts
+    kept = 0.0
+    for each in tests:
+        share = 1.0
+        for row in (each.bound_row, each.row):
+            share *= 1.0 if row is None else candidates.counts[row] / nodes
+        entries = total if each.types is None else sum(counts[kind] for kind in each.types)
+        kept += share * entries
+    return min(kept, total)

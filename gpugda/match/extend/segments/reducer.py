@@ -1,0 +1,205 @@
+"""Takes out of one direction of a data graph what some link can follow, chunk by chunk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gpugda.device.graph.directory import run_starts
+from gpugda.device.launch.kept_entries import Chunk, KeptEntries, KeptKernels, Runs, entry_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpugda.data.csr import Csr
+    from gpugda.device.launch.kept_entries import EntryTest
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.device.memory.uploads import Uploads
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.run import Run
+
+__all__ = ["SAFETY", "Kept", "Reducer"]
+
+_ENTRY_BYTES = 4
+_MOST_CHUNK, _LEAST_CHUNK = 1 << 22, 1 << 12
+_CHUNK_SHARE = 1 / 16
+"""Of the free memory, for each of two chunks and what is known of their entries."""
+_CHUNK_BYTES = 10
+"""Of an entry: itself, which relationship it is, and a share of bits and sums."""
+_SHARE_WHILE_MADE = 0.8
+"""Of the free memory, for what is kept."""
+_WORTH_SHORTENING = 1 / 16
+"""Likewise: so much must be given back."""
+SAFETY = 1.25
+"""So many times as many entries as expected must have room."""
+_SPARE = 1 << 12
+
+
+class Kept(NamedTuple):
+    """Of one direction; ``total``: how many there are, also where not all were written."""
+
+    neighbours: DeviceArray
+    numbers: DeviceArray | None
+    starts: DeviceArray
+    total: int
+
+    def arrays(self) -> list[DeviceArray]:
+        """What it holds."""
+        return [each for each in self[:3] if each is not None]
+
+
+class Reducer:
+    """Takes out of one direction what tests leave."""
+
+    def __init__(
+        self,
+        run: Run,
+        candidates: Candidates,
+        name: str,
+        directory: Sequence[Any],
+        *,
+        numbered: bool,
+    ) -> None:
+        graph = run.graph
+        self._run, self._candidates = run, candidates
+        self._csr: Csr = graph.direction(name)
+        self._numbered = numbered
+        self._entry_bytes = _ENTRY_BYTES * (2 if numbered else 1)
+        self._starts = run_starts(self._csr, len(graph.graph.types))
+        self._total = graph.graph.relationship_count
+        _, _, offsets, types, starts = directory
+        self._runs = Runs(starts, len(self._starts) - 1, offsets, types, graph.graph.node_count)
+        self._kernels = KeptKernels(graph.context)
+        size = int(run.workspace.available * _CHUNK_SHARE) // _CHUNK_BYTES
+        self._size = max(_LEAST_CHUNK, min(_MOST_CHUNK, size, -(-self._total // 32) * 32)) & ~31
+
+    def run(self, tests: Sequence[EntryTest], expected: float) -> Kept | None:
+        """What the tests leave; None where it has no room."""
+        workspace = self._run.workspace
+        starts = workspace.allocate(len(self._starts), np.uint32, "starts of runs")
+        words = workspace.upload(np.array(entry_words(tests), dtype=np.uint32), "what links ask")
+        chunk_arrays = self._chunk_arrays()
+        room = int(workspace.available * _SHARE_WHILE_MADE) // self._entry_bytes
+        # Nodes with many relationships are rather candidates than others.
+        likely = max(int(SAFETY * expected) + _SPARE, room // 2)
+        capacity = max(1, min(room, self._total, likely))
+        found = self._kept(words, starts, chunk_arrays, capacity)
+        if capacity < found.total <= room:  # it is known now how many these are
+            workspace.release(found.neighbours, found.numbers)
+            capacity = found.total
+            found = self._kept(words, starts, chunk_arrays, capacity)
+        workspace.release(words, *chunk_arrays)
+        if found.total <= capacity:
+            return self._shortened(found, capacity)
+        workspace.release(*found.arrays())
+        return None
+
+    def _kept(
+        self,
+        words: DeviceArray,
+        starts: DeviceArray,
+        chunk_arrays: Sequence[DeviceArray | None],
+        capacity: int,
+    ) -> Kept:
+        """All of a direction goes by; no more than the capacity is written."""
+        workspace = self._run.workspace
+        chunks = -(-self._total // self._size)
+        target = KeptEntries(
+            workspace.upload(np.zeros(chunks + 1, dtype=np.uint64), "kept entries"),
+            capacity,
+            workspace.allocate(capacity, np.uint32, "kept entries"),
+            workspace.allocate(capacity, np.uint32, "kept entries") if self._numbered else None,
+            starts,
+        )
+        self._stream(words, target, chunk_arrays)
+        count = int(workspace.download(target.kept, chunks, 1)[0])
+        workspace.release(target.kept)
+        return Kept(target.neighbours, target.numbers, starts, count)
+
+    def _shortened(self, found: Kept, capacity: int) -> Kept:
+        """In arrays as long as needed, where that gives much memory back, and can be done."""
+        spare = self._entry_bytes * (capacity - found.total)
+        workspace = self._run.workspace
+        if spare < workspace.available * _WORTH_SHORTENING:
+            return found
+        if self._entry_bytes * found.total > workspace.available * _SHARE_WHILE_MADE:
+            return found
+        neighbours, numbers = (
+            None if each is None else self._as_long(each, found.total)
+            for each in (found.neighbours, found.numbers)
+        )
+        workspace.release(found.neighbours, found.numbers)
+        assert neighbours is not None
+        return found._replace(neighbours=neighbours, numbers=numbers)
+
+    def _chunk_arrays(self) -> list[DeviceArray | None]:
+        """Places for two chunks of neighbours, of relationships, and for bits."""
+        workspace = self._run.workspace
+        neighbours = workspace.allocate(2 * self._size, np.uint32, "entries of a chunk")
+        numbers = None
+        if self._numbered and self._csr.relationship_indexes is not None:
+            numbers = workspace.allocate(2 * self._size, np.uint32, "entries of a chunk")
+        bits = workspace.allocate(self._size // 32, np.uint32, "kept entries of a chunk")
+        return [neighbours, numbers, bits]
+
+    def _as_long(self, array: DeviceArray, count: int) -> DeviceArray:
+        workspace = self._run.workspace
+        found = workspace.allocate(max(1, count), np.uint32, "kept entries")
+        if count:
+            workspace.copy_part(array, 0, found, 0, count)
+        return found
+
+    def _stream(
+        self, words: DeviceArray, target: KeptEntries, arrays: Sequence[DeviceArray | None]
+    ) -> None:
+        uploads, candidates = self._run.workspace.uploads(), self._candidates
+        neighbours, numbers, bits = arrays
+        assert neighbours is not None
+        assert bits is not None
+        sizes = [
+            (first, min(self._size, self._total - first))
+            for first in range(0, self._total, self._size)
+        ]
+        coming = self._send(uploads, arrays, 0, sizes[0]) if sizes else []
+        for number, (first, count) in enumerate(sizes):
+            self._run.check_deadline()
+            events = coming
+            if number + 1 < len(sizes):
+                coming = self._send(uploads, arrays, number + 1, sizes[number + 1])
+            uploads.wait_on_device(events)
+            place = number % 2 * self._size
+            chunk = Chunk(neighbours, numbers, place, first, count, number)
+            self._kernels.find(
+                self._runs, chunk, words, candidates.matrix, candidates.arrays.words, bits
+            )
+            sums = self._run.kernels.prefix_sum.run(
+                self._run.workspace, bits, 0, -(-count // 32), of_bits=True
+            )
+            self._kernels.write(chunk, bits, sums, target)
+            window = self._window(first, count)
+            self._kernels.start(self._runs, window, chunk, bits, sums, target)
+            self._run.workspace.release(sums)
+
+    def _window(self, first: int, count: int) -> tuple[int, int]:
+        """The runs that begin in a chunk; at the end of all, also those behind it."""
+        low = int(np.searchsorted(self._starts, np.uint32(first)))
+        if first + count == self._total:
+            return low, len(self._starts)
+        return low, int(np.searchsorted(self._starts, np.uint32(first + count)))
+
+    def _send(
+        self,
+        uploads: Uploads,
+        arrays: Sequence[DeviceArray | None],
+        number: int,
+        size: tuple[int, int],
+    ) -> list[Any]:
+        first, count = size
+        page_locked, place = self._run.graph.page_locked, number % 2 * self._size
+        hosts = (self._csr.neighbours, self._csr.relationship_indexes)
+        return [
+            uploads.begin(array, place, page_locked.of(host)[first : first + count])
+            for array, host in zip(arrays, hosts, strict=False)
+            if array is not None and host is not None
+        ]

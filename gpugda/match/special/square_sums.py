@@ -1,0 +1,185 @@
+"""Squares by one of their nodes: a part of a pattern that sends sums without making rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpugda.device.launch.row_groups import GroupKernels
+from gpugda.device.launch.square_sums import SquareArrays, SquareSumKernels
+from gpugda.device.launch.squares import MOST_TYPES
+from gpugda.match.special.cycles import links_along, nodes_along, square_words
+from gpugda.plan.list_lengths import most_entries
+from gpugda.plan.row_tests import most_parallel, type_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence, Set
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.device.memory.buffers import DeviceArray
+    from gpugda.match.candidates.candidates import Candidates
+    from gpugda.match.embeddings import Masks
+    from gpugda.match.run import Run
+    from gpugda.plan.counting.count_plan import TableMessage
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
+
+__all__ = ["SquareSums", "find_square_at", "square_sums"]
+
+_SHARE_FOR_SCRATCH = 0.25
+_MOST_MARK = 1 << 32
+_MOST_SUM = 1 << 62
+
+
+def find_square_at(
+    bound: BoundQuery,
+    inside: Set[int],
+    first: int,
+    graph: DataGraph,
+    masks: Masks,
+    rows: Mapping[int, int] | None = None,
+) -> tuple[int, ...] | None:
+    """The square that some query nodes are, for kernels; None where they are none, or too large.
+
+    Nothing may be asked of it but that relationships differ.
+
+    Args:
+        bound: The pattern, with those of its tests that count.
+        inside: The query nodes.
+        first: The one by which squares are added up.
+        graph: Says whether sums fit.
+        masks: What predicates leave.
+        rows: Of each query node in the matrix of candidates; None where only the shape matters.
+    """
+    among = [each for each in bound.relationships if {each.source, each.target} <= inside]
+    if len(inside) != 4 or len(among) != 4 or masks.comparisons:
+        return None
+    links = links_along(among, first)
+    if links is None or not _only_differ(bound, inside, links):
+        return None
+    types = frozenset().union(*(type_ids(each, graph) for each in links))
+    if not 0 < len(types) <= MOST_TYPES or not _fits(links, graph):
+        return None
+    places = {each: each for each in inside} if rows is None else rows
+    nodes = nodes_along(links, first)
+    return tuple(square_words(bound, graph, masks, places, links, nodes, types, halves=False))
+
+
+def _only_differ(bound: BoundQuery, inside: Set[int], links: Sequence[BoundRelationship]) -> bool:
+    positions = {each.position for each in links}
+    for test in bound.tests:
+        touched = {test.left, test.right} & (inside if test.on_nodes else positions)
+        if touched and (test.on_nodes or test.equal or test.left == test.right):
+            return False
+    return True
+
+
+def _fits(links: Sequence[BoundRelationship], graph: DataGraph) -> bool:
+    """Do marks fit 32 bits, and the sum of a node 62?"""
+    longest = max(most_entries(graph, each.types, outgoing=True, incoming=True) for each in links)
+    parallel = max(most_parallel(each, graph) for each in links)
+    return longest * parallel < _MOST_MARK and longest**3 * parallel < _MOST_SUM
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SquareSums:
+    """Sums of all squares by the candidates of their first node.
+
+    Args:
+        run: Of the query.
+        separator: The query node, alone.
+        words: The square, as `find_square_at` gives it.
+        candidates: Of the query nodes.
+        item_work: Entries per work item and launch.
+        groups: Work groups that there is place for.
+        place: Where the sums go: an array, and the first word there.
+    """
+
+    run: Run
+    separator: tuple[int]
+    words: tuple[int, ...]
+    candidates: Candidates
+    item_work: int
+    groups: int
+    place: tuple[DeviceArray, int]
+
+    @classmethod
+    def of(
+        cls,
+        run: Run,
+        separator: int,
+        words: tuple[int, ...],
+        candidates: Candidates,
+        item_work: int,
+        place: tuple[DeviceArray, int],
+    ) -> SquareSums | None:
+        """What adds them up; None where there is no place for the marks."""
+        nodes = run.graph.graph.node_count
+        kernels = SquareSumKernels(run.graph.context)
+        room = int(run.workspace.available * _SHARE_FOR_SCRATCH) - 16 * nodes
+        longest = min(room, run.graph.context.info.max_allocation_bytes)
+        groups = min(kernels.most_groups, longest // (4 * kernels.group_words(nodes)))
+        if groups < 1:
+            return None
+        return cls(run, (separator,), words, candidates, item_work, groups, place)
+
+    def make(self) -> Iterator[None]:
+        """Writes the sums; others may launch whenever something comes."""
+        run, workspace = self.run, self.run.workspace
+        kernels, nodes = SquareSumKernels(run.graph.context), run.graph.graph.node_count
+        listed = self.candidates.listed(run, self.separator[0])
+        words = workspace.upload(np.array(self.words, dtype=np.uint32), "a square")
+        arrays = SquareArrays(
+            self.candidates.arrays, self.candidates.matrix, words, *listed, *self.place
+        )
+        size = self.groups * kernels.group_words(nodes)
+        scratch = workspace.allocate(size, np.uint32, "marks of nodes")
+        odd_ends = workspace.allocate(2 * nodes, np.uint64, "ways from odd nodes")
+        counters = workspace.allocate(1, np.uint32, "counters")
+        for each in (scratch, counters):
+            workspace.fill(each, 0)
+        tasks = -(-arrays.listed // kernels.task_nodes(arrays.listed, self.groups))
+        while int(workspace.download(counters)[0]) < tasks:
+            run.check_deadline()
+            kernels.sum(arrays, self.groups, self.item_work, scratch, counters)
+            yield
+        kernels.correct(arrays, odd_ends)
+        workspace.release(words, scratch, odd_ends, counters)
+
+    def most(self) -> int:
+        """What no sum is above."""
+        run, (node,) = self.run, self.separator
+        most = run.workspace.allocate(2, np.uint32, "largest sum")
+        run.workspace.fill(most, 0)
+        sums, first = self.place
+        GroupKernels(run.graph.context).largest(sums, first, self.candidates.count(node), most)
+        high, low = map(int, run.workspace.download(most))
+        run.workspace.release(most)
+        return (high + 1) << 32 if high else low
+
+
+def square_sums(
+    run: Run,
+    message: TableMessage,
+    candidates: Candidates,
+    masks: Masks,
+    item_work: int,
+    place: tuple[DeviceArray, int],
+) -> SquareSums | None:
+    """What adds up a part that is a square, without rows; None for any other.
+
+    Args: as of `SquareSums`, and
+
+        message: Of the part.
+        masks: What predicates leave.
+    """
+    plan = message.plan
+    if plan.messages or len(message.separator) > 1 or not run.placement.is_whole:
+        return None
+    (first,) = message.separator
+    graph, rows = run.graph.graph, candidates.rows
+    words = find_square_at(plan.core, plan.joined, first, graph, masks, rows)
+    if words is None:
+        return None
+    return SquareSums.of(run, first, words, candidates, item_work, place)

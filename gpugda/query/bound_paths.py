@@ -1,0 +1,49 @@
+"""Paths of OPTIONAL MATCH whose parts all have values before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.errors import UnsupportedQueryError
+from gpugda.query import ast
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+__all__ = ["bound_paths"]
+
+
+def bound_paths(clause: ast.Match, known: Container[str], text: str) -> dict[str, str]:
+    """Names of such paths and the node that each is.
+
+    Neo4j makes them of their parts whether or not the clause finds anything.
+
+    Args:
+        clause: OPTIONAL MATCH.
+        known: Variables from before it.
+        text: The whole query.
+
+    Raises:
+        UnsupportedQueryError: One has relationships, which then need not fit its nodes.
+    """
+    found = {}
+    for pattern in clause.patterns:
+        named = pattern.variable
+        if (
+            named is None
+            or named.name in known
+            or not all(_is_in(e, known) for e in pattern.elements)
+        ):
+            continue
+        (node, *more) = pattern.elements
+        if more or not isinstance(node, ast.NodePattern) or node.variable is None:
+            construct = "a path of OPTIONAL MATCH all of whose parts are bound before"
+            message = f"{construct} is not answered here: name a new node or relationship in it"
+            raise UnsupportedQueryError(message, text, pattern.span, construct=construct)
+        found[named.name] = node.variable.name
+    return found
+
+
+def _is_in(element: ast.PatternElement, known: Container[str]) -> bool:
+    variable = None if isinstance(element, ast.GroupPattern) else element.variable
+    return variable is not None and variable.name in known

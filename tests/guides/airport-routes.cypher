@@ -1,0 +1,17 @@
+MATCH (a:Airport {iata: 'DEN'}) RETURN a;
+MATCH (a:Airport {iata: 'DEN'})-[r:HAS_ROUTE]->(b) RETURN b.iata, r.distance ORDER BY r.distance DESC, b.iata LIMIT 10;
+MATCH (a:Airport)-[:HAS_ROUTE]->() RETURN a.iata, count(*) AS routes ORDER BY routes DESC, a.iata LIMIT 10;
+MATCH p = shortestPath((a:Airport {iata: 'DEN'})-[:HAS_ROUTE*]->(b:Airport {iata: 'MLE'})) RETURN length(p);
+MATCH p = (a:Airport {iata: 'DEN'})-[:HAS_ROUTE*1..2]->(b:Airport {iata: 'MLE'}) RETURN [n IN nodes(p) | n.iata] AS via, reduce(d = 0, r IN relationships(p) | d + r.distance) AS distance ORDER BY distance, via LIMIT 5;
+MATCH (a:Airport {iata: 'AUS'})-[r:HAS_ROUTE]->(b)-[s:HAS_ROUTE]->(c:Airport {iata: 'LHR'}) RETURN b.iata, r.distance + s.distance AS total ORDER BY total, b.iata LIMIT 5;
+MATCH (a:Airport)-[:IN_CITY]->(c:City) WITH c, collect(a.iata) AS airports WHERE size(airports) > 4 RETURN c.name, size(airports) AS n ORDER BY n DESC, c.name;
+MATCH (a:Airport)-[:IN_CITY]->()-[:IN_REGION]->()-[:IN_COUNTRY]->(c:Country) RETURN c.name, count(a) AS airports, max(a.longest) AS runway, avg(a.altitude) AS altitude ORDER BY airports DESC, c.name LIMIT 10;
+MATCH (a:Airport) WITH a, point({latitude: a.lat, longitude: a.lon}) AS here, point({latitude: 48.0, longitude: 11.0}) AS there WITH a, round(point.distance(here, there) / 1000) AS km WHERE km < 300 RETURN a.iata, km ORDER BY km, a.iata;
+MATCH (a:Airport)-[r:HAS_ROUTE]->(b) WHERE NOT (b)-[:HAS_ROUTE]->(a) RETURN a.iata, b.iata, r.distance ORDER BY r.distance DESC, a.iata, b.iata LIMIT 10;
+MATCH (a:Airport) WHERE NOT (a)-[:HAS_ROUTE]-() RETURN a.iata, a.descr ORDER BY a.iata;
+MATCH (a:Airport {iata: 'LHR'})-[:HAS_ROUTE*1..2]->(b) RETURN count(DISTINCT b) AS reached;
+MATCH (a:Airport) WHERE a.iata IN ['ATL', 'ORD', 'JFK'] MATCH (a)-[r:HAS_ROUTE]->(b) WITH a, b, r ORDER BY r.distance DESC, b.iata WITH a, collect({to: b.iata, distance: r.distance})[..3] AS furthest RETURN a.iata, furthest ORDER BY a.iata;
+MATCH (a:Airport)-[r:HAS_ROUTE]->(b:Airport) WHERE a.iata < b.iata RETURN r.distance / 1000 AS thousand, count(*) AS routes ORDER BY thousand;
+MATCH (x:Continent)<-[:ON_CONTINENT|IN_CONTINENT]-(c:Country) RETURN x.name, count(c) AS countries ORDER BY countries DESC, x.name;
+MATCH p = ALL SHORTEST (a:Airport {iata: 'YPO'})-[:HAS_ROUTE]->+(b:Airport {iata: 'WLG'}) RETURN length(p) AS legs, count(*) AS ways;
+MATCH p = shortestPath((a:Airport {iata: 'CBR'})-[:HAS_ROUTE*..10]->(b:Airport {iata: 'YPO'})) WHERE all(n IN nodes(p) WHERE n.runways > 0 AND n.iata <> 'LAX') RETURN length(p);

@@ -1,0 +1,13 @@
+MATCH (c:Character) WITH c, COUNT { (c)-[:INTERACTS]-() } AS degree RETURN min(degree), max(degree), avg(degree), stDev(degree);
+MATCH (c:Character)-[r:INTERACTS]-() RETURN c.name, count(r) AS degree, sum(r.weight) AS weight ORDER BY weight DESC, c.name LIMIT 10;
+MATCH (a:Character {name: 'Catelyn Stark'}), (b:Character {name: 'Drogo'}) MATCH p = shortestPath((a)-[:INTERACTS*]-(b)) RETURN length(p);
+MATCH (a:Character {name: 'Catelyn Stark'}), (b:Character {name: 'Drogo'}) MATCH p = allShortestPaths((a)-[:INTERACTS*]-(b)) RETURN [n IN nodes(p) | n.name] AS names;
+MATCH (a:Character), (b:Character) WHERE id(a) < id(b) AND a.name STARTS WITH 'A' AND b.name STARTS WITH 'A' MATCH p = shortestPath((a)-[:INTERACTS*]-(b)) RETURN max(length(p)) AS longest, count(p) AS pairs;
+MATCH (a:Character {name: 'Arya Stark'})-[:INTERACTS]-(b)-[:INTERACTS]-(c) WHERE NOT (a)-[:INTERACTS]-(c) AND a <> c RETURN c.name, count(*) AS common ORDER BY common DESC, c.name LIMIT 10;
+MATCH (a)-[:INTERACTS]-(b)-[:INTERACTS]-(c)-[:INTERACTS]-(a) RETURN count(*) / 6 AS triangles;
+MATCH (a:Character {name: 'Jon Snow'})-[r1:INTERACTS]-(b)-[r2:INTERACTS]-(c)-[r3:INTERACTS]-(a) WHERE id(b) < id(c) RETURN b.name, c.name, r1.weight + r2.weight + r3.weight AS weight ORDER BY weight DESC, b.name, c.name LIMIT 10;
+MATCH (a:Character {name: 'Sansa Stark'})-[:INTERACTS*1..2]-(x) RETURN count(DISTINCT x) AS near;
+MATCH (a:Character)-[r:INTERACTS]->(b) WITH a, b, r ORDER BY r.weight DESC, a.name, b.name LIMIT 5 RETURN a.name, b.name, r.weight;
+MATCH (c:Character) RETURN last(split(c.name, ' ')) AS house, count(*) AS members ORDER BY members DESC, house LIMIT 8;
+MATCH (a)-[r:INTERACTS]-(b) WHERE last(split(a.name, ' ')) = 'Stark' AND last(split(b.name, ' ')) = 'Lannister' RETURN sum(r.weight) AS between;
+MATCH p = ANY SHORTEST (a:Character {name: 'Arya Stark'})-[:INTERACTS]->+(b:Character) RETURN length(p) AS steps, count(*) AS characters ORDER BY steps;

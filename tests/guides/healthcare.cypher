@@ -1,0 +1,17 @@
+MATCH (c:Case)-[:HAS_REACTION]->(r:Reaction) RETURN r.description, count(c) AS cases ORDER BY cases DESC, r.description LIMIT 5;
+MATCH (c:Case)-[:HAS_REACTION]->(r) RETURN r.description AS reaction, count(c) AS cases, collect(c.primaryid)[..0] AS none ORDER BY cases DESC, reaction LIMIT 10;
+MATCH (m:Manufacturer)-[:REGISTERED]->(c:Case)-[:HAS_REACTION]->(r) RETURN m.manufacturerName, count(DISTINCT c) AS cases, count(r) AS reactions ORDER BY cases DESC, m.manufacturerName LIMIT 5;
+MATCH (c:Case)-[:FALLS_UNDER]->(a:AgeGroup) RETURN a.ageGroup, count(c) AS cases, avg(c.age) AS age, percentileDisc(c.age, 0.5) AS middle ORDER BY cases DESC;
+MATCH (c:Case)-[:RESULTED_IN]->(o:Outcome) MATCH (c)-[:FALLS_UNDER]->(a:AgeGroup) WHERE a.ageGroup = 'Child' RETURN o.outcome, count(*) AS n ORDER BY n DESC, o.outcome;
+MATCH (d:Drug)<-[:IS_PRIMARY_SUSPECT]-(c:Case)-[:HAS_REACTION]->(r:Reaction) RETURN d.name, r.description, count(*) AS n ORDER BY n DESC, d.name, r.description LIMIT 10;
+MATCH (c:Case)-[:HAS_REACTION]->(r:Reaction {description: 'Fatigue'}) MATCH (c)-[s:IS_PRIMARY_SUSPECT|IS_SECONDARY_SUSPECT|IS_CONCOMITANT|IS_INTERACTING]->(d) RETURN type(s) AS role, count(DISTINCT d) AS drugs, collect(DISTINCT s.route)[0] IS NULL AS unknown ORDER BY role;
+MATCH (c:Case)-[:IS_PRIMARY_SUSPECT]->(d:Drug) WITH d, collect(c) AS cases WHERE size(cases) > 60 UNWIND cases AS c MATCH (c)-[:RESULTED_IN]->(o) RETURN d.name, o.outcome, count(*) AS n ORDER BY d.name, n DESC, o.outcome;
+MATCH (d:Drug)<-[:PRESCRIBED]-(t:Therapy)<-[:RECEIVED]-(c:Case) RETURN c.gender, count(DISTINCT d) AS drugs, count(DISTINCT t) AS therapies ORDER BY c.gender;
+MATCH (c:Case)-[r:IS_CONCOMITANT]->(d) WHERE r.doseAmount IS NOT NULL RETURN r.doseUnit, count(*) AS n, avg(toFloat(r.doseAmount)) AS dose ORDER BY n DESC, r.doseUnit LIMIT 8;
+MATCH (c:Case)-[:REPORTED_BY]->(s:ReportSource) RETURN s.name, c.reporterOccupation, count(*) AS n ORDER BY n DESC, s.name, c.reporterOccupation LIMIT 10;
+MATCH (c:Case) WHERE duration.between(c.eventDate, c.reportDate).years > 8 RETURN c.primaryid, c.eventDate, c.reportDate ORDER BY c.primaryid LIMIT 10;
+MATCH (c:Case) RETURN c.eventDate.year AS year, c.gender AS gender, count(*) AS n ORDER BY year, gender;
+MATCH (a:Reaction)<-[:HAS_REACTION]-(c:Case)-[:HAS_REACTION]->(b:Reaction) WHERE a.description < b.description RETURN a.description, b.description, count(*) AS n ORDER BY n DESC, a.description, b.description LIMIT 10;
+MATCH (c:Case) WHERE NOT (c)-[:IS_PRIMARY_SUSPECT]->() RETURN count(c);
+MATCH (d:Drug) WHERE d.primarySubstabce IS NULL RETURN count(d) AS unknown, count(DISTINCT d.name) AS names;
+MATCH (o:Outcome) OPTIONAL MATCH (o)<-[:RESULTED_IN]-(c:Case)-[:FALLS_UNDER]->(:AgeGroup {ageGroup: 'Neonate'}) RETURN o.outcome, count(c) AS cases ORDER BY cases DESC, o.outcome;

@@ -1,0 +1,14 @@
+MATCH (b:Bill)-[:DEALS_WITH]->(s:Subject) RETURN s.id, count(b) AS bills ORDER BY bills DESC, s.id LIMIT 10;
+MATCH (l:Legislator)<-[:SPONSORED_BY]-(b) RETURN l.id, count(b) AS bills ORDER BY bills DESC, l.id LIMIT 10;
+MATCH (b:Bill)-[r]-(x) RETURN type(r), labels(x), count(*) AS n;
+MATCH (l:Legislator)-[v:VOTED_ON]->(b:Bill) RETURN v.vote, count(*) AS n ORDER BY n DESC, v.vote;
+MATCH (l:Legislator)-[v:VOTED_ON]->() WITH l, count(*) AS all, count(CASE WHEN v.vote = 'Not Voting' THEN 1 END) AS missed WHERE all > 100 RETURN l.id, round(100.0 * missed / all, 2) AS share ORDER BY share DESC, l.id LIMIT 10;
+MATCH (a:Legislator {id: 'A000370'})-[v:VOTED_ON]->(b)<-[w:VOTED_ON]-(c:Legislator) WHERE v.vote = w.vote RETURN c.id, count(b) AS same ORDER BY same DESC, c.id LIMIT 10;
+MATCH (b:Bill)-[:REFERRED_TO]->(c:Committee) RETURN c.id, c.name, count(b) AS bills ORDER BY bills DESC, c.id LIMIT 10;
+MATCH (l:Legislator)-[r:SERVES_ON]->(c:Committee) WHERE r.rank = '1' RETURN l.id, c.name;
+MATCH (l:Legislator)-[:SERVES_ON]->(c)<-[:REFERRED_TO]-(b:Bill) WHERE EXISTS { (b)<-[:SPONSORED_BY]-(l) } OR EXISTS { (b)-[:SPONSORED_BY]->(l) } RETURN l.id, c.id, count(b) AS bills ORDER BY bills DESC, l.id, c.id LIMIT 10;
+MATCH (s:Subject {id: 'Health'})<-[:DEALS_WITH]-(b)-[:DEALS_WITH]->(t) RETURN t.id, count(b) AS together ORDER BY together DESC, t.id LIMIT 10;
+MATCH (b:Bill) WITH b, COUNT { (b)-[:DEALS_WITH]->() } AS subjects RETURN subjects, count(*) AS bills ORDER BY subjects;
+MATCH (b:Bill) WHERE NOT (b)-[:DEALS_WITH]->() AND (b)-[:REFERRED_TO]->() RETURN count(b);
+MATCH (b:Bill) RETURN split(b.id, '-')[1] AS congress, left(b.id, 2) AS kind, count(*) AS n ORDER BY n DESC, kind, congress LIMIT 10;
+MATCH p = shortestPath((a:Legislator {id: 'B001250'})-[:SERVES_ON*]-(b:Legislator {id: 'A000370'})) RETURN length(p);

@@ -1,0 +1,16 @@
+MATCH (t:Tag)<-[:TAGGED]-(q:Question) RETURN t.name, count(q) AS questions ORDER BY questions DESC, t.name LIMIT 10;
+MATCH (u:User)-[:PROVIDED]->(a:Answer) RETURN u.display_name AS responder, count(a) AS answers, sum(a.score) AS score ORDER BY answers DESC, score DESC, responder LIMIT 10;
+MATCH (u:User)-[:PROVIDED]->(a:Answer)-[:ANSWERED]->(q:Question)-[:TAGGED]->(t:Tag {name: 'cypher'}) RETURN u.display_name AS name, count(a) AS answers ORDER BY answers DESC, name LIMIT 10;
+MATCH (q:Question) WHERE NOT (q)<-[:ANSWERED]-() RETURN count(q) AS unanswered;
+MATCH (t:Tag)<-[:TAGGED]-(q:Question) WHERE NOT (q)<-[:ANSWERED]-() RETURN t.name, count(*) AS open ORDER BY open DESC, t.name LIMIT 10;
+MATCH (u:User)-[:ASKED]->(q:Question)<-[:ANSWERED]-(a:Answer)<-[:PROVIDED]-(u) RETURN u.display_name, q.title, a.is_accepted;
+MATCH (q:Question)<-[:ANSWERED]-(a:Answer) RETURN a.is_accepted AS accepted, count(*) AS n, avg(a.score) AS score;
+MATCH (a:Tag {name: 'neo4j'})<-[:TAGGED]-(q)-[:TAGGED]->(b:Tag) RETURN b.name, count(q) AS together ORDER BY together DESC, b.name LIMIT 10;
+MATCH (a:Tag)<-[:TAGGED]-(q)-[:TAGGED]->(b:Tag) WHERE a.name < b.name AND a.name <> 'neo4j' AND b.name <> 'neo4j' RETURN a.name, b.name, count(*) AS n ORDER BY n DESC, a.name, b.name LIMIT 10;
+MATCH (q:Question) RETURN datetime({epochSeconds: q.creation_date}).year AS year, datetime({epochSeconds: q.creation_date}).month AS month, count(*) AS n ORDER BY year, month;
+MATCH (q:Question) WHERE q.view_count IS NOT NULL RETURN q.title, q.view_count, q.answer_count ORDER BY q.view_count DESC, q.title LIMIT 5;
+MATCH (u:User)-[:COMMENTED]->(c:Comment)-[:COMMENTED_ON]->(q:Question)<-[:ASKED]-(v:User) WHERE u <> v RETURN u.display_name, v.display_name, count(*) AS n ORDER BY n DESC, u.display_name, v.display_name LIMIT 10;
+MATCH p = shortestPath((a:User {display_name: 'cybersam'})-[*..8]-(b:User {display_name: 'FrobberOfBits'})) RETURN length(p);
+MATCH (u:User) OPTIONAL MATCH (u)-[:ASKED]->(q) WITH u, count(q) AS asked OPTIONAL MATCH (u)-[:PROVIDED]->(a) WITH u, asked, count(a) AS answered RETURN asked > 0 AS asks, answered > 0 AS answers, count(*) AS users;
+MATCH (q:Question) WHERE toLower(q.title) CONTAINS 'python' RETURN q.title, [(q)-[:TAGGED]->(t) | t.name] AS tags, [(q)<-[:ANSWERED]-(a)<-[:PROVIDED]-(u) | u.display_name][0] IS NULL AS unanswered;
+MATCH (u:User)-[:ASKED]->(q) WITH u, max(q.creation_date) - min(q.creation_date) AS seconds, count(*) AS n WHERE n > 1 RETURN avg(seconds) / 86400 AS days, max(n) AS most;

@@ -1,0 +1,16 @@
+MATCH (f:Film) RETURN f.episode_id AS episode, f.title AS title ORDER BY episode;
+MATCH (c:Character {name: 'Luke Skywalker'})-[r]->(x) RETURN type(r), labels(x), coalesce(x.name, x.title) AS name;
+MATCH (c:Character)-[:APPEARED_IN]->(f:Film) WITH c, count(f) AS films WHERE films = 6 RETURN c.name;
+MATCH (c:Character)-[:HOMEWORLD]->(p:Planet) RETURN p.name, count(c) AS residents ORDER BY residents DESC, p.name LIMIT 5;
+MATCH (c:Character)-[:OF]->(s:Species) RETURN s.name, avg(toFloat(c.height)) AS height, min(c.mass) AS mass ORDER BY s.name;
+MATCH (c:Character)-[:PILOT]->(v) RETURN labels(v)[0] AS kind, v.name, collect(c.name) AS pilots;
+MATCH (a:Character)-[:PILOT]->(s:Starship)<-[:PILOT]-(b:Character) WHERE a.name < b.name RETURN a.name, b.name, s.name;
+MATCH (p:Planet) WHERE toInteger(p.population) > 1000000000 RETURN p.name, toInteger(p.population) AS people ORDER BY people DESC, p.name;
+MATCH (p:Planet) UNWIND split(p.terrain, ', ') AS terrain RETURN trim(terrain) AS terrain, count(*) AS planets ORDER BY planets DESC, terrain LIMIT 12;
+MATCH p = allShortestPaths((a:Character {name: 'Leia Organa'})-[*]-(b:Character {name: 'Darth Maul'})) RETURN length(p), count(*) AS ways;
+MATCH (f:Film) RETURN f.title, date(f.release_date).year AS year, duration.between(date('1977-05-25'), date(f.release_date)).years AS later ORDER BY year;
+MATCH (f:Film) RETURN f.title, COUNT { (f)<-[:APPEARED_IN]-(:Starship) } AS ships, COUNT { (f)<-[:APPEARED_IN]-(:Planet) } AS planets;
+MATCH (c:Character) WHERE NOT (c)-[:OF]->() RETURN c.name;
+MATCH (s:Starship) RETURN s.name, toFloat(replace(s.cost_in_credits, ',', '')) AS cost, toFloat(replace(s.length, ',', '')) AS length ORDER BY cost DESC, s.name LIMIT 8;
+MATCH (c:Character) RETURN c.gender, c.eye_color, count(*) AS n ORDER BY n DESC, c.gender, c.eye_color LIMIT 10;
+MATCH (s:Species)-[:HOMEWORLD]->(p)<-[:HOMEWORLD]-(c) WHERE NOT (c)-[:OF]->(s) RETURN s.name, p.name, c.name;

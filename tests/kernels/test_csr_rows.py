@@ -1,0 +1,72 @@
+"""Rows sorted on the device are byte for byte those of the host."""
+
+import numpy as np
+import pytest
+
+from gpugda.data.sorting import sorted_rows
+from gpugda.device.graph import row_building
+from gpugda.device.graph.row_building import build_rows
+from gpugda.errors import MemoryLimitError
+
+COUNTS = [1, 31, 32, 33, 1000, 20_000]
+NODES = [1, 2, 1000, 70_000]
+
+
+def made(count, node_count, type_count):
+    random = np.random.default_rng(count + type_count)
+    starts, ends = (random.integers(0, node_count, count, dtype=np.uint32) for _ in range(2))
+    # Loops, parallel relationships, and a node that many come from.
+    ends[: count // 5] = starts[: count // 5]
+    starts[count // 2 : count // 2 + count // 4] = starts[: count // 4]
+    starts[: count // 6] = node_count // 2
+    types = random.integers(0, type_count, count).astype(np.uint16)
+    return node_count, type_count, starts, types, ends
+
+
+def arrays(rows):
+    outgoing, incoming, order = rows
+    return [*outgoing.parts, *incoming.parts, order]
+
+
+@pytest.mark.parametrize("with_order", [False, True])
+@pytest.mark.parametrize("type_count", [1, 5, 300])
+@pytest.mark.parametrize("node_count", NODES)
+@pytest.mark.parametrize("count", COUNTS)
+def test_rows_are_those_of_the_host(context, count, node_count, type_count, with_order):
+    given = made(count, node_count, type_count)
+    found = build_rows(context, *given, with_order=with_order)
+    expected = sorted_rows(*given, with_order=with_order)
+    for one, other in zip(arrays(found), arrays(expected), strict=True):
+        if other is None:
+            assert one is None
+        else:
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+    found[0].check()
+    found[1].check()
+
+
+def test_what_has_no_place_is_left_to_the_host(context, monkeypatch):
+    given = made(1000, 50, 3)
+    monkeypatch.setattr(row_building, "_SHARE_OF_MEMORY", 0.0)
+    assert build_rows(context, *given, with_order=False) is None
+
+
+def test_what_fails_for_want_of_memory_is_left_to_the_host(context, monkeypatch):
+    def fail(*_, **__):
+        raise MemoryLimitError("no memory")
+
+    monkeypatch.setattr(row_building, "_built", fail)
+    assert build_rows(context, *made(1000, 50, 3), with_order=False) is None
+
+
+def test_numbers_of_more_than_64_bits_are_left_to_the_host(context):
+    starts = np.array([2**30], dtype=np.uint32)
+    types = np.zeros(1, dtype=np.uint16)
+    assert build_rows(context, 2**31, 9, starts, types, starts, with_order=False) is None
+
+
+def test_no_relationships_are_left_to_the_host(context):
+    nothing = np.empty(0, dtype=np.uint32)
+    types = np.empty(0, dtype=np.uint16)
+    assert build_rows(context, 3, 1, nothing, types, nothing, with_order=True) is None

@@ -1,0 +1,78 @@
+"""Squares by their first node against Python, which tries all relationships one after the other."""
+
+import numpy as np
+import pytest
+from kernels.kernel_graphs import pack, random_graph, upload_query
+from kernels.test_squares import CASES, NODES, expected, types_of
+
+from gpugda.device.launch.query_words import QueryRow
+from gpugda.device.launch.row_groups import whole_sums
+from gpugda.device.launch.square_sums import SquareArrays, SquareSumKernels
+from gpugda.device.launch.squares import cycle_words
+
+GROUPS = 3
+BEFORE = 6
+"""Words before the first sum, and listed nodes before the first."""
+
+
+def summed(context, workspace, graph, words, listed, most_work, node_masks, relationship_masks):
+    arrays, _ = upload_query(
+        context,
+        workspace,
+        graph,
+        [QueryRow(0, (), None, (), ())],
+        relationship_masks=relationship_masks,
+    )
+    kernels = SquareSumKernels(context)
+    scratch = workspace.upload(np.zeros(GROUPS * kernels.group_words(NODES), dtype=np.uint32))
+    counters = workspace.upload(np.zeros(1, dtype=np.uint32))
+    odd_ends = workspace.upload(np.full(2 * NODES, 7, dtype=np.uint64))
+    nodes = workspace.upload(np.array([0] * BEFORE + listed, dtype=np.uint32))
+    sums = workspace.upload(np.zeros(BEFORE + 3 * len(listed), dtype=np.uint32))
+    matrix = workspace.upload(np.concatenate(node_masks or [np.zeros(1, dtype=np.uint32)]))
+    uploaded = workspace.upload(np.array(words, dtype=np.uint32))
+    square = SquareArrays(arrays, matrix, uploaded, nodes, BEFORE, len(listed), sums, BEFORE)
+    tasks = -(-len(listed) // kernels.task_nodes(len(listed), GROUPS))
+    while int(workspace.download(counters)[0]) < tasks:
+        kernels.sum(square, GROUPS, most_work, scratch, counters)
+    kernels.correct(square, odd_ends)
+    marks = workspace.download(scratch)
+    marks = marks.reshape(GROUPS, -1)[:, :NODES] if context.is_cpu else marks
+    assert not marks.any()
+    found = workspace.download(sums)
+    assert not found[:BEFORE].any()
+    return whole_sums(found[BEFORE : BEFORE + 3 * len(listed)]).tolist()
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("most_work", [1, 1 << 30])
+@pytest.mark.parametrize("masked", [False, True])
+def test_squares_by_a_node(context, workspace, name, most_work, masked):
+    graph, random = random_graph(NODES, seed=1), np.random.default_rng(4)
+    directions, types, differ = CASES[name]
+    rows, slots, masks = [None] * 4, [None] * 4, None
+    candidates = np.ones((4, NODES), dtype=bool)
+    if masked:
+        rows, slots = [0, 1, 2, 3], [0, 1, 2, 3]
+        candidates = random.random((4, NODES)) < 0.8
+        masks = random.random((4, graph.relationship_count)) < 0.8
+    links = types_of(directions, types)
+    words = cycle_words(rows, slots, links, differ, has_loops=True, halves=False)
+    listed = np.flatnonzero(candidates[0]).tolist()
+    found = summed(
+        context,
+        workspace,
+        graph,
+        words,
+        listed,
+        most_work,
+        [pack(each) for each in candidates] if masked else (),
+        [pack(each) for each in masks] if masked else (),
+    )
+    wanted = []
+    for node in listed:
+        alone = candidates.copy()
+        alone[0] = np.arange(NODES) == node
+        wanted.append(expected(graph, directions, types, differ, alone, masks))
+    assert found == wanted
+    assert sum(wanted) > 0

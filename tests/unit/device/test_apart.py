@@ -1,0 +1,86 @@
+"""Kernels compiled by other processes."""
+
+import os
+import sys
+import time
+
+import pytest
+
+from gpugda.device import apart, program
+from gpugda.device.apart import CompilingApart
+from gpugda.device.kernel_text import kernel_names, kernel_text
+
+WRITES = """
+import os, sys
+open(os.path.join(os.environ["HERE"], "-".join(sys.argv[1:])), "w").close()
+"""
+SLEEPS = "import time; time.sleep(600)"
+FAILS = "import sys; sys.exit(3)"
+
+
+@pytest.fixture
+def on_cores(tmp_path, monkeypatch):
+    """Four cores, a folder for programs, and nothing compiled yet."""
+    monkeypatch.setattr(apart, "core_count", lambda: 4)
+    monkeypatch.setattr(apart, "program_folder", lambda: tmp_path)
+    monkeypatch.setattr(apart, "is_everything_built", lambda context: False)
+    monkeypatch.setenv("HERE", str(tmp_path))
+    return monkeypatch
+
+
+@pytest.mark.device
+def test_each_process_has_a_share_and_finds_the_package(on_cores, context, tmp_path):
+    on_cores.setattr(apart, "_BUILD", f"import gpugda.device.program\n{WRITES}")
+    on_cores.setattr(sys, "path", ["", *sys.path])
+    compiling = CompilingApart(context)
+    compiling.wait()
+    number = context.info.index
+    assert sorted(os.listdir(tmp_path)) == [f"{number}-{share}-3" for share in range(3)]
+
+
+@pytest.mark.device
+def test_stopping_ends_the_processes(on_cores, context):
+    on_cores.setattr(apart, "_BUILD", SLEEPS)
+    begun = []
+    real = apart._begun
+    on_cores.setattr(apart, "_begun", lambda *a: begun.append(real(*a)) or begun[-1])
+    compiling = CompilingApart(context)
+    while len(begun) < 3:
+        time.sleep(0.01)
+    compiling.stop()
+    assert [each.returncode is not None for each in begun] == [True] * 3
+
+
+@pytest.mark.device
+def test_processes_that_fail_are_said_in_the_log_alone(on_cores, context, caplog):
+    on_cores.setattr(apart, "_BUILD", FAILS)
+    with caplog.at_level("INFO", "gpugda.device"):
+        CompilingApart(context).wait()
+    assert "3 of them not to the end" in caplog.text
+
+
+@pytest.mark.device
+@pytest.mark.parametrize("missing", ["cores", "folder", "work"])
+def test_no_process_begins_where_it_is_of_no_use(on_cores, context, missing):
+    on_cores.setattr(apart, "_begun", lambda *a: pytest.fail("begun"))
+    if missing == "cores":
+        on_cores.setattr(apart, "core_count", lambda: 2)
+    elif missing == "folder":
+        on_cores.setattr(apart, "program_folder", lambda: None)
+    else:
+        on_cores.setattr(apart, "is_everything_built", lambda context: True)
+    CompilingApart(context).wait()
+
+
+@pytest.mark.device
+def test_the_shares_are_all_kernels_once(context, monkeypatch):
+    built = []
+    monkeypatch.setattr(
+        program, "_program", lambda context, file, name, level: built.append((file, name))
+    )
+    for share in range(3):
+        program.build_share(context, share, 3)
+    files = program._files(context)
+    assert sorted(built) == sorted(
+        (file, name) for file in files for name in kernel_names(kernel_text(file))
+    )

@@ -1,0 +1,108 @@
+"""Joins of the entries between candidates alone: the rows of the same join of the whole graph."""
+
+import os
+import random
+from collections import Counter
+
+import pytest
+from graphs import make_graph
+from hypothesis import given
+from hypothesis import strategies as st
+from segmented_runs import PLANS, QUERIES, followed, graph_with_a_hub, rows, run
+from strategies import multigraphs
+
+from gpugda.device.context import list_devices
+from gpugda.device.graph.segments import whole_bytes
+from gpugda.query.parser import parse
+from gpugda.reference.run import run_reference
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+FIRST_SEED = int(os.environ.get("GPUGDA_TEST_FIRST_SEED", "0"))
+LABELLED = [
+    "MATCH (a:A)-->(b:B)-->(c:A) RETURN count(*)",
+    "MATCH (a:A)--(b:B)-->(c:A), (b)<--(d:A) RETURN b.id AS x, count(*) ORDER BY x",
+    "MATCH (a:A)-->(b:B)-->(c:A)-->(a) RETURN count(*)",
+    "MATCH (a:A)-[r]-(b:B)-[s]-(c:A) RETURN id(a), id(r), id(s), id(c)",
+    "MATCH (a:A)-->(b:B)-->(c:A), (b)-->(d:B), (d)-->(e:A), (c)-->(f:B) RETURN count(*)",
+    "MATCH (a:A)-->(b:B)-->(c)-->(a), (c)-->(d:A)-->(e:B)-->(c) RETURN a.id, d.id, count(*)",
+    "MATCH (a:A)-[:R]->(b:B)<-[:S]-(c:A)-[r]-(a) RETURN id(r), count(*)",
+    "MATCH (a:A)-->(a)-->(b:B)-->(c) RETURN a.id, b.id, c.id",
+]
+
+
+@pytest.mark.parametrize("text", [*LABELLED, *QUERIES])
+def test_entries_between_candidates_give_the_rows_of_the_whole(context, text):
+    graph = graph_with_a_hub(FIRST_SEED)
+    expected, _ = rows(context, graph, text)
+    assert rows(context, graph, text, 5, reduces=True)[0] == expected
+
+
+@given(graph=multigraphs(), text=st.sampled_from([*LABELLED, *QUERIES]), entries=st.integers(1, 5))
+def test_any_multigraph(context, graph, text, entries):
+    graph = make_graph(*graph)
+    expected, _ = rows(context, graph, text)
+    assert rows(context, graph, text, entries, reduces=True)[0] == expected
+
+
+@given(graph=multigraphs(), text=st.sampled_from([*PLANS, *LABELLED]), entries=st.integers(1, 5))
+def test_count_plans_of_any_multigraph(context, graph, text, entries):
+    graph = make_graph(*graph)
+    expected = Counter(repr(list(row)) for row in run_reference(parse(text), graph, {}).rows)
+    assert followed(context, graph, text, entries, reduces=True)[0] == expected
+
+
+def large(types):
+    """Nodes of one label in eight; relationships of some types, some of them twice."""
+    found = random.Random(types)
+    ends = [(found.randrange(800), found.randrange(800)) for _ in range(30_000)]
+    return make_graph(
+        [(f"L{each % 8}", {"id": each}) for each in range(800)],
+        [(a, f"R{number % types}", b, {}) for number, (a, b) in enumerate(ends)],
+    )
+
+
+@pytest.mark.parametrize(("types", "share"), [(1, 0.5), (3, 0.5), (20, 0.99)])
+def test_a_graph_larger_than_the_limit_comes_once(context, types, share):
+    graph, size = large(types), 3 * 30_000 * 4
+    text = "MATCH (a:L1)-[r]->(b:L2)-[:R0]->(c:L3)-->(a) RETURN id(r), a.id, b.id, c.id"
+    expected, _ = rows(context, graph, text)
+    limit = int(share * whole_bytes(graph))
+    found, report = rows(context, graph, text, limit=limit, reduces=True)
+    assert found == expected
+    assert "relationships between candidates" in str(list(report.steps))
+    assert 0 < report.sent_bytes <= size
+
+
+def test_leaves_are_counted_by_what_a_gpu_keeps(context):
+    graph = large(1)
+    text = "MATCH (a:L1)-->(b:L2)-->(c:L3) RETURN count(*)"
+    expected, _ = rows(context, graph, text)
+    limit = whole_bytes(graph) // 2
+    decides = context.profile.thresholds
+    found, report = run(context, graph, text, decides, limit, whole=False)
+    assert found == expected
+    kept = "relationships between candidates" in str(list(report.steps))
+    assert kept == (not context.is_cpu)
+
+
+def test_few_rows_need_few_segments(context):
+    graph = large(1)
+    text = "MATCH (a:L1)-->(b:L2) WHERE a.id = 1 RETURN b.id"
+    expected, _ = rows(context, graph, text)
+    found, report = rows(context, graph, text, limit=whole_bytes(graph) // 2, reduces=True)
+    assert found == expected
+    assert "relationships between candidates" not in str(list(report.steps))
+    assert report.sent_bytes < 30_000 * 4
+
+
+def test_what_has_no_room_comes_in_segments(context):
+    graph = large(1)
+    text = "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)"
+    expected, _ = rows(context, graph, text)
+    found, report = rows(context, graph, text, limit=whole_bytes(graph) // 2, reduces=True)
+    assert found == expected
+    assert "segments of up to" in str(list(report.steps))
