@@ -5,7 +5,7 @@ A kernel for a CPU.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpugda.device.program import GRAPH, get_kernel
 
@@ -26,7 +26,7 @@ class SingleWalkKernels:
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
-        self._count = get_kernel(context, _FILE, "count_single_walks", f"{GRAPH}bbIbbbIIb")
+        self._count = get_kernel(context, _FILE, "count_single_walks", f"{GRAPH}bbIbbbbIIb")
 
     @property
     def item_count(self) -> int:
@@ -38,7 +38,8 @@ class SingleWalkKernels:
         arrays: FilterArrays,
         candidates: DeviceArray,
         words: DeviceArray,
-        along: Sequence[DeviceArray],
+        along: Sequence[Any],
+        pairs: Any,
         nodes: tuple[int, int],
         totals: DeviceArray,
     ) -> None:
@@ -48,8 +49,9 @@ class SingleWalkKernels:
             arrays: Of the query.
             candidates: The matrix.
             words: From `cycle_words`.
-            along: ``uint32`` per node of the data graph: the only other end along the links 0, 1
-                and 3, `NONE` where there is none.
+            along: ``uint32`` per node of the data graph: the only node that comes with it in the
+                places of 1, 2 and 3, `NONE` where there is none.
+            pairs: ``uint32``, how many relationships join two nodes, see ``single_walks.cl``.
             nodes: The first one and the one after the last.
             totals: ``uint64``, at least as long as there are items.
         """
@@ -61,6 +63,7 @@ class SingleWalkKernels:
             candidates,
             arrays.words,
             *along,
+            pairs,
             first,
             last - first,
             totals,
