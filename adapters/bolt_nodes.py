@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,14 +14,22 @@ from .bolt_reading import Question
 from .bolt_walk import PAGE, Space, occupied, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Collection, Generator
 
     import neo4j
 
+    from .bolt_connection import BoltConnection
     from .bolt_pages import Page
     from .bolt_reading import PageReader
 
-__all__ = ["NODES", "any_of", "read_labelled_nodes", "read_nodes", "read_scattered_nodes"]
+__all__ = [
+    "NODES",
+    "any_of",
+    "listed_labels",
+    "read_labelled_nodes",
+    "read_nodes",
+    "read_scattered_nodes",
+]
 
 # An id that is of nothing takes 30 ns to seek, a row 20 µs.
 _SCATTERED = 512
@@ -107,3 +115,12 @@ def _batch(page: Page, records: list[neo4j.Record]) -> NodeBatch:
         properties={},
         origin=f"nodes of the database, {page.described}",
     )
+
+
+def listed_labels(connection: BoltConnection, labels: Collection[str]) -> tuple[str, ...]:
+    """See `gpugda.ports.DatabaseServer.listed_labels`."""
+    names = "".join(":`" + name.replace("`", "``") + "`" for name in sorted(labels))
+    query: Any = connection.prefix(f"MATCH (n{names}) RETURN labels(n) AS labels LIMIT 1")
+    with connection.check("asking for the order of labels"), connection.session() as session:
+        record = session.run(query).single()
+    return () if record is None else tuple(record["labels"])

@@ -19,7 +19,7 @@ from .part_names import warn_of_unknown_names
 from .plugin_jar import JAR_NAME, read_plugin_jar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     import numpy as np
@@ -140,6 +140,12 @@ class BoltSource:
             sessions=1 if gentle else None,
             moving=moving,
         )
+
+    def listed_labels(self, labels: Collection[str]) -> tuple[str, ...]:
+        """The labels of some node that has all of these, in the server's order."""
+        from .bolt_nodes import listed_labels
+
+        return listed_labels(self._connection, labels)
 
     def read_properties(
         self,

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.feather as arrow_feather
-import pyarrow.parquet as arrow_parquet
 
 from gpugda.errors import SourceError
 
@@ -63,8 +61,12 @@ def read_table(path: str | os.PathLike[str]) -> TableColumns:
         return _text_table(file)
     try:
         if kind == ".parquet":
+            import pyarrow.parquet as arrow_parquet  # graphs of other files, or of none, do without
+
             return open_table(arrow_parquet.read_table(file.path), file.name)
         if kind in _ARROW:
+            import pyarrow.feather as arrow_feather
+
             return open_table(arrow_feather.read_table(file.path), file.name)
     except (pa.ArrowException, *READ_ERRORS) as error:
         raise SourceError(f"{file.name}: cannot be read: {error}") from error

@@ -413,6 +413,15 @@ class DatabaseServer(GraphSource, Protocol):
     def version_in(self, bookmark: str) -> DatabaseVersion | None:
         """The state that a bookmark names, without asking; None if it is not of this database."""
 
+    def listed_labels(self, labels: Collection[str]) -> tuple[str, ...]:
+        """The labels of some node that has all of these now, as the server lists them.
+
+        Empty if there is none. In which order it lists them never changes.
+
+        Raises:
+            SourceError: The server cannot be asked.
+        """
+
     def read_properties(
         self,
         keys: Sequence[str] | None,

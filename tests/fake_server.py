@@ -153,6 +153,11 @@ class FakeServer:
         names = sorted({key for row in rows for key in row}) if keys is None else keys
         return {key: column_from_values([row.get(key) for row in rows]) for key in names}
 
+    def listed_labels(self, labels):
+        self.calls.append(("labels", tuple(sorted(labels))))
+        found = (row[0] for row in self.state.nodes.values() if set(labels) <= set(row[0]))
+        return tuple(next(found, ()))
+
     def read_entities(self, ids, version, *, of_nodes):
         self.calls.append(("entities", of_nodes))
         self._call("during_properties")

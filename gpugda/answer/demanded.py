@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from gpugda.answer.named_database import refuse_other_databases
 from gpugda.answer.on_snapshot import ATTEMPTS, SnapshotAnswers
 from gpugda.answer.projection import refuse_outside
-from gpugda.errors import ConfigurationError, StaleSnapshotError
+from gpugda.errors import ConfigurationError, QueryError, StaleSnapshotError
 from gpugda.live.properties import missing_properties
 from gpugda.query.prepare import check_compiles
 from gpugda.query.property_needs import property_needs
+from gpugda.query.reads import reads_of
 from gpugda.query.statement import Statement
 
 if TYPE_CHECKING:
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
     from gpugda.loading import LoadedGraph
     from gpugda.ports import DatabaseServer
     from gpugda.query.query_graph import Query
+    from gpugda.query.reads import Reads
     from gpugda.result.result import Result
 
 __all__ = ["DemandedAnswers", "admission_for", "checked", "missing_for"]
+
+_MOST_TEXTS = 256
 
 
 class DemandedAnswers:
@@ -138,6 +143,15 @@ def missing_for(loaded: LoadedGraph, query: Query | Statement) -> MissingPropert
     return missing_properties(loaded.graph, property_needs(query))
 
 
+@lru_cache(maxsize=_MOST_TEXTS)
+def _reads(text: str) -> Reads | None:
+    """What a query of this text reads; None where that is not known."""
+    try:
+        return reads_of(text)
+    except QueryError:
+        return None
+
+
 def admission_for(
     request: Request, keeper: SnapshotKeeper, ahead: RanAhead | None, *, follows: bool
 ) -> Admission:
@@ -149,7 +163,7 @@ def admission_for(
         return ahead.admission
     if follows and keeper.brings_changes:
         with request.stage("changes"):
-            admission = keeper.admit_following()
+            admission = keeper.admit_following(_reads(request.text))
         if admission is not None:
             return admission
     with request.stage("probe"):

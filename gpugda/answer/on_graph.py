@@ -13,7 +13,6 @@ from gpugda.match.join_progress import JoinProgress
 from gpugda.plan.explain import explain_text
 from gpugda.query.parser import tree_of
 from gpugda.query.statement import Statement
-from gpugda.reference.run import run_reference
 from gpugda.result.from_rows import table_from_rows
 from gpugda.result.result import Result
 
@@ -115,6 +114,8 @@ def answer_by_reference(request: Request, loaded: LoadedGraph) -> GraphAnswer:
         QueryError: See `Accelerator.run`.
         QueryTimeoutError: The deadline passed.
     """
+    from gpugda.reference.run import run_reference  # who asks the device does without
+
     query = request.prepared()
     with request.stage("join"):
         tree = query.tree if isinstance(query, Statement) else tree_of(query.text)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from gpugda.caching import LruCache
+from gpugda.data.label_order import LabelOrder
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.parallel import most_either_way, most_one_way
 from gpugda.data.property_store import PropertyStore
@@ -36,6 +37,7 @@ __all__ = ["DataGraph"]
 
 _Value = TypeVar("_Value")
 _MOST_KEPT = 8
+_ORDER = "order of labels"
 
 
 class _Derived:
@@ -169,6 +171,8 @@ class DataGraph:
                 found[key] = tuple(most.tolist())
         for key, value in known.items():
             what = str(key[0] if isinstance(key, tuple) else key)
+            if what == _ORDER:
+                found[key] = value
             is_mean = what in ("outgoing skews", "incoming skews", "met degree")
             if is_mean and len(old.types) == len(self.types):
                 found[key] = value
@@ -214,6 +218,10 @@ class DataGraph:
         """Code of each node's label set (``int32[n]``), and the distinct label sets as names."""
         codes = self._derived.get("label codes", self._label_codes)
         return codes, self._derived.get("label sets", self._label_sets)
+
+    def label_order(self) -> LabelOrder:
+        """In which order the source lists labels; later states of the graph share it."""
+        return self._derived.get(_ORDER, lambda: LabelOrder(self.label_codes()[1]))
 
     def start_nodes(self) -> NDArray[np.uint32]:
         """``uint32[m]``: start node of each relationship. Its end node is in ``outgoing``."""

@@ -68,6 +68,8 @@ class NodeRanges:
         node_count: Nodes that there are.
         with_types: Do entries have types?
         with_arrivals: Shall entries have arrivals?
+        into: Arrays of as many entries, for rows, types and neighbours, that may be written: those
+            that are read, or others that nobody needs. None: new ones.
 
     Attributes:
         borders: First node of each range, and the number of nodes.
@@ -82,6 +84,7 @@ class NodeRanges:
         *,
         with_types: bool,
         with_arrivals: bool,
+        into: Entries | None = None,
     ) -> None:
         count = len(rows)
         self._entries_of, self._with_arrivals = entries_of, with_arrivals
@@ -97,12 +100,15 @@ class NodeRanges:
         self._place_bits = bits_for(size)
         self._shift = max(0, bits_for(node_count) - _BIN_BITS)
         self._range_of_bin = self._ranges_of_bins(rows, node_count)
-        self._fields = Entries(
-            np.empty(count, dtype=np.uint32),
-            np.empty(count, dtype=np.uint16) if with_types else None,
-            np.empty(count, dtype=np.uint32),
-            np.empty(count, dtype=np.uint32) if with_arrivals else None,
-        )
+        if into is None:
+            into = Entries(
+                np.empty(count, dtype=np.uint32),
+                np.empty(count, dtype=np.uint16) if with_types else None,
+                np.empty(count, dtype=np.uint32),
+                None,
+            )
+        arrivals = np.empty(count, dtype=np.uint32) if with_arrivals else None
+        self._fields = into._replace(arrivals=arrivals)
         self._cuts = np.array(in_threads(self._bring, self._pieces))
         self.offsets = np.concatenate([[0], np.cumsum(np.diff(self._cuts).sum(axis=0))])
 

@@ -90,11 +90,22 @@ def sorted_rows(
     *,
     with_order: bool,
 ) -> SortedRows:
-    """Both directions of relationships that are given in order of arrival."""
+    """Both directions of relationships that are given in order of arrival.
+
+    The arrays are given up: what is in them then has no meaning.
+    """
+    kinds = types if type_count > 1 else None
     outgoing, order = outgoing_csr(
-        node_count, type_count, starts, types, ends, with_order=with_order
+        node_count,
+        type_count,
+        starts,
+        types,
+        ends,
+        with_order=with_order,
+        into=Entries(starts, kinds, ends, None),
     )
-    return outgoing, reversed_csr(outgoing, type_count), order
+    into = Entries(ends, kinds, starts, None)
+    return outgoing, reversed_csr(outgoing, type_count, into), order
 
 
 def outgoing_csr(
@@ -105,8 +116,9 @@ def outgoing_csr(
     ends: NDArray[np.uint32],
     *,
     with_order: bool,
+    into: Entries | None = None,
 ) -> tuple[Csr, NDArray[np.uint32] | None]:
-    """Rows by start node, sorted by (type, end, arrival).
+    """Rows by start node, sorted by (type, end, arrival). ``into``: see `NodeRanges`.
 
     Returns:
         The rows and, if ``with_order``, the arrival position of each relationship index.
@@ -118,14 +130,22 @@ def outgoing_csr(
         return Entries(starts[piece], kinds, ends[piece], None)
 
     ranges = NodeRanges(
-        starts, entries_of, node_count, with_types=type_count > 1, with_arrivals=with_order
+        starts,
+        entries_of,
+        node_count,
+        with_types=type_count > 1,
+        with_arrivals=with_order,
+        into=into,
     )
     rows = _Rows(ranges, node_count, type_count, by_neighbour=True, with_arrivals=with_order)
     return rows.csr(None), rows.arrivals
 
 
-def reversed_csr(outgoing: Csr, type_count: int) -> Csr:
-    """Rows by end node, sorted by (type, start, relationship index), of the rows by start node."""
+def reversed_csr(outgoing: Csr, type_count: int, into: Entries | None = None) -> Csr:
+    """Rows by end node, sorted by (type, start, relationship index), of the rows by start node.
+
+    ``into``: see `NodeRanges`.
+    """
     # Relationship indexes rise with (start, type, end), so among those of one end and type they
     # rise with (start, index): sorting by (end, type) and index is enough.
     ranges = NodeRanges(
@@ -134,6 +154,7 @@ def reversed_csr(outgoing: Csr, type_count: int) -> Csr:
         outgoing.node_count,
         with_types=type_count > 1,
         with_arrivals=True,
+        into=into,
     )
     rows = _Rows(ranges, outgoing.node_count, type_count, by_neighbour=False, with_arrivals=True)
     return rows.csr(rows.arrivals)

@@ -15,7 +15,6 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
 from gpugda.execute.grouped_rows import Rows
 from gpugda.execute.grouping import first_rows
-from gpugda.execute.means import means_of_rows, running_means, spreads_of_rows
 from gpugda.execute.percentiles import percentiles_of
 from gpugda.execute.sorting import float_order
 from gpugda.execute.sums import sum_of_floats, sum_of_integers
@@ -78,8 +77,9 @@ def _made(name: str, rows: Rows, further: Sequence[Operand]) -> Operand | None:
 def _with_values(operand: Operand, groups: Groups, row_count: int) -> Rows:
     column = as_column(operand, row_count)
     count = len(groups.first)
-    if column.valid is None:
-        return Rows(count, groups.group_of, column, everywhere=row_count > 0)
+    if column.valid is None or column.valid.all():
+        there = Column(column.kind, column.values, None, column.dictionary)
+        return Rows(count, groups.group_of, there, everywhere=row_count > 0)
     kept = np.flatnonzero(column.valid)
     found = column.take(kept)
     return Rows(
@@ -106,6 +106,8 @@ def _collect(rows: Rows) -> Operand:
 
 
 def _mean(rows: Rows) -> Operand | None:
+    from gpugda.execute.means import means_of_rows, running_means  # opens a device of its own
+
     numbers = rows.values.values
     found = means_of_rows(numbers, rows.group_of, rows.groups)
     if found is not None:
@@ -120,6 +122,8 @@ def _mean(rows: Rows) -> Operand | None:
 
 
 def _spread(rows: Rows, less: int) -> Operand | None:
+    from gpugda.execute.means import spreads_of_rows  # as above
+
     found = spreads_of_rows(rows.values.values, rows.group_of, rows.groups, less)
     return None if found is None else Column(ColumnKind.FLOAT, found)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.errors import UnsupportedQueryError
-from gpugda.execute.grouping import group_rows, single_rows
+from gpugda.execute.grouping import Groups, group_rows, single_rows
 from gpugda.execute.nan_identity import nan_identity
 from gpugda.execute.row_table import RowTable, stacked
 from gpugda.expressions.evaluate import evaluate_operand
@@ -17,6 +17,8 @@ from gpugda.expressions.operands import Operand, take, validity
 from gpugda.query import ast
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from gpugda.expressions.environment import Environment
@@ -66,7 +68,7 @@ class Aggregation:
         weights: NDArray[np.uint64] | None = None,
         *,
         apart: bool = False,
-        once: frozenset[int] = frozenset(),
+        once: Mapping[int, Sequence[Operand]] | None = None,
     ) -> None:
         """Adds rows, each as often as its weight says.
 
@@ -74,8 +76,9 @@ class Aggregation:
             environment: The rows.
             weights: Of the rows.
             apart: No two have the same keys.
-            once: Places of aggregates whose argument comes once in each group, of all rows that
-                ever come: no value of it has to be told from another.
+            once: Places of aggregates whose argument comes once in each group in which these
+                columns hold one value, of all rows that ever come: no value of it has to be told
+                from another.
 
         Raises:
             UnsupportedQueryError: Cypher has no integer as large as a count.
@@ -84,9 +87,9 @@ class Aggregation:
         counts: list[Operand] = []
         rows = environment.row_count
         groups = single_rows(rows) if apart else group_rows(keys, rows)
-        if not self._rows_seen:
-            self._once = once
-            for place in once:
+        if rows and not self._rows_seen:
+            self._once = frozenset(_same_in_groups(once or {}, groups))
+            for place in self._once:
                 self._distinct.pop(place, None)
         for place, aggregate in enumerate(self._aggregates):
             counted, argument = self._counted(aggregate, environment)
@@ -145,6 +148,28 @@ class Aggregation:
         if isinstance(valid, bool):
             return (None if valid else np.zeros(environment.row_count, dtype=np.bool_)), keyed
         return valid, keyed
+
+
+def _same_in_groups(columns: Mapping[int, Sequence[Operand]], groups: Groups) -> Iterator[int]:
+    """Places all of whose columns hold one value in each group, as they do of what a key is of."""
+    known: dict[int, bool] = {}
+    for place, some in columns.items():
+        for each in some:
+            if id(each) not in known:
+                known[id(each)] = _is_same(each, groups)
+        if all(known[id(each)] for each in some):
+            yield place
+
+
+def _is_same(operand: Operand, groups: Groups) -> bool:
+    if not isinstance(operand, Column):
+        return True
+    arrays = (operand.values, operand.valid)
+    return all(
+        bool((each[groups.first][groups.group_of] == each).all())
+        for each in arrays
+        if each is not None
+    )
 
 
 class _Merging:

@@ -139,10 +139,9 @@ def _codes_of_values(column: Column) -> tuple[NDArray[Any], int, int]:
         values = _zeros_alike(values)
     if column.kind is ColumnKind.OBJECT:
         return _codes_of_objects(column)
-    if column.kind in (ColumnKind.INTEGER, ColumnKind.FLOAT):
-        low, high = int(values.min()), int(values.max())
-        return values, low, high - low + 1
-    return values, 0, int(values.max()) + 1
+    # Nodes of one label often stand side by side: codes from the least on are few.
+    low, high = int(values.min()), int(values.max())
+    return values, low, high - low + 1
 
 
 def _codes_of_objects(column: Column) -> tuple[NDArray[Any], int, int]:

@@ -13,6 +13,7 @@ from gpugda.expressions.operands import Constant
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
+    from gpugda.data.data_graph import DataGraph
     from gpugda.execute.context import ExecutionContext
 
 __all__ = ["Operator"]
@@ -32,6 +33,11 @@ class Operator(ABC):
     def expected_rows(self) -> float | None:
         """Rows that it is expected to give; None where nobody knows."""
         return None
+
+    def choose(self, graph: DataGraph, strategy: str) -> None:
+        """What it or what is below it does in one of two ways is done as fits the graph."""
+        for child in self.children:
+            child.choose(graph, strategy)
 
     def batches(self, context: ExecutionContext) -> Generator[Batch]:
         """The rows; how many there were and how long they took is noted in the context."""

@@ -9,24 +9,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpugda.deadline import check_deadline
-from gpugda.errors import QueryError, UnsupportedQueryError
+from gpugda.errors import QueryError
 from gpugda.execute.batch import joined
 from gpugda.execute.context import ExecutionContext, Measured
-from gpugda.execute.lower import lower
 from gpugda.execute.lower_query import lower_query
 from gpugda.execute.memory import ResultRoom
-from gpugda.execute.operators.few_trails import FewTrails
 from gpugda.execute.operators.pattern import PatternOperator
 from gpugda.execute.result_table import ResultTable
-from gpugda.execute.subqueries import Subqueries
 from gpugda.expressions.context import one_statement
-from gpugda.expressions.functions import find_aggregate, find_function
 from gpugda.expressions.operands import as_column
 from gpugda.expressions.parameters import Parameters
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
 from gpugda.plan.bind import bind
-from gpugda.plan.build import build_query
 from gpugda.plan.operator_tree import OperatorNode
 from gpugda.query import ast
 from gpugda.query.query_graph import Query, QueryGraph, nodes_of
@@ -125,6 +120,8 @@ class Pipeline:
                 graph, strategy, values, parameters, text, report, deadline, one_pattern=True
             )
         context = ExecutionContext(graph, strategy, values, parameters, text, report, deadline)
+        from gpugda.execute.subqueries import Subqueries  # as in `make_pipeline`
+
         runner = Subqueries(context, self.subqueries)
         runner.context = replace(context, subqueries=runner)
         return runner.context
@@ -157,24 +154,10 @@ def make_pipeline(statement: Query | Statement) -> Pipeline:
     if isinstance(statement, Query):
         columns = tuple(column.name for column in statement.columns)
         return Pipeline(statement, lower_query(statement), columns)
-    _check_functions(statement)
-    try:
-        made = build_query(statement.tree)
-        return Pipeline(statement, lower(made.tree, made.columns, statement.text), made.columns)
-    except RecursionError:
-        message = "so many clauses one after the other are not supported by this engine"
-        raise UnsupportedQueryError(message, construct="very many clauses") from None
+    from gpugda.execute.lower_statement import lower_statement  # most of the operators
 
-
-def _check_functions(statement: Statement) -> None:
-    for node in walk(statement.tree):
-        if not isinstance(node, ast.FunctionCall):
-            continue
-        known = find_function(node.name, 25) or find_aggregate(node.name)
-        if known is None and node.name.lower() != "exists":
-            construct = f"function {node.name}()"
-            message = f"{construct} is not supported by this engine"
-            raise UnsupportedQueryError(message, statement.text, node.span, construct=construct)
+    root, columns = lower_statement(statement)
+    return Pipeline(statement, root, columns)
 
 
 def _span_of(parameter: str, query: Query | Statement) -> Span | None:
@@ -191,7 +174,7 @@ def plan_of(query: Query | Statement, graph: DataGraph, strategy: str) -> Plan:
         UnsupportedQueryError: It holds a construct that is not answered here.
     """
     pipeline = make_pipeline(query)
-    _choose(pipeline.root, graph, strategy)
+    pipeline.root.choose(graph, strategy)
     plans = [operator.plan_on(graph, strategy) for operator in _patterns(pipeline.root)]
     if not plans:
         empty = Query(query.text, QueryGraph((), ()), ())
@@ -202,14 +185,6 @@ def plan_of(query: Query | Statement, graph: DataGraph, strategy: str) -> Plan:
     warnings = tuple(dict.fromkeys(line for plan in plans for line in plan.warnings))
     declined = next((plan.declined for plan in plans if plan.declined), "")
     return replace(main, pipeline=pipeline, warnings=warnings, declined=declined)
-
-
-def _choose(operator: Operator, graph: DataGraph, strategy: str) -> None:
-    """What is done in one of two ways is done in the one that fits the graph."""
-    if isinstance(operator, FewTrails):
-        operator.choose(graph, strategy)
-    for child in operator.children:
-        _choose(child, graph, strategy)
 
 
 def _patterns(operator: Operator) -> Iterator[PatternOperator]:

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.data.increments.apply import applied
 from gpugda.data.increments.changes import ChangesError
-from gpugda.data.increments.properties import apart
 from gpugda.errors import SourceError
+from gpugda.live.caught_up import CaughtUp
 from gpugda.live.compacting import Compactor
+from gpugda.live.label_order import learn_label_order
 from gpugda.live.shared import SharedState, shared_state
 from gpugda.live.touched import touched_by
 from gpugda.live.untold import told_or_read
-from gpugda.ports import ChangeGap
+from gpugda.ports import ChangeBatch, ChangeGap
 from gpugda.types import first_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from gpugda.data.column import Column
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.property_store import PropertyStore
+    from gpugda.live.caught_up import ReadLater
     from gpugda.loading import LoadedGraph
-    from gpugda.ports import ChangeBatch, ChangeSource, DatabaseServer, DatabaseVersion
+    from gpugda.ports import ChangeSource, DatabaseServer, DatabaseVersion
     from gpugda.query.reads import Reads
 
-__all__ = ["Follower", "ReadLater"]
+__all__ = ["Follower"]
 
 logger = logging.getLogger(__name__)
 
@@ -36,21 +34,10 @@ _FIRST_GUESS = 0.01
 """Seconds that catching up is expected to take before it was done once."""
 _ATTEMPTS = 10
 """How often changes are asked for where some transactions are still being committed."""
+_MOST_LEFT = 100
+"""So many transactions that change nothing of what is read are told again and again, at most."""
 _WEIGHT = 0.3
 """Of the newest time in the expected one."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ReadLater:
-    """Property columns that were read for a snapshot at its state or while it became a later one.
-
-    Args:
-        loaded: The snapshot.
-        found: Columns, the keys that were asked for (None: all), and whether they are of nodes.
-    """
-
-    loaded: LoadedGraph
-    found: list[tuple[Mapping[str, Column], tuple[str, ...] | None, bool]]
 
 
 class Follower:
@@ -193,6 +180,28 @@ class Follower:
         Raises:
             SourceError: The server cannot be asked.
         """
+        found = self._caught_up(loaded, until, extra, None)
+        return None if found is None else found.loaded
+
+    def catch_up_for(self, loaded: LoadedGraph, reads: Reads | None) -> CaughtUp | None:
+        """As `catch_up` to the newest state, if what changed up to it may concern what is read.
+
+        Args:
+            loaded: The snapshot that there is; others in this process may have a later one.
+            reads: What is read; None: nobody knows.
+
+        Raises:
+            SourceError: The server cannot be asked.
+        """
+        return self._caught_up(loaded, None, None, reads)
+
+    def _caught_up(
+        self,
+        loaded: LoadedGraph | None,
+        until: DatabaseVersion | None,
+        extra: ReadLater | None,
+        reads: Reads | None,
+    ) -> CaughtUp | None:
         source = self._source
         if source is None or not self.follows:
             return None
@@ -205,14 +214,14 @@ class Follower:
                 self._gap("it is another database now, or was started anew")
                 return None
             if extra is None and base.version == until:
-                return base
-            found = self._next(source, base, until, extra)
+                return CaughtUp(base, base.version)
+            found = self._next(source, base, until, extra, reads)
             if found is not None:
-                self._state.loaded = found
-        if found is not None:
+                self._state.loaded = found.loaded
+        if found is not None and found.loaded is not base:
             taken = time.perf_counter() - started
             self.seconds += _WEIGHT * (taken - self.seconds)
-            self.compactor.look_at(found.graph)
+            self.compactor.look_at(found.loaded.graph)
         return found
 
     def changes(self, since: DatabaseVersion, until: DatabaseVersion) -> ChangeBatch | None:
@@ -244,22 +253,32 @@ class Follower:
         base: LoadedGraph,
         until: DatabaseVersion | None,
         extra: ReadLater | None,
-    ) -> LoadedGraph | None:
+        reads: Reads | None,
+    ) -> CaughtUp | None:
         assert base.version is not None
-        graph = base.graph if extra is None else _with_columns(extra)
+        graph = base.graph if extra is None else extra.graph()
         if self._wanted(base) != self._keys:
             self._follow(source, base)
         if not self.follows:
             return None
-        batch = told_or_read(self._server, source, graph, base.version, until)
+        first = source.changes_since(base.version, until)
+        if isinstance(first, ChangeBatch) and reads is not None and extra is None:
+            is_newest = first.is_newest and first.transaction_count <= _MOST_LEFT
+            if is_newest and not touched_by(graph, first).concerns(reads):
+                return CaughtUp(base, first.version)
+        batch = told_or_read(self._server, source, graph, base.version, until, first)
         if isinstance(batch, ChangeGap):
             self._gap(batch.reason)
             return None
         if batch is None:
             return None
+        if not learn_label_order(self._server, graph, batch):
+            self._gap("labels that no node had together before, and none has now")
+            return None
         if extra is None and batch.version.transaction == base.version.transaction:
-            return base
-        return self._applied(base, graph, batch)
+            return CaughtUp(base, base.version)
+        found = self._applied(base, graph, batch)
+        return None if found is None else CaughtUp(found, batch.version)
 
     def _applied(
         self, base: LoadedGraph, graph: DataGraph, batch: ChangeBatch
@@ -274,14 +293,6 @@ class Follower:
         self._state.touched.add(base.version, batch.version, touched_by(graph, batch))
         self.transactions += batch.transaction_count
         return base.followed_by(following, batch.version, batch.transaction_count)
-
-
-def _with_columns(extra: ReadLater) -> DataGraph:
-    """The graph with the columns, in stores that nobody else has."""
-    graph = apart(extra.loaded.graph)
-    for columns, keys, of_nodes in extra.found:
-        graph.add_properties(columns, keys, of_nodes=of_nodes)
-    return graph
 
 
 def _keys_of(store: PropertyStore) -> frozenset[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.errors import StaleSnapshotError
 from gpugda.live.background import BackgroundWork, StoppableProgress
-from gpugda.live.follower import Follower, ReadLater
+from gpugda.live.follower import Follower
 from gpugda.live.reading import Reading, read_snapshot
 from gpugda.types import first_line
 
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from gpugda.config import Freshness
+    from gpugda.live.caught_up import ReadLater
     from gpugda.live.reading import SnapshotShelf
     from gpugda.loading import LoadedGraph
     from gpugda.ports import DatabaseServer, DatabaseVersion, Progress
+    from gpugda.query.reads import Reads
 
 __all__ = ["Admission", "SnapshotKeeper"]
 
@@ -306,23 +308,32 @@ class SnapshotKeeper:
         """Whether `admit_following` is worth it: to ask once where the database often changed."""
         return self.is_busy_database and self.follows and self.must_ask
 
-    def admit_following(self) -> Admission | None:
+    def admit_following(self, reads: Reads | None = None) -> Admission | None:
         """As `admit`, with what changed applied: by one question for both.
 
         None where the changes do not tell which state is the newest: then it is to be asked for.
+
+        Args:
+            reads: What the query reads: changes of other things are not applied for it. None: of
+                all things.
 
         Raises:
             SourceError: The server cannot be asked.
         """
         asked_at, before = time.monotonic(), self._loaded
-        found = self.follower.catch_up(before, None)
-        if found is None or before is None or found.version is None:
+        caught_up = None if before is None else self.follower.catch_up_for(before, reads)
+        if caught_up is None or before is None:
             return None
-        is_newer = found.version != before.version
-        self._note_newer(is_newer=is_newer)
-        self._follow_to(found, asked_at)
-        newest = f"transaction {found.version.transaction} is the newest"
-        return Admission(found, f"{self.freshness}: {found.followed if is_newer else newest}")
+        found, newest = caught_up.loaded, caught_up.version
+        self._note_newer(is_newer=newest != before.version)
+        is_newest = found.version == newest
+        self._follow_to(found, asked_at if is_newest else None)
+        text = f"transaction {newest.transaction} is the newest"
+        if not is_newest:
+            text += ", and nothing that is read changed up to it"
+        elif newest != before.version:
+            text = found.followed
+        return Admission(found, f"{self.freshness}: {text}")
 
     def catch_up_soon(self, newest: DatabaseVersion, asked_at: float) -> bool:
         """The same in the background; whether it was started."""

@@ -6,6 +6,7 @@ of this state and a part of that one: all of it is dropped, and told anew by the
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,10 +14,13 @@ import pyarrow as pa
 
 from gpugda.data.arrow_numbers import numpy_numbers
 from gpugda.data.batches import NodeBatch, RelationshipBatch
+from gpugda.data.label_order import LabelOrder
+from gpugda.errors import StaleSnapshotError
+from gpugda.live.label_order import is_known_after_asking
 from gpugda.ports import GraphBatches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,7 +31,11 @@ __all__ = ["mended"]
 _Labels = tuple[str, ...]
 
 
-def mended(torn: GraphBatches, ask: Callable[[], ChangeBatch]) -> GraphBatches:
+def mended(
+    torn: GraphBatches,
+    ask: Callable[[], ChangeBatch],
+    listed_labels: Callable[[Collection[str]], Sequence[str]],
+) -> GraphBatches:
     """The graph in the state to which the changes lead.
 
     Args:
@@ -35,21 +43,38 @@ def mended(torn: GraphBatches, ask: Callable[[], ChangeBatch]) -> GraphBatches:
             properties.
         ask: Gives what changed since the reading began, with what was touched on the way; called
             once all has been read.
+        listed_labels: See `DatabaseServer.listed_labels`.
 
     Raises:
         SourceError: What is read or asked for does not come.
+        StaleSnapshotError: Nobody knows how some labels are listed.
     """
     nodes, relationships = list(torn.nodes), list(torn.relationships)
     changes = ask()
     touched = changes.touched
     assert touched is not None
     return GraphBatches(
-        [_nodes(nodes, changes, touched.nodes, touched.labels)],
+        [_listed(_nodes(nodes, changes, touched.nodes, touched.labels), nodes, listed_labels)],
         [*_kept(relationships, touched.relationships), changes.created_relationships],
         changes.version,
         torn.element_ids,
         properties_complete=False,
     )
+
+
+def _listed(
+    batch: NodeBatch,
+    read: Sequence[NodeBatch],
+    ask: Callable[[Collection[str]], Sequence[str]],
+) -> NodeBatch:
+    """The same with labels in the server's order, as they were read."""
+    order = LabelOrder(each for some in read for each in some.label_sets)
+    sets = list(batch.label_sets)
+    for code in np.unique(batch.label_codes).tolist():
+        if not is_known_after_asking(order, sets[code], ask):
+            raise StaleSnapshotError("In which order the database lists some labels is not known.")
+        sets[code] = tuple(order.listed(sets[code]))
+    return replace(batch, label_sets=tuple(sets))
 
 
 def _kept(

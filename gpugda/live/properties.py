@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpugda.errors import StaleSnapshotError
-from gpugda.live.follower import ReadLater
+from gpugda.live.caught_up import ReadLater
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -121,7 +121,12 @@ def _read_moving(
         return found
 
     try:
-        loaded = load(server, progress, gentle=gentle, mend=lambda torn: mended(torn, ask))
+        loaded = load(
+            server,
+            progress,
+            gentle=gentle,
+            mend=lambda torn: mended(torn, ask, server.listed_labels),
+        )
     except StaleSnapshotError as error:
         logger.info("%s", error)
         return None

@@ -39,6 +39,7 @@ def told_or_read(
     graph: DataGraph,
     since: DatabaseVersion,
     until: DatabaseVersion | None,
+    first: ChangeBatch | ChangeGap,
 ) -> ChangeBatch | ChangeGap | None:
     """What changed; a value that is neither told nor could be read of that state stays untold.
 
@@ -51,11 +52,12 @@ def told_or_read(
         since: The graph's state.
         until: The state that is wanted; if values have to be read, it may be a later one. None: the
             newest one.
+        first: What the source said of that already.
 
     Raises:
         SourceError: The server cannot be asked.
     """
-    batch = source.changes_since(since, until)
+    batch = first
     for _ in range(_ATTEMPTS):
         if isinstance(batch, ChangeGap):
             return batch

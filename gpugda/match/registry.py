@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from gpugda.errors import ConfigurationError
-from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.gpsm.strategy import GpsmStrategy
-from gpugda.match.gsi.strategy import GsiStrategy
 from gpugda.match.need import Groups, Rows
-from gpugda.match.pbe.strategy import PbeStrategy
 from gpugda.match.report import oriented_text
-from gpugda.match.sgsi.strategy import SgsiStrategy
-from gpugda.match.stwig.strategy import StwigStrategy
 from gpugda.plan.matching_order import make_plan
 from gpugda.plan.rules.orient import orient
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gpugda.data.statistics import GraphStatistics
     from gpugda.match.matcher import Matcher
     from gpugda.match.need import Need
@@ -25,19 +23,47 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFAULT_STRATEGY", "STRATEGIES", "find_matcher", "plan_pattern"]
 
-_MATCHERS: Final[tuple[type[Matcher], ...]] = (
-    ExtendStrategy,
-    GpsmStrategy,
-    GsiStrategy,
-    SgsiStrategy,
-    StwigStrategy,
-    PbeStrategy,
-)
+_PLACES: Final = {
+    "extend": "gpugda.match.extend.strategy:ExtendStrategy",
+    "gpsm": "gpugda.match.gpsm.strategy:GpsmStrategy",
+    "gsi": "gpugda.match.gsi.strategy:GsiStrategy",
+    "sgsi": "gpugda.match.sgsi.strategy:SgsiStrategy",
+    "stwig": "gpugda.match.stwig.strategy:StwigStrategy",
+    "pbe": "gpugda.match.pbe.strategy:PbeStrategy",
+}
 
-STRATEGIES: Final = {each.name: each for each in _MATCHERS}
+
+class _Strategies(MutableMapping[str, "type[Matcher]"]):
+    """Classes by name, each loaded when it is first asked for: most programs use one."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, type[Matcher] | None] = dict.fromkeys(_PLACES)
+
+    def __getitem__(self, name: str) -> type[Matcher]:
+        found = self._loaded[name]
+        if found is None:
+            module, _, attribute = _PLACES[name].partition(":")
+            found = self._loaded[name] = getattr(import_module(module), attribute)
+        assert found is not None
+        return found
+
+    def __setitem__(self, name: str, matcher: type[Matcher]) -> None:
+        self._loaded[name] = matcher
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._loaded)
+
+    def __len__(self) -> int:
+        return len(self._loaded)
+
+
+STRATEGIES: Final = _Strategies()
 """The default comes first."""
 
-DEFAULT_STRATEGY: Final = _MATCHERS[0].name
+DEFAULT_STRATEGY: Final = next(iter(_PLACES))
 
 
 def find_matcher(name: str | None = None) -> type[Matcher]:

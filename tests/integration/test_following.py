@@ -1,6 +1,9 @@
 """Accelerated answers beside writers, on a server with gpugda's plugin: fresh, whole, and from the device."""
 
 import random
+import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import closing
@@ -288,6 +291,28 @@ def test_a_database_that_never_rests_is_read_while_it_changes(graph, pages, monk
             assert everything(accelerator) == in_database(graph)
 
 
+def test_labels_are_listed_as_the_server_lists_them(graph):
+    query = "MATCH (n:L1) RETURN labels(n) AS labels, count(*) AS n"
+    graph.run("CREATE (n:L1) DELETE n")
+    for labels in (":L3", ":L2 {k: 1}", ":L1:L2:L3"):
+        graph.run(f"CREATE ({labels})")
+    with closing(gpugda.connect(graph.uri, auth=graph.auth, cache=False)) as accelerator:
+        accelerator.warm()
+        before = exports(accelerator)
+        for write in (
+            "MATCH (n:L2 {k: 1}) SET n:L1:L3",
+            "CREATE (:L3:L1:L2)",
+            "CREATE (:L2:L3:L1)",
+            "CREATE (:L4:L1), (:L1:L2)",
+            "MATCH (n:L2 {k: 1}) REMOVE n:L3 SET n:L4",
+        ):
+            graph.run(write)
+            found = accelerator.run(query, engine="gpu").values()
+            expected = [list(row.values()) for row in graph.run(query)]
+            assert sorted(found) == sorted(expected)
+        assert exports(accelerator) == before
+
+
 def test_a_process_goes_on_from_what_another_one_kept(graph, tmp_path, monkeypatch):
     monkeypatch.setattr("gpugda.live.shelf._WORTH_SECONDS", 0.0)
     monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path))
@@ -339,3 +364,49 @@ def test_two_accelerators_of_a_process_read_it_once(graph, accelerator):
         graph.run(WRITE, n=1)
         assert accelerator.run(PAIR, engine="gpu").values() == [[1, 1]]
         assert other.run(PAIR, engine="gpu").values() == [[1, 1]]
+
+
+# ------------------------------------------------------------------ a client that dies
+CLIENT = """
+import sys, gpugda
+from gpugda.live import keeper, shelf
+keeper._KEEP_SECONDS = shelf._WORTH_SECONDS = 0.0  # each state goes to disk
+uri, user, password, *texts = sys.argv[1:]
+with gpugda.connect(uri, auth=(user, password) if user else None) as accelerator:
+    for text in texts:
+        accelerator.run(text, engine="gpu").values()
+    print("began", flush=True)
+    while True:
+        assert len(set(accelerator.run(texts[0], engine="gpu").values()[0])) == 1
+"""
+
+
+@pytest.mark.slow
+def test_a_client_that_is_killed_while_it_applies_changes_harms_nobody(
+    graph, tmp_path, monkeypatch
+):
+    """Neither who shares its cache folder, nor who comes after it."""
+    monkeypatch.setattr("gpugda.live.shelf._WORTH_SECONDS", 0.0)
+    monkeypatch.setenv("GPUGDA_CACHE_DIR", str(tmp_path))
+    written = 0
+    with closing(gpugda.connect(graph.uri, auth=graph.auth)) as beside:
+        read_all(beside)
+        for delay in (0.05, 0.4, 1.1):
+            command = [sys.executable, "-c", CLIENT, graph.uri, *(graph.auth or ("", "")), PAIR]
+            with subprocess.Popen(command, stdout=subprocess.PIPE) as client:
+                assert client.stdout.readline() == b"began\n"
+                end = time.monotonic() + delay
+                while time.monotonic() < end:
+                    written += 1
+                    graph.run(WRITE, n=written)
+                client.send_signal(signal.SIGKILL)
+            assert client.returncode == -signal.SIGKILL
+            assert beside.run(PAIR, engine="gpu").values() == [[written, written]]
+            with closing(gpugda.connect(graph.uri, auth=graph.auth)) as after:
+                assert after.run(PAIR, engine="gpu").values() == [[written, written]]
+                read_all(after)
+                assert everything(after) == in_database(graph)
+        read_all(beside)
+        assert everything(beside) == in_database(graph)
+    assert written > 3
+    assert list(tmp_path.rglob("*"))  # it was shared

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from gpugda.data.increments.changes import Changes
     from gpugda.data.increments.nodes import NodeNumbers
 
-__all__ = ["LabelRows", "changed_label_bits", "changed_labels", "with_names"]
+__all__ = ["LabelRows", "changed_label_bits", "changed_labels", "sets_afterwards", "with_names"]
+
+_SEVERAL = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +63,7 @@ def changed_labels(
     if not nodes.splice and not rows:
         return LabelRows(graph.label_offsets, graph.label_ids, relabelled)
     old = graph.label_offsets
-    created = _created_rows(labels, changes)
+    created = _created_rows(graph, labels, changes)
     # New rows by the entry before which they come; of one place, as their nodes are numbered.
     owners = np.concatenate([nodes.splice.moved(relabelled), nodes.splice.new_places()])
     places = np.concatenate([old[relabelled], old[nodes.splice.places]]).astype(np.int64)
@@ -140,26 +142,56 @@ def _relabelled(
         numbers.tolist(), given.label_codes.tolist(), given.added.tolist(), strict=True
     ):
         _relabel(rows[node], ids[code], added=added)
-    return rows
+    return {node: _listed(graph, labels, row) for node, row in rows.items()}
 
 
 def _relabel(row: list[int], label: int | None, *, added: bool) -> None:
     if label is None or (label in row) == added:
         raise ChangesError("a node got a label that it had, or lost one that it had not")
-    if not added:
+    if added:
+        row.append(label)
+    else:
         row.remove(label)
-        return
-    later = [place for place, each in enumerate(row) if each > label]
-    row.insert(later[0] if later else len(row), label)
 
 
-def _created_rows(labels: NameTable, changes: Changes) -> list[list[int]]:
+def _created_rows(graph: DataGraph, labels: NameTable, changes: Changes) -> list[list[int]]:
     batch = changes.created_nodes
     sets = [
-        [label for name in dict.fromkeys(each) if (label := labels.get(name)) is not None]
+        _listed(
+            graph,
+            labels,
+            [label for name in each if (label := labels.get(name)) is not None],
+        )
         for each in batch.label_sets
     ]
     return [sets[code] for code in batch.label_codes.tolist()]
+
+
+def _listed(graph: DataGraph, labels: NameTable, row: list[int]) -> list[int]:
+    """Labels of one node in the order of all others."""
+    if len(row) < _SEVERAL:
+        return row
+    numbers = {labels.name(label): label for label in sorted(row)}
+    listed = graph.label_order().listed(numbers)
+    graph.label_order().add(listed)  # where nobody knew it: from now on all are alike
+    return [numbers[name] for name in listed]
+
+
+def sets_afterwards(graph: DataGraph, changes: Changes) -> set[frozenset[str]]:
+    """The labels of nodes that have several, of those that come or get some."""
+    given, nodes = changes.labels, graph.external_ids
+    assert nodes is not None
+    found = {frozenset(each) for each in changes.created_nodes.label_sets}
+    touched = np.unique(given.node_ids)
+    places = np.searchsorted(nodes.nodes, touched)
+    if len(touched) and (places < graph.node_count).all():
+        rows = dict(zip(touched.tolist(), map(set, graph.labels_of(places)), strict=True))
+        for node, code, added in zip(
+            given.node_ids.tolist(), given.label_codes.tolist(), given.added.tolist(), strict=True
+        ):
+            (rows[node].add if added else rows[node].discard)(given.labels[code])
+        found.update(map(frozenset, rows.values()))
+    return {each for each in found if len(each) >= _SEVERAL}
 
 
 def _lengths(offsets: NDArray[np.uint32], rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute.aggregates import aggregate
 from gpugda.execute.aggregating import LARGEST_INTEGER, Aggregation, too_large
-from gpugda.execute.batch import Batch
+from gpugda.execute.batch import Batch, joined
 from gpugda.execute.grouping import Groups, group_rows
 from gpugda.execute.memory import ResultRoom
 from gpugda.execute.nan_identity import nan_identity
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from gpugda.execute.context import ExecutionContext
 
 __all__ = ["Aggregate"]
+
+_MOST_GATHERED: Final = 1 << 18
 
 
 class Aggregate(Operator):
@@ -87,12 +89,12 @@ class Aggregate(Operator):
         """Where there are only counts: batch by batch, with memory for the groups alone."""
         aggregation: Aggregation | None = None
         carried: tuple[str, ...] = ()
-        for batch in self.children[0].batches(context):
+        for batch, is_only in _whether_only(self.children[0].batches(context)):
             if aggregation is None:
                 carried = tuple(batch.carried)
                 aggregation = Aggregation(self._query(carried, context))
             apart = batch.distinct and self._named.issuperset(batch.columns)
-            once = frozenset(self._counted_once(batch))
+            once = {place: same for place, same in self._counted_once(batch) if is_only or not same}
             environment = context.environment(batch)
             aggregation.push(environment, batch.weights, apart=apart, once=once)
         if aggregation is None:
@@ -106,16 +108,18 @@ class Aggregate(Operator):
         )
         return found, carried
 
-    def _counted_once(self, batch: Batch) -> Iterator[int]:
-        """Places of ``count(DISTINCT v)`` where no group has a ``v`` twice: no row comes twice."""
+    def _counted_once(self, batch: Batch) -> Iterator[tuple[int, list[Operand]]]:
+        """Places of ``count(DISTINCT v)`` where no group may have a ``v`` twice.
+
+        With each, what must be the same in all rows of a group for that, as no row comes twice.
+        """
         for place, each in enumerate(self.aggregates if batch.distinct else ()):
             if not isinstance(each, ast.FunctionCall) or not each.distinct:
                 continue
             (counted,) = each.arguments
-            if isinstance(counted, ast.Variable):
-                named = {*self._named, counted.name}
-                if counted.name in batch.columns and named.issuperset(batch.columns):
-                    yield place
+            if isinstance(counted, ast.Variable) and counted.name in batch.columns:
+                told = {*self._named, *batch.carried, counted.name}
+                yield place, [batch.columns[name] for name in batch.columns if name not in told]
 
     def _collected(self, context: ExecutionContext) -> tuple[Batch, tuple[str, ...]]:
         """All rows at once."""
@@ -247,6 +251,26 @@ class Aggregate(Operator):
         made = ", ".join(map(text_of, self.aggregates)) or "groups"
         by = ", ".join(map(text_of, self.keys))
         return f"aggregate {made}" + (f" by {by}" if by else "")
+
+
+def _whether_only(batches: Iterator[Batch]) -> Iterator[tuple[Batch, bool]]:
+    """Batches, and of each whether it has all rows that there are.
+
+    Different rows are gathered for that, as far as they are few.
+    """
+    waiting: list[Batch] = []
+    count, several = 0, False
+    for batch in batches:
+        if several or not batch.row_count:
+            yield batch, False
+            continue
+        waiting.append(batch)
+        count += batch.row_count
+        several = len(waiting) > 1 and (count > _MOST_GATHERED or not batch.distinct)
+        if several:
+            yield from ((each, False) for each in waiting)
+    if waiting and not several:
+        yield joined(waiting), True
 
 
 def _counts(call: ast.Expression) -> bool:

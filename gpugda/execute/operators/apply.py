@@ -59,16 +59,23 @@ class Apply(Operator):
         for batch in in_batches(child.batches(context), context.enough):
             argument = numbered(batch, self.owner, None if self.whole else self.imported)
             seen = np.zeros(batch.row_count, dtype=np.bool_)
+            told = {self.owner, *batch.columns, *self.added}
             for found in sub.batches(context.within(argument)):
                 rows = owners_of(found, self.owner)
                 seen[rows] = True
-                added = {name: found.columns[name] for name in self.added}
                 weights = found.weights if self.whole else _multiplied(batch, rows, found)
-                made = batch.take(rows).adding(added)
-                yield Batch(made.row_count, made.columns, weights)
+                distinct = batch.distinct and found.distinct and told.issuperset(found.columns)
+                columns = self._columns(batch, rows, found)
+                yield Batch(found.row_count, columns, weights, distinct=distinct)
             if self.outer and not seen.all():
-                left = batch.take(np.flatnonzero(~seen))
+                left = batch.kept(np.flatnonzero(~seen))
                 yield left.adding(dict.fromkeys(self.added, Constant(None)))
+
+    def _columns(self, batch: Batch, rows: NDArray[np.int64], found: Batch) -> dict[str, Operand]:
+        added = {name: found.columns[name] for name in self.added}
+        if self.whole and found.columns.keys() >= batch.columns.keys():
+            return {name: found.columns[name] for name in batch.columns} | added
+        return {**batch.take(rows).columns, **added}
 
     def describe(self) -> str:
         """As the class."""

@@ -44,10 +44,11 @@ class FewTrails(Operator):
         self._joined = joined
 
     def choose(self, graph: DataGraph, strategy: str) -> None:
-        """As they are expected to be few on this graph or not."""
+        """As of every operator: they are expected to be few on this graph or not."""
         few = graph.relationship_count <= _MOST_RELATIONSHIPS
         few = few and self._expected(graph, strategy) <= MOST_TRAILS
         self.children = (self._walked if few else self._joined,)
+        super().choose(graph, strategy)
 
     def _expected(self, graph: DataGraph, strategy: str) -> float:
         asked = self._walked.asked

@@ -108,10 +108,9 @@ class Match(PatternOperator):
         )
         if not self.children:
             is_found = False
-            if selected is not None:
-                for chunk in self._embeddings(selected, context):
-                    is_found = True
-                    yield self._batch(plan, chunk)
+            for chunk in () if selected is None else self._embeddings(selected, context):
+                is_found = True
+                yield self._batch(plan, chunk)
             if not is_found:
                 yield self.nothing()
             return
@@ -142,8 +141,9 @@ class Match(PatternOperator):
         for chunk in self._embeddings(narrowed(selected, chosen[True], chosen[False]), context):
             found = self._batch(plan, chunk)
             keys = {name: found.columns[name].values for name in names}  # type: ignore[union-attr]
+            apart = batch.distinct and found.distinct
+            found = found.only(name for name in found.columns if name not in batch.columns)
             for rows, embeddings in seeds.joined(keys, chunk.row_count):
-                apart = batch.distinct and found.distinct
                 yield _side_by_side(batch.take(rows), found.take(embeddings), apart=apart)
 
     def _embeddings(self, selected: Selected, context: ExecutionContext) -> Iterator[Embeddings]:

@@ -10,7 +10,6 @@ from gpugda.expressions.evaluation.applied import applied, applied_per_row
 from gpugda.expressions.evaluation.case import coalesce
 from gpugda.expressions.evaluation.fast_calls import fast_call
 from gpugda.expressions.functions import find_function
-from gpugda.expressions.functions.text import trimmed
 from gpugda.expressions.label_columns import FUNCTIONS
 from gpugda.expressions.operands import Constant, Evaluated, Operand
 from gpugda.values import Entity
@@ -95,6 +94,8 @@ def trim(evaluator: Evaluator, node: ast.Trim) -> Evaluated:
     side = str(node.side)
 
     def evaluated(characters: Any, text: Any) -> str | None:
+        from gpugda.expressions.functions.text import trimmed  # rarely needed
+
         return trimmed(side, characters, text)
 
     return applied(evaluator, node, evaluated, (given, evaluator.value(node.subject)))

@@ -19,7 +19,6 @@ from gpugda.expressions.membership import is_in
 from gpugda.expressions.operands import Constant, Evaluated, both, inverted
 from gpugda.expressions.operators.text import is_normalized
 from gpugda.expressions.operators.types import is_of_type
-from gpugda.expressions.regex.matching import matches
 from gpugda.expressions.text_columns import texts_match
 from gpugda.query import ast
 from gpugda.query.ast import BinaryOperator, ComparisonOperator, UnaryOperator
@@ -57,6 +56,8 @@ def binary(evaluator: Evaluator, node: ast.Binary) -> Truth:
         return _membership(evaluator, node)
     left, right = evaluator.value(node.left), evaluator.value(node.right)
     if node.operator is BinaryOperator.MATCHES:
+        from gpugda.expressions.regex.matching import matches  # takes long to load
+
         return _of_flags(evaluator, node, matches, left, right)
     operands = (left.operand, right.operand)
     found = texts_match(node.operator, *operands, evaluator.row_count, evaluator.cache)

@@ -1,22 +1,11 @@
-"""All functions and aggregates by name."""
+"""All functions and aggregates by name; their modules are loaded when one is first looked for."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
-from gpugda.expressions.functions import (
-    aggregate,
-    conversion,
-    lists,
-    mathematical,
-    scalar,
-    spatial,
-    temporal,
-    text,
-)
-from gpugda.expressions.functions.apoc import lists as apoc_lists
-from gpugda.expressions.functions.apoc import maps as apoc_maps
-from gpugda.expressions.functions.apoc import texts as apoc_texts
 from gpugda.expressions.functions.registry import Aggregate, Function
 
 if TYPE_CHECKING:
@@ -24,29 +13,36 @@ if TYPE_CHECKING:
 
 __all__ = ["Aggregate", "Function", "find_aggregate", "find_function", "listed"]
 
-_MODULES = (
-    *(conversion, lists, mathematical, scalar, spatial, temporal, text),
-    *(apoc_lists, apoc_maps, apoc_texts),
+_MODULES: Final = (
+    *("conversion", "lists", "mathematical", "scalar", "spatial", "temporal", "text"),
+    *("apoc.lists", "apoc.maps", "apoc.texts"),
 )
 
-_FUNCTIONS: dict[str, Function] = {
-    function.name.lower(): function for module in _MODULES for function in module.FUNCTIONS
-}
-_AGGREGATES: dict[str, Aggregate] = {each.name.lower(): each for each in aggregate.AGGREGATES}
+
+@cache
+def _functions() -> dict[str, Function]:
+    modules = [import_module(f"{__name__}.{name}") for name in _MODULES]
+    return {each.name.lower(): each for module in modules for each in module.FUNCTIONS}
+
+
+@cache
+def _aggregates() -> dict[str, Aggregate]:
+    module = import_module(f"{__name__}.aggregate")
+    return {each.name.lower(): each for each in module.AGGREGATES}
 
 
 def find_function(name: str, version: int = 5) -> Function | None:
     """The function of a name, in any case of letters, that a version of Cypher has."""
-    found = _FUNCTIONS.get(name.lower())
+    found = _functions().get(name.lower())
     return found if found is not None and version in found.cypher_versions else None
 
 
 def find_aggregate(name: str) -> Aggregate | None:
     """The aggregate of a name, in any case of letters."""
-    return _AGGREGATES.get(name.lower())
+    return _aggregates().get(name.lower())
 
 
 def listed() -> Iterator[Function | Aggregate]:
     """All functions and aggregates by name, for the documentation."""
-    everything: list[Function | Aggregate] = [*_FUNCTIONS.values(), *_AGGREGATES.values()]
+    everything: list[Function | Aggregate] = [*_functions().values(), *_aggregates().values()]
     yield from sorted(everything, key=lambda each: each.name.lower())

@@ -1,15 +1,21 @@
 """Queries beside writes, of a database that tells what changed."""
 
+import random
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
 from fake_server import FakeServer, facts, silent
+from random_database import RandomDatabase
+from strategies import rows_key
 
+from gpugda.answer.on_graph import answer_by_reference
 from gpugda.answer.request import Request
 from gpugda.answer.server import ServerAnswers
 from gpugda.config import parse_freshness
 from gpugda.live.keeper import SnapshotKeeper
 from gpugda.live.reading import EmptyShelf
+from gpugda.loading import LoadedGraph
 from gpugda.match.registry import DEFAULT_STRATEGY
 from gpugda.match.session import DeviceSession
 from gpugda.ports import Projection
@@ -101,6 +107,111 @@ def test_each_answer_is_of_the_newest_transaction_and_from_the_device(open_answe
     assert status["transactions_applied"] == 7
     assert status["changes_seconds"] > 0
     assert status["advice"] == ""
+
+
+def make_busy(opened):
+    """The database seems to be written to, so that one question is asked for state and changes."""
+    for _ in range(3):
+        opened.server.commit(nodes={500: ((), {})})
+        opened.server.commit(without=[500])
+        ask(opened, engine="gpu")
+    assert opened.keeper.brings_changes
+
+
+@pytest.mark.parametrize("engine", ["auto", "gpu"])
+def test_changes_of_what_is_not_read_are_not_applied_for_it(open_answers, engine):
+    opened = open_answers()
+    make_busy(opened)
+    loaded, asked = opened.keeper.loaded, len(opened.server.calls)
+    opened.server.commit(nodes={9: (("City",), {"name": "Rome"}), 50: (("City",), {"size": 3})})
+    opened.server.commit(relationships={600: (9, 50, "NEAR", {})})
+    text = "MATCH (a:Person)-[r:KNOWS]->(b:Person) RETURN r.since"
+    result = ask(opened, text, engine)
+    assert result.values() == [[1999]]
+    assert "nothing that is read changed" in result.summary.freshness
+    assert f"transaction {opened.server.transaction} is the newest" in result.summary.freshness
+    assert [each[0] for each in opened.server.calls[asked:]] == ["changes"]
+    assert opened.keeper.loaded is loaded
+    assert opened.keeper.brings_changes
+    opened.server.commit(relationships={21: (3, 8, "KNOWS", {"since": 2001})})
+    assert ask(opened, text, engine).values() == [[2001]]
+    assert opened.keeper.loaded.version == opened.server.version_of()
+    near = "MATCH (a:City)-[:NEAR]->(b:City) RETURN count(*)"
+    assert ask(opened, near, engine).values() == [[1]]
+
+
+def test_many_transactions_are_not_told_again_and_again(open_answers, monkeypatch):
+    monkeypatch.setattr("gpugda.live.follower._MOST_LEFT", 3)
+    opened = open_answers()
+    make_busy(opened)
+    text = "MATCH (a:Person)-[r:KNOWS]->(b:Person) RETURN r.since"
+    loaded, states = opened.keeper.loaded, []
+    for number in range(9):
+        opened.server.commit(nodes={50: (("City",), {"size": number})})
+        assert ask(opened, text).values() == [[1999]]
+        states.append(opened.keeper.loaded.version.transaction - loaded.version.transaction)
+    assert states == [0, 0, 0, 4, 4, 4, 4, 8, 8]
+
+
+TEXTS = [
+    "MATCH (a:A) RETURN id(a)",
+    "MATCH (a:B) WHERE a.number > 1 RETURN id(a), a.text",
+    "MATCH (a:A)-[r:R]->(b:B) RETURN id(a), id(r), id(b)",
+    "MATCH (a:A)-[:S]->(b) RETURN id(a), id(b)",
+    "MATCH (a)-[r:R|S]->(b:C) RETURN count(*)",
+    "MATCH (a:A|B)-[r:S]-(b:D) RETURN id(a), r.number",
+    "MATCH (a:A)-[r]->(b:E {number: 2}) RETURN type(r), b.number",
+    "MATCH (a:A) WHERE a:B AND NOT a:C RETURN count(a)",
+    "MATCH (a:A:B) WHERE NOT EXISTS { (a)-[:R]->(:C) } RETURN id(a)",
+    "MATCH (a:A) OPTIONAL MATCH (a)-[:S]->(b:B) RETURN id(a), count(b)",
+    "MATCH p = (a:A)-[:R*1..2]->(b:B) RETURN length(p), count(*)",
+    "MATCH (a:C) RETURN labels(a), count(*)",
+    "MATCH (a:E) RETURN a {.number, .text}",
+    "MATCH ()-[r:S]->() RETURN size(keys(r)), count(*)",
+    "MATCH (n) RETURN count(n)",
+]
+
+
+def commit_something(database):
+    """One small change of one kind."""
+    draw, server = database.draw, database.server
+    state, kind = server.state, database.draw.randrange(5)
+    node = draw.choice(list(state.nodes))
+    labels, properties = state.nodes[node]
+    if kind == 0:
+        server.commit(nodes={node: (labels, database.properties())})
+    elif kind == 1:
+        server.commit(nodes={node: (database.node()[0], properties)})
+    elif kind == 2:
+        server.commit(nodes={max(state.nodes) + 1: database.node()})
+    elif kind == 3:
+        server.commit(
+            relationships={max(state.relationships) + 1: database.relationship(list(state.nodes))}
+        )
+    else:
+        server.commit(without=[draw.choice(list(state.relationships))])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_left_aside_changes_no_answer(open_answers, seed):
+    database = RandomDatabase(seed, 60)
+    opened = open_answers(server=database.server, tells=False)
+    draw, left, texts = random.Random(seed), 0, list(TEXTS)
+    for turn in range(60):
+        commit_something(database)
+        if turn < 5:
+            ask(opened, "MATCH (n) RETURN count(n)", "gpu")
+            continue
+        fresh = LoadedGraph(database.graph(), "fresh", 0.0, datetime.now(UTC))
+        for of_nodes in (True, False):
+            fresh.graph.add_properties({}, None, of_nodes=of_nodes)  # there are no others
+        for text in draw.sample(texts, 3):
+            result = ask(opened, text, "gpu")
+            left += "nothing that is read changed" in result.summary.freshness
+            expected = answer_by_reference(Request(text, {}, DEFAULT_STRATEGY), fresh)
+            expected = expected.result(Request(text, {}, DEFAULT_STRATEGY)).values()
+            assert rows_key(result.values()) == rows_key(expected), text
+    assert left > 10
 
 
 def test_whole_nodes_beside_writes(open_answers):

@@ -9,6 +9,7 @@ import pytest
 
 import gpugda
 from gpugda.device.context import list_devices
+from gpugda.execute.batch import Batch
 from gpugda.execute.operators import aggregate, distinct, expand
 
 pytestmark = [
@@ -21,9 +22,18 @@ ONCE = [
     "MATCH (a)-->(b)-->(c) WITH a, c, count(DISTINCT b) AS ways RETURN id(a), id(c), ways",
     "MATCH (a)-->(b)-->(c) RETURN a, count(*), count(DISTINCT c), count(c)",
 ]
+OF_KEYS = [
+    "MATCH (a)-->(b)-->(c) RETURN a.k, count(DISTINCT c)",
+    "MATCH (a)-->(b)-->(c) RETURN a.k, count(*), count(DISTINCT c)",
+    "MATCH (a)-->(b)-->(c) WHERE a.k > 2 RETURN a.k, count(DISTINCT c)",
+    "MATCH (a) OPTIONAL MATCH (a)-->(b {k: 3})-->(c) RETURN a.k, count(DISTINCT c), count(c)",
+    "MATCH (a)-[*1..2]-(b) MATCH (b)-->(c) WHERE a <> b RETURN a.k, count(DISTINCT b)",
+]
 COMPARED = [
     "MATCH (a)-->(b)-->(c) RETURN a.p, count(DISTINCT c)",
     "MATCH (a)-->(b)-->(c) RETURN a, count(DISTINCT c.p)",
+    "MATCH (a)-->(b)-->(c) RETURN a.k % 4, count(DISTINCT c)",
+    "MATCH (a) OPTIONAL MATCH (a)-->(b {k: 3})-->(c) RETURN a.k % 4, count(DISTINCT c)",
     "MATCH (a)-->(b)-->(c) RETURN a, count(DISTINCT b), count(DISTINCT c)",
     "MATCH (a)-->(b) OPTIONAL MATCH (b)-->(c) RETURN a, count(DISTINCT c)",
 ]
@@ -33,7 +43,7 @@ COMPARED = [
 def accelerator():
     ends = np.random.default_rng(3).integers(0, 9, (2, 60))
     values = [1, None, 2, 1, 2.0, None, "x", 3, 3]
-    nodes = {"id": list(range(9)), "p": values}
+    nodes = {"id": list(range(9)), "k": list(range(9)), "p": values}
     relationships = {"source": ends[0], "target": ends[1], "type": ["R"] * 60}
     with gpugda.connect(gpugda.graph(nodes, relationships)) as opened:
         yield opened
@@ -46,18 +56,37 @@ def once(monkeypatch):
     push = aggregate.Aggregation.push
 
     def noted(self, environment, weights=None, **how):
-        found.append(len(how["once"]))
         push(self, environment, weights, **how)
+        found.append(len(self._once) if environment.row_count else 0)
 
     monkeypatch.setattr(aggregate.Aggregation, "push", noted)
     return found
 
 
-@pytest.mark.parametrize("query", ONCE + COMPARED)
+@pytest.mark.parametrize("query", ONCE + OF_KEYS + COMPARED)
 def test_counts_are_those_of_the_reference(accelerator, once, query):
     rows = Counter(map(repr, accelerator.run(query, engine="gpu").values()))
     assert rows == Counter(map(repr, accelerator.run(query, engine="reference").values()))
-    assert sum(once) == (query in ONCE)
+    assert sum(once) == (query in ONCE + OF_KEYS)
+
+
+def test_rows_in_several_batches_are_compared():
+    rows, nothing = Batch(2, {}), Batch(0, {})
+    apart = Batch(2, {}, distinct=True)
+    many = Batch(1 << 20, {}, distinct=True)
+    for given, expected in (
+        ([apart, nothing, apart], [False, True]),
+        ([apart, many, apart], [False, False, False]),
+        ([apart, rows], [False, False]),
+        ([], []),
+        ([nothing], [False]),
+        ([rows], [True]),
+        ([nothing, rows, nothing], [False, False, True]),
+        ([rows, nothing, rows, rows], [False, False, False, False]),
+    ):
+        found = list(aggregate._whether_only(iter(given)))
+        assert [is_only for _, is_only in found] == expected
+        assert sum(each.row_count for each, _ in found) == sum(each.row_count for each in given)
 
 
 def test_rows_in_several_batches_are_known_to_be_apart(accelerator, monkeypatch):

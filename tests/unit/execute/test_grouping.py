@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpugda.data.columns import Column, ColumnKind
 from gpugda.execute import grouping
 from gpugda.execute.grouping import first_rows, group_rows
 from gpugda.expressions.made_columns import column_of
@@ -81,3 +82,15 @@ def test_many_rows(spread):
         groups = group_rows(operands, len(rows))
         assert groups.first[groups.group_of].tolist() == expected_groups(rows)
         assert first_rows(operands, len(rows)).tolist() == groups.first.tolist()
+
+
+def test_nodes_that_stand_side_by_side_are_numbered_from_the_first(monkeypatch):
+    """Also far behind others: their pairs fit a table, and are not sorted."""
+    nodes = [
+        Column(ColumnKind.NODE, first + np.arange(3000, dtype=np.uint32) % different)
+        for first, different in ((np.uint32(1_000_000), 50), (np.uint32(3_000_000), 40))
+    ]
+    monkeypatch.setattr(grouping, "_groups_by_order", None)
+    groups = group_rows(nodes, 3000)
+    pairs = list(zip(*(each.values.tolist() for each in nodes), strict=True))
+    assert groups.first[groups.group_of].tolist() == [pairs.index(each) for each in pairs]

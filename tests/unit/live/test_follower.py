@@ -183,6 +183,54 @@ def test_all_properties_stay_complete(make):
     assert values(found, "x") == {1: 1, 2: 2, 5: 3}
 
 
+SEVERAL = {1: (("B",), {}), 2: (("A", "C", "B"), {}), 3: (("C", "B"), {}), 4: ((), {})}
+
+
+def label_lists(loaded):
+    graph = loaded.graph
+    lists = map(list, graph.labels_of(range(graph.node_count)))
+    return dict(zip(graph.external_ids.nodes.tolist(), lists, strict=True))
+
+
+def test_labels_are_listed_as_the_server_lists_them(make):
+    """However the changes tell them, for they are told as a set."""
+    keeper, server = make(FakeServer(SEVERAL))
+    server.commit(
+        nodes={
+            1: (("A", "C", "B"), {}),
+            3: (("A", "B"), {}),
+            7: (("A", "B"), {}),
+            8: (("A", "C"), {}),
+        }
+    )
+    found = admitted(keeper)
+    assert label_lists(found)[1] == ["A", "C", "B"]
+    assert label_lists(found) == {n: list(row[0]) for n, row in server.state.nodes.items()}
+    assert server.count("labels") == 0  # nodes have told
+    server.commit(nodes={4: (("A", "D", "B"), {}), 9: (("E", "A"), {}), 10: (("D",), {})})
+    found = admitted(keeper)
+    assert label_lists(found) == {n: list(row[0]) for n, row in server.state.nodes.items()}
+    assert server.count("labels") == 2
+    server.commit(nodes={9: (("E", "A", "B"), {}), 10: (("D", "B"), {})})
+    found = admitted(keeper)
+    assert label_lists(found) == {n: list(row[0]) for n, row in server.state.nodes.items()}
+    assert server.count("labels") == 2
+    assert server.count("read") == 1
+
+
+def test_an_order_of_labels_that_nobody_tells_is_not_guessed(make):
+    keeper, server = make(FakeServer(SEVERAL))
+    server.commit(nodes={9: (("A", "D"), {})})
+    newest, asked_at = keeper.admit().newest, 0.0
+    server.commit(without=[9])
+    server.changes.known_up_to = newest.transaction
+    assert keeper.catch_up(newest, asked_at) is None
+    assert "labels" in keeper.follower.reason
+    server.changes.known_up_to = None
+    keeper.refresh()
+    assert label_lists(keeper.loaded) == {n: list(row[0]) for n, row in server.state.nodes.items()}
+
+
 def test_a_gap_leads_to_a_fresh_export(make):
     keeper, server = make()
     server.commit(nodes={3: ((), {})})

@@ -1,0 +1,48 @@
+"""Asks the server in which order it lists labels that no node had together before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpugda.data.increments.labels import sets_afterwards
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from gpugda.data.data_graph import DataGraph
+    from gpugda.data.label_order import LabelOrder
+    from gpugda.ports import ChangeBatch, DatabaseServer
+
+__all__ = ["is_known_after_asking", "learn_label_order"]
+
+
+def learn_label_order(server: DatabaseServer, graph: DataGraph, batch: ChangeBatch) -> bool:
+    """Whether it is known how the labels of all nodes are listed that a batch changes.
+
+    That order never changes, so it does not matter in which state a node tells it.
+
+    Args:
+        server: Is asked for the labels of a node that has them now.
+        graph: Before the changes; its order learns.
+        batch: The changes.
+
+    Raises:
+        SourceError: The server cannot be asked.
+    """
+    sets = sets_afterwards(graph, batch)
+    if not sets:
+        return True
+    order = graph.label_order()
+    return all(is_known_after_asking(order, each, server.listed_labels) for each in sets)
+
+
+def is_known_after_asking(
+    order: LabelOrder,
+    labels: Collection[str],
+    ask: Callable[[Collection[str]], Sequence[str]],
+) -> bool:
+    """Whether it is known how these labels are listed, if need be from a node that has them."""
+    if order.knows(labels):
+        return True
+    order.add(ask(labels))
+    return order.knows(labels)
