@@ -185,7 +185,8 @@ def _made_table(graph: DataGraph, ways: SingleWalk) -> NDArray[np.uint32]:
 def _buckets(two: NDArray[np.uint32], three: NDArray[np.uint32], bits: int) -> NDArray[np.uint32]:
     hashes = two * np.uint32(0x9E3779B1) ^ three * np.uint32(0x85EBCA77)
     hashes = (hashes ^ hashes >> np.uint32(15)) * np.uint32(0xC2B2AE3D)
-    return np.right_shift(hashes, np.uint32(32 - bits), dtype=np.uint32)
+    found: NDArray[np.uint32] = hashes >> np.uint32(32 - bits)
+    return found
 
 
 class SingleWalkCount:
