@@ -6,10 +6,9 @@ between both authors each comment is in as many as there are ties between two kn
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyopencl as cl
 
 from gpugda.device.launch.query_words import NONE
 from gpugda.device.launch.single_walks import SingleWalkKernels
@@ -232,7 +231,7 @@ class SingleWalkCount:
         del item_work  # all items have as much to do
         workspace, nodes = self._run.workspace, self._run.graph.graph.node_count
         words = workspace.upload(np.array(self._words, dtype=np.uint32), "a cycle")
-        *along, pairs = map(self._lent, (*self._arrays, self._pairs))
+        *along, pairs = map(self._kernels.lent, (*self._arrays, self._pairs))
         workspace.fill(totals, 0)
         arrays, matrix = self._candidates.arrays, self._candidates.matrix
         try:
@@ -245,9 +244,3 @@ class SingleWalkCount:
         total = int(workspace.download(totals).sum(dtype=np.uint64))
         workspace.release(words)
         return total
-
-    def _lent(self, array: NDArray[np.uint32]) -> Any:
-        """What a CPU reads where it lies."""
-        context, flags = self._run.graph.context, cl.mem_flags
-        how = flags.READ_ONLY | flags.USE_HOST_PTR
-        return context.call("lending", cl.Buffer, context.context, how, hostbuf=array)
