@@ -23,6 +23,7 @@ __all__ = ["device_seconds", "is_worth_learning", "judge_by_cost", "native_secon
 
 _RUNS_BEFORE_LEARNING: Final = 2
 _CHEAP: Final = 0.05
+_BEARABLE: Final = 0.25
 _LONG_PLANNING: Final = 2.0
 """What the database is asked for its time at all: seconds that it is expected to take."""
 
@@ -95,7 +96,7 @@ def is_worth_learning(given: RouteInput) -> bool:
     """Would it help to know how long the database takes for a text that keeps coming?
 
     Only where the database may be faster once it has the plan, and where finding out costs it
-    little.
+    little. What is expected of it may be wrong: after some runs only what nobody can beat counts.
     """
     observed = given.observed
     if observed.device is None or observed.device_runs < _RUNS_BEFORE_LEARNING:
@@ -109,7 +110,11 @@ def is_worth_learning(given: RouteInput) -> bool:
     # As expected and not as it was: that may have met a cold or busy server, and this is cheap.
     unseen = replace(observed, planned=True, native_first=None, native=None)
     again = native_seconds(replace(given, observed=unseen))
-    return again < observed.device and again < _CHEAP and _planning_seconds(given) < _LONG_PLANNING
+    least, bearable = again, _CHEAP
+    if observed.native is None and _is_time(observed.device_runs):
+        least, bearable = given.server.round_trip_seconds, _BEARABLE
+    is_short = again < bearable and _planning_seconds(given) < _LONG_PLANNING
+    return least < observed.device and is_short
 
 
 def device_seconds(given: RouteInput) -> float:

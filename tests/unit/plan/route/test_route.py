@@ -80,6 +80,23 @@ def test_when_it_helps_to_know_the_databases_time():
     assert not is_worth_learning(replace(question(PATH, observed=again), server=slow))
 
 
+def test_what_is_expected_of_the_database_is_doubted_after_some_runs():
+    busy = replace(LOCAL_SERVER, expansions_per_second=1e5)
+
+    def asked(device, server):
+        given = replace(question(PATH), server=server)
+        runs = {
+            n: replace(given, observed=Observed(device=device, device_runs=n)) for n in range(20)
+        }
+        return [n for n, each in runs.items() if is_worth_learning(each)]
+
+    assert native_seconds(replace(question(PATH), server=busy)) > 0.004
+    assert asked(0.004, busy) == [4, 8, 16]
+    assert asked(0.001, busy) == []  # no answer of a server comes so soon
+    slow = replace(LOCAL_SERVER, expansions_per_second=1.0)
+    assert asked(0.004, slow) == []
+
+
 def test_a_first_run_that_was_far_too_slow_is_not_trusted_a_second_time():
     usual = native_seconds(question(DENSE))  # planning and all
     slow = Observed(device=0.03, device_runs=5, native_first=10 * usual, planned=True)
