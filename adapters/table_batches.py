@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from gpugda.data.batches import NodeBatch, RelationshipBatch
 from gpugda.errors import SourceError
 
+from .distinct_ids import distinct_ids
 from .labels import LabelSet, distinct_labels, encode_label_sets, encode_label_texts, split_labels
 from .table_columns import TableColumns
 
@@ -137,13 +138,13 @@ def end_nodes(
         ids.setdefault(batch.target_space, []).append(batch.target_ids)
     made = []
     for space, pieces in ids.items():
-        some = [_widened(piece) for piece in pieces if len(piece)] or pieces[:1]
-        if len({piece.type for piece in some}) > 1:
+        some = [piece for piece in pieces if len(piece)] or pieces[:1]
+        if len({pa.types.is_integer(piece.type) for piece in some}) > 1:
             raise SourceError(
                 "relationships: some ids are integers and others are texts, and 1 is not '1'; give "
                 "all of them one type"
             )
-        distinct = pc.unique(pa.chunked_array(some))
+        distinct = distinct_ids(some)
         table = TableColumns("nodes", {names.id: distinct}, len(distinct))
         made.append(node_batch(table, names, labels_of.get(space, ()), space))
     return made
@@ -176,10 +177,6 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
         return column.chunk(0)
     whole = column.combine_chunks()
     return pa.concat_arrays(whole.chunks) if isinstance(whole, pa.ChunkedArray) else whole
-
-
-def _widened(ids: pa.Array) -> pa.Array:
-    return ids.cast(pa.int64()) if pa.types.is_integer(ids.type) else ids
 
 
 def _int64(array: pa.Array, origin: str, name: str) -> pa.Array:

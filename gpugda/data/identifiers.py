@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gpugda.data.arrow_numbers import numpy_numbers, valid_entries
+from gpugda.data.id_table import IdTable
 from gpugda.data.threads import in_threads, pieces_of
 from gpugda.errors import SourceError
 
@@ -312,8 +313,19 @@ class _ShiftedIndex(_IntegerIndex):
         return found
 
 
+class _HashedIndex(_IntegerIndex):
+    """Scattered integers: a hash table."""
+
+    def __init__(self, table: IdTable) -> None:
+        self._table = table
+        self.has_repeats = table.has_repeats
+
+    def find(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
+        return self._table.find(ids)
+
+
 class _SortedIndex(_IntegerIndex):
-    """Scattered integers: binary search."""
+    """Scattered integers that share too many places of a table: binary search."""
 
     def __init__(self, ids: NDArray[np.int64], nodes: NDArray[np.uint32]) -> None:
         order = np.argsort(ids)
@@ -340,7 +352,8 @@ def _integer_index(ids: NDArray[np.int64], nodes: NDArray[np.uint32]) -> _Intege
         if span == len(ids) - 1 and np.array_equal(ids - (first_id - first_node), nodes):
             return _ShiftedIndex(first_id, first_node, len(ids))
         return _TableIndex(ids, nodes)
-    return _SortedIndex(ids, nodes)
+    table = IdTable(ids, nodes)
+    return _SortedIndex(ids, nodes) if table.is_full else _HashedIndex(table)
 
 
 class _TextIndex(_Index):

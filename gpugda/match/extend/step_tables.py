@@ -61,6 +61,11 @@ class StepTables:
         totals = np.dtype(np.uint64).itemsize * kernels.group_count
         return 2 * (SMALLEST_BYTES + max(totals, SMALLEST_BYTES))
 
+    def prepare(self, number: int) -> None:
+        """Takes what a step needs whatever its rows are, before these take all memory."""
+        if self._accumulator is not None:
+            self._accumulator.prepare(number)
+
     def tables(self, number: int, table: Table) -> Iterator[Table]:
         """The rows that a step makes, in tables one at a time."""
         kind = self._steps[number].kind

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpugda.data import id_table
 from gpugda.data.identifiers import IdentifierSpace, NameTable, Origin
 from gpugda.errors import SourceError
 
@@ -44,6 +45,14 @@ def test_an_integer_that_is_no_id_is_never_found(ids, stranger):
     if stranger not in ids:
         with pytest.raises(SourceError, match=f"no node has the id {stranger}"):
             space_of(list(ids)).lookup([pa.array([stranger])], [ORIGIN])
+
+
+def test_ids_that_share_places_of_the_table_are_found_all_the_same(monkeypatch):
+    monkeypatch.setattr(id_table, "_MOST_ROUNDS", 0)
+    ids = [2**60, -5, 2**50, 17]
+    assert space_of(ids).lookup([pa.array(ids[::-1])], [ORIGIN]).tolist() == [3, 2, 1, 0]
+    with pytest.raises(SourceError, match="no node has the id 18"):
+        space_of(ids).lookup([pa.array([18])], [ORIGIN])
 
 
 @pytest.mark.parametrize("first", [0, -3, 7, 2**40, -(2**61)])

@@ -1,0 +1,51 @@
+"""Scattered ids in a hash table."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpugda.data import id_table
+from gpugda.data.id_table import IdTable
+
+IDS = st.lists(
+    st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3), min_size=1, max_size=40, unique=True
+)
+NO_NODE = 2**32 - 1
+
+
+def table_of(ids):
+    values = np.array(ids, dtype=np.int64)
+    return IdTable(values, np.arange(len(ids), dtype=np.uint32) + np.uint32(7))
+
+
+@given(IDS, IDS)
+def test_ids_lead_to_their_nodes_and_others_to_none(ids, strangers):
+    table = table_of(ids)
+    assert not table.has_repeats
+    asked = np.array(strangers + ids[::-1] + ids, dtype=np.int64)
+    known = {each: node + 7 for node, each in enumerate(ids)}
+    assert table.find(asked).tolist() == [known.get(each, NO_NODE) for each in asked.tolist()]
+
+
+@given(IDS, st.data())
+def test_repeats_are_noticed(ids, data):
+    assert table_of([*ids, data.draw(st.sampled_from(ids))]).has_repeats
+
+
+@pytest.mark.parametrize("step", [1, 3, 2**20, 2**32, 2**40, 2**45])
+def test_regular_ids_share_few_places(step):
+    ids = (np.arange(100_000, dtype=np.int64) * step) - 5
+    table = table_of(ids)
+    assert not table.has_repeats
+    assert not table.is_full
+    assert np.array_equal(table.find(ids), np.arange(100_000) + 7)
+
+
+def test_too_many_at_one_place_are_said(monkeypatch):
+    monkeypatch.setattr(id_table, "_MOST_ROUNDS", 1)
+    assert table_of(np.arange(1000) ** 3).is_full
+
+
+def test_nothing_is_found_in_nothing_asked():
+    assert table_of([5]).find(np.empty(0, dtype=np.int64)).tolist() == []
