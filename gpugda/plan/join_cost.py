@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.plan.route.rates import kept_share
+from gpugda.plan.join_rates import kept_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
 
     from gpugda.plan.comparisons import Comparison
+    from gpugda.plan.join_rates import Rates
     from gpugda.plan.plan import BoundQuery, BoundRelationship
-    from gpugda.plan.route.rates import Rates
 
 __all__ = ["JoinCost", "links_among"]
 

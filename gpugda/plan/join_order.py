@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, overload
 
-from gpugda.plan.route.rates import Rates, kept_share
+from gpugda.plan.join_rates import Rates, kept_share
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.plan.route.rates import EACH_FURTHER, Rates
+from gpugda.plan.join_rates import EACH_FURTHER, Rates
 
 if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest

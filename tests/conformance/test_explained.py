@@ -18,8 +18,8 @@ from gpugda.match.registry import STRATEGIES
 from gpugda.match.report import node_text, relationship_text
 from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_order import planned_order
+from gpugda.plan.join_rates import Rates
 from gpugda.plan.plan import StepKind
-from gpugda.plan.route.rates import Rates
 from gpugda.query.prepare import prepare
 from gpugda.query.statement import Statement
 

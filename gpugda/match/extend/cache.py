@@ -10,7 +10,7 @@ import numpy as np
 
 from gpugda.plan.counting.degree_messages import find_degrees
 from gpugda.plan.join_order import node_order
-from gpugda.plan.route.rates import Rates
+from gpugda.plan.join_rates import Rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,7 +12,7 @@ from gpugda.match.special.square_sums import SquareSums
 from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.count_plan import Attempt, Search, Term
 from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.route.rates import Rates
+from gpugda.plan.join_rates import Rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpugda.plan.join_cost import JoinCost
 from gpugda.plan.join_order import node_order
-from gpugda.plan.route.rates import Rates
+from gpugda.plan.join_rates import Rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Set

@@ -8,7 +8,7 @@ from gpugda.device.launch.kept_entries import EntryTest
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.segments.degrees import groups_seen
 from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.route.rates import Rates
+from gpugda.plan.join_rates import Rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

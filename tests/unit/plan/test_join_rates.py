@@ -11,8 +11,8 @@ from gpugda.plan.counting.costs import Costs
 from gpugda.plan.counting.count_plan import Eliminate, RowMessage
 from gpugda.plan.counting.problem import CountProblem
 from gpugda.plan.join_order import node_order
+from gpugda.plan.join_rates import Rates, kept_share
 from gpugda.plan.masks import Masks
-from gpugda.plan.route.rates import Rates, kept_share
 from gpugda.query.prepare import prepare
 from gpugda.thresholds import CountThresholds
 
