@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import os
 import threading
 from typing import TYPE_CHECKING, Any, Self
 
 from gpugda.accelerator import Accelerator
 from gpugda.config import default_source
+from gpugda.process import process_id
 from gpugda.sources import adapter, is_networkx, resolve_source
 
 if TYPE_CHECKING:
@@ -238,17 +238,17 @@ class _Default:
         self._lock = threading.Lock()
         self._address: str | None = None
         self._accelerator: Accelerator | None = None
-        self._pid = os.getpid()
+        self._pid = process_id()
 
     def get(self) -> Accelerator:
         """The accelerator for the source that the environment names now."""
         address = default_source()
         with self._lock:
-            stale = self._address != address or self._pid != os.getpid()
+            stale = self._address != address or self._pid != process_id()
             if self._accelerator is None or self._accelerator.closed or stale:
                 self._close()
                 self._accelerator = connect(address)
-                self._address, self._pid = address, os.getpid()
+                self._address, self._pid = address, process_id()
             return self._accelerator
 
     def close(self) -> None:
@@ -258,7 +258,7 @@ class _Default:
 
     def _close(self) -> None:
         # After a fork the parent's accelerator is not ours to close.
-        if self._accelerator is not None and self._pid == os.getpid():
+        if self._accelerator is not None and self._pid == process_id():
             self._accelerator.close()
         self._accelerator = None
 

@@ -10,6 +10,7 @@ from gpugda.device.caches import POCL_VARIABLE, pocl_folder
 from gpugda.device.pocl_cpu import name_unknown_cpu
 from gpugda.errors import DeviceError
 from gpugda.folders import can_write
+from gpugda.process import process_id
 
 __all__ = ["DeviceInfo", "choose_device", "list_devices"]
 
@@ -114,8 +115,8 @@ def _remember_process() -> None:
     """
     global _first_process  # OpenCL itself is one per process
     if _first_process is None:
-        _first_process = os.getpid()
-    if _first_process != os.getpid():
+        _first_process = process_id()
+    if _first_process != process_id():
         raise DeviceError(
             f"OpenCL was used in process {_first_process} before this one was forked from it, "
             "which it does not survive: start processes by spawn "

@@ -6,10 +6,11 @@ takes memory of the GPU, so none is kept there.
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from gpugda.process import process_id
 
 if TYPE_CHECKING:
     from gpugda.device.devices import DeviceInfo
@@ -37,14 +38,14 @@ class LoadedContext:
 
 def keep_context(info: DeviceInfo, loaded: LoadedContext) -> None:
     """For who opens the device next; called when nothing runs on it any more."""
-    kept = _kept[os.getpid(), info.handle.int_ptr]
+    kept = _kept[process_id(), info.handle.int_ptr]
     if len(kept) < _MOST:
         kept.append(loaded)
 
 
 def kept_context(info: DeviceInfo) -> LoadedContext | None:
     """One that nobody uses, None if there is none; it is the caller's from now on."""
-    kept = _kept[os.getpid(), info.handle.int_ptr]
+    kept = _kept[process_id(), info.handle.int_ptr]
     try:
         return kept.pop()
     except IndexError:

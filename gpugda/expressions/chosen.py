@@ -15,6 +15,7 @@ from gpugda.data.dictionaries import (
     encode_strings,
     merge_strings,
 )
+from gpugda.expressions.list_columns import joined_lists
 from gpugda.expressions.operands import Constant, Operand, as_column, distinct_values
 from gpugda.values import Entity
 
@@ -42,7 +43,13 @@ def scattered(pieces: Sequence[Piece], row_count: int) -> Column:
     if not kinds:
         return constant_null(row_count)
     if len(kinds) > 1 or kinds == {ColumnKind.OBJECT}:
-        return _objects(known, row_count)
+        lists = joined_lists([operand for _, operand in known])
+        if lists is None:
+            return _objects(known, row_count)
+        codes = np.zeros(row_count, dtype=np.int32)
+        for (rows, _), found in zip(known, lists[1], strict=True):
+            codes[rows] = found
+        return Column(ColumnKind.OBJECT, codes, _valid(known, row_count), lists[0])
     (kind,) = kinds
     if kind is ColumnKind.STRING:
         return _texts(known, row_count)

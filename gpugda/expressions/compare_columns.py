@@ -78,7 +78,10 @@ def _both_constant(left: Operand, right: Operand) -> bool:
 
 
 def _raw(operand: Operand) -> Any:
-    return operand.value if isinstance(operand, Constant) else operand.values
+    if isinstance(operand, Column):
+        return operand.values
+    value = operand.value
+    return value.index if isinstance(value, values.Entity) else value
 
 
 def _equal_of_kind(kind: str, left: Operand, right: Operand, cache: Cache) -> Flags:

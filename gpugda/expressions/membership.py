@@ -11,6 +11,7 @@ from gpugda.data.columns import Column, ColumnKind
 from gpugda.data.dictionaries import StringDictionary
 from gpugda.expressions.boolean_columns import NEVER, UNKNOWN, Truth, pairwise
 from gpugda.expressions.compare_columns import equal, kind_of_operand
+from gpugda.expressions.list_columns import is_in_lists
 from gpugda.expressions.operands import Constant, Flags, Operand, both, inverted, validity
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ def is_in(left: Operand, right: Operand, row_count: int, cache: Cache) -> Truth:
     """``left IN right``. What is no list counts as the list of itself."""
     if isinstance(right, Column):
         if right.kind is ColumnKind.OBJECT:
+            together = is_in_lists(left, right, cache)
+            if together is not None:
+                return together
             return pairwise(values.is_in, left, right, row_count)
         return equal(left, right, row_count, cache)
     if right.value is None:
@@ -65,6 +69,8 @@ def _found(column: Column, items: list[Any]) -> Flags:
     if column.kind is ColumnKind.FLOAT:
         floats = [float(item) for item in items if isinstance(item, float) or _is_float(item)]
         return _one_of(column.values, floats, np.float64)
+    if column.kind in (ColumnKind.NODE, ColumnKind.RELATIONSHIP):
+        return _one_of(column.values, [item.index for item in items], np.uint32)
     if isinstance(column.dictionary, StringDictionary) and len(column.dictionary):
         if len(items) <= _FEW_ITEMS:
             codes = {int(code) for code in column.dictionary.find_all(items)} - {-1}

@@ -42,8 +42,8 @@ def degree_needs(
     """
     places: dict[tuple[int, int, _Key], list[int]] = {}
     for relationship, ids in zip(relationships, types, strict=True):
+        check_time()
         for node, outgoing, incoming in _ends(relationship):
-            check_time()
             place = node, relationship.clause, (outgoing, incoming, ids)
             different = places.setdefault(place, [])
             if differ is None or all(differ(each, relationship.position) for each in different):

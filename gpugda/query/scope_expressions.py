@@ -382,7 +382,15 @@ def _reduce(node: ast.Reduce | ast.AllReduce, scope: Scope, inner: Inner) -> Sta
     if isinstance(node, ast.AllReduce):
         check_condition(node.predicate, guess, inner)
         return BOOLEAN
-    return start if start == step else ANY
+    return _accumulated(start, step)
+
+
+def _accumulated(start: Static, step: Static) -> Static:
+    """What both the begin and a step can be; the step where they have nothing in common."""
+    if start == step or start.types is None:
+        return step
+    common = start.types if step.types is None else start.types & step.types
+    return Static(common) if common else step
 
 
 def _map_projection(node: ast.MapProjection, scope: Scope, inner: Inner) -> Static:

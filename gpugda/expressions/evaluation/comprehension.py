@@ -16,7 +16,7 @@ from gpugda.expressions.evaluation.composed import python_values
 from gpugda.expressions.evaluation.exploded import Exploded, Lists, faults_of_rows, lists_of
 from gpugda.expressions.evaluation.row_parts import joined_faults, joined_truths, parts_of
 from gpugda.expressions.label_columns import ENTITY_KINDS
-from gpugda.expressions.lists import EntityLists
+from gpugda.expressions.lists import ColumnLists, EntityLists
 from gpugda.expressions.operands import (
     Constant,
     Evaluated,
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from gpugda.query import ast
 
 __all__ = ["list_comprehension", "list_predicate"]
+
+_IN_COLUMNS = (ColumnKind.INTEGER, ColumnKind.FLOAT, ColumnKind.STRING, ColumnKind.BOOLEAN)
 
 
 def _lists_of(
@@ -95,11 +97,20 @@ def _lists(
     if isinstance(operand, Column) and operand.kind in ENTITY_KINDS and operand.valid is None:
         of_nodes = operand.kind is ColumnKind.NODE
         dictionary = EntityLists(ends, operand.values.astype(np.uint32, copy=False), of_nodes)
+    elif isinstance(operand, Column) and _stays(operand):
+        dictionary = ColumnLists(ends, operand)
     else:
         values = python_values(inner, node, operand)
         bounds = zip(ends.tolist(), ends[1:].tolist(), strict=False)
         dictionary = ObjectDictionary([values[start:end] for start, end in bounds])
     return Column(ColumnKind.OBJECT, codes, known, dictionary)
+
+
+def _stays(elements: Column) -> bool:
+    """Whether elements stay in a column: plain ones, no nulls, no NaN, each of which is its own."""
+    if elements.kind not in _IN_COLUMNS or elements.valid is not None:
+        return False
+    return elements.kind is not ColumnKind.FLOAT or not np.isnan(elements.values).any()
 
 
 # ------------------------------------------------------------------ all, any, none, single

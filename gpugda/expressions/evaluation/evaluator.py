@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpugda.deadline import check_time
@@ -153,8 +152,3 @@ class Evaluator:
         message = f"{construct} is not answered here"
         text = self.environment.text
         return UnsupportedQueryError(message, text, node.span, construct=construct)
-
-    def with_environment(self, **changes: Any) -> Evaluator:
-        """The evaluator of the same rows in a changed environment."""
-        environment = replace(self.environment, **changes)
-        return Evaluator(environment, self._handlers, self.case_operands)

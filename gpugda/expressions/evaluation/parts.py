@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gpugda.data.columns import Column, ColumnKind
 from gpugda.expressions.evaluation.applied import applied
 from gpugda.expressions.label_columns import ENTITY_KINDS
+from gpugda.expressions.list_columns import element_at, part_of
 from gpugda.expressions.operands import Constant, Evaluated, Operand
 from gpugda.expressions.operators import access
 from gpugda.expressions.property_columns import property_of_entities
@@ -58,6 +59,9 @@ def subscript(evaluator: Evaluator, node: ast.Subscript) -> Evaluated:
     known = index.operand.value if isinstance(index.operand, Constant) else None
     if isinstance(known, str) and _are_entities(subject.operand):
         return property_of(evaluator, node, subject, known)
+    found = element_at(subject.operand, index.operand)
+    if found is not None:
+        return Evaluated(found, (*subject.faults, *index.faults))
     context = evaluator.context
 
     def part(item: Any, key: Any) -> Any:
@@ -72,4 +76,8 @@ def slice_of(evaluator: Evaluator, node: ast.Slice) -> Evaluated:
         Evaluated(Constant(...)) if bound is None else evaluator.value(bound)
         for bound in (node.start, node.end)
     ]
-    return applied(evaluator, node, access.slice_of, (evaluator.value(node.subject), *bounds))
+    subject, (start, end) = evaluator.value(node.subject), bounds
+    found = part_of(subject.operand, start.operand, end.operand)
+    if found is not None:
+        return Evaluated(found, (*subject.faults, *start.faults, *end.faults))
+    return applied(evaluator, node, access.slice_of, (subject, start, end))

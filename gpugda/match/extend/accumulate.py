@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["SparseAccumulator"]
 
 _SHARE_FOR_SCRATCH = 0.25
+_SHARE_BESIDE_PARTS = 0.5
+"""Where there is little: pair by pair, long lists are searched for each neighbour."""
 _SEARCH_WORK = 16
 _ZERO = np.zeros(1, dtype=np.uint32)
 
@@ -50,7 +52,14 @@ class SparseAccumulator:
         if not step.by_rows or len(step.tests) > MOST_EXCLUDED:
             return False
         needed = 4 * self._words(number) * self._levels(number)
-        return number in self._scratch or needed < self._free() * _SHARE_FOR_SCRATCH
+        whole = self._run.placement.is_whole
+        share = _SHARE_FOR_SCRATCH if whole else _SHARE_BESIDE_PARTS
+        return number in self._scratch or needed < self._free() * share
+
+    def prepare(self, number: int) -> None:
+        """Takes a step's place, if there is one, before its rows take all."""
+        if self.intersects(number):
+            self._scratch_of(number)
 
     def count(self, number: int, table: Table, totals: DeviceArray) -> int:
         """The number of new rows, none of which is made."""

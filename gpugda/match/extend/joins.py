@@ -21,9 +21,8 @@ from gpugda.match.extend.messages import Messages, bytes_of, has_room
 from gpugda.match.extend.ranks import CandidateRanks
 from gpugda.match.extend.segments.commons import CommonColumns, seen_product
 from gpugda.match.extend.segments.degrees import groups_seen, sees_parts
-from gpugda.match.extend.segments.link_tests import link_tests, many_rows
-from gpugda.match.extend.segments.reduced import reduced_graph
-from gpugda.match.extend.segments.views import knows_relationships, views_of_steps
+from gpugda.match.extend.segments.reduced import reduced_for
+from gpugda.match.extend.segments.views import views_of_steps
 from gpugda.match.extend.segments.waiting import WaitingRows
 from gpugda.match.extend.segments.windows import SegmentedWindows
 from gpugda.match.extend.step_tables import StepTables
@@ -195,25 +194,16 @@ class Joins:
 
     def _reduced(self, joins: Sequence[PlanSteps]) -> ReducedGraph | None:
         """What the joins can use, if it has room and is less than their rows would need."""
-        bound, masks, limits = self.query.bound, self.query.masks, self.segments
-        graph, leaves = self.run.graph.graph, limits.reduces_leaves
-        if not limits.reduces or not many_rows(graph, self.query, joins, with_leaves=leaves):
-            return None
-        tests = link_tests(bound, self.candidates, joins, masks.nodes)
-        steps = [step for _, steps in joins for step in steps]
-        numbered = knows_relationships(self.run, steps, masked=bool(masks.relationships))
         least = self._least(joins) + self._message_bytes(joins[0][0])
-        with self.run.stage("reduce"):
-            return reduced_graph(self.run, self.candidates, tests, least, numbered=numbered)
+        return reduced_for(self.run, self.query, joins, self.segments, least)
 
     def _least(self, joins: Sequence[PlanSteps]) -> int:
         tables = StepTables.least_bytes(self.kernels.extensions) * len(joins)
         return max(least_bytes(steps) for _, steps in joins) + tables
 
     def _message_bytes(self, plan: Eliminate | None) -> int:
-        if plan is None:
-            return 0
-        return bytes_of(self.run, plan, self.kernels.products, self.candidates)[0]
+        products = self.kernels.products
+        return 0 if plan is None else bytes_of(self.run, plan, products, self.candidates)[0]
 
     def _views(self, plan: Join | Eliminate, joins: Sequence[PlanSteps]) -> SegmentViews:
         """Of the plan's joins, which look at parts of the data graph one after the other."""

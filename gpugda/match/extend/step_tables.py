@@ -61,6 +61,11 @@ class StepTables:
         totals = np.dtype(np.uint64).itemsize * kernels.group_count
         return 2 * (SMALLEST_BYTES + max(totals, SMALLEST_BYTES))
 
+    def prepare(self, number: int) -> None:
+        """Takes what a step needs whatever its rows are, before these take all memory."""
+        if self._accumulator is not None:
+            self._accumulator.prepare(number)
+
     def tables(self, number: int, table: Table) -> Iterator[Table]:
         """The rows that a step makes, in tables one at a time."""
         kind = self._steps[number].kind
@@ -199,7 +204,7 @@ class StepTables:
         accumulator = self._by_rows(number)
         if accumulator is not None:
             first, last = self._pairs.whole_rows(pairs, window)
-            end = int(self._run.workspace.download(pairs.sums, last, 1)[0])
+            end = self._pairs.sum_before(pairs, last)
             if last > first and end > low:
                 rows = (first, last)
                 return end, accumulator.append(number, table, rows, extended, self.totals)

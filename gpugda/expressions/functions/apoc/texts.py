@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import unicodedata
+from typing import Any, Final
 
 from gpugda.expressions.checks import whole
 from gpugda.expressions.functions.apoc.plain import apoc, plain_list, plain_text, refuse
@@ -10,6 +11,11 @@ from gpugda.expressions.functions.apoc.plain import apoc, plain_list, plain_text
 __all__ = ["FUNCTIONS"]
 
 _LONGEST = 10_000
+_LATIN_END: Final = "\u0250"
+"""Up to it, letters and digits were compared with Java's one by one."""
+_SPELT_OUT: Final = str.maketrans(
+    {"Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"}
+)
 
 
 def _join(name: str, items: Any, delimiter: Any) -> str:
@@ -61,6 +67,22 @@ def _distance(name: str, first: Any, second: Any) -> int:
     return row[-1]
 
 
+def _clean(name: str, text: Any) -> str:
+    """Letters and digits alone, small and without accents; German letters are spelt out."""
+    if max(plain_text(name, text), default="") >= _LATIN_END:
+        refuse(name)
+    parts = unicodedata.normalize("NFD", text.translate(_SPELT_OUT))
+    return "".join(each for each in parts if unicodedata.category(each)[0] in "LN").lower()
+
+
+def _same_when_clean(name: str, first: Any, second: Any) -> bool:
+    return _clean(name, first) == _clean(name, second)
+
+
+def _index_of(name: str, text: Any, sought: Any) -> int:
+    return plain_text(name, text).find(plain_text(name, sought))
+
+
 FUNCTIONS = (
     apoc("apoc.text.join", "list, string -> string", _join),
     apoc("apoc.text.capitalize", "string -> string", _capitalize),
@@ -69,5 +91,8 @@ FUNCTIONS = (
     apoc("apoc.text.rpad", "string, integer, string -> string", _right_pad, 1),
     apoc("apoc.text.repeat", "string, integer -> string", _repeat),
     apoc("apoc.text.distance", "string, string -> integer", _distance),
+    apoc("apoc.text.clean", "string -> string", _clean),
+    apoc("apoc.text.compareCleaned", "string, string -> boolean", _same_when_clean),
+    apoc("apoc.text.indexOf", "string, string -> integer", _index_of),
     apoc("apoc.text.levenshteinDistance", "string, string -> integer", _distance),
 )

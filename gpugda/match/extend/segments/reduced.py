@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from gpugda.device.graph.directory import run_starts
 from gpugda.device.launch.kept_entries import MOST_TESTS
+from gpugda.match.extend.segments.link_tests import link_tests, many_rows
 from gpugda.match.extend.segments.reducer import SAFETY, Reducer
+from gpugda.match.extend.segments.views import knows_relationships
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,10 +23,12 @@ if TYPE_CHECKING:
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.device.memory.uploads import Uploads
     from gpugda.match.candidates.candidates import Candidates
-    from gpugda.match.extend.segments.link_tests import DirectionTest
+    from gpugda.match.extend.cache import KeptQuery
+    from gpugda.match.extend.segments.link_tests import DirectionTest, PlanSteps
     from gpugda.match.run import Run
+    from gpugda.thresholds import SegmentLimits
 
-__all__ = ["ReducedGraph", "reduced_graph"]
+__all__ = ["ReducedGraph", "reduced_for"]
 
 _NAMES = ("outgoing", "incoming")
 _ENTRY_BYTES = 4
@@ -57,7 +61,31 @@ class ReducedGraph:
         return replace(candidates, arrays=replace(candidates.arrays, graph=self.arguments))
 
 
-def reduced_graph(
+def reduced_for(
+    run: Run, query: KeptQuery, joins: Sequence[PlanSteps], limits: SegmentLimits, least: int
+) -> ReducedGraph | None:
+    """What a query's joins can use, if it has room and is less than their rows would need.
+
+    Args:
+        run: Of the query.
+        query: It has candidates.
+        joins: Their plans and steps.
+        limits: Whether it is tried at all.
+        least: Bytes that the joins need beside it.
+    """
+    candidates, masks = query.candidates, query.masks
+    assert candidates is not None
+    leaves = limits.reduces_leaves
+    if not limits.reduces or not many_rows(run.graph.graph, query, joins, with_leaves=leaves):
+        return None
+    tests = link_tests(query.bound, candidates, joins, masks.nodes)
+    steps = [step for _, steps in joins for step in steps]
+    numbered = knows_relationships(run, steps, masked=bool(masks.relationships))
+    with run.stage("reduce"):
+        return _reduced_graph(run, candidates, tests, least, numbered=numbered)
+
+
+def _reduced_graph(
     run: Run, candidates: Candidates, tests: frozenset[DirectionTest], least: int, *, numbered: bool
 ) -> ReducedGraph | None:
     """Sends the rows once and keeps what the tests leave; None where that has no room.

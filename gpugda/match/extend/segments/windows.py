@@ -165,6 +165,7 @@ class SegmentedWindows(ExtendWindows):
         """The same of a step with two links."""
         sequence, second = self._sequences[number], self._seconds[number]
         backwards, firsts = False, batch.keys()
+        self._tables.prepare(number)
         for first in firsts:
             for waiting in batch.tables(self._run, first, self._most_paired(number, share)):
                 # The last second part is the next first one.

@@ -1,0 +1,217 @@
+"""Subscripts, slices and ``IN`` of lists whose elements lie in a column, of all rows at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from gpugda.data.columns import Column, ColumnKind, constant_null
+from gpugda.data.runs import places_in_runs
+from gpugda.expressions.boolean_columns import Truth
+from gpugda.expressions.compare_columns import equal
+from gpugda.expressions.lists import ColumnLists, EntityLists
+from gpugda.expressions.operands import Constant, Operand, both, either, inverted, validity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from gpugda.expressions.text_columns import Cache
+
+__all__ = ["element_at", "is_in_lists", "joined_lists", "part_of"]
+
+_LARGEST_PLACE: Final = 2**31 - 1
+_WHOLE: Final = (ColumnKind.INTEGER, ColumnKind.NODE, ColumnKind.RELATIONSHIP)
+"""Kinds whose values are equal where their numbers are."""
+
+
+def element_at(lists: Operand, index: Operand) -> Column | None:
+    """``lists[index]``; None where it is made value by value."""
+    whole = _whole_numbers(index)
+    if whole is None or not isinstance(lists, Column):
+        return None
+    parts = _parts(lists)
+    if parts is None:
+        return None
+    firsts, counts, elements = parts
+    if not len(elements):
+        return constant_null(len(lists))
+    place = np.where(whole < 0, whole + counts, whole)
+    known = both(validity(lists), validity(index))
+    there = np.broadcast_to(both((place >= 0) & (place < counts), known), len(lists))
+    found = elements.take(np.where(there, firsts + place, 0))
+    return Column(found.kind, found.values, None if there.all() else there, found.dictionary)
+
+
+def part_of(lists: Operand, start: Operand, end: Operand) -> Column | None:
+    """``lists[start..end]``, a bound that is not written ``...``; None as above."""
+    if not isinstance(lists, Column) or not (_is_bound(start) and _is_bound(end)):
+        return None
+    per_row = _parts(lists)
+    if per_row is None:
+        return None
+    # Of each list once, unless there are fewer rows.
+    assert lists.dictionary is not None
+    once = len(lists.dictionary) <= len(lists)
+    offsets, elements = _offsets(lists), per_row[2]
+    firsts, counts = (offsets[:-1], np.diff(offsets)) if once else per_row[:2]
+    low = _clipped(start, counts, 0)
+    kept = np.maximum(_clipped(end, counts, counts) - low, 0)
+    places = np.repeat(firsts + low, kept) + places_in_runs(kept)
+    made = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])
+    codes = lists.values if once else np.arange(len(lists), dtype=np.int32)
+    return Column(lists.kind, codes, lists.valid, _of_elements(lists, made, elements.take(places)))
+
+
+def is_in_lists(left: Operand, lists: Column, cache: Cache) -> Truth | None:
+    """``left IN lists``; None where it is made value by value."""
+    parts = _parts(lists)
+    if parts is None or parts[2].valid is not None:
+        return None
+    _, counts, elements = parts
+    valid = validity(lists)
+    if isinstance(left, Constant):
+        if left.value is None or elements.kind is ColumnKind.OBJECT:
+            return None
+        codes, offsets, elements = _used(lists, elements)
+        same = equal(elements, left, len(elements), cache).holds
+        hits = np.flatnonzero(np.broadcast_to(same, len(elements)))
+        met = _of_lists(np.searchsorted(offsets, hits, side="right") - 1, codes, offsets)
+        return Truth(both(met, valid), both(inverted(met), valid))
+    if left.kind is not elements.kind or left.kind not in _WHOLE:
+        return None
+    found = both(_pairs_met(left, lists, elements), both(validity(left), valid))
+    # Nothing is in an empty list, not even null.
+    denied = both(either(counts == 0, validity(left)), inverted(found))
+    return Truth(found, both(denied, valid))
+
+
+def joined_lists(
+    operands: Sequence[Operand],
+) -> tuple[ColumnLists | EntityLists, list[NDArray[np.int32]]] | None:
+    """One dictionary of the lists of several columns, and the codes of each in it.
+
+    None where they are not all lists in columns of one kind.
+    """
+    columns = [each for each in operands if isinstance(each, Column)]
+    parts = [_parts(each) for each in columns]
+    elements = [each[2] for each in parts if each is not None]
+    if not elements or len(elements) < len(operands):
+        return None
+    first = elements[0]
+    if any(e.kind is not first.kind or e.dictionary is not first.dictionary for e in elements):
+        return None
+    if any(each.valid is not None for each in elements):
+        return None
+    made = [_offsets(each) for each in columns]
+    counts = np.concatenate([np.diff(each) for each in made])
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+    raw = np.concatenate([e.values[o[0] : o[-1]] for e, o in zip(elements, made, strict=True)])
+    codes, before = [], 0
+    for column, own in zip(columns, made, strict=True):
+        codes.append((column.values + before).astype(np.int32))
+        before += len(own) - 1
+    joined = Column(first.kind, raw, None, first.dictionary)
+    return _of_elements(columns[0], offsets, joined), codes
+
+
+# ------------------------------------------------------------------ lists
+def _offsets(lists: Column) -> NDArray[np.int64]:
+    assert isinstance(lists.dictionary, ColumnLists | EntityLists)
+    return lists.dictionary.offsets
+
+
+def _parts(lists: Column) -> tuple[NDArray[np.int64], NDArray[np.int64], Column] | None:
+    """Per row where its list begins and how long it is; the elements of all lists."""
+    dictionary = lists.dictionary
+    if isinstance(dictionary, EntityLists):
+        kind = ColumnKind.NODE if dictionary.of_nodes else ColumnKind.RELATIONSHIP
+        elements = Column(kind, dictionary.indexes)
+    elif isinstance(dictionary, ColumnLists):
+        elements = dictionary.elements
+    else:
+        return None
+    if not len(dictionary):
+        nothing = np.zeros(len(lists), dtype=np.int64)
+        return nothing, nothing, elements
+    firsts = dictionary.offsets[lists.values]
+    return firsts, dictionary.offsets[1:][lists.values] - firsts, elements
+
+
+def _of_elements(
+    lists: Column, offsets: NDArray[np.int64], elements: Column
+) -> ColumnLists | EntityLists:
+    if isinstance(lists.dictionary, EntityLists):
+        return EntityLists(offsets, elements.values, lists.dictionary.of_nodes)
+    return ColumnLists(offsets, elements)
+
+
+# ------------------------------------------------------------------ places
+def _whole_numbers(index: Operand) -> Any:
+    """The places as ``int64``, one or per row; None where they are anything else."""
+    if isinstance(index, Constant):
+        is_whole = isinstance(index.value, int) and not isinstance(index.value, bool)
+        return np.int64(index.value) if is_whole else None
+    return index.values if index.kind is ColumnKind.INTEGER else None
+
+
+def _is_bound(bound: Operand) -> bool:
+    if not isinstance(bound, Constant) or isinstance(bound.value, bool):
+        return False
+    value = bound.value
+    return value is ... or (isinstance(value, int) and abs(value) <= _LARGEST_PLACE)
+
+
+def _clipped(bound: Operand, counts: NDArray[np.int64], otherwise: Any) -> NDArray[np.int64]:
+    """A bound of a slice as a place from 0 to the length of each list."""
+    assert isinstance(bound, Constant)
+    if bound.value is ...:
+        return np.broadcast_to(np.int64(0) + otherwise, counts.shape)
+    place = bound.value + counts if bound.value < 0 else np.full(counts.shape, bound.value)
+    clipped: NDArray[np.int64] = np.clip(place, 0, counts)
+    return clipped
+
+
+# ------------------------------------------------------------------ IN
+def _used(lists: Column, elements: Column) -> tuple[NDArray[Any], NDArray[np.int64], Column]:
+    """Per row the number of its list, where each begins, and the elements: of those that rows have.
+
+    Of all, unless there are more lists than rows.
+    """
+    offsets = _offsets(lists)
+    if len(offsets) - 1 <= len(lists):
+        return lists.values, offsets, elements
+    used, codes = np.unique(lists.values, return_inverse=True)
+    firsts = offsets[used]
+    counts = offsets[used + 1] - firsts
+    places = np.repeat(firsts, counts) + places_in_runs(counts)
+    return codes, np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]), elements.take(places)
+
+
+def _of_lists(
+    owners: NDArray[Any], codes: NDArray[Any], offsets: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Rows whose list is among some."""
+    met = np.zeros(max(len(offsets) - 1, 1), dtype=np.bool_)
+    met[owners] = True
+    found: NDArray[np.bool_] = met[codes]
+    return found
+
+
+def _pairs_met(left: Column, lists: Column, elements: Column) -> NDArray[np.bool_]:
+    """Per row whether its list has its value."""
+    codes, offsets, elements = _used(lists, elements)
+    distinct, numbers = np.unique(elements.values, return_inverse=True)
+    if not len(distinct):
+        return np.zeros(len(lists), dtype=np.bool_)
+    places = np.minimum(np.searchsorted(distinct, left.values), len(distinct) - 1)
+    same = distinct[places] == left.values
+    if len(offsets) == 2:
+        return np.asarray(same, dtype=np.bool_)  # one list, which has all of them
+    owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    known = owners * len(distinct) + numbers
+    asked = codes.astype(np.int64) * len(distinct) + places
+    found: NDArray[np.bool_] = same & np.isin(asked, known)
+    return found
