@@ -353,9 +353,15 @@ class GivenRates:
     met: dict[tuple[int, int], float] = field(default_factory=dict)
     implied: frozenset[int] = frozenset()
 
-    def of(self, position, end, *, met):
+    @property
+    def at_ends(self):
+        """Relationship 0 joins nodes 0 and 1, relationship 1 the nodes with the other growths."""
+        ends = [sorted(end for number, end in self.growths if number == each) for each in (0, 1)]
+        return [tuple(self._of(each, end) for end in ends[each]) for each in (0, 1)]
+
+    def _of(self, position, end):
         growth = self.growths[position, end]
-        return self.met.get((position, end), growth) if met else growth
+        return growth, self.met.get((position, end), growth)
 
 
 def test_what_is_compared_comes_sooner():
