@@ -17,7 +17,7 @@ from gpugda.config import parse_freshness
 from gpugda.device import warming
 from gpugda.errors import (
     ConfigurationError,
-    CypherTypeError,
+    CypherSyntaxError,
     DeviceError,
     InternalError,
     QueryTimeoutError,
@@ -237,7 +237,7 @@ def test_what_the_device_cannot_compute_is_left_to_the_database(open_answers):
     result = ask(opened, "MATCH (a:Person) RETURN a.name LIMIT $n", n="many")
     assert result.summary.engine == "native"
     assert "the device does not answer it" in result.summary.reason
-    with pytest.raises(CypherTypeError):
+    with pytest.raises(CypherSyntaxError):
         ask(opened, "MATCH (a:Person) RETURN a.name LIMIT $n", "gpu", n="many")
 
 
