@@ -2,9 +2,13 @@
 
        0 ── link 0 ─→ 1      A node in the place of 0 has one node at most along links 0 and 3, and a node in the place of 1 has one
        │              │      along link 1: arrays say which, NONE where there is none. So each node in the place of 0 makes one pair
-     link 3         link 1   of nodes, 2 and 3, and what is counted are the relationships between these, found by halving. Where
-       ↓              ↓      most nodes belong to one other, as a comment to its author, that is far less than all paths.
-       3 ── link 2 ── 2
+     link 3         link 1   of nodes, 2 and 3, and what is counted are the relationships between these: looked up in a table of
+       ↓              ↓      pairs, or found by halving. Where most nodes belong to one other, as a comment to its author, that is
+       3 ── link 2 ── 2      far less than all paths.
+
+   The table has bits, pairs[0]; per bucket where its entries begin, and the end; then the entries: node in the place of 2, node in
+   that of 3, how many relationships. Without a table pairs[0] is 0.
+
    No two links may be able to take the same relationship, and the data graph has no loops of these types.
 */
 #include "work_split.h"
@@ -52,21 +56,40 @@ static inline ulong relationships_between(const Square *square, const Ways *ways
     return sum;
 }
 
+/* As gpugda/match/special/single_walks.py spreads them. */
+static inline uint bucket_of(uint two, uint three, uint bits) {
+    uint hash = two * 0x9E3779B1u ^ three * 0x85EBCA77u;
+    hash = (hash ^ hash >> 15) * 0xC2B2AE3Du;
+    return hash >> (32 - bits);
+}
+
+static inline ulong times_in_table(global const uint *pairs, uint bits, uint two, uint three) {
+    global const uint *first = pairs + 1 + bucket_of(two, three, bits), *entries = pairs + 2 + (1u << bits);
+    ulong times = 0;
+    for (ulong entry = first[0]; entry < first[1]; ++entry) {
+        global const uint *words = entries + 3 * entry;
+        times += words[0] == two && words[1] == three ? words[2] : 0;
+    }
+    return times;
+}
+
 kernel void count_single_walks(
     GRAPH_PARAMETERS, global const uint *words, global const uint *candidates, uint node_words,
-    global const uint *along_0, global const uint *along_1, global const uint *along_3, uint first_node, uint count,
+    global const uint *ones, global const uint *twos, global const uint *threes, global const uint *pairs, uint first_node, uint count,
     global ulong *totals
 ) {
     const Square square = {OUTGOING_CSR, INCOMING_CSR, incoming_relationship_indexes, words, candidates, candidates, 0, node_words};
     const Ways ways = ways_to_last(&square);
+    const uint bits = pairs[0];
+    const bool asks_one = words[ROWS_AT + 1] != NONE;
     ulong total = 0;
     FOR_EACH(i, count) {
         uint node = first_node + (uint)i;
-        if (!fits_place(&square, 0, node)) continue;
-        uint one = along_0[node], three = along_3[node];
-        if (one == NONE || three == NONE || !fits_place(&square, 1, one) || !fits_place(&square, 3, three)) continue;
-        uint two = along_1[one];
-        if (two != NONE && fits_place(&square, 2, two)) total += relationships_between(&square, &ways, two, three);
+        uint two = twos[node], three = threes[node];
+        if (two == NONE || three == NONE || !fits_place(&square, 0, node)) continue;
+        if (asks_one && !fits_place(&square, 1, ones[node])) continue;
+        if (!fits_place(&square, 2, two) || !fits_place(&square, 3, three)) continue;
+        total += bits ? times_in_table(pairs, bits, two, three) : relationships_between(&square, &ways, two, three);
     }
     totals[get_group_id(0)] += total;
 }

@@ -145,11 +145,16 @@ def missing_for(loaded: LoadedGraph, query: Query | Statement) -> MissingPropert
 
 @lru_cache(maxsize=_MOST_TEXTS)
 def _reads(text: str) -> Reads | None:
-    """What a query of this text reads; None where that is not known."""
+    """What a query of this text reads; None where that is not known, or whole entities are.
+
+    Of those, properties are read when the rows are known, and proven to be of the snapshot's state:
+    it has to be the newest one.
+    """
     try:
-        return reads_of(text)
+        found = reads_of(text)
     except QueryError:
         return None
+    return None if found.any_key else found
 
 
 def admission_for(

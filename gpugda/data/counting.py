@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelSets", "gather_statistics"]
 
-_PIECE = 1 << 17
+_PIECE = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Entries", "NodeRanges", "bits_for"]
+__all__ = ["Entries", "NodeRanges", "bits_for", "piece_size"]
 
 _RANGE: Final = 1 << 17
 """Entries of a range, about."""
-_MOST_RANGE_BITS: Final = 10
+_MOST_RANGE_BITS: Final = 8
 _PIECE: Final = 1 << 19
-_MOST_PIECES: Final = 1 << 8
-"""Pieces grow beyond that: ranges are put together of as many parts."""
+_MOST_PIECES: Final = 1 << 6
+"""Pieces grow beyond that: ranges are put together of as many parts, by Python."""
+_LARGEST_PIECE: Final = 1 << (32 - _MOST_RANGE_BITS)
+"""Range and place fit 32 bits."""
 _BIN_BITS: Final = 14
 _SAMPLES: Final = 1 << 18
 
@@ -95,7 +97,7 @@ class NodeRanges:
             self.offsets = np.array([0, count], dtype=np.int64)
             return
         self._whole = None
-        size = max(_PIECE, 1 << bits_for(-(-count // _MOST_PIECES)))
+        size = piece_size(count)
         self._pieces = pieces_of(count, size)
         self._place_bits = bits_for(size)
         self._shift = max(0, bits_for(node_count) - _BIN_BITS)
@@ -161,6 +163,12 @@ class NodeRanges:
         keys &= np.uint32((1 << self._place_bits) - 1)
         entries.taken(keys).put(self._fields, piece)
         return cuts
+
+
+def piece_size(count: int) -> int:
+    """Entries of the pieces of so many that are put in order each."""
+    size = max(_PIECE, 1 << bits_for(-(-count // _MOST_PIECES)))
+    return min(size, _LARGEST_PIECE)
 
 
 def bits_for(count: int) -> int:

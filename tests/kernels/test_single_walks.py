@@ -10,7 +10,7 @@ from kernels.kernel_graphs import pack, upload_query
 from gpugda.device.launch.query_words import QueryRow
 from gpugda.device.launch.single_walks import SingleWalkKernels
 from gpugda.device.launch.squares import CycleType, cycle_words
-from gpugda.match.special.single_walks import singles
+from gpugda.match.special.single_walks import pair_table, single_arrays, singles
 
 NODES = 60
 CREATOR, REPLY, KNOWS = 0, 1, 2
@@ -42,7 +42,8 @@ def ends_of(graph):
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("masked", [False, True])
 @pytest.mark.parametrize("window", [NODES, 7])
-def test_single_walks(context, workspace, directed, masked, window):
+@pytest.mark.parametrize("looked_up", [True, False])
+def test_single_walks(context, workspace, directed, masked, window, looked_up):
     if not context.is_cpu:
         pytest.skip("for CPUs")
     graph = a_graph()
@@ -62,13 +63,15 @@ def test_single_walks(context, workspace, directed, masked, window):
         np.array(cycle_words(rows, [None] * 4, types, [], has_loops=False), dtype=np.uint32)
     )
     matrix = workspace.upload(np.concatenate([pack(each) for each in fits]))
-    creators, parents = (singles(graph, kind, outgoing=True) for kind in (CREATOR, REPLY))
-    creator, parent = workspace.upload(creators), workspace.upload(parents)
+    ways = [(REPLY, True), (CREATOR, True), (CREATOR, True)]
+    along = [workspace.upload(each) for each in single_arrays(graph, tuple(ways))]
+    last = [(KNOWS, True)] if directed else [(KNOWS, True), (KNOWS, False)]
+    pairs = workspace.upload(pair_table(graph, tuple(last if looked_up else ())))
     kernels = SingleWalkKernels(context)
     totals = workspace.upload(np.zeros(kernels.item_count, dtype=np.uint64))
     for first in range(0, NODES, window):
         nodes = (first, min(first + window, NODES))
-        kernels.count(arrays, matrix, words, (parent, creator, creator), nodes, totals)
+        kernels.count(arrays, matrix, words, along, pairs, nodes, totals)
     expected = 0
     for zero, kind, one in ends:
         for other, closing, end in ends if kind == REPLY else ():

@@ -5,12 +5,17 @@ A kernel for a CPU.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pyopencl as cl
 
 from gpugda.device.program import GRAPH, get_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from gpugda.device.context import DeviceContext
     from gpugda.device.launch.candidate_filter import FilterArrays
@@ -26,19 +31,26 @@ class SingleWalkKernels:
 
     def __init__(self, context: DeviceContext) -> None:
         self._context = context
-        self._count = get_kernel(context, _FILE, "count_single_walks", f"{GRAPH}bbIbbbIIb")
+        self._count = get_kernel(context, _FILE, "count_single_walks", f"{GRAPH}bbIbbbbIIb")
 
     @property
     def item_count(self) -> int:
         """Work items that count."""
         return self._context.info.compute_units * self._context.profile.task_items_per_unit
 
+    def lent(self, array: NDArray[np.uint32]) -> Any:
+        """An array as a CPU reads it where it lies; until nobody does, the device is waited for."""
+        context, flags = self._context, cl.mem_flags
+        how = flags.READ_ONLY | flags.USE_HOST_PTR
+        return context.call("lending", cl.Buffer, context.context, how, hostbuf=array)
+
     def count(
         self,
         arrays: FilterArrays,
         candidates: DeviceArray,
         words: DeviceArray,
-        along: Sequence[DeviceArray],
+        along: Sequence[Any],
+        pairs: Any,
         nodes: tuple[int, int],
         totals: DeviceArray,
     ) -> None:
@@ -48,8 +60,9 @@ class SingleWalkKernels:
             arrays: Of the query.
             candidates: The matrix.
             words: From `cycle_words`.
-            along: ``uint32`` per node of the data graph: the only other end along the links 0, 1
-                and 3, `NONE` where there is none.
+            along: ``uint32`` per node of the data graph: the only node that comes with it in the
+                places of 1, 2 and 3, `NONE` where there is none.
+            pairs: ``uint32``, how many relationships join two nodes, see ``single_walks.cl``.
             nodes: The first one and the one after the last.
             totals: ``uint64``, at least as long as there are items.
         """
@@ -61,6 +74,7 @@ class SingleWalkKernels:
             candidates,
             arrays.words,
             *along,
+            pairs,
             first,
             last - first,
             totals,

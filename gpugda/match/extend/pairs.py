@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from gpugda.match.list_lengths import shortest
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from numpy.typing import NDArray
+
     from gpugda.device.launch.join import Table
     from gpugda.device.memory.buffers import DeviceArray
     from gpugda.match.extend.join_setup import JoinSetup
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["PairSteps", "prefix_sums"]
 
 _FEWEST_PAIRS = 1 << 16
+_READ_AT_ONCE = 1 << 13
+"""Sums."""
 _PAIRS_PER_BYTE = 1 << 10
 """Where rows begin is kept for so many pairs a byte, at least."""
 
@@ -49,6 +53,7 @@ class PairSteps:
         self._arrays, self._launches = setup.words.arrays, setup.words.launches
         self._counters = counters
         self._totals = totals
+        self._last_read: tuple[DeviceArray, NDArray[Any]] | None = None
 
     # ------------------------------------------------------------------ measuring
     def measured(self, number: int, table: Table, most_rows: int | None = None) -> Pairs:
@@ -83,7 +88,7 @@ class PairSteps:
         if low == 0 and high == pairs.total:
             return 0, rows
         first = self._place(pairs, low, 0)
-        if int(self._run.workspace.download(pairs.sums, first, 1)[0]) != low:
+        if self.sum_before(pairs, first) != low:
             return first, first
         last = self._place(pairs, high + 1, first) - 1
         return first, last
@@ -91,13 +96,28 @@ class PairSteps:
     def _place(self, pairs: Pairs, wanted: int, first: int) -> int:
         """The first place whose sum is at least ``wanted``, else one past the last."""
         last = pairs.sums.count
+        if last <= _READ_AT_ONCE:
+            sums = self._read(pairs.sums)[first:]
+            return first + int(np.searchsorted(sums, sums.dtype.type(wanted)))
         while first < last:
             middle = (first + last) // 2
-            if int(self._run.workspace.download(pairs.sums, middle, 1)[0]) < wanted:
+            if self.sum_before(pairs, middle) < wanted:
                 first = middle + 1
             else:
                 last = middle
         return first
+
+    def sum_before(self, pairs: Pairs, row: int) -> int:
+        """The pairs of all rows before this one."""
+        if pairs.sums.count <= _READ_AT_ONCE:
+            return int(self._read(pairs.sums)[row])
+        return int(self._run.workspace.download(pairs.sums, row, 1)[0])
+
+    def _read(self, sums: DeviceArray) -> NDArray[Any]:
+        """All of few sums: each look at one would take as long. Kept until others are asked for."""
+        if self._last_read is None or self._last_read[0] is not sums:
+            self._last_read = sums, self._run.workspace.download(sums)
+        return self._last_read[1]
 
     def _most_of(self, number: int, table: Table) -> int | None:
         """No more pairs than these, where they need not be counted."""

@@ -204,7 +204,7 @@ class StepTables:
         accumulator = self._by_rows(number)
         if accumulator is not None:
             first, last = self._pairs.whole_rows(pairs, window)
-            end = int(self._run.workspace.download(pairs.sums, last, 1)[0])
+            end = self._pairs.sum_before(pairs, last)
             if last > first and end > low:
                 rows = (first, last)
                 return end, accumulator.append(number, table, rows, extended, self.totals)

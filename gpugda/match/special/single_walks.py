@@ -6,12 +6,13 @@ between both authors each comment is in as many as there are ties between two kn
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.device.launch.query_words import NONE
 from gpugda.device.launch.single_walks import SingleWalkKernels
+from gpugda.plan.row_tests import type_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,11 +28,18 @@ if TYPE_CHECKING:
 __all__ = ["SingleWalk", "SingleWalkCount", "find_single_walk", "singles"]
 
 SingleWalk = tuple[tuple[int, bool], ...]
-"""Type, and whether it is left along its direction, of the links 0, 1 and 3."""
+"""Type, and whether it is left along its direction, of the links 0, 1, 3; then of link 2.
+
+The last is there once per type and direction in which link 2 leads from the place of 2 to that of
+3; not at all where looking its relationships up does not pay.
+"""
 
 _COST_OF_NODE = 8.0
 """Of what is looked up for a node, in entries of lists that are read one after the other."""
+_COST_OF_PAIR = 4.0
+"""Of a pair in a table, which is kept, in walks that look for one."""
 _WINDOW = 1 << 22
+_MOST_BITS = 24
 _SHARE_FOR_ARRAYS = 0.25
 
 
@@ -48,7 +56,7 @@ def find_single_walk(
         links: Of the cycle, in its order from ``first``.
         first: A query node.
     """
-    found = list(_single_walks(graph, links, first))
+    found = list(_single_walks(bound, graph, links, first))
     if not found:
         return None
     nodes = bound.nodes
@@ -58,15 +66,17 @@ def find_single_walk(
 
 
 def _single_walks(
-    graph: DataGraph, links: Sequence[BoundRelationship], first: int
+    bound: BoundQuery, graph: DataGraph, links: Sequence[BoundRelationship], first: int
 ) -> Iterator[tuple[list[BoundRelationship], int, SingleWalk]]:
     for turned in (list(links), list(reversed(links))):
         start = first
         for place, link in enumerate(turned):
             walk = turned[place:] + turned[:place]
-            ways = (walk[0], start), (walk[1], walk[0].other_end(start)), (walk[3], start)
+            one = walk[0].other_end(start)
+            ways = (walk[0], start), (walk[1], one), (walk[3], start)
             if all(_is_single(graph, each, end) for each, end in ways):
-                yield walk, start, tuple(_way(each, end) for each, end in ways)
+                last = _ways_of_last(bound, graph, walk[2], walk[1].other_end(one), start)
+                yield walk, start, (*(_way(each, end) for each, end in ways), *last)
             start = link.other_end(start)
 
 
@@ -81,6 +91,17 @@ def _is_single(graph: DataGraph, link: BoundRelationship, end: int) -> bool:
 def _way(link: BoundRelationship, end: int) -> tuple[int, bool]:
     assert link.types is not None
     return link.types[0], link.source == end
+
+
+def _ways_of_last(
+    bound: BoundQuery, graph: DataGraph, link: BoundRelationship, end: int, start: int
+) -> SingleWalk:
+    """Link 2 from its ``end``, where it has far fewer relationships than walks look for."""
+    if link.cardinality * _COST_OF_PAIR > bound.nodes[start].cardinality:
+        return ()
+    outgoing = link.source == end
+    directions = (outgoing,) if link.directed else (True, False)
+    return tuple((kind, each) for kind in sorted(type_ids(link, graph)) for each in directions)
 
 
 def _paths(bound: BoundQuery, links: Sequence[BoundRelationship], first: int) -> float:
@@ -116,13 +137,65 @@ def singles(graph: DataGraph, kind: int, *, outgoing: bool) -> NDArray[np.uint32
     return graph.kept_numbers(("single", kind, outgoing), made)
 
 
+def _of_others(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """The second numbers of those that the first ones are."""
+    found = np.full(len(first), NONE, dtype=np.uint32)
+    some = np.flatnonzero(first != NONE)
+    found[some] = second[first[some]]
+    return found
+
+
+def single_arrays(graph: DataGraph, walk: SingleWalk) -> list[NDArray[np.uint32]]:
+    """Of each node in the place of 0 the only ones in those of 1, 2 and 3; kept for other queries.
+
+    Empty where a node has more than one.
+    """
+    one, on, three = (singles(graph, kind, outgoing=outgoing) for kind, outgoing in walk[:3])
+    if not (len(one) and len(on) and len(three)):
+        return []
+    two = graph.kept_numbers(("single", *walk[:2]), lambda: _of_others(one, on))
+    return [one, two, three]
+
+
+def pair_table(graph: DataGraph, ways: SingleWalk) -> NDArray[np.uint32]:
+    """``uint32``: how many relationships lead from a node to another, for ``single_walks.cl``."""
+    if not ways:
+        return np.zeros(1, dtype=np.uint32)
+    return graph.kept_numbers(("pairs", *ways), lambda: _made_table(graph, ways))
+
+
+def _made_table(graph: DataGraph, ways: SingleWalk) -> NDArray[np.uint32]:
+    kinds = graph.relationship_types()
+    starts, ends = graph.start_nodes(), graph.outgoing.neighbours
+    sides = [(starts, ends) if outgoing else (ends, starts) for _, outgoing in ways]
+    taken = [np.flatnonzero(kinds == kind) for kind, _ in ways]
+    some = zip(sides, taken, strict=True)
+    keys = [one[at].astype(np.uint64) << np.uint64(32) | other[at] for (one, other), at in some]
+    pairs, times = np.unique(np.concatenate(keys), return_counts=True)
+    bits = min(max(1, len(pairs).bit_length()), _MOST_BITS)
+    two, three = (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)
+    buckets = _buckets(two, three, bits)
+    order = np.argsort(buckets, kind="stable")
+    places = np.cumsum(np.bincount(buckets, minlength=1 << bits))
+    entries = np.stack([two, three, times.astype(np.uint32)], axis=1)[order].reshape(-1)
+    return np.concatenate([[bits, 0], places, entries]).astype(np.uint32)
+
+
+def _buckets(two: NDArray[np.uint32], three: NDArray[np.uint32], bits: int) -> NDArray[np.uint32]:
+    hashes = two * np.uint32(0x9E3779B1) ^ three * np.uint32(0x85EBCA77)
+    hashes = (hashes ^ hashes >> np.uint32(15)) * np.uint32(0xC2B2AE3D)
+    found: NDArray[np.uint32] = hashes >> np.uint32(32 - bits)
+    return found
+
+
 class SingleWalkCount:
     """Counts.
 
     Args:
         run: Of the query.
         words: The cycle for kernels.
-        arrays: Of the links 0, 1 and 3, as `singles` gives them.
+        arrays: From `single_arrays`.
+        pairs: From `pair_table`.
         candidates: Of the query nodes.
     """
 
@@ -131,11 +204,13 @@ class SingleWalkCount:
         run: Run,
         words: tuple[int, ...],
         arrays: Sequence[NDArray[np.uint32]],
+        pairs: NDArray[np.uint32],
         candidates: Candidates,
     ) -> None:
         self._run = run
         self._words = words
         self._arrays = arrays
+        self._pairs = pairs
         self._candidates = candidates
         self._kernels = SingleWalkKernels(run.graph.context)
 
@@ -145,28 +220,27 @@ class SingleWalkCount:
     ) -> SingleWalkCount | None:
         """What counts, where there is place for the arrays and all are single indeed."""
         graph = run.graph.graph
-        needed = 4 * graph.node_count * len(set(walk))
+        needed = 4 * graph.node_count * 4
         if needed >= run.workspace.available * _SHARE_FOR_ARRAYS:
             return None
-        arrays = [singles(graph, kind, outgoing=outgoing) for kind, outgoing in walk]
-        return cls(run, words, arrays, candidates) if all(map(len, arrays)) else None
+        arrays = single_arrays(graph, walk)
+        return cls(run, words, arrays, pair_table(graph, walk[3:]), candidates) if arrays else None
 
     def count(self, totals: DeviceArray, item_work: int) -> int:
         """The number of embeddings; ``totals`` is overwritten."""
         del item_work  # all items have as much to do
         workspace, nodes = self._run.workspace, self._run.graph.graph.node_count
         words = workspace.upload(np.array(self._words, dtype=np.uint32), "a cycle")
-        sent: dict[int, Any] = {}
-        for each in self._arrays:
-            if id(each) not in sent:
-                sent[id(each)] = workspace.upload(each, "single neighbours")
-        along = [sent[id(each)] for each in self._arrays]
+        *along, pairs = map(self._kernels.lent, (*self._arrays, self._pairs))
         workspace.fill(totals, 0)
         arrays, matrix = self._candidates.arrays, self._candidates.matrix
-        for first in range(0, nodes, _WINDOW):
-            self._run.check_deadline()
-            window = (first, min(first + _WINDOW, nodes))
-            self._kernels.count(arrays, matrix, words, along, window, totals)
+        try:
+            for first in range(0, nodes, _WINDOW):
+                self._run.check_deadline()
+                window = (first, min(first + _WINDOW, nodes))
+                self._kernels.count(arrays, matrix, words, along, pairs, window, totals)
+        finally:
+            self._run.graph.context.finish()  # nobody reads what was lent any more
         total = int(workspace.download(totals).sum(dtype=np.uint64))
-        workspace.release(words, *sent.values())
+        workspace.release(words)
         return total

@@ -140,6 +140,19 @@ def test_changes_of_what_is_not_read_are_not_applied_for_it(open_answers, engine
     assert ask(opened, near, engine).values() == [[1]]
 
 
+@pytest.mark.parametrize("engine", ["auto", "gpu"])
+def test_whole_nodes_are_of_the_newest_state(open_answers, engine):
+    """What they have is read when they are known, and proven: nothing can be left aside."""
+    opened = open_answers()
+    make_busy(opened)
+    for number in range(3):
+        opened.server.commit(relationships={600 + number: (9, 9, "NEAR", {})})
+        result = ask(opened, "MATCH (a:Person) RETURN a ORDER BY a.name", engine)
+        assert [row[0]["name"] for row in result.values()] == ["Ann", "Bo"]
+        assert result.summary.engine == "gpu"
+        assert opened.keeper.loaded.version == opened.server.version_of()
+
+
 def test_many_transactions_are_not_told_again_and_again(open_answers, monkeypatch):
     monkeypatch.setattr("gpugda.live.follower._MOST_LEFT", 3)
     opened = open_answers()

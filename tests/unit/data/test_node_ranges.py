@@ -5,7 +5,7 @@ import pytest
 
 import gpugda
 from gpugda.data import build, counting, identifiers, node_ranges, threads
-from gpugda.data.node_ranges import Entries, NodeRanges
+from gpugda.data.node_ranges import Entries, NodeRanges, bits_for, piece_size
 from gpugda.data.progress import SilentProgress
 from gpugda.loading import load
 
@@ -49,6 +49,13 @@ def test_ranges_hold_all_entries_of_their_nodes_in_order_of_arrival(cores, count
         for field, values in zip(found, (rows, types, others), strict=False):
             assert np.array_equal(field, values[expected])
         assert np.array_equal(found.arrivals, expected)
+
+
+@pytest.mark.parametrize("count", [1, 2**20, 65_000_000, 10**9, 2**32 - 2])
+def test_range_and_place_in_a_piece_fit_32_bits(count):
+    size = piece_size(count)
+    assert bits_for(size) + node_ranges._MOST_RANGE_BITS <= 32
+    assert -(-count // size) <= 256
 
 
 def test_a_graph_is_the_same_on_any_number_of_cores(cores, monkeypatch):

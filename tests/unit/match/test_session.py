@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import gpugda
+from gpugda.data.progress import SilentProgress
 from gpugda.device import context as device_context
-from gpugda.errors import DeviceError
+from gpugda.errors import DeviceError, SourceError
+from gpugda.loading import load
 from gpugda.match import session
 from gpugda.match.session import DeviceSession
 
@@ -79,3 +81,46 @@ def test_without_a_device_the_host_sorts(monkeypatch):
     assert found is None
     with connected() as graph:
         assert graph.run(TEXT, engine="reference").values()
+
+
+def tables(source, target, kinds, ids):
+    relationships = {"source": source, "target": target, "type": kinds}
+    return gpugda.graph({"id": ids}, relationships)
+
+
+MANY = [f"T{number % 300}" for number in range(900)]
+EDGE_CASES = {
+    "nothing": lambda: tables([], [], [], []),
+    "no relationships": lambda: tables([], [], [], [1, 2]),
+    "one node with loops": lambda: tables([7] * 3, [7] * 3, ["R", "S", "R"], [7]),
+    "texts": lambda: tables(list("cabb"), list("abcc"), list("RSRR"), list("bca")),
+    "huge ids": lambda: tables([2**63 - 1, -(2**63)], [5, 5], ["R", "R"], [5, -(2**63), 2**63 - 1]),
+    "many types": lambda: tables([3, 2, 1] * 300, [1, 1, 3] * 300, MANY, [3, 1, 2]),
+    "parallel": lambda: tables([1] * 50, [2, 1] * 25, ["R"] * 50, [2, 1]),
+}
+
+
+def arrays_of(graph):
+    found = [graph.outgoing.parts, graph.incoming.parts]
+    return [None if each is None else each.tolist() for parts in found for each in parts]
+
+
+@pytest.mark.device
+@pytest.mark.parametrize("name", EDGE_CASES)
+def test_what_a_gpu_builds_is_what_the_host_builds(like_gpu, name):
+    source = EDGE_CASES[name]()
+    device = DeviceSession(None, None, "once")
+    found = load(source, SilentProgress(), sorter=device.sort_rows).graph
+    expected = load(source, SilentProgress()).graph
+    assert arrays_of(found) == arrays_of(expected)
+    assert found.statistics == expected.statistics
+    assert device.is_open == bool(found.relationship_count)
+    device.close()
+
+
+@pytest.mark.device
+def test_a_missing_end_is_named_before_anything_is_sorted(like_gpu):
+    device = DeviceSession(None, None, "once")
+    with pytest.raises(SourceError, match="relationships, row 2: no node has the id 9"):
+        load(tables([1, 1], [2, 9], ["R", "R"], [1, 2]), SilentProgress(), sorter=device.sort_rows)
+    assert not device.is_open

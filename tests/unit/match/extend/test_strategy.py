@@ -34,6 +34,7 @@ from hypothesis import strategies as st
 
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.device.memory.buffers import Workspace
 from gpugda.device.program import Kernel
 from gpugda.errors import MemoryLimitError
 from gpugda.match.embeddings import Masks, StrategyReport
@@ -41,7 +42,9 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
 from gpugda.match.launch_size import LaunchSize
 from gpugda.match.need import Rows
+from gpugda.plan.bind import bind
 from gpugda.plan.plan import LabelOp, RowTest
+from gpugda.query.prepare import prepare
 
 pytestmark = [
     pytest.mark.device,
@@ -416,7 +419,8 @@ def test_counts_past_32_bits(context):
 
 def test_report(context):
     strategy = strategy_for(context, design_graph())
-    plan = make_plan([Node()] * 3, [Relationship(0, 1, (R,)), Relationship(1, 2, (R,))])
+    bound = bind(prepare("MATCH (n0)-[r0:R]->(n1)-[r1:R]->(n2) RETURN n0"), design_graph())
+    plan = replace(make_plan([Node()] * 3), bound=bound)
     report = StrategyReport()
     rows = sum(each.row_count for each in strategy.embeddings(plan, NO_MASKS, NOTHING, report))
     assert set(report.timings) == {"filter", "join", "fetch"}
@@ -503,6 +507,24 @@ def test_a_mask_leaves_one_of_two_parallel_relationships(context):
     for bits, rows in ((1, 0), (2, 1), (3, 1)):
         masks = Masks({}, {1: np.array([bits], dtype=np.uint32)})
         assert check(context, graph, make_plan([Node()] * 2, links), masks) == rows
+
+
+def test_where_windows_end_is_read_once_for_few_rows(context, monkeypatch):
+    plan = make_plan([Node()] * 3, [Relationship(0, 1), Relationship(1, 2)])
+    reads, really_download = [], Workspace.download
+
+    def download(self, *arguments):
+        reads[-1] += 1
+        return really_download(self, *arguments)
+
+    monkeypatch.setattr(Workspace, "download", download)
+    for at_once in (0, 1 << 13):
+        monkeypatch.setattr("gpugda.match.extend.pairs._READ_AT_ONCE", at_once)
+        strategy = strategy_for(context, dense_graph(6), (ROWS,), join=windows_of(30))
+        reads.append(0)
+        assert found_by(strategy, plan).total() == 210
+    by_place, at_once = reads
+    assert at_once < by_place / 2 if context.is_cpu else at_once == by_place
 
 
 # ------------------------------------------------------------------ what is kept between runs

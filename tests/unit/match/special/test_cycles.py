@@ -220,8 +220,10 @@ def single_counts(monkeypatch):
     return found
 
 
+@pytest.mark.parametrize("pair_cost", [0.0, 1e9])
 @pytest.mark.parametrize("single", [True, False])
-def test_single_relationships_are_looked_up(context, single_counts, single):
+def test_single_relationships_are_looked_up(context, single_counts, monkeypatch, single, pair_cost):
+    monkeypatch.setattr(single_walks, "_COST_OF_PAIR", pair_cost)
     for seed in range(4):
         graph = a_forum(seed, single=single)
         plan = forum_query(graph)
