@@ -75,16 +75,16 @@ class CountThresholds:
     cyclic_growth: float = 32
     row_pairs: float = 1 << 14
     row_doubt: float = 2.0
-    table_pairs: float = 1 << 22
+    table_pairs: float = 1 << 21
     table_gain: float = 0.5
     table_cost: float = 1 << 18
     cell_cost: float = 1.0
     most_cells: int = 1 << 26
     most_paired: int = 64
-    pair_pairs: float = 1 << 26
+    pair_pairs: float = 1 << 25
     pair_gain: float = 0.25
     separators: tuple[int, ...] = (1, 2)
-    part_pairs: float = 1 << 21
+    part_pairs: float = 1 << 20
     part_cost: float = 1 << 17
     part_gain: float = 0.5
     most_nested: int = 2
@@ -234,7 +234,7 @@ CPU = Thresholds()
 GPU = Thresholds(
     CountThresholds(
         search_pairs=_FASTER_GPU << 14,
-        part_pairs=_FASTER_GPU << 21,
+        part_pairs=_FASTER_GPU << 20,
         part_cost=_FASTER_GPU << 17,
         counts_cycles=False,
     ),

@@ -17,7 +17,7 @@ from gpugda.data.label_order import LabelOrder
 from gpugda.data.labels import distinct_label_sets, label_bitmap, label_ids_of
 from gpugda.data.parallel import most_either_way, most_one_way
 from gpugda.data.property_store import PropertyStore
-from gpugda.data.skew import degree_skews, degrees_of_kind, met_degree
+from gpugda.data.skew import degrees_of_kind, met_degree
 from gpugda.data.statistics import PendingCounts
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class DataGraph:
             what = str(key[0] if isinstance(key, tuple) else key)
             if what == _ORDER:
                 found[key] = value
-            is_mean = what in ("outgoing skews", "incoming skews", "met degree")
+            is_mean = what in ("met degree", "nodes having")
             if is_mean and len(old.types) == len(self.types):
                 found[key] = value
             if what.startswith("label") and (
@@ -264,36 +264,47 @@ class DataGraph:
         """So many are the most; for who counted them."""
         self._derived.put({("most between", types, directed): most})
 
-    def skew(self, type_id: int | None, *, outgoing: bool) -> float:
-        """How many times the mean degree a node has that is met along a relationship; 1 or more.
-
-        ``type_id``: None for any type.
-        """
-        key = "outgoing skews" if outgoing else "incoming skews"
-        csr = self.outgoing if outgoing else self.incoming
-        skews = self._derived.get(key, lambda: degree_skews(csr, len(self.types)))
-        return skews[len(self.types) if type_id is None else type_id]
-
-    def met_degree(self, along: Kind, kind: Kind) -> float:
+    def met_degree(self, along: Kind, kind: Kind, label_id: int | None = None) -> float:
         """Mean number of relationships of a kind that nodes have which are met along others.
 
         Args:
             along: Kind of these, as seen from the nodes.
             kind: Of those that are counted.
+            label_id: Of the nodes that are looked at; None: all.
         """
-        key = "met degree", along, kind
+        key = "met degree", along, kind, label_id
         known = self._derived.peek(key, -1.0)  # each new text asks several times
         if known >= 0:
             return known
         return self._derived.get(
-            key, lambda: met_degree(self._degrees_of(along), self._degrees_of(kind))
+            key, lambda: met_degree(self._degrees_of(along, label_id), self._degrees_of(kind))
         )
 
-    def _degrees_of(self, kind: Kind) -> NDArray[np.float64]:
-        kept: LruCache[Kind, NDArray[np.float64]] = self._derived.get(
+    def nodes_having(self, kind: Kind, label_id: int | None) -> int:
+        """How many nodes with a label (None: of all) have a relationship of a kind."""
+        key = "nodes having", kind, label_id
+        known = self._derived.peek(key, -1)
+        if known >= 0:
+            return known
+        return self._derived.get(
+            key, lambda: int(np.count_nonzero(self._degrees_of(kind, label_id)))
+        )
+
+    def _degrees_of(self, kind: Kind, label_id: int | None = None) -> NDArray[np.float64]:
+        """Of nodes without the label 0."""
+        kept: LruCache[tuple[Kind, int | None], NDArray[np.float64]] = self._derived.get(
             "degrees of kinds", lambda: LruCache(_MOST_KEPT)
         )
-        return kept.get(kind, lambda: degrees_of_kind(self.outgoing, self.incoming, kind))
+        degrees = kept.get(
+            (kind, None), lambda: degrees_of_kind(self.outgoing, self.incoming, kind)
+        )
+        if label_id is None:
+            return degrees
+        return kept.get((kind, label_id), lambda: degrees * self._has(label_id))
+
+    def _has(self, label_id: int) -> NDArray[np.bool_]:
+        words = self.label_bits(label_id).view(np.uint8)
+        return np.unpackbits(words, count=self.node_count, bitorder="little").view(np.bool_)
 
     def node_labels(self, node: int) -> tuple[str, ...]:
         """Label names of one node."""

@@ -67,6 +67,7 @@ class StrategyReport:
             of earlier queries.
         sent_bytes: Of the data graph, where it is too large for the device.
         spilled_bytes: Of rows that went to disk, where they were too many for the host.
+        explored: Were candidates left out that lack a fitting neighbour?
     """
 
     timings: dict[str, float] = field(default_factory=dict)
@@ -78,3 +79,4 @@ class StrategyReport:
     memory: MostBytes = field(default_factory=MostBytes)
     sent_bytes: int = 0
     spilled_bytes: int = 0
+    explored: bool = False

@@ -14,6 +14,10 @@ __all__ = ["CandidateCounts", "ExpectedCandidates"]
 class CandidateCounts(Protocol):
     """How many candidates query nodes have, which is all that plans of a join ask."""
 
+    @property
+    def explored(self) -> bool:
+        """Does each candidate have a fitting neighbour along each relationship?"""
+
     def count(self, position: int) -> int:
         """Number of a query node's candidates."""
 
@@ -24,9 +28,11 @@ class ExpectedCandidates:
 
     Args:
         counts: By position of the query node.
+        explored: As of the query that was filtered.
     """
 
     counts: Sequence[int]
+    explored: bool = False
 
     def count(self, position: int) -> int:
         """Number of a query node's candidates, about."""

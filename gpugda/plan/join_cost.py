@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpugda.plan.join_rates import kept_share
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence, Set
+    from collections.abc import Sequence, Set
 
     from gpugda.plan.comparisons import Comparison
+    from gpugda.plan.join_rates import Rates
     from gpugda.plan.plan import BoundQuery, BoundRelationship
 
 __all__ = ["JoinCost", "links_among"]
 
 _COST_OF_ROW = 4.0
 """Of making a row, in pairs that are tested."""
-_EACH_FURTHER = 0.5
-"""So much less each further relationship to the same node selects."""
 
 
 def links_among(bound: BoundQuery, nodes: Sequence[int]) -> dict[int, list[BoundRelationship]]:
@@ -34,20 +35,12 @@ class JoinCost:
     Args:
         bound: The pattern.
         order: Of the nodes.
-        node_count: Candidates of a query node.
-        growth: As in `node_order`.
+        rates: How many there are of what.
     """
 
-    def __init__(
-        self,
-        bound: BoundQuery,
-        order: Sequence[int],
-        node_count: Callable[[int], int],
-        growth: Callable[[int, int], float],
-    ) -> None:
+    def __init__(self, bound: BoundQuery, order: Sequence[int], rates: Rates) -> None:
         self._order = order
-        self._count = node_count
-        self._growth = growth
+        self._rates = rates
         self._around = links_among(bound, order)
 
     def of(self, counted: Set[int] = frozenset(), *, counts_last: bool = False) -> float:
@@ -56,22 +49,21 @@ class JoinCost:
         ``counts_last``: No rows of the last node are made.
         """
         rows, cost = 1.0, 0.0
-        reached: set[int] = set()
+        reached, met = set[int](), set[int]()
         waiting = set(counted)
         core = [node for node in self._order if node not in counted]
         for node in core:
-            pairs, factor = self._added(node, reached)
+            pairs, factor = self._added(node, reached, met)
             is_made = node != core[-1] or not counts_last
             cost += rows * (pairs + (_COST_OF_ROW * factor if is_made else 0.0))
             rows *= factor
-            reached.add(node)
             ready = {
                 each
                 for each in waiting
                 if all(link.other_end(each) in reached for link in self._around[each])
             }
             for each in ready:
-                pairs, factor = self._step(each, self._around[each])
+                pairs, factor = self._step(each, self._around[each], met)
                 cost += rows * pairs
                 rows *= min(1.0, factor)
                 cost += rows * _COST_OF_ROW
@@ -81,31 +73,45 @@ class JoinCost:
     def rows(self, comparisons: Sequence[Comparison] = ()) -> list[float]:
         """Rows after each node of the order."""
         nodes = [each for each in comparisons if each.left.is_node and each.right.is_node]
-        rows, found, reached = 1.0, list[float](), set[int]()
+        rows, found = 1.0, list[float]()
+        reached, met = set[int](), set[int]()
         for node in self._order:
-            rows *= self._added(node, reached)[1]
-            reached.add(node)
+            rows *= self._added(node, reached, met)[1]
             for each in nodes:
                 ends = {each.left.position, each.right.position}
                 rows *= each.selectivity if node in ends and ends <= reached else 1.0
             found.append(rows)
         return found
 
-    def _added(self, node: int, reached: Set[int]) -> tuple[float, float]:
-        """Pairs, and rows, per row where this node is added to those."""
-        return self._step(
-            node, [each for each in self._around[node] if each.other_end(node) in reached]
-        )
+    def _added(self, node: int, reached: set[int], met: set[int]) -> tuple[float, float]:
+        """Pairs, and rows, per row where this node is added to those; it then is one of them."""
+        links = [each for each in self._around[node] if each.other_end(node) in reached]
+        found = self._step(node, links, met)
+        reached.add(node)
+        if links:
+            met.add(node)
+            met.update([each.other_end(node) for each in links])
+        return found
 
-    def _step(self, node: int, around: Sequence[BoundRelationship]) -> tuple[float, float]:
+    def _step(
+        self, node: int, around: Sequence[BoundRelationship], met: Set[int]
+    ) -> tuple[float, float]:
         """Pairs, and rows, per row."""
-        count = max(self._count(node), 1)
+        count = max(self._rates.counts[node], 1.0)
         if not around:
-            return 0.0, float(count)
-        growths = [self._growth(each.position, each.other_end(node)) for each in around]
-        factor, exponent = float(count), 1.0
-        for growth in sorted(growths):
-            # Neighbours of neighbours are neighbours more often than chance would have it.
-            factor *= min(growth / count, 1.0) ** exponent
-            exponent *= _EACH_FURTHER
-        return min(growths), factor
+            return 0.0, count
+        links = [each for each in around if each.position not in self._rates.implied]
+        growths = [self._growth(each, node, met) for each in links]
+        fewest = min(growths)
+        if len(growths) > 1 and any(each.other_end(node) not in met for each in links):
+            # Where the join starts: the others know that one was followed.
+            followed = growths.index(fewest)
+            there = {*met, *(each.other_end(node) for each in links)}
+            growths = [self._growth(each, node, there) for each in links]
+            growths[followed] = fewest
+        shares = [growth / count for growth in growths]
+        return fewest, count * kept_share(shares)
+
+    def _growth(self, each: BoundRelationship, node: int, met: Set[int]) -> float:
+        other = each.other_end(node)
+        return self._rates.of(each.position, other, met=other in met)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpugda.plan.plan import Met
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,14 +20,16 @@ if TYPE_CHECKING:
 
 __all__ = ["met_rates"]
 
+_OF_LOOPS = 1.0, 1.0  # nobody asks
+
 
 def met_rates(
     relationships: Sequence[QueryRelationship],
     types: Sequence[tuple[int, ...] | None],
     ends: Sequence[End],
     graph: DataGraph,
-) -> list[tuple[float, float]]:
-    """Of each relationship what `BoundRelationship.met` says.
+) -> list[tuple[Met, Met]]:
+    """Of each relationship what its source has of it, and its target.
 
     Args:
         relationships: Of a pattern.
@@ -42,25 +46,32 @@ def met_rates(
         if each.source != each.target:
             around[each.source].append(outgoing)
             around[each.target].append(incoming)
-    rates: dict[tuple[int, Kind], float] = {}
-    for end, found in enumerate(around):
-        if len(found) > 1:  # else it is met along nothing else
-            for kind in set(found):
-                rates[end, kind] = _rate(kind, found, ends[end], graph)
+    found: dict[tuple[int, Kind], Met] = {}
+    for position, there in enumerate(around):
+        for kind in set(there):
+            found[position, kind] = _met(kind, there, ends[position], graph)
     # Of loops nobody asks.
     return [
-        (rates.get((each.source, out), 1.0), rates.get((each.target, into), 1.0))
+        (found.get((each.source, out), Met()), found.get((each.target, into), Met()))
         for each, (out, into) in zip(relationships, kinds, strict=True)
     ]
 
 
-def _rate(kind: Kind, around: list[Kind], end: End, graph: DataGraph) -> float:
-    """The most that any other relationship of the query node leads to."""
+def _met(kind: Kind, around: list[Kind], end: End, graph: DataGraph) -> Met:
+    """Of several others at a query node the one that leads to most."""
+    mean, having = _mean(kind, end, graph), graph.nodes_having(kind, end.label)
+    if not mean:
+        return Met(having=0.0)
+    met_again = graph.met_degree(kind, kind, end.label)
+    nodes = graph.statistics.nodes_with(end.label)
+    evenness = mean * nodes / max(having * met_again, 1.0)
+    if len(around) == 1:  # it is met along nothing else
+        return Met(having=end.share * having, evenness=evenness)
     others = set(around)
     if around.count(kind) == 1:
         others.discard(kind)
-    mean = _mean(kind, end, graph)
-    return max([graph.met_degree(other, kind) for other in others]) / mean if mean else 1.0
+    most = max([graph.met_degree(other, kind, end.label) for other in others])
+    return Met(most / mean, end.share * having, evenness)
 
 
 def _mean(kind: Kind, end: End, graph: DataGraph) -> float:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.plan.cardinality import closing_rate, extension_rate
+from gpugda.plan.join_rates import EACH_FURTHER, Rates
 
 if TYPE_CHECKING:
     from gpugda.plan.plan import BoundQuery, BoundRelationship, RowTest
 
 __all__ = ["PartialRows"]
 
-_EACH_FURTHER = 0.5
-"""So much less each further relationship to the same node selects."""
 _MOST_ROWS = 1e290
 """Far beyond what any machine holds: a product of more estimates would become infinity, which bytes
 and seconds cannot be made of."""
@@ -28,6 +26,7 @@ class PartialRows:
 
     def __init__(self, bound: BoundQuery) -> None:
         self._bound = bound
+        self._rates = Rates(bound)
         self.nodes: dict[int, None] = {}
         self.rows = 1.0
         self._relationships: set[int] = set()
@@ -37,24 +36,19 @@ class PartialRows:
 
     def extension_rate(self, each: BoundRelationship, node: int) -> float:
         """Rows out per row in when a relationship is followed from this node, which is bound."""
-        end = self._bound.nodes[node]
-        if node not in self._links:  # a start: as many as there are relationships in all
-            return each.cardinality / end.cardinality if end.cardinality else 0.0
-        return extension_rate(each, end) * each.met[node == each.target]
+        return self._rates.of(each.position, node, met=node in self._links)
 
     def closing_rate(self, each: BoundRelationship) -> float:
         """Rows out per row in when both ends of a relationship are bound."""
         source, target = each.source, each.target
-        rate = closing_rate(each, self._bound.nodes[source], self._bound.nodes[target])
         if source == target:
-            return rate
+            return each.cardinality / max(self._rates.counts[source], 1.0)
+        if each.position in self._rates.implied:
+            return 1.0
         order = list(self.nodes)
         begun, node = sorted((source, target), key=order.index)
-        rate *= each.met[begun == target]
-        if rate >= 1.0:
-            return 1.0
-        # Neighbours of neighbours are neighbours more often than chance would have it.
-        return float(rate**_EACH_FURTHER ** max(self._links.get(node, 0), 1))
+        share = self._rates.of(each.position, begun, met=True) / max(self._rates.counts[node], 1.0)
+        return float(min(share, 1.0) ** EACH_FURTHER ** max(self._links.get(node, 0), 1))
 
     def bind_node(self, position: int) -> None:
         """A query node is there."""

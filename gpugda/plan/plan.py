@@ -23,6 +23,7 @@ __all__ = [
     "BoundRelationship",
     "DegreeNeed",
     "LabelOp",
+    "Met",
     "Plan",
     "PlanStep",
     "RowTest",
@@ -83,6 +84,20 @@ class BoundNode:
     cardinality: float
 
 
+class Met(NamedTuple):
+    """What a query node has of one of its relationships.
+
+    Args:
+        rate: So many times as many has who was met along another one.
+        having: How many of its candidates have one, about.
+        evenness: 1 where these have equally many, less where few of them have most.
+    """
+
+    rate: float = 1.0
+    having: float = 1.0
+    evenness: float = 1.0
+
+
 @value(frozen=True, slots=True)
 class BoundRelationship:
     """A query relationship in terms of one data graph.
@@ -97,8 +112,7 @@ class BoundRelationship:
         predicates: Conjuncts over this relationship alone.
         clause: Number of its MATCH clause.
         cardinality: Estimated number of candidates.
-        met: How many times as many of them the source has, and the target, if it was met along
-            another one.
+        met: What the source has of it, and the target.
     """
 
     position: int
@@ -110,7 +124,7 @@ class BoundRelationship:
     predicates: tuple[Expression, ...]
     clause: int
     cardinality: float
-    met: tuple[float, float] = (1.0, 1.0)
+    met: tuple[Met, Met] = (Met(), Met())
 
     def other_end(self, node: int) -> int:
         """The query node at the other end; the same one for a loop."""

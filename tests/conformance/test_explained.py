@@ -16,6 +16,9 @@ from gpugda.match.embeddings import StrategyReport
 from gpugda.match.need import Rows
 from gpugda.match.registry import STRATEGIES
 from gpugda.match.report import node_text, relationship_text
+from gpugda.plan.join_cost import JoinCost
+from gpugda.plan.join_order import planned_order
+from gpugda.plan.join_rates import Rates
 from gpugda.plan.plan import StepKind
 from gpugda.query.prepare import prepare
 from gpugda.query.statement import Statement
@@ -94,8 +97,15 @@ def test_joins_go_in_the_order_that_explain_prints(accelerators: dict[int, Any])
                 compared[strategy] += len(plan.bound.relationships) > 0
                 kinds = _KINDS[strategy]
                 assert _ran(report, kinds) == _planned(plan, loaded.graph), case.query
+                if strategy == "extend" and not _has_more_than_joins(plan.bound):
+                    told = [found[1] for line in report.steps if (found := _EXPECTED.match(line))]
+                    assert told == [_number(each.cardinality) for each in plan.steps], case.query
     assert compared["extend"] > 10
     assert compared["gpsm"] > 4
+
+
+def _number(rows: float) -> str:
+    return f"{rows:,.0f}" if 10 <= rows < 1e12 else f"{rows:.2g}"
 
 
 def _as_estimated(plan: Any, report: StrategyReport) -> bool:
@@ -124,3 +134,45 @@ def _planned(plan: Any, graph: Any) -> list[str]:
             what = relationship_text(graph.types, plan.bound, each)
         lines.append(f"{step.kind.value} {what}")
     return lines
+
+
+# ------------------------------------------------------------------ rows of a join
+_EXPECTED = re.compile(r"(?:nodes|extend by) .*, expected (\S+)$")
+
+
+def test_rows_that_explain_prints_are_those_that_orders_are_chosen_by(
+    accelerators: dict[int, Any],
+) -> None:
+    """Of each case: the order is that of the cost model, and so are the rows of its steps."""
+    compared = 0
+    for case in CASES:
+        query = prepare(case.query)
+        if isinstance(query, Statement):
+            continue
+        plan = opened(case, accelerators)._answers.loaded.plan(query, "extend")
+        if plan.bound.no_rows is not None or plan.declined:
+            continue
+        order = [each.position for each in plan.steps]
+        assert order == planned_order(plan.bound), case.query
+        if _has_more_than_joins(plan.bound):
+            continue
+        rows = JoinCost(plan.bound, order, Rates(plan.bound)).rows()
+        assert [each.cardinality for each in plan.steps] == pytest.approx(rows), case.query
+        compared += len(order) > 1
+    assert compared > 100
+
+
+def _has_more_than_joins(bound: Any) -> bool:
+    """Loops, equal ends, fewer than one candidate, or several relationships between two nodes."""
+    rates = Rates(bound)
+    return (
+        any(each.source == each.target for each in bound.relationships)
+        or any(test.equal for test in bound.tests)
+        or min((each.cardinality for each in bound.nodes), default=1.0) < 1.0
+        or any(
+            rates.of(each.position, end, met=met) > rates.counts[each.other_end(end)]
+            for each in bound.relationships
+            for end in (each.source, each.target)
+            for met in (False, True)
+        )
+    )

@@ -131,7 +131,7 @@ class Attempts:
         grouped, seconds = self._goal.grouped, attempt.seconds
         whole = self._joins.run.report
         # A report of its own: nothing is said, and no progress shown, of what may be given up.
-        report = StrategyReport(whole.timings, candidates=whole.candidates)
+        report = StrategyReport(whole.timings, candidates=whole.candidates, explored=whole.explored)
         run = replace(self._joins.run, report=report)
         if grouped is None:
             if seconds is None:

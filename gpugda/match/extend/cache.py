@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpugda.plan.counting.degree_messages import find_degrees
-from gpugda.plan.join_order import Growth, MostGrowth, near_of, node_order
+from gpugda.plan.join_order import node_order
+from gpugda.plan.join_rates import Rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -86,15 +87,8 @@ class KeptQuery:
         if left_out not in self._orders:
             bound, candidates = self.bound, self.candidates
             assert candidates is not None
-            self._orders[left_out] = node_order(
-                bound,
-                candidates.count,
-                Growth(bound, candidates),
-                left_out,
-                self.masks.comparisons,
-                MostGrowth(bound, candidates, self.graph),
-                near_of(self.graph),
-            )
+            rates = Rates(bound, candidates)
+            self._orders[left_out] = node_order(bound, rates, left_out, self.masks.comparisons)
         return self._orders[left_out]
 
     def leaves(self, graph: DataGraph) -> frozenset[int]:

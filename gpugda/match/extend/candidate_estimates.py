@@ -78,7 +78,7 @@ def pays_exploring(
     looks = exploring_looks(bound)
     if looks <= limits.cheap_looks:
         return True
-    return join_cost(bound, graph, leaves()) > _PAIRS_PER_LOOK * looks
+    return join_cost(bound, leaves()) > _PAIRS_PER_LOOK * looks
 
 
 def _counted_node(node: BoundNode, masks: Masks, graph: DataGraph) -> BoundNode:

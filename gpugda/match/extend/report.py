@@ -12,7 +12,7 @@ from gpugda.match.special.square_sums import SquareSums
 from gpugda.plan.candidate_counts import ExpectedCandidates
 from gpugda.plan.counting.count_plan import Attempt, Search, Term
 from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.join_order import MostGrowth
+from gpugda.plan.join_rates import Rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,7 +65,8 @@ def describe_joined(
         report.steps.append(f"cycle of {len(steps)} nodes counted: {windows.rows[-1]:,} rows")
         return
     done = list(zip(steps, windows.rows, windows.windows, windows.by_pairs, strict=True))
-    candidates = ExpectedCandidates([report.candidates[node] for node in range(len(bound.nodes))])
+    counts = [report.candidates[node] for node in range(len(bound.nodes))]
+    candidates = ExpectedCandidates(counts, report.explored)
     # Who keeps what may never be looked at keeps neither the graph nor what lies on the device.
     types, found = graph.types, weakref.ref(graph)
 
@@ -129,10 +130,8 @@ def _expected(
     comparisons: Sequence[Comparison],
 ) -> Iterator[str]:
     """As many rows as each step was expected to make, while its graph is there."""
-    if graph is not None:
-        growth = MostGrowth(bound, candidates, graph)
-        for rows in JoinCost(bound, order, candidates.count, growth).rows(comparisons):
-            yield f", expected {rows:,.0f}" if 10 <= rows < 1e12 else f", expected {rows:.2g}"
+    for rows in JoinCost(bound, order, Rates(bound, candidates)).rows(comparisons):
+        yield f", expected {rows:,.0f}" if 10 <= rows < 1e12 else f", expected {rows:.2g}"
 
 
 def _describe_messages(report: StrategyReport, bound: BoundQuery, plan: Eliminate) -> None:

@@ -341,6 +341,7 @@ class ExtendStrategy(Matcher):
                 return None
             run.workspace.give_way = lambda: run.workspace.uncount(self.give_up_kept(query))
             describe_candidates(run.report, bound, query.candidates)
+            run.report.explored = query.candidates.explored
             if query.candidates.explored:
                 run.report.steps.append("candidates with fitting neighbours")
             joins = self._joins(run, query, query.candidates)

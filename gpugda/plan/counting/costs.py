@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.join_order import Growth, MostGrowth, near_of, node_order
+from gpugda.plan.join_order import node_order
+from gpugda.plan.join_rates import Rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Set
@@ -58,9 +59,7 @@ class Costs:
         self._check = check
         bound, candidates = problem.bound, problem.candidates
         self._all = frozenset(range(len(bound.nodes)))
-        # Asked for again and again.
-        self.growth = cache(Growth(bound, candidates))
-        self._most_growth = cache(MostGrowth(bound, candidates, problem.graph))
+        self.rates = Rates(bound, candidates)
         self.of_rows = kept(lambda nodes: self.join(self.order(nodes)).of())
 
     @property
@@ -75,8 +74,7 @@ class Costs:
 
     def join(self, order: list[int]) -> JoinCost:
         """Of joining query nodes in an order."""
-        problem = self._problem
-        return JoinCost(problem.bound, order, problem.candidates.count, self._most_growth)
+        return JoinCost(self._problem.bound, order, self.rates)
 
     def of_counting(self, joined: frozenset[int], counted: Set[int]) -> float:
         """Of a join that counts some nodes per row, in the order that the others then have."""
@@ -128,7 +126,7 @@ class Costs:
     def of_plan(self, plan: Eliminate) -> float:
         """Of joining the core, and the parts that send tables."""
         counted = frozenset([node for group in plan.rows for node in group])
-        cost = self.join(self.order(plan.joined)).of(counted)
+        cost = self.of_counting(plan.joined, counted)
         for each in plan.tables:
             cost += self._of_part(each) + self.of_table(each.separator)
         return cost
@@ -149,12 +147,4 @@ class Costs:
 
     def _node_order(self, left_out: frozenset[int]) -> list[int]:
         problem = self._problem
-        return node_order(
-            problem.bound,
-            problem.candidates.count,
-            self.growth,
-            left_out,
-            problem.masks.comparisons,
-            self._most_growth,
-            near_of(problem.graph),
-        )
+        return node_order(problem.bound, self.rates, left_out, problem.masks.comparisons)

@@ -114,7 +114,7 @@ def _degrees_pay(plan: Eliminate, costs: Costs, thresholds: CountThresholds) -> 
     if len(links) <= count - len(parts):
         return True
     growth = math.prod(
-        costs.growth(position, group.anchor)
+        costs.rates.of(position, group.anchor, met=False)
         for group in plan.groups
         for position in group.relationships
     )

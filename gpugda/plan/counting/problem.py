@@ -61,6 +61,6 @@ class CountProblem:
             self,
             bound=part.pattern,
             masks=part.masks(self.masks),
-            candidates=ExpectedCandidates(part.counts),
+            candidates=ExpectedCandidates(part.counts, self.candidates.explored),
             grouped=tuple(sorted(set(part.grouped))),
         )

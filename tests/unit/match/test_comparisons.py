@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
@@ -343,22 +344,31 @@ def test_what_is_left_is_still_tested():
 
 
 # ------------------------------------------------------------------ order
+@dataclass
+class GivenRates:
+    """As `Rates`; growths by relationship and end."""
+
+    counts: list[float]
+    growths: dict[tuple[int, int], float]
+    met: dict[tuple[int, int], float] = field(default_factory=dict)
+    implied: frozenset[int] = frozenset()
+
+    def of(self, position, end, *, met):
+        growth = self.growths[position, end]
+        return self.met.get((position, end), growth) if met else growth
+
+
 def test_what_is_compared_comes_sooner():
     graph = make_graph([("", {})] * 4, [(0, "R", 1, {})])
     bound = bound_of("MATCH (a)-->(b), (a)-->(c) RETURN a", graph)
-
-    def growth(position, end):
-        return 3.0 if (position, end) == (0, 0) else 4.0
-
-    def count(node):
-        return 1 if node == 0 else 100
-
+    growths = {(0, 0): 3.0, (0, 1): 4.0, (1, 0): 4.0, (1, 2): 4.0}
+    rates = GivenRates([1.0, 100.0, 100.0], growths)
     a, b, c = (Variable(True, position) for position in range(3))
-    assert node_order(bound, count, growth)[:2] == [0, 1]
+    assert node_order(bound, rates)[:2] == [0, 1]
     compared = [Comparison(c, a, BELOW, None, None, 0.5, "")]
-    assert node_order(bound, count, growth, (), compared) == [0, 2, 1]
+    assert node_order(bound, rates, (), compared) == [0, 2, 1]
     after = [Comparison(c, b, BELOW, None, None, 0.5, "")]
-    assert node_order(bound, count, growth, (), after) == [0, 1, 2]
+    assert node_order(bound, rates, (), after) == [0, 1, 2]
 
 
 # ------------------------------------------------------------------ memory
@@ -374,16 +384,10 @@ def test_a_limit_that_is_too_small_for_the_keys_names_one_that_suffices(context)
     assert rows_on(strategy, text, graph)[0] == [(1,)]
 
 
-def test_orders_that_cost_about_the_same_are_told_apart_by_uneven_degrees():
+def test_a_node_that_was_met_has_more_than_one_where_the_join_starts():
     graph = make_graph([("", {})] * 4, [(0, "R", 1, {})])
     bound = bound_of("MATCH (a)-->(b)-->(c) RETURN a", graph)
-    growth = {(0, 0): 1.2, (0, 1): 1.0, (1, 1): 1.0, (1, 2): 1.1}
-    uneven = growth | {(0, 0): 500.0}
-
-    def order(most=None):
-        counts = [20_000, 24_000, 22_000]
-        return node_order(bound, counts.__getitem__, lambda *at: growth[at], most_growth=most)
-
-    assert order()[0] == 0
-    assert order(lambda *at: uneven[at])[0] != 0
-    assert order(lambda *at: growth[at]) == order()
+    counts, growths = [100.0, 110.0, 120.0], {(0, 0): 2.0, (0, 1): 2.0, (1, 1): 2.0, (1, 2): 2.0}
+    assert node_order(bound, GivenRates(counts, growths)) == [0, 1, 2]
+    uneven = {(1, 1): 500.0}
+    assert node_order(bound, GivenRates(counts, growths, uneven)) == [2, 1, 0]

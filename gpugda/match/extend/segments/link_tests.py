@@ -8,7 +8,7 @@ from gpugda.device.launch.kept_entries import EntryTest
 from gpugda.match.extend.drafts import ExtendKind
 from gpugda.match.extend.segments.degrees import groups_seen
 from gpugda.plan.join_cost import JoinCost
-from gpugda.plan.join_order import MostGrowth
+from gpugda.plan.join_rates import Rates
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -70,15 +70,14 @@ def many_rows(
     ``with_leaves``: also where links are those of leaves alone, for which segments come once.
     """
     assert query.candidates is not None
-    bound, count = query.bound, query.candidates.count
-    growth = MostGrowth(bound, query.candidates, graph)
+    bound, rates = query.bound, Rates(query.bound, query.candidates)
     for plan, steps in joins:
         masks = query.masks if plan is None else plan.masks(query.masks)
         seen = with_leaves and plan is not None and groups_seen(plan, masks, graph)
         if not seen and not any(each.links for each in steps):
             continue
         order = [each.position for each in steps if each.kind in _WITH_ROWS]
-        rows = JoinCost(bound, order, count, growth).rows(query.masks.comparisons)
+        rows = JoinCost(bound, order, rates).rows(query.masks.comparisons)
         if max(list(rows)[: max(1, len(order) - 1)], default=0.0) >= _MANY_ROWS:
             return True
     return False

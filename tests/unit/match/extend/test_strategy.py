@@ -42,7 +42,9 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.gpsm.strategy import GpsmStrategy
 from gpugda.match.launch_size import LaunchSize
 from gpugda.match.need import Rows
+from gpugda.plan.bind import bind
 from gpugda.plan.plan import LabelOp, RowTest
+from gpugda.query.prepare import prepare
 
 pytestmark = [
     pytest.mark.device,
@@ -417,7 +419,8 @@ def test_counts_past_32_bits(context):
 
 def test_report(context):
     strategy = strategy_for(context, design_graph())
-    plan = make_plan([Node()] * 3, [Relationship(0, 1, (R,)), Relationship(1, 2, (R,))])
+    bound = bind(prepare("MATCH (n0)-[r0:R]->(n1)-[r1:R]->(n2) RETURN n0"), design_graph())
+    plan = replace(make_plan([Node()] * 3), bound=bound)
     report = StrategyReport()
     rows = sum(each.row_count for each in strategy.embeddings(plan, NO_MASKS, NOTHING, report))
     assert set(report.timings) == {"filter", "join", "fetch"}

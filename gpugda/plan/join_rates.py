@@ -1,0 +1,193 @@
+"""The one model of how many rows a join makes: all orders, count plans, and the router ask it.
+
+A node where a join starts has the mean of its relationships; one that was met along a relationship
+has as many as nodes met so have in the mean (`met_rates.py`). Of the relationships to nodes that
+are there the one with the fewest is followed, and the others select.
+
+Where candidates were counted, those that are left have most of the relationships: having few of
+them is what others were left out for. Of the nodes that have any, a share that is left has a root
+of this share of the relationships: the higher, the more uneven they are.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gpugda.plan.candidate_counts import CandidateCounts
+    from gpugda.plan.plan import BoundQuery, BoundRelationship, Met
+
+    AtEnds = tuple[tuple[float, float], tuple[float, float]]
+    """Of the source and of the target: where the join starts there, and where it was met."""
+
+__all__ = ["EACH_FURTHER", "Rates", "kept_share"]
+
+EACH_FURTHER = 0.5
+"""So much less each further relationship to the same node selects: neighbours of neighbours are
+neighbours more often than chance would have it."""
+
+
+def kept_share(shares: Iterable[float]) -> float:
+    """What several relationships to one node leave of its candidates, each alone leaving a share.
+
+    The least of them counts in full.
+    """
+    product, exponent = 1.0, 1.0
+    for share in sorted(shares):
+        if share >= 1.0:
+            break
+        product *= share**exponent
+        exponent *= EACH_FURTHER
+    return product
+
+
+class Rates:
+    """Of one pattern.
+
+    Args:
+        bound: The pattern.
+        candidates: Of its query nodes; None: as many as the plan expects.
+
+    Attributes:
+        counts: Of each query node, its candidates.
+        at_ends: Of each relationship what `of` says.
+        implied: Relationships that do not select where others are there that join the same nodes.
+    """
+
+    def __init__(self, bound: BoundQuery, candidates: CandidateCounts | None = None) -> None:
+        expected = [each.cardinality for each in bound.nodes]
+        self._sources = [each.source for each in bound.relationships]
+        self.implied = _implied(bound)
+        self.counts = expected
+        if candidates is None:
+            self.at_ends = [_expected_at_ends(each, expected) for each in bound.relationships]
+            return
+        counts = self.counts = [float(candidates.count(node)) for node in range(len(expected))]
+        left = [_left(each, counts) for each in bound.relationships]
+        least = _least(bound, left)
+        self.at_ends = [
+            _at_ends(each, expected, counts, left[each.position], least)
+            for each in bound.relationships
+        ]
+        if candidates.explored:
+            self.at_ends = [
+                (_one_at_least(*source), _one_at_least(*target)) for source, target in self.at_ends
+            ]
+
+    def of(self, position: int, end: int, *, met: bool) -> float:
+        """How many relationships that fit a candidate of this end has.
+
+        Args:
+            position: Of the query relationship.
+            end: The query node that is there.
+            met: Was it met along another relationship, or led one to others?
+        """
+        return self.at_ends[position][end != self._sources[position]][met]
+
+
+def _expected_at_ends(each: BoundRelationship, expected: Sequence[float]) -> AtEnds:
+    """Before candidates are counted."""
+    count = each.cardinality
+    source, target = expected[each.source], expected[each.target]
+    at_source, at_target = each.met
+    return (
+        (count / source if source else 0.0, count / max(source, 1.0) * at_source.rate),
+        (count / target if target else 0.0, count / max(target, 1.0) * at_target.rate),
+    )
+
+
+def _left(each: BoundRelationship, counts: Sequence[float]) -> tuple[float, float]:
+    """Shares of the relationships, by the candidates of the source and those of the target."""
+    at_source, at_target = each.met
+    return (
+        _share_left(counts[each.source], min(at_source.having, each.cardinality), at_source),
+        _share_left(counts[each.target], min(at_target.having, each.cardinality), at_target),
+    )
+
+
+def _share_left(count: float, having: float, met: Met) -> float:
+    if count >= having or having <= 1.0:
+        return 1.0
+    return float((max(count, 1.0) / having) ** met.evenness)
+
+
+def _at_ends(
+    each: BoundRelationship,
+    expected: Sequence[float],
+    counts: Sequence[float],
+    left: tuple[float, float],
+    least: Sequence[tuple[float, int, float]],
+) -> AtEnds:
+    """Of candidates that were counted."""
+    of_source, of_target = left
+    relationships = each.cardinality * of_source * of_target
+    source, target = each.source, each.target
+    at_source, at_target = each.met
+    # That it is a candidate is known of who was met.
+    met_source = at_source.rate * each.cardinality * of_target / max(expected[source], 1.0)
+    met_target = at_target.rate * each.cardinality * of_source / max(expected[target], 1.0)
+    return (
+        (
+            relationships / (counts[source] or 1.0),
+            met_source / _least_of_others(least[source], each.position),
+        ),
+        (
+            relationships / (counts[target] or 1.0),
+            met_target / _least_of_others(least[target], each.position),
+        ),
+    )
+
+
+def _one_at_least(first: float, met: float) -> tuple[float, float]:
+    """Where candidates without a fitting neighbour were left out."""
+    return max(first, 1.0), max(met, 1.0)
+
+
+def _least(
+    bound: BoundQuery, left: Sequence[tuple[float, float]]
+) -> list[tuple[float, int, float]]:
+    """Of each query node the least share that is left, of which relationship, and the next one."""
+    found = [(1.0, -1, 1.0)] * len(bound.nodes)
+    for each in bound.relationships:
+        for node, share in zip((each.source, each.target), left[each.position], strict=True):
+            if share < 1.0:
+                first, position, second = found[node]
+                if share < first:
+                    found[node] = share, each.position, first
+                elif share < second:
+                    found[node] = first, position, share
+    return found
+
+
+def _least_of_others(least: tuple[float, int, float], position: int) -> float:
+    return least[2] if least[1] == position else least[0]
+
+
+def _implied(bound: BoundQuery) -> frozenset[int]:
+    """Query relationships that others between the same nodes imply: what fits those fits them."""
+    by_ends: dict[tuple[int, int], list[BoundRelationship]] = {}
+    for each in bound.relationships:
+        ends = min(each.source, each.target), max(each.source, each.target)
+        by_ends.setdefault(ends, []).append(each)
+    beside = [each for each in by_ends.values() if len(each) > 1]
+    if not beside:
+        return frozenset()
+    apart = {(test.left, test.right) for test in bound.tests if not (test.on_nodes or test.equal)}
+    found = set[int]()
+    for one, other in (pair for each in beside for pair in combinations(each, 2)):
+        if (one.position, other.position) in apart:
+            continue
+        if _implies(one, other):
+            found.add(other.position)
+        elif _implies(other, one):
+            found.add(one.position)
+    return frozenset(found)
+
+
+def _implies(one: BoundRelationship, other: BoundRelationship) -> bool:
+    fits = other.types is None or (one.types is not None and set(one.types) <= set(other.types))
+    same_way = not other.directed or (one.directed and one.source == other.source)
+    return fits and same_way and not other.predicates

@@ -1,0 +1,94 @@
+"""How many relationships candidates have: of all nodes, of those that were met, of those left."""
+
+from __future__ import annotations
+
+import pytest
+from graphs import make_graph
+
+from gpugda.plan.bind import bind
+from gpugda.plan.candidate_counts import ExpectedCandidates
+from gpugda.plan.counting.costs import Costs
+from gpugda.plan.counting.count_plan import Eliminate, RowMessage
+from gpugda.plan.counting.problem import CountProblem
+from gpugda.plan.join_order import node_order
+from gpugda.plan.join_rates import Rates, kept_share
+from gpugda.plan.masks import Masks
+from gpugda.query.prepare import prepare
+from gpugda.thresholds import CountThresholds
+
+HUB = make_graph(
+    [("A" if i else "Hub", {}) for i in range(101)],
+    [(0, "R", i, {}) for i in range(1, 101)] + [(i, "R", i % 10, {}) for i in range(1, 101)],
+)
+EVEN = make_graph([((), {})] * 100, [(i, "R", (i * 7 + 1) % 100, {}) for i in range(100)])
+
+
+def bound(text, graph):
+    return bind(prepare(f"MATCH {text} RETURN count(*)"), graph)
+
+
+def test_the_least_share_counts_in_full_and_each_further_one_less():
+    assert kept_share([0.25, 0.0625]) == pytest.approx(0.0625 * 0.25**0.5)
+    assert kept_share([2.0, 0.5]) == 0.5
+    assert kept_share([]) == 1.0
+
+
+def test_of_even_degrees_a_share_of_the_nodes_has_that_share_of_the_relationships():
+    pattern = bound("(a)-[:R]->(b)", EVEN)
+    assert Rates(pattern).of(0, 0, met=False) == pytest.approx(1.0)
+    assert Rates(pattern, ExpectedCandidates([10, 100])).of(0, 0, met=False) == pytest.approx(1.0)
+    assert Rates(pattern, ExpectedCandidates([100, 10])).of(0, 0, met=False) == pytest.approx(0.1)
+
+
+def test_a_hub_that_is_left_has_most_of_the_relationships():
+    pattern = bound("(a)-[:R]->(b)", HUB)
+    left = Rates(pattern, ExpectedCandidates([1, 101]))
+    assert 100 < left.of(0, 0, met=False) < 200
+
+
+def test_who_is_met_is_counted_among_the_nodes_with_the_label():
+    """Few of the nodes that relationships lead to have the label, and these have many."""
+    pattern = bound("(a)-[:R]->(hub:Hub)-[:R]->(b)", HUB)
+    assert Rates(pattern).of(1, 1, met=True) == pytest.approx(100)
+    other = bound("(a)-[:R]->(hub:A)-[:R]->(b)", HUB)
+    assert Rates(other).of(1, 1, met=True) == pytest.approx(1)
+
+
+def test_a_relationship_that_another_one_implies_selects_nothing():
+    both = bound("(a)-[:R]->(b) MATCH (a)-[:R]-(b)", HUB)
+    assert Rates(both).implied == {1}
+    apart = bound("(a)-[:R]->(b), (a)-[:R]-(b)", HUB)
+    assert Rates(apart).implied == frozenset()
+
+
+def test_the_node_that_most_relationships_select_comes_first():
+    pattern = bound("(a)-->(b)-->(c), (a)-->(c), (b)-->(d)", EVEN)
+
+    class Given(Rates):
+        def __init__(self):
+            self.counts = [10.0, 1000.0, 1000.0, 1000.0]
+            self.implied = frozenset()
+            self.at_ends = [((30.0, 30.0), (30.0, 30.0)) for _ in pattern.relationships]
+
+    assert node_order(pattern, Given()) == [0, 1, 2, 3]
+
+
+def test_costs_of_a_plan_are_those_of_the_order_that_runs():
+    """The core is ordered without the nodes that are counted per row."""
+    pattern = bound("(a)-[:R]->(b)-[:R]->(c)-[:R]->(d)-[:R]->(a)", HUB)
+    problem = CountProblem(pattern, HUB, Masks({}, {}), ExpectedCandidates([101, 101, 101, 101]))
+    asked = []
+
+    def order(left_out):
+        asked.append(left_out)
+        return [node for node in range(4) if node not in left_out]
+
+    costs = Costs(problem, CountThresholds(), lambda: None, order)
+    costs.of_plan(Eliminate(pattern, (RowMessage((1,)),)))
+    assert asked == [frozenset({1})]
+
+
+def test_candidates_with_fitting_neighbours_have_one_at_least():
+    pattern = bound("(a)-[:R]->(b)", EVEN)
+    assert Rates(pattern, ExpectedCandidates([5, 5])).of(0, 0, met=False) < 1
+    assert Rates(pattern, ExpectedCandidates([5, 5], explored=True)).of(0, 0, met=False) == 1
