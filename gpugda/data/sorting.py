@@ -3,6 +3,8 @@
 Everything rests on one trick: numpy sorts plain 64-bit numbers many times as fast as it computes an
 order, so fields are packed into one number together with their position, sorted in place, and
 unpacked. Threads do so with one range of nodes each.
+
+More than 300 lines: what is packed, sorted and unpacked hangs together bit by bit.
 """
 
 from __future__ import annotations

@@ -24,6 +24,10 @@ _MOST_FILLED_BYTES = 1 << 30
 """At once: not every driver counts in 64 bits."""
 
 
+MOST_FILLED_BYTES = 1 << 33
+"""Of an array that is filled: NVIDIA's driver fails where a fill reaches further."""
+
+
 class Transfers:
     """By the queue of ``context``, which a subclass has; so is what was sent without waiting."""
 
@@ -74,7 +78,7 @@ class Transfers:
         )
 
     def fill(self, array: DeviceArray, value: int) -> None:
-        """Sets all elements."""
+        """Sets all elements; of `MOST_FILLED_BYTES` at most."""
         pattern = np.array(value, dtype=array.dtype)
         size = array.count * array.dtype.itemsize
         for start in range(0, size, _MOST_FILLED_BYTES):

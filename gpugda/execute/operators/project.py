@@ -68,7 +68,7 @@ class Project(Operator):
 
     def describe(self) -> str:
         """With the columns."""
-        return f"project {', '.join(map(self._shown, self.items))}"
+        return f"project {', '.join(map(self._shown, self.items)) or 'no columns'}"
 
     def _shown(self, item: OutputColumn) -> str:
         child = self.children[0]
