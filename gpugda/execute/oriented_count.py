@@ -24,6 +24,7 @@ from gpugda.execute.matching import select
 from gpugda.match.need import Count, Groups
 from gpugda.match.registry import plan_pattern
 from gpugda.match.report import oriented_text
+from gpugda.match.special.ring_squares import count_ring
 from gpugda.match.special.upward_squares import (
     UpwardSquare,
     count_squares,
@@ -153,7 +154,11 @@ def count_oriented(
     Raises:
         As the strategy's ``count``.
     """
-    kind = _kind(plan, graph) if strategy.orients else None
+    if not strategy.orients:
+        return None
+    if (ring := count_ring(plan.bound, graph, strategy, report, deadline)) is not None:
+        return ring
+    kind = _kind(plan, graph)
     if kind is None or (isinstance(kind, UpwardSquare) and not counts_upwards(strategy.graph)):
         return None
 

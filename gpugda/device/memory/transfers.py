@@ -21,11 +21,7 @@ _SMALL_DOWNLOAD_BYTES = 1 << 16
 _SMALL_WRITE_BYTES = 1 << 12
 _MOST_SENT = 32
 _MOST_FILLED_BYTES = 1 << 30
-"""At once: not every driver counts in 64 bits."""
-
-
-MOST_FILLED_BYTES = 1 << 33
-"""Of an array that is filled: NVIDIA's driver fails where a fill reaches further."""
+"""By the driver's fill: NVIDIA's fails where one reaches beyond 8 GiB of an array, in parts, too."""
 
 
 class Transfers:
@@ -78,18 +74,24 @@ class Transfers:
         )
 
     def fill(self, array: DeviceArray, value: int) -> None:
-        """Sets all elements; of `MOST_FILLED_BYTES` at most."""
+        """Sets all elements."""
         pattern = np.array(value, dtype=array.dtype)
         size = array.count * array.dtype.itemsize
-        for start in range(0, size, _MOST_FILLED_BYTES):
+        filled = min(size, _MOST_FILLED_BYTES)
+        if not filled:
+            return
+        queue, buffer = self.context.queue, array.buffer
+        self.context.call("filling", cl.enqueue_fill_buffer, queue, buffer, pattern, 0, filled)
+        for start in range(filled, size, filled):
             self.context.call(
                 "filling",
-                cl.enqueue_fill_buffer,
-                self.context.queue,
-                array.buffer,
-                pattern,
-                start,
-                min(size - start, _MOST_FILLED_BYTES),
+                cl.enqueue_copy,
+                queue,
+                buffer,
+                buffer,
+                src_offset=0,
+                dst_offset=start,
+                byte_count=min(filled, size - start),
             )
 
     def read(self, array: DeviceArray, into: NDArray[Any]) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 from gpugda.device.launch.row_groups import GroupKernels
 from gpugda.device.launch.square_sums import SquareArrays, SquareSumKernels
 from gpugda.device.launch.squares import MOST_TYPES
-from gpugda.device.memory.transfers import MOST_FILLED_BYTES
 from gpugda.match.special.cycles import links_along, nodes_along, square_words
 from gpugda.plan.list_lengths import most_entries
 from gpugda.plan.row_tests import most_parallel, type_ids
@@ -119,7 +118,7 @@ class SquareSums:
         nodes = run.graph.graph.node_count
         kernels = SquareSumKernels(run.graph.context)
         room = int(run.workspace.available * _SHARE_FOR_SCRATCH) - 16 * nodes
-        longest = min(room, run.graph.context.info.max_allocation_bytes, MOST_FILLED_BYTES)
+        longest = min(room, run.graph.context.info.max_allocation_bytes)
         groups = min(kernels.most_groups, longest // (4 * kernels.group_words(nodes)))
         if groups < 1:
             return None

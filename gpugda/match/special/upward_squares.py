@@ -9,7 +9,6 @@ import numpy as np
 
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.upward_squares import UpwardSquareKernels
-from gpugda.device.memory.transfers import MOST_FILLED_BYTES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -106,7 +105,8 @@ def _opposite_pairs(run: Run, square: UpwardSquare) -> int | None:
     kernels, workspace = UpwardSquareKernels(run.graph.context), run.workspace
     nodes = run.graph.graph.node_count
     arguments = run.graph.csr_arguments(workspace.budget)
-    room = min(int(workspace.available * _SHARE_FOR_SCRATCH), MOST_FILLED_BYTES)
+    longest = run.graph.context.info.max_allocation_bytes
+    room = min(int(workspace.available * _SHARE_FOR_SCRATCH), longest)
     groups = min(room // (4 * nodes), kernels.most_groups)
     if groups == 0:
         return None

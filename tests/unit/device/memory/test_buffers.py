@@ -4,6 +4,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+from gpugda.device.memory import transfers
 from gpugda.device.memory.buffers import ArrayPool, MemoryBudget, Workspace
 from gpugda.errors import MemoryLimitError
 
@@ -128,6 +129,16 @@ def test_fill(context):
         array = workspace.allocate(100, np.uint32)
         workspace.fill(array, 0xFFFFFFFF)
         assert (workspace.download(array) == 0xFFFFFFFF).all()
+
+
+@pytest.mark.parametrize("count", [0, 1, 15, 16, 17, 32, 100])
+def test_fill_beyond_what_the_driver_fills(context, count, monkeypatch):
+    monkeypatch.setattr(transfers, "_MOST_FILLED_BYTES", 64)
+    with Workspace(context, MemoryBudget(1 << 20)) as workspace:
+        array = workspace.allocate(count, np.uint32)
+        workspace.fill(array, 7)
+        workspace.fill(array, 9)
+        assert (workspace.download(array) == 9).all()
 
 
 def test_a_pool_passes_arrays_on(context):

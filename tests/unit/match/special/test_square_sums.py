@@ -90,7 +90,7 @@ def test_what_is_no_square_to_add_up(tests, inside):
 
 
 def test_without_place_for_marks_rows_are_made(context, monkeypatch):
-    monkeypatch.setattr(square_sums, "MOST_FILLED_BYTES", 16)
+    monkeypatch.setattr(square_sums, "_SHARE_FOR_SCRATCH", 0)
     plan = make_plan([Node()] * 6, links(SQUARE) + links(TAILS["a path"], types=(1,)))
     ends = [(a, kind, b, {}) for a, b in PARALLEL for kind in "RS"]
     graph = make_graph([("", {})] * 5, ends)

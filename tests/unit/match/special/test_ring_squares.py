@@ -1,0 +1,88 @@
+"""Directed squares that are counted without rows on a GPU, through a query."""
+
+from __future__ import annotations
+
+import pytest
+from bound_queries import NO_MASKS
+from graphs import make_graph
+
+from gpugda.device.context import DeviceContext, choose_device, list_devices
+from gpugda.device.graph.device_graph import DeviceGraph
+from gpugda.execute.oriented_count import count_oriented
+from gpugda.match.embeddings import StrategyReport
+from gpugda.match.extend.strategy import ExtendStrategy
+from gpugda.match.need import Count
+from gpugda.match.registry import plan_pattern
+from gpugda.match.special import ring_squares
+from gpugda.plan.bind import bind
+from gpugda.query.prepare import prepare
+
+pytestmark = [
+    pytest.mark.device,
+    pytest.mark.skipif(not list_devices(), reason="no OpenCL device"),
+]
+
+RING = "MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(d)-[:R]->(a) RETURN count(*)"
+TURNED = "MATCH (a)<-[:R]-(b)<-[:R]-(c), (a)-[:R]->(d)-[:R]->(c) RETURN count(*)"
+ENDS = [(0, 1), (1, 2), (2, 3), (3, 0), (1, 0), (0, 1), (1, 0), (3, 2), (2, 1), (4, 0), (0, 4)]
+
+
+@pytest.fixture(scope="module")
+def accelerator():
+    """Split as a GPU wants it."""
+    opened = DeviceContext(choose_device(), like_cpu=False)
+    yield opened
+    opened.close()
+
+
+def found(context, monkeypatch, text, fewest=0, more=()):
+    monkeypatch.setattr(ring_squares, "_FEWEST", fewest)
+    graph = make_graph([("A", {"x": 1})] * 5, [(a, "R", b, {}) for a, b in ENDS] + list(more))
+    device_graph = DeviceGraph(context, graph)
+    plan = plan_pattern(bind(prepare(text), graph), graph.statistics, "extend", Count())
+    strategy, report = ExtendStrategy(device_graph), StrategyReport()
+    ring = count_oriented(plan, graph, strategy, {}, report, None)
+    expected = strategy.count(plan, NO_MASKS, StrategyReport())
+    device_graph.close()
+    return ring, expected, list(report.steps)
+
+
+@pytest.mark.parametrize("more", [(), [(0, "S", 1, {}), (2, "S", 2, {})]])
+@pytest.mark.parametrize("text", [RING, TURNED])
+def test_a_ring_is_counted_from_its_highest_node(accelerator, monkeypatch, text, more):
+    ring, expected, steps = found(accelerator, monkeypatch, text, more=more)
+    assert ring == expected > 0
+    assert steps == [f"cycle of 4 nodes counted from the one of most relationships: {ring} rows"]
+
+
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [
+        (RING.replace("(a)-[:R]->(b)", "(a)<-[:R]-(b)"), ()),
+        (RING.replace("(a)-[:R]->(b)", "(a)-[:R]-(b)"), ()),
+        (RING.replace("(b)", "(b:A)", 1), ()),
+        (RING.replace("(b)", "(b {x: 1})", 1), ()),
+        (RING.replace("RETURN", "WHERE a <> c RETURN"), ()),
+        (RING.replace(":R", ":R|S"), [(0, "S", 1, {})]),
+        (RING.replace("]->(c)-", "]->(c) MATCH (c)-"), ()),
+        (RING, [(2, "R", 2, {})]),
+        ("MATCH (a)-[:R]->(b)-[:R]->(c)-[:R]->(a) RETURN count(*)", ()),
+    ],
+)
+def test_what_is_no_ring(accelerator, monkeypatch, text, more):
+    assert found(accelerator, monkeypatch, text, more=more)[0] is None
+
+
+def test_a_small_graph_is_joined(accelerator, monkeypatch):
+    assert found(accelerator, monkeypatch, RING, fewest=1 << 17)[0] is None
+
+
+def test_a_cpu_has_another_way(monkeypatch):
+    context = DeviceContext(choose_device(), like_cpu=True)
+    assert found(context, monkeypatch, RING)[0] is None
+    context.close()
+
+
+def test_ranks_of_those_that_take_parts_of_the_memory(accelerator, monkeypatch):
+    monkeypatch.setattr(ring_squares, "_SHARE_FOR_SCRATCH", 0.0)
+    assert found(accelerator, monkeypatch, RING)[0] is None
