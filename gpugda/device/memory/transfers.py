@@ -21,7 +21,7 @@ _SMALL_DOWNLOAD_BYTES = 1 << 16
 _SMALL_WRITE_BYTES = 1 << 12
 _MOST_SENT = 32
 _MOST_FILLED_BYTES = 1 << 30
-"""By the driver's fill: NVIDIA's fails where one reaches beyond 8 GiB of an array, in parts, too."""
+"""By the driver's fill: NVIDIA's fails beyond 8 GiB of an array, even in parts."""
 
 
 class Transfers:
