@@ -6,8 +6,10 @@ together. What is counted are the paths of two relationships, which statistics o
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpugda.plan.cardinality import relationship_end
 from gpugda.plan.plan import Met
 
 if TYPE_CHECKING:
@@ -16,15 +18,16 @@ if TYPE_CHECKING:
     from gpugda.data.data_graph import DataGraph
     from gpugda.data.skew import Kind
     from gpugda.plan.cardinality import End
+    from gpugda.plan.plan import BoundQuery, BoundRelationship
     from gpugda.query.query_graph import QueryRelationship
 
-__all__ = ["met_rates"]
+__all__ = ["met_anew", "met_rates"]
 
 _OF_LOOPS = 1.0, 1.0  # nobody asks
 
 
 def met_rates(
-    relationships: Sequence[QueryRelationship],
+    relationships: Sequence[QueryRelationship | BoundRelationship],
     types: Sequence[tuple[int, ...] | None],
     ends: Sequence[End],
     graph: DataGraph,
@@ -55,6 +58,15 @@ def met_rates(
         (found.get((each.source, out), Met()), found.get((each.target, into), Met()))
         for each, (out, into) in zip(relationships, kinds, strict=True)
     ]
+
+
+def met_anew(bound: BoundQuery, graph: DataGraph) -> BoundQuery:
+    """A pattern of which some query nodes became one: that is met along more relationships."""
+    links = bound.relationships
+    ends = [relationship_end(each, graph.statistics) for each in bound.nodes]
+    found = met_rates(links, [each.types for each in links], ends, graph)
+    changed = [replace(each, met=met) for each, met in zip(links, found, strict=True)]
+    return replace(bound, relationships=tuple(changed))
 
 
 def _met(kind: Kind, around: list[Kind], end: End, graph: DataGraph) -> Met:

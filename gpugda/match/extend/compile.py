@@ -75,7 +75,13 @@ class StepCompiler:
         self._links = Links(bound, graph, self._slots, self._known, self._forms)
 
     def steps(
-        self, order: Sequence[int], *, counting: bool, counted: Collection[int], explored: bool
+        self,
+        order: Sequence[int],
+        *,
+        counting: bool,
+        counted: Collection[int],
+        explored: bool,
+        fewest: int,
     ) -> tuple[ExtendStep, ...]:
         """The steps with their columns.
 
@@ -84,6 +90,7 @@ class StepCompiler:
             counting: Only the number of rows is asked for.
             counted: Query nodes that are not in the order, counted per row.
             explored: Has each candidate what its query relationships ask for?
+            fewest: The query node with the fewest candidates: cycles are counted from there.
         """
         drafts = make_drafts(
             self._bound,
@@ -113,7 +120,7 @@ class StepCompiler:
             steps.append(self._compile(draft, forms[number], ends[number], columns, kept, new))
             columns = steps[-1].variables
         if counting and self._by_rows:
-            cycle = find_cycle(self._bound, self._graph, self._masks, self._rows, order[0])
+            cycle = find_cycle(self._bound, self._graph, self._masks, self._rows, fewest)
             steps[-1] = steps[-1]._replace(cycle=cycle)
         return tuple(steps)
 

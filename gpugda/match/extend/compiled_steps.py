@@ -70,8 +70,10 @@ class CompiledSteps:
         # A plan may leave tests and comparisons to its messages.
         tested = None if plan is None else (core.tests, masks.comparisons)
         explored = candidates.explored
+        fewest = min(order, key=candidates.count)
         forms = self._forms(query)
-        key = (tuple(order), rows, counted, tested, wanted, counting, explored, merged, most_links)
+        kind = (counting, explored, fewest, merged, most_links)
+        key = (tuple(order), rows, counted, tested, wanted, kind)
         if key not in forms:
             with collection_paused():
                 forms[key] = StepCompiler(
@@ -88,6 +90,7 @@ class CompiledSteps:
                     counting=counting and plan is None,
                     counted=counted,
                     explored=explored,
+                    fewest=fewest,
                 )
         return forms[key]
 

@@ -114,7 +114,7 @@ def _degrees_pay(plan: Eliminate, costs: Costs, thresholds: CountThresholds) -> 
     if len(links) <= count - len(parts):
         return True
     growth = math.prod(
-        costs.rates.of(position, group.anchor, met=False)
+        costs.rates.of(position, group.anchor, met=True)  # the anchor is met along the cycle
         for group in plan.groups
         for position in group.relationships
     )

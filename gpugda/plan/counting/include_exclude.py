@@ -24,6 +24,7 @@ from gpugda.plan.counting.identify import (
     identify_nodes,
     without_tests_of,
 )
+from gpugda.plan.met_rates import met_anew
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -132,7 +133,7 @@ def merged_term(problem: CountProblem, merged: Merged, sign: int, pair: Pair) ->
     """The pattern where two relationships are one, in a sum."""
     nodes = _sources(merged.nodes, len(merged.bound.nodes))
     return Term(
-        merged.bound,
+        met_anew(merged.bound, problem.graph),
         nodes,
         _sources(merged.relationships, len(merged.bound.relationships)),
         tuple(min(map(problem.candidates.count, each)) for each in nodes),

@@ -10,6 +10,7 @@ from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.plan.bind import bind
 from gpugda.plan.estimate import estimate
 from gpugda.plan.matching_order import make_plan
+from gpugda.plan.met_rates import met_anew
 from gpugda.query.prepare import prepare
 
 HUBS = make_graph(
@@ -40,6 +41,19 @@ def test_paths_of_two_are_expected_as_often_as_they_are(first, second, strategy)
     ids = [HUBS.types.get(name) for name in (first, second)]
     found = sum([a, b] == ids and end == start for _, a, end in links for start, b, _ in links)
     assert rows(f"(a)-[:{first}]->(b)-[:{second}]->(c)", HUBS, strategy) == pytest.approx(found)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_nodes_that_became_one_are_met_along_more(directed):
+    """A path whose ends are one is a triangle, and is expected as one."""
+    arrow = "->" if directed else "-"
+    path = bound(f"(a)-[:S]{arrow}(b)-[:S]{arrow}(c)-[:R]{arrow}(d)")
+    triangle = bound(f"(a)-[:S]{arrow}(b)-[:S]{arrow}(c)-[:R]{arrow}(a)")
+    links = [replace(each, target=each.target % 3) for each in path.relationships]
+    closed = replace(path, nodes=path.nodes[:3], relationships=tuple(links))
+    wanted = [each.met for each in triangle.relationships]
+    assert [each.met for each in closed.relationships] != wanted
+    assert [each.met for each in met_anew(closed, HUBS).relationships] == wanted
 
 
 @pytest.mark.parametrize("strategy", ["extend", "gpsm"])

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import Masks, StrategyReport
+from gpugda.match.extend import compile
+from gpugda.match.extend.cache import KeptQuery
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.special import cycles, single_walks
 from gpugda.plan.plan import LabelOp, RowTest
@@ -116,6 +118,28 @@ def test_more_types_than_lists(context, counts):
         graph = a_graph(5, 40, types=types)
         assert count(context, graph, plan) == all_embeddings(graph, plan).total()
         assert len(counts) == (expected if context.is_cpu else 0)
+
+
+@pytest.mark.parametrize("rare", range(4))
+def test_a_cycle_is_counted_from_the_node_with_the_fewest_candidates(context, monkeypatch, rare):
+    """Wherever a join would start."""
+    starts = []
+    elsewhere = [(rare + each) % 4 for each in (2, 3, 1, 0)]
+
+    def found(*arguments):
+        starts.append(arguments[4])
+        return cycles.find_cycle(*arguments)
+
+    monkeypatch.setattr(compile, "find_cycle", found)
+    monkeypatch.setattr(KeptQuery, "order", lambda *_: elsewhere)
+    ends = [(a, b) for a in range(12) for b in range(12) if a < 3 or b < 2 or (a + b) % 5 == 0]
+    labels = ["A" if node == 11 else "B" for node in range(12)]
+    graph = make_graph([(each, {}) for each in labels], [(a, "R", b, {}) for a, b in ends])
+    label = graph.labels.get("A")
+    nodes = [Node(((LabelOp.LABEL, label),)) if node == rare else Node() for node in range(4)]
+    plan = make_plan(nodes, along(*SQUARE))
+    assert count(context, graph, plan) == all_embeddings(graph, plan).total()
+    assert starts == ([rare] if context.is_cpu else [])
 
 
 def test_sums_that_might_not_fit_are_left_to_the_join():
