@@ -258,7 +258,7 @@ def answer(asked, graph, pairs, chunk_rows, **settings):
 @given(_graphs(), _queries(), st.data(), st.integers(1, 7))
 def test_answers_are_those_of_single_rows(graph, asked, data, chunk_rows):
     node = st.integers(0, graph.node_count - 1)
-    pairs = data.draw(st.lists(st.tuples(node, node), max_size=20))
+    pairs = data.draw(st.lists(st.tuples(node, node), max_size=20, unique=True))  # as a pattern's
     expected = Expected(graph, asked).rows(pairs)
     assert identical(answer(asked, graph, pairs, chunk_rows), expected)
 
@@ -266,7 +266,7 @@ def test_answers_are_those_of_single_rows(graph, asked, data, chunk_rows):
 @given(_graphs(), _queries(), st.data())
 def test_merging_in_between_changes_nothing(graph, asked, data):
     node = st.integers(0, graph.node_count - 1)
-    pairs = data.draw(st.lists(st.tuples(node, node), max_size=20))
+    pairs = data.draw(st.lists(st.tuples(node, node), max_size=20, unique=True))  # as a pattern's
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gpugda.execute.operators.distinct._MERGE_ROWS", 1)
         patch.setattr("gpugda.execute.operators.sort._MERGE_ROWS", 1)
