@@ -141,14 +141,13 @@ def _extreme(rows: Rows, *, last: bool) -> Operand | None:
         return Constant(None)
     column = rows.values
     values = column.values
+    if rows.groups == 1:
+        return _extreme_of_all(rows, last=last)
     if column.kind is ColumnKind.FLOAT:
         if np.isnan(values).any() or (values == 0).any():
             return _extreme_row(rows, last=last)  # NaN and the two zeros are told by their rows
     else:
         values = values.astype(np.int64, copy=False)
-    if rows.groups == 1:
-        best = np.array([values.max() if last else values.min()])
-        return Column(column.kind, best.astype(column.values.dtype), None, column.dictionary)
     best = np.full(rows.groups, _edge(values.dtype, least=last), dtype=values.dtype)
     (np.maximum if last else np.minimum).at(best, rows.group_of, values)
     there = rows.there()
@@ -157,6 +156,14 @@ def _extreme(rows: Rows, *, last: bool) -> Operand | None:
     return Column(
         column.kind, best.astype(column.values.dtype, copy=False), there, column.dictionary
     )
+
+
+def _extreme_of_all(rows: Rows, *, last: bool) -> Operand | None:
+    column = rows.values
+    best = column.values.max(keepdims=True) if last else column.values.min(keepdims=True)
+    if column.kind is ColumnKind.FLOAT and not abs(best[0]) > 0:
+        return _extreme_row(rows, last=last)  # NaN and the two zeros are told by their rows
+    return Column(column.kind, best, None, column.dictionary)
 
 
 def _edge(dtype: np.dtype[Any], *, least: bool) -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
+from gpugda.errors import DeviceError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,9 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["sum_of_floats", "sum_of_integers"]
 
+_LOGGER = logging.getLogger("gpugda.device")
 _LARGEST = 2**63 - 1
 _EXACT = 2**53
 """Below it, integers are exact as floats, which are summed sooner."""
+_DEVICE_ROWS = 1 << 17
+"""So many rows are worth a launch, and the kernel's compilation once for a machine."""
 _WINDOW = 1 << 16
 """Rows that are taken together, so that what is made of them stays in the processor's cache."""
 
@@ -25,17 +30,29 @@ _WINDOW = 1 << 16
 def sum_of_integers(rows: Rows) -> Column | None:
     """Of each group; None where one may leave the 64 bits."""
     values = rows.values.values
+    if rows.groups == 1:
+        return _sum_of_all(values)
     largest = max(abs(int(values.min())), abs(int(values.max()))) if len(values) else 0
     if largest * max(len(values), 1) > _LARGEST // 2:
         return None  # one may leave the 64 bits
     sums = np.zeros(rows.groups, dtype=np.int64)
-    if rows.groups == 1:
-        sums[0] = values.sum()
-    elif largest * len(values) < _EXACT:
+    if largest * len(values) < _EXACT:
         sums = _exact_sums(rows.group_of, values, rows.groups)
     else:
         np.add.at(sums, rows.group_of, values)
     return Column(ColumnKind.INTEGER, sums)
+
+
+def _sum_of_all(values: NDArray[np.int64]) -> Column | None:
+    """Of one group, each window read once."""
+    total = largest = 0
+    for start in range(0, len(values), _WINDOW):
+        part = values[start : start + _WINDOW]
+        largest = max(largest, -int(part.min()), int(part.max()))
+        if largest * len(values) > _LARGEST // 2:
+            return None
+        total += int(part.sum())
+    return Column(ColumnKind.INTEGER, np.array([total]))
 
 
 def _exact_sums(
@@ -57,10 +74,28 @@ def sum_of_floats(rows: Rows) -> Column | None:
     # In the order of rows, as Neo4j adds them.
     values = rows.values.values
     if rows.groups == 1:
-        return Column(ColumnKind.FLOAT, np.array([_in_order(values)]))
+        total = _on_processor(values)
+        if total is None:
+            total = _in_order(values)
+        return Column(ColumnKind.FLOAT, np.array([total]))
     return Column(
         ColumnKind.FLOAT, np.bincount(rows.group_of, weights=values, minlength=rows.groups)
     )
+
+
+def _on_processor(values: NDArray[np.float64]) -> float | None:
+    """The same as `_in_order`, sooner; None for few rows, or without a device for it."""
+    if len(values) < _DEVICE_ROWS:
+        return None
+    from gpugda.device.host_device import host_device  # opens a device of its own
+    from gpugda.device.launch.ordered_sum import OrderedSum
+
+    device = host_device()
+    try:
+        return None if device is None else OrderedSum(device).total(values)
+    except DeviceError as error:
+        _LOGGER.info("a sum is taken without a device: %s", error)
+        return None
 
 
 def _in_order(values: NDArray[np.float64]) -> float:

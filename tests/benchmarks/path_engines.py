@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -37,15 +38,22 @@ def tables() -> tuple[Columns, Columns] | None:
     return nodes, {"source": graph.source.tolist(), "target": graph.target.tolist()}
 
 
-def engines(nodes: Columns, ends: Columns) -> dict[str, Ask]:
+@contextmanager
+def engines(nodes: Columns, ends: Columns) -> Iterator[dict[str, Ask]]:
     """Those that are there: gpugda, Ladybug if it is installed, Neo4j if NEO4J has its address."""
     found: dict[str, Ask] = {"gpugda": _gpugda(nodes, ends)}
     without = os.environ.get("WITHOUT", "").split(",")
     if importlib.util.find_spec("ladybug") is not None and "ladybug" not in without:
         found["Ladybug"] = _ladybug(nodes, ends)
-    if "NEO4J" in os.environ:
-        found["Neo4j"] = _neo4j(os.environ["NEO4J"], nodes, ends)
-    return found
+    if "NEO4J" not in os.environ:
+        yield found
+        return
+    import neo4j
+
+    quiet = {"auth": None, "notifications_min_severity": "OFF"}
+    with neo4j.GraphDatabase.driver(os.environ["NEO4J"], **quiet) as driver:
+        found["Neo4j"] = _neo4j(driver, nodes, ends)
+        yield found
 
 
 def _gpugda(nodes: Columns, ends: Columns) -> Ask:
@@ -73,11 +81,8 @@ def _ladybug(nodes: Columns, ends: Columns) -> Ask:
     return lambda text: [tuple(row) for row in connection.execute(text).get_all()]
 
 
-def _neo4j(uri: str, nodes: Columns, ends: Columns) -> Ask:
+def _neo4j(driver: Any, nodes: Columns, ends: Columns) -> Ask:
     """The server's database must be empty, or have been filled by this benchmark."""
-    import neo4j
-
-    driver = neo4j.GraphDatabase.driver(uri, auth=None, notifications_min_severity="OFF")
 
     def ask(text: str, **parameters: Any) -> list[tuple[Any, ...]]:
         with driver.session() as session:

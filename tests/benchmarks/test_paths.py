@@ -110,18 +110,18 @@ def test_paths_beside_others() -> None:
     made = tables()
     if made is None:
         pytest.skip("the file of wiki-Vote is not there")
-    asks = engines(*made)
-    for query in QUERIES:
-        asks["gpugda"](query.cypher)
-    for query in QUERIES:
-        found = _measured(asks, query)
-        own = min(found["gpugda"].seconds)
-        for name, runs in found.items():
-            best = min(runs.seconds)
-            ((count, checksum),) = runs.sums
-            print(
-                f"{query.name:<46}{name:<8}{best * 1e3:10.1f} ms {best / own:8.1f}x"
-                f"  {count:,} rows, checksum {checksum:08x}",
-                flush=True,
-            )
-        assert len({frozenset(runs.sums) for runs in found.values()}) == 1, query.name
+    with engines(*made) as asks:
+        for query in QUERIES:
+            asks["gpugda"](query.cypher)
+        for query in QUERIES:
+            found = _measured(asks, query)
+            own = min(found["gpugda"].seconds)
+            for name, runs in found.items():
+                best = min(runs.seconds)
+                ((count, checksum),) = runs.sums
+                print(
+                    f"{query.name:<46}{name:<8}{best * 1e3:10.1f} ms {best / own:8.1f}x"
+                    f"  {count:,} rows, checksum {checksum:08x}",
+                    flush=True,
+                )
+            assert len({frozenset(runs.sums) for runs in found.values()}) == 1, query.name
