@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from gpugda.execute.aggregate_calls import counts, takes_weights
 from gpugda.execute.lower_query import lower_query, nan_owners
 from gpugda.execute.operators import simple
 from gpugda.execute.operators.adjacent import Adjacent, is_adjacent
@@ -296,10 +297,14 @@ class _Lowering:
 
     def _aggregate(self, tree: logical.Aggregate) -> Operator:
         below = all_names((*tree.keys, *(a for a in tree.aggregates if not _counts_rows(a))))
-        weighted = all(_takes_weights(each) for each in tree.aggregates)
+        weighted = all(map(takes_weights, tree.aggregates))
         weighted = weighted and _are_steady((*tree.keys, *tree.aggregates))
+        if not all(map(counts, tree.aggregates)):
+            weighted = weighted and _leaves_out(tree.input, below)
         child = self.lower(tree.input, below, weighted=weighted)
-        return Aggregate(child, tree.keys, tree.aggregates, always=tree.always)
+        return Aggregate(
+            child, tree.keys, tree.aggregates, always=tree.always, take_weights=weighted
+        )
 
     def _output(self, tree: logical.Logical) -> Operator | None:
         """A projection of one pattern alone, which the join may answer without its rows."""
@@ -342,7 +347,7 @@ def _is_plain(query: Query) -> bool:
         return False
     if not _are_steady(parts):
         return False
-    return all(_takes_weights(each) for each in query.aggregates)
+    return all(map(counts, query.aggregates))
 
 
 # ------------------------------------------------------------------ what is read
@@ -368,10 +373,29 @@ def _counts_rows(aggregate: ast.Expression) -> bool:
     return isinstance(aggregate, ast.CountStar)
 
 
-def _takes_weights(aggregate: ast.Expression) -> bool:
-    if isinstance(aggregate, ast.CountStar):
-        return True
-    return isinstance(aggregate, ast.FunctionCall) and aggregate.name.lower() == "count"
+def _leaves_out(tree: logical.Logical, read: frozenset[str]) -> bool:
+    """Whether far fewer rows may stand for those of a pattern: of most its nodes nobody reads.
+
+    There are as many groups by one node as nodes at most, and by two about as many as rows.
+    """
+    match tree:
+        case logical.Match():
+            read |= frozenset(tree.bound)
+            arrows = {each.name for each in tree.graph.relationships}
+            left = [node.name in read for node in tree.graph.nodes]
+            if arrows.isdisjoint(read) and sum(left) <= 1 < len(left):
+                return True
+        case logical.Expand():
+            return unrolled(tree, read) is not None
+        case logical.Filter():
+            read |= all_names(tree.predicates)
+        case logical.Optional():
+            return _leaves_out(tree.sub, read) or _leaves_out(
+                tree.input, read | _arguments_read(tree.sub)
+            )
+        case _:
+            return False
+    return _leaves_out(tree.input, read)
 
 
 def _columns_of(tree: logical.Logical) -> tuple[str, ...]:
