@@ -68,6 +68,7 @@ def _added_by(tree: logical.Logical) -> tuple[str, ...]:
 
 
 def made_by(tree: logical.Logical) -> frozenset[str]:
+    """The same, as a set."""
     return frozenset(columns_of(tree))
 
 
