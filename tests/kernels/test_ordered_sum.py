@@ -68,3 +68,8 @@ def test_many_seeds(kernel):
         values = random.normal(random.normal() * 2, 10.0 ** random.integers(-3, 4), 3000)
         values = np.round(values, int(random.integers(0, 12)))
         assert kernel.total(values) == steps(values), seed
+
+
+def test_a_sum_that_was_begun(kernel):
+    values = np.random.default_rng(2).normal(size=1000)
+    assert kernel.total(values[300:], steps(values[:300])) == steps(values)

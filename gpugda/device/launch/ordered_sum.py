@@ -34,14 +34,14 @@ class OrderedSum:
         self._context = context
         self._kernel = get_kernel(context, _FILE, "ordered_sum", _PARAMETERS)
 
-    def total(self, values: NDArray[np.float64]) -> float:
-        """The sum, from 0.0 on.
+    def total(self, values: NDArray[np.float64], begun: float = 0.0) -> float:
+        """The sum, from the one begun on.
 
         Raises:
             DeviceError: A launch failed.
             QueryTimeoutError: The time is up.
         """
-        context, total = self._context, np.zeros(1)
+        context, total = self._context, np.array([begun])
         with context.lock:
             kept = context.call("sum of rows", self._buffer, total, cl.mem_flags.READ_WRITE)
             for start in range(0, len(values), _ROWS):

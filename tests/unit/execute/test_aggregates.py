@@ -136,7 +136,7 @@ def test_all_rows_as_one_group(name, values):
 
 
 def test_many_floats_are_added_in_the_order_of_rows(monkeypatch):
-    values = np.random.default_rng(1).normal(size=200_000)
+    values = np.random.default_rng(1).normal(size=300_000)
     one = Groups(np.zeros(1, dtype=np.int64), np.zeros(len(values), dtype=np.int64))
     operand = Column(ColumnKind.FLOAT, values)
     expected = 0.0
