@@ -53,6 +53,8 @@ _ONLY_FOR = {
     "extend_lists.cl": "lists",
     "extend_marks.cl": "marks",
     "radix_sort.cl": "lists",
+    "ranked_lists.cl": "lists",
+    "ranked_triangles.cl": "lists",
     "ring_squares.cl": "lists",
     "running_means.cl": "marks",
     "single_walks.cl": "marks",
