@@ -24,6 +24,7 @@ from gpugda.execute.matching import select
 from gpugda.match.need import Count, Groups
 from gpugda.match.registry import plan_pattern
 from gpugda.match.report import oriented_text
+from gpugda.match.special.ranked_triangles import count_triangles
 from gpugda.match.special.ring_squares import count_ring
 from gpugda.match.special.upward_squares import (
     UpwardSquare,
@@ -156,8 +157,10 @@ def count_oriented(
     """
     if not strategy.orients:
         return None
-    if (ring := count_ring(plan.bound, graph, strategy, report, deadline)) is not None:
-        return ring
+    for count_ranked in (count_ring, count_triangles):
+        found = count_ranked(plan.bound, graph, strategy, report, deadline)
+        if found is not None:
+            return found
     kind = _kind(plan, graph)
     if kind is None or (isinstance(kind, UpwardSquare) and not counts_upwards(strategy.graph)):
         return None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpugda.device.launch.cycle_tasks import share_of_nodes
 from gpugda.device.launch.ranked_lists import RANKED
 from gpugda.device.program import get_kernel
 
 if TYPE_CHECKING:
     from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.cycle_tasks import CycleTasks
     from gpugda.device.launch.ranked_lists import RankedLists
-    from gpugda.device.memory.buffers import DeviceArray
 
 __all__ = ["RankedTriangleKernels"]
 
@@ -34,36 +35,21 @@ class RankedTriangleKernels:
 
     def task_nodes(self, nodes: int) -> int:
         """Nodes of a task."""
-        return max(1, min(_MOST_TASK_NODES, nodes // (_TASKS_PER_GROUP * self.groups)))
+        return share_of_nodes(nodes, self.groups, _TASKS_PER_GROUP, _MOST_TASK_NODES)
 
     def count(
-        self,
-        lists: RankedLists,
-        weights: int,
-        most_work: int,
-        counters: DeviceArray,
-        totals: DeviceArray,
-        *,
-        looks_up: bool,
+        self, lists: RankedLists, weights: int, tasks: CycleTasks, *, looks_up: bool
     ) -> None:
         """Takes tasks; adds what they count to ``totals``.
 
         Args:
             lists: Of the type of all relationships.
             weights: Embeddings per kind of triangle, see the kernel.
-            most_work: Entries at which a work group may look in this launch.
-            counters: ``uint32``, the first one counts tasks that were taken.
-            totals: ``uint64``, as many as there are groups.
+            tasks: What is done, without scratch.
             looks_up: May nodes have parallel relationships?
         """
+        whom = (lists.nodes, self.task_nodes(lists.nodes), tasks.most_work)
+        arrays = (tasks.counters, tasks.totals)
         self._count.launch_groups(
-            self.groups,
-            *lists.arguments,
-            lists.nodes,
-            self.task_nodes(lists.nodes),
-            most_work,
-            weights,
-            looks_up,
-            counters,
-            totals,
+            self.groups, *lists.arguments, *whom, weights, looks_up, *arrays
         )

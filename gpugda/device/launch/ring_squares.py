@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from gpugda.device.launch.cycle_tasks import share_of_nodes
 from gpugda.device.launch.prefix_sum import PrefixSum
 from gpugda.device.launch.ranked_lists import RANKED
 from gpugda.device.program import get_kernel
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from gpugda.device.context import DeviceContext
+    from gpugda.device.launch.cycle_tasks import CycleTasks
     from gpugda.device.launch.ranked_lists import RankedLists, RankedRows
     from gpugda.device.memory.buffers import DeviceArray, Workspace
 
@@ -58,7 +60,7 @@ class RingSquareKernels:
 
     def task_nodes(self, nodes: int, groups: int) -> int:
         """Nodes of a task: those of the highest ranks take longest."""
-        return max(1, min(_MOST_TASK_NODES, nodes // (_TASKS_PER_GROUP * groups)))
+        return share_of_nodes(nodes, groups, _TASKS_PER_GROUP, _MOST_TASK_NODES)
 
     def ways(self, workspace: Workspace, rows: RankedRows, nodes: int, entries: int) -> Ways:
         """The ways from the first nodes, which have so many entries.
@@ -90,37 +92,29 @@ class RingSquareKernels:
             ways: Outgoing and incoming ones.
             nodes: Among the first ones.
             marks: ``uint32``, for each of them one per node; zero before and after.
-            totals: ``uint64``, one for each of `most_groups`.
+            totals: ``uint64``, one for each work group.
         """
+        groups = totals.count
         for adds, each in enumerate(ways):
             rows = (each.rows.neighbours, each.rows.starts, each.sums)
             whom = (nodes.start, nodes.stop, lists.nodes)
-            self._walk.launch_groups(self.most_groups, *rows, *whom, adds, marks, totals)
+            self._walk.launch_groups(groups, *rows, *whom, adds, marks, totals)
         used = len(nodes) * lists.nodes
         self._clear(used, marks, used)
 
-    def count(
-        self,
-        lists: RankedLists,
-        first: int,
-        groups: int,
-        most_work: int,
-        arrays: tuple[DeviceArray, DeviceArray, DeviceArray],
-    ) -> None:
+    def count(self, lists: RankedLists, first: int, groups: int, tasks: CycleTasks) -> None:
         """Takes tasks; adds what they count to ``totals``.
 
         Args:
             lists: Of the type of all relationships.
             first: The highest node of a task.
             groups: Work groups.
-            most_work: Ways that a group may walk in one launch.
-            arrays: Words of scratch, as many as nodes for each group, zero before and after; a
-                counter of tasks; and totals, one for each group.
+            tasks: What is done; for each group as many words of scratch as there are nodes.
         """
-        nodes = lists.nodes
-        tasks = (first, nodes, self.task_nodes(nodes, groups), most_work)
-        self._count.launch_groups(groups, *lists.arguments, *tasks, *arrays)
+        whom = (first, lists.nodes, self.task_nodes(lists.nodes, groups), tasks.most_work)
+        arrays = (tasks.scratch, tasks.counters, tasks.totals)
+        self._count.launch_groups(groups, *lists.arguments, *whom, *arrays)
 
-    def correct(self, lists: RankedLists, groups: int, totals: DeviceArray) -> None:
+    def correct(self, lists: RankedLists, totals: DeviceArray) -> None:
         """Adds what these counts are wrong by, modulo 2**64."""
-        self._correct.launch_groups(groups, *lists.arguments, lists.nodes, totals)
+        self._correct.launch_groups(totals.count, *lists.arguments, lists.nodes, totals)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.ranked_triangles import RankedTriangleKernels
 from gpugda.match.special.any_nodes import asks_nothing, common_type
+from gpugda.match.special.tasks import launches
 from gpugda.match.special.upward_squares import counts_upwards
 
 if TYPE_CHECKING:
@@ -100,14 +100,7 @@ def count_triangles(
 
 def _counted(run: Run, lists: RankedLists, weights: int, *, looks_up: bool) -> int:
     kernels, workspace = RankedTriangleKernels(run.graph.context), run.workspace
-    counters = workspace.allocate(1, np.uint32, "counters")
-    totals = workspace.allocate(kernels.groups, np.uint64, "sums")
-    for each in (counters, totals):
-        workspace.fill(each, 0)
-    task_count = -(-lists.nodes // kernels.task_nodes(lists.nodes))
-    while int(workspace.download(counters)[0]) < task_count:
-        run.check_deadline()
-        kernels.count(lists, weights, _WORK_PER_LAUNCH, counters, totals, looks_up=looks_up)
-    found = int(workspace.download(totals).sum(dtype=np.uint64))
-    workspace.release(counters, totals)
-    return found
+    tasks = CycleTasks.new(workspace, 1, lists.nodes, _WORK_PER_LAUNCH, kernels.groups)
+    for _ in launches(run, tasks.counters, -(-lists.nodes // kernels.task_nodes(lists.nodes))):
+        kernels.count(lists, weights, tasks, looks_up=looks_up)
+    return tasks.total(workspace)

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpugda.device.launch.ring_squares import RingSquareKernels
+from gpugda.device.launch.cycle_tasks import CycleTasks
+from gpugda.device.launch.ring_squares import RingSquareKernels, Ways
 from gpugda.errors import MemoryLimitError
 from gpugda.match.special.any_nodes import asks_nothing, common_type
+from gpugda.match.special.tasks import groups_with_scratch, launches
 from gpugda.match.special.upward_squares import counts_upwards
 
 if TYPE_CHECKING:
@@ -29,7 +31,6 @@ __all__ = ["count_ring", "find_ring"]
 _FEWEST = 1 << 17
 """Relationships: of fewer, ranks take longer than they save."""
 _WORK_PER_LAUNCH = 1 << 24
-_SHARE_FOR_SCRATCH = 0.25
 _MOST_MARK = 1 << 32
 _MOST_COUNT = 1 << 63
 
@@ -104,41 +105,17 @@ def count_ring(
 
 
 def _counted(run: Run, lists: RankedLists) -> int | None:
-    kernels, workspace = RingSquareKernels(run.graph.context), run.workspace
-    longest = run.graph.context.info.max_allocation_bytes
-    room = min(int(workspace.available * _SHARE_FOR_SCRATCH), longest)
-    groups = min(room // (4 * lists.nodes), kernels.most_groups)
-    if groups < 1:
+    kernels, workspace, nodes = RingSquareKernels(run.graph.context), run.workspace, lists.nodes
+    groups = groups_with_scratch(run, nodes, kernels.most_groups)
+    if groups == 0:
         return None
-    totals = workspace.allocate(kernels.most_groups, np.uint64, "sums")
-    workspace.fill(totals, 0)
-    first = _from_first_nodes(run, kernels, lists, totals)
-    _from_others(run, kernels, lists, first, groups, totals)
-    kernels.correct(lists, kernels.most_groups, totals)
-    found = int(workspace.download(totals).sum(dtype=np.uint64))
-    workspace.release(totals)
-    return found
-
-
-def _from_others(
-    run: Run,
-    kernels: RingSquareKernels,
-    lists: RankedLists,
-    first: int,
-    groups: int,
-    totals: DeviceArray,
-) -> None:
-    """Counts from this node on, each node by one work group."""
-    workspace = run.workspace
-    scratch = workspace.allocate(groups * lists.nodes, np.uint32, "marks of nodes")
-    counters = workspace.allocate(1, np.uint32, "counters")
-    for each in (scratch, counters):
-        workspace.fill(each, 0)
-    task_count = -(-(lists.nodes - first) // kernels.task_nodes(lists.nodes, groups))
-    while int(workspace.download(counters)[0]) < task_count:
-        run.check_deadline()
-        kernels.count(lists, first, groups, _WORK_PER_LAUNCH, (scratch, counters, totals))
-    workspace.release(scratch, counters)
+    tasks = CycleTasks.new(workspace, groups * nodes, nodes, _WORK_PER_LAUNCH, groups)
+    first = _from_first_nodes(run, kernels, lists, tasks.totals)
+    task_count = -(-(nodes - first) // kernels.task_nodes(nodes, groups))
+    for _ in launches(run, tasks.counters, task_count):
+        kernels.count(lists, first, groups, tasks)
+    kernels.correct(lists, tasks.totals)
+    return tasks.total(workspace)
 
 
 def _from_first_nodes(
@@ -149,8 +126,7 @@ def _from_first_nodes(
     try:
         with workspace.given_up(MemoryLimitError):
             ways = _ways(run, kernels, lists)
-            most = max(1, min(_BATCH_BYTES, int(workspace.available * _SHARE_FOR_SCRATCH)))
-            most_nodes = max(1, most // (4 * lists.nodes))
+            most_nodes = max(1, min(_BATCH_BYTES, workspace.available // 4) // (4 * lists.nodes))
             marks = workspace.allocate(most_nodes * lists.nodes, np.uint32, "marks of nodes")
     except MemoryLimitError:
         return 0
@@ -167,7 +143,8 @@ def _from_first_nodes(
     return done
 
 
-def _ways(run: Run, kernels: RingSquareKernels, lists: RankedLists):  # noqa: ANN202
+def _ways(run: Run, kernels: RingSquareKernels, lists: RankedLists) -> tuple[Ways, Ways]:
+    """Outgoing and incoming ones from the first nodes."""
     nodes = min(lists.nodes, _FIRST_NODES)
     found = []
     for rows in (lists.outgoing, lists.incoming):
