@@ -47,13 +47,13 @@ class RankedLists(NamedTuple):
         outgoing: From starts to ends.
         incoming: From ends to starts.
         nodes: Nodes that there are.
-        count: Relationships of the type.
+        size: Relationships of the type.
     """
 
     outgoing: RankedRows
     incoming: RankedRows
     nodes: int
-    count: int
+    size: int
 
     @property
     def arguments(self) -> tuple[DeviceArray, ...]:

@@ -37,9 +37,7 @@ class RankedTriangleKernels:
         """Nodes of a task."""
         return share_of_nodes(nodes, self.groups, _TASKS_PER_GROUP, _MOST_TASK_NODES)
 
-    def count(
-        self, lists: RankedLists, weights: int, tasks: CycleTasks, *, looks_up: bool
-    ) -> None:
+    def count(self, lists: RankedLists, weights: int, tasks: CycleTasks, *, looks_up: bool) -> None:
         """Takes tasks; adds what they count to ``totals``.
 
         Args:
@@ -50,6 +48,4 @@ class RankedTriangleKernels:
         """
         whom = (lists.nodes, self.task_nodes(lists.nodes), tasks.most_work)
         arrays = (tasks.counters, tasks.totals)
-        self._count.launch_groups(
-            self.groups, *lists.arguments, *whom, weights, looks_up, *arrays
-        )
+        self._count.launch_groups(self.groups, *lists.arguments, *whom, weights, looks_up, *arrays)

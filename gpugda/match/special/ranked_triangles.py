@@ -94,7 +94,9 @@ def count_triangles(
             return None
         with run.stage("join"):
             count = _counted(run, lists, weights, looks_up=graph.parallel_counts()[kind] > 1)
-    report.steps.append(f"triangles counted from their node of fewest relationships: {count:,} rows")
+    report.steps.append(
+        f"triangles counted from their node of fewest relationships: {count:,} rows"
+    )
     return count
 
 
