@@ -105,11 +105,13 @@ def _said_first(
 ) -> str:
     said = [matcher.said_first(pattern, need=need)]
     grouped = need.nodes if isinstance(need, Groups) else ()
-    counts = matcher.orients and not isinstance(need, Rows)
-    found = orient(pattern, loop_counts, grouped) if counts else None
+    as_rows = isinstance(need, Rows)
+    may_turn = matcher.orients and not (isinstance(need, Rows) and need.relationships)
+    found = orient(pattern, loop_counts, grouped, as_rows=as_rows) if may_turn else None
     if found is not None:
+        what = "rows" if as_rows else "counts"
         said.append(
-            "once such counts took as long as turning the relationships is expected to take, "
-            + oriented_text(pattern, found)
+            f"once such {what} took as long as turning the relationships is expected to take, "
+            + oriented_text(pattern, found, as_rows=as_rows)
         )
     return "; ".join(filter(None, said))

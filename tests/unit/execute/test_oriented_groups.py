@@ -15,9 +15,10 @@ from strategies import multigraphs
 import gpugda
 from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
-from gpugda.execute import oriented_count
+from gpugda.execute import oriented_form
 from gpugda.execute.needs import need_of
-from gpugda.execute.oriented_count import groups_oriented, note_unoriented
+from gpugda.execute.oriented_count import groups_oriented
+from gpugda.execute.oriented_form import note_unoriented
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Groups
@@ -99,7 +100,7 @@ def test_groups_are_those_of_the_reference(context, specs, text):
 
 
 def test_groups_of_a_multigraph_are_found_once_per_order(monkeypatch):
-    monkeypatch.setattr(oriented_count, "_SECONDS_PER_RELATIONSHIP", 0.0)
+    monkeypatch.setattr(oriented_form, "_SECONDS_PER_RELATIONSHIP", 0.0)
     random = np.random.default_rng(5)
     ends = random.integers(0, 30, (200, 2))
     ends = ends[ends[:, 0] != ends[:, 1]]  # parallel relationships stay
