@@ -12,6 +12,7 @@ from gpugda.deadline import check_deadline
 from gpugda.errors import MemoryLimitError
 from gpugda.execute.matching import select
 from gpugda.execute.oriented_form import give_up, kind_of, plan_upwards, times_of, upwards_graph
+from gpugda.execute.oriented_rows import in_all_orders, together
 from gpugda.match.need import Count, Groups
 from gpugda.match.report import oriented_text
 from gpugda.match.special.ranked_triangles import count_triangles
@@ -186,4 +187,6 @@ def _query_groups(
                 nodes = {node: chunk.nodes[place] for node, place in columns}
                 tuples.add(replace(chunk, nodes=nodes))
     found = tuples.found()
+    if query.as_rows:
+        return together(in_all_orders(found, query.sets, need.nodes))
     return multiplied(found, query.multiplicity) if need.counted else found

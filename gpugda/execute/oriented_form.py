@@ -16,18 +16,18 @@ from weakref import WeakKeyDictionary
 
 from gpugda.data.oriented import oriented
 from gpugda.deadline import seconds_left
-from gpugda.match.need import Count, Groups, Rows
-from gpugda.match.registry import plan_pattern
+from gpugda.match.need import Count
+from gpugda.match.registry import oriented_query, plan_pattern
 from gpugda.match.special.upward_squares import UpwardSquare, find_square
 from gpugda.plan.bind import bind
-from gpugda.plan.rules.orient import OrientedQuery, may_orient, orient
+from gpugda.plan.rules.orient import OrientedQuery, may_orient
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.embeddings import Embeddings, StrategyReport
-    from gpugda.match.need import Need
+    from gpugda.match.need import Groups, Need, Rows
     from gpugda.plan.plan import BoundQuery, Plan
 
 __all__ = [
@@ -186,12 +186,8 @@ def _found_kind(
 ) -> OrientedQuery | UpwardSquare | None:
     if not may_orient(bound):
         return None
-    loops = graph.statistics.loop_counts
-    if isinstance(need, Rows):
-        return None if need.relationships else orient(bound, loops, as_rows=True)
-    grouped = need.nodes if isinstance(need, Groups) else ()
-    square = None if grouped else find_square(bound, graph)
-    return square or orient(bound, loops, grouped)
+    square = find_square(bound, graph) if isinstance(need, Count) else None
+    return square or oriented_query(bound, graph.statistics.loop_counts, need)
 
 
 def upwards_graph(

@@ -11,6 +11,8 @@ from dataclasses import replace
 from itertools import permutations, product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gpugda.errors import MemoryLimitError
 from gpugda.execute.matching import select
 from gpugda.execute.oriented_form import give_up, kind_of, plan_upwards, times_of, upwards_graph
@@ -18,7 +20,7 @@ from gpugda.match.report import oriented_text
 from gpugda.plan.rules.orient import OrientedQuery
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping
+    from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 
     from gpugda.data.data_graph import DataGraph
     from gpugda.match.embeddings import Embeddings, StrategyReport
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from gpugda.match.need import Rows
     from gpugda.plan.plan import Plan
 
-__all__ = ["rows_oriented"]
+__all__ = ["in_all_orders", "rows_oriented", "together"]
 
 
 def rows_oriented(
@@ -63,7 +65,7 @@ def rows_oriented(
         selected = select(made, upwards, beside, parameters, report, deadline)
         if selected is None:
             return True
-        report.steps.append(oriented_text(plan.bound, query, as_rows=True))
+        report.steps.append(oriented_text(plan.bound, query))
         chunks = beside.embeddings(selected.plan, selected.masks, wanted, report, deadline)
         return (yield from _timed(chunks, plan, query, need))
 
@@ -88,7 +90,7 @@ def _timed(
                 times_of(plan).note(seconds, is_oriented=True)
                 return True
             is_begun = True
-            yield from _in_all_orders(chunk, query, need)
+            yield from in_all_orders(chunk, query.sets, need.nodes)
 
 
 def _with_sets(need: Rows, query: OrientedQuery) -> Rows:
@@ -97,12 +99,34 @@ def _with_sets(need: Rows, query: OrientedQuery) -> Rows:
     return replace(need, nodes=need.nodes.union(*read))
 
 
-def _in_all_orders(chunk: Embeddings, query: OrientedQuery, need: Rows) -> Iterator[Embeddings]:
-    """Rows of a chunk, with the nodes of each set in all orders."""
-    all_read = need.nodes.issuperset(node for nodes in query.sets for node in nodes)
-    for orders in product(*(permutations(nodes) for nodes in query.sets)):
-        columns = {node: node for node in need.nodes}
-        for nodes, order in zip(query.sets, orders, strict=True):
+def in_all_orders(
+    chunk: Embeddings, sets: Sequence[tuple[int, ...]], read: Collection[int]
+) -> Iterator[Embeddings]:
+    """The same rows with the nodes of each set in all orders.
+
+    Args:
+        chunk: With all nodes of a set where one of them is read.
+        sets: Positions of query nodes.
+        read: Those that rows shall have.
+    """
+    all_read = set(read).issuperset(node for nodes in sets for node in nodes)
+    for orders in product(*(permutations(nodes) for nodes in sets)):
+        columns = {node: node for node in read}
+        for nodes, order in zip(sets, orders, strict=True):
             columns |= dict(zip(nodes, order, strict=True))
-        nodes_of = {node: chunk.nodes[columns[node]] for node in need.nodes}
+        nodes_of = {node: chunk.nodes[columns[node]] for node in read}
         yield replace(chunk, nodes=nodes_of, distinct=chunk.distinct and all_read)
+
+
+def together(chunks: Iterator[Embeddings]) -> Embeddings:
+    """One table of some that have the same columns of nodes, at least one."""
+    first, *others = chunks
+    all_of = [first, *others]
+    nodes = {each: np.concatenate([one.nodes[each] for one in all_of]) for each in first.nodes}
+    weights = [one.weights for one in all_of if one.weights is not None]
+    return replace(
+        first,
+        row_count=sum(one.row_count for one in all_of),
+        nodes=nodes,
+        weights=np.concatenate(weights) if weights else None,
+    )

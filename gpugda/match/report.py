@@ -57,10 +57,10 @@ def node_text(bound: BoundQuery, position: int) -> str:
     return f"({_name(bound.nodes[position].name)})"
 
 
-def oriented_text(bound: BoundQuery, query: OrientedQuery, *, as_rows: bool = False) -> str:
+def oriented_text(bound: BoundQuery, query: OrientedQuery) -> str:
     """Which nodes are found in one order only."""
     sets = [", ".join(node_text(bound, position) for position in each) for each in query.sets]
-    how = "found, as {} rows" if as_rows else "counted, {} times"
+    how = "found, as {} rows" if query.as_rows else "counted, {} times"
     return (
         f"of embeddings that exchange {'; or '.join(sets)} one is "
         f"{how.format(query.multiplicity)}: "

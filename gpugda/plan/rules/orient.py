@@ -40,12 +40,14 @@ class OrientedQuery:
         multiplicity: Embeddings of the query as it was for each one of this.
         sets: Positions of the query nodes of which one order is found.
         places: The query nodes by whose groups to add up those that are asked for, in their order.
+        as_rows: Are the others of each one found made of it, by exchanging its nodes of a set?
     """
 
     query: Query
     multiplicity: int
     sets: tuple[tuple[int, ...], ...]
     places: tuple[tuple[int, ...], ...] = ((),)
+    as_rows: bool = False
 
 
 def orient(
@@ -90,7 +92,7 @@ def orient(
         for asked, each in zip(graph.relationships, left.relationships, strict=True)
     )
     query = replace(left.query, graph=replace(graph, relationships=relationships))
-    return OrientedQuery(query, multiplicity, tuple(sets), places)
+    return OrientedQuery(query, multiplicity, tuple(sets), places, as_rows)
 
 
 def _set_with_grouped(
