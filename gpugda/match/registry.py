@@ -133,7 +133,7 @@ def oriented_query(
     if by_places is not None:
         return by_places
     # Where all nodes of each set are grouped by, groups of one order give those of the others.
-    found = orient(bound, loop_counts, as_rows=True)
+    found = orient(bound, loop_counts, need.nodes, as_rows=True)
     if found is None or any(not set(need.nodes).issuperset(nodes) for nodes in found.sets):
         return None
     return found

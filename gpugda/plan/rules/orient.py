@@ -69,7 +69,7 @@ def orient(
     if not may_orient(bound):
         return None
     sets: list[tuple[int, ...]] = []
-    left, fixed, multiplicity = bound, frozenset(grouped), 1
+    left, fixed, multiplicity = bound, frozenset(() if as_rows else grouped), 1
     places: tuple[tuple[int, ...], ...] = (grouped,)
     one, nodes = _set_with_grouped(bound, grouped, loop_counts)
     if nodes:
