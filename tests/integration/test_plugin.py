@@ -132,7 +132,11 @@ def test_what_a_transaction_itself_changed_is_in_its_pages(plugged, source):
         "()-[x]->()": "CALL gpugda.relationships(0, 1048575)",
     }
     with plugged.driver.session() as session, session.begin_transaction() as transaction:
-        for change in (None, "CREATE (:C)-[:S]->(:D)", "MATCH (n:A) WITH n LIMIT 2 DETACH DELETE n"):
+        for change in (
+            None,
+            "CREATE (:C)-[:S]->(:D)",
+            "MATCH (n:A) WITH n LIMIT 2 DETACH DELETE n",
+        ):
             if change:
                 transaction.run(change).consume()
             for pattern, call in calls.items():

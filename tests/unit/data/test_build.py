@@ -222,7 +222,9 @@ def test_ids_of_relationships_go_where_the_relationships_go(ids):
         relationship_ids=np.array(ids, dtype=np.int64),
     )
     nodes = node_batch([((), {})] * 3)
-    graph = build_data_graph(ListedBatches([nodes], [batch], element_ids=IdentifierPrefixes("n:", "r:")))
+    graph = build_data_graph(
+        ListedBatches([nodes], [batch], element_ids=IdentifierPrefixes("n:", "r:"))
+    )
     found = zip(graph.start_nodes().tolist(), graph.outgoing.neighbours.tolist(), strict=True)
     assert dict(zip(found, graph.external_ids.relationships.tolist(), strict=True)) == dict(
         zip(ends, ids, strict=True)
