@@ -78,7 +78,7 @@ class KnownNodes:
         )
 
     def _contains_all(self, ids: NDArray[np.int64]) -> bool:
-        """Whether all are known; where no id of a range is missing, the smallest and largest tell."""
+        """Whether all are known: where no id of a range is missing, the extremes tell."""
         if self._gapless and len(ids):
             return int(self.ids[0]) <= int(ids.min()) and int(ids.max()) <= int(self.ids[-1])
         return bool(self._contains(ids).all())
