@@ -21,7 +21,7 @@ from gpugda.data.joining import join_columns
 from gpugda.data.labels import label_rows
 from gpugda.data.progress import Progress, SilentProgress
 from gpugda.data.property_store import PropertyStore
-from gpugda.data.sorting import sorted_rows
+from gpugda.data.sorting import Unsorted, sorted_rows
 from gpugda.data.stored_lists import with_stored_lists
 from gpugda.data.threads import in_threads, pieces_of, taken
 from gpugda.errors import SourceError
@@ -319,9 +319,9 @@ class _Relationships:
         if not are_distinct(ids):
             raise SourceError("a relationship was read twice: two have the same id")
         with_order = bool(columns) or self._keeps_ids
-        given = (node_count, len(self.types), starts, types, ends)
-        found = sorter(*given, with_order=with_order) if sorter else None
-        outgoing, incoming, order = found or sorted_rows(*given, with_order=with_order)
+        given = Unsorted(node_count, len(self.types), starts, types, ends)
+        found = sorter(given, with_order=with_order) if sorter else None
+        outgoing, incoming, order = found or sorted_rows(given, with_order=with_order)
         if order is not None:
             for key in columns:
                 columns[key] = columns[key].moved(order)

@@ -201,9 +201,8 @@ def test_rows_are_the_same_in_graphs_too_large_for_one_key(listed, with_order):
         starts = np.array([each[0] for each in relationships], dtype=np.uint32)
         ends = np.array([each[2] for each in relationships], dtype=np.uint32)
         types = np.array([graph.types.get(each[1]) for each in relationships], dtype=np.uint16)
-        outgoing, order = sorting.outgoing_csr(
-            graph.node_count, len(graph.types), starts, types, ends, with_order=with_order
-        )
+        arrived = sorting.Unsorted(graph.node_count, len(graph.types), starts, types, ends)
+        outgoing, order = sorting.outgoing_csr(arrived, with_order=with_order)
         incoming = sorting.reversed_csr(outgoing, len(graph.types))
     assert (order is None) == (not with_order)
     outgoing.check()

@@ -180,7 +180,8 @@ class SegmentedWindows(ExtendWindows):
         """The rows of a batch, together with the parts that they need; ``share``: where sorted."""
         if len(self._steps[number].device_links) > 1:
             self._tables.prepare(number)
-            for first in batch.keys():
+            firsts = batch.keys()
+            for first in firsts:
                 for table in batch.tables(self._run, first, self._most_paired(number, share)):
                     yield from self._paired_tables(number, first, table)
             return
@@ -247,8 +248,7 @@ def _followed(steps: Sequence[ExtendStep]) -> tuple[list[bool], list[list[Link]]
         ends = list(step.bound_ends[: len(step.device_links)])
         shared = ends.index(before) if before in ends else 0
         stays.append(before in ends)
-        first, *others = [*step.device_links[shared:], *step.device_links[:shared]] or [None]
-        links.append([] if first is None else [first, *others])
+        links.append([*step.device_links[shared:], *step.device_links[:shared]])
         before = ends[shared] if ends else None
     return stays, links
 
