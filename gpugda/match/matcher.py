@@ -17,8 +17,8 @@ from gpugda.match.beside import Beside
 from gpugda.match.embeddings import Embeddings
 from gpugda.match.fetching import TableFetcher
 from gpugda.match.need import Count
+from gpugda.match.ranked_graph import RankedGraph
 from gpugda.match.run import Kernels, Run
-from gpugda.match.special.ranked_graph import RankedGraph
 from gpugda.plan.matching_order import matching_order
 
 if TYPE_CHECKING:

@@ -88,5 +88,5 @@ def test_a_cpu_has_another_way(monkeypatch):
 
 
 def test_lists_that_have_no_room(accelerator, monkeypatch):
-    monkeypatch.setattr("gpugda.match.special.ranked_graph._SHARE", 0.0)
+    monkeypatch.setattr("gpugda.match.ranked_graph._SHARE", 0.0)
     assert found(accelerator, monkeypatch, CYCLE)[0] is None
