@@ -196,7 +196,7 @@ class SegmentLimits:
 
     most_entries: int | None = None
     share_for_parts: float = 0.75
-    share_for_pairs: float = 0.45
+    share_for_pairs: float = 0.38
     share_for_messages: float = 0.5
     most_segments: int = 256
     share_for_rows: float = 0.25

@@ -52,6 +52,7 @@ _ONLY_FOR = {
     "csr_rows.cl": "lists",
     "extend_lists.cl": "lists",
     "extend_marks.cl": "marks",
+    "ordered_sum.cl": "marks",
     "radix_sort.cl": "lists",
     "ring_squares.cl": "lists",
     "running_means.cl": "marks",

@@ -14,6 +14,8 @@ P = TypeVar("P")
 
 _FAR = 4.0
 """So many times as many rows as were expected are looked at: less is within what estimates are."""
+_SLOWER = 1.5
+"""A plan that takes so many times as long as another one is worse, however few its rows are."""
 _MOST_PLANS = 2
 """Plans after the first one: each is looked for with what the ones before met."""
 
@@ -23,7 +25,8 @@ class MadeRows(Generic[P]):
     """Of one query whose plan is kept.
 
     A plan is given up where a run made far more rows than were expected; the next one is found with
-    rates that say what was met. After two, the one that made the fewest rows stays.
+    rates that say what was met. After two, the one that made the fewest rows stays, unless another
+    one was far faster.
 
     Args:
         few: Runs that make fewer rows are good enough.
@@ -37,7 +40,7 @@ class MadeRows(Generic[P]):
     corrections: dict[tuple[int, int, bool], float] = field(default_factory=dict)
     said: str = ""
     _plans: int = 0
-    _best: tuple[int, P] | None = None
+    _best: tuple[int, float, P] | None = None
     _is_settled: bool = False
 
     def asks(self, made: Sequence[int]) -> bool:
@@ -45,7 +48,13 @@ class MadeRows(Generic[P]):
         return not self._is_settled and (self._plans > 0 or sum(made) >= self.few)
 
     def judge(
-        self, made: Sequence[int], expected: Sequence[float], plan: P
+        self,
+        made: Sequence[int],
+        expected: Sequence[float],
+        plan: P,
+        *,
+        work: int,
+        seconds: float,
     ) -> tuple[P | None, bool]:
         """The plan to go back to, if any; and whether another one is to be looked for.
 
@@ -53,17 +62,24 @@ class MadeRows(Generic[P]):
             made: Rows after each query node that a run joined.
             expected: As many as were expected.
             plan: What was run.
+            work: Rows of all that was done, tables that came first, too.
+            seconds: That it took; a first run's are more, for its steps were compiled.
         """
-        work, hoped = sum(made), sum(expected)
-        if self._best is None or work < self._best[0]:
-            self._best = work, plan
-        if self._plans < _MOST_PLANS and work >= self.few and work > _FAR * hoped:
+        rows, hoped = sum(made), sum(expected)
+        if self._best is None or self._is_better(work, seconds):
+            self._best = work, seconds, plan
+        if self._plans < _MOST_PLANS and rows >= self.few and rows > _FAR * hoped:
             self._plans += 1
-            self.said = f"planned anew: {work:,} rows were met, {hoped:,.0f} expected"
+            self.said = f"planned anew: {rows:,} rows were met, {hoped:,.0f} expected"
             return None, True
         self._is_settled = True
-        (least, best), self._best = self._best, None
-        return (best if least < work else None), False
+        (_, _, best), self._best = self._best, None
+        return (None if best is plan else best), False
+
+    def _is_better(self, work: int, seconds: float) -> bool:
+        assert self._best is not None
+        least, fastest, _ = self._best
+        return work < least and seconds < _SLOWER * fastest
 
     def correct(self, corrections: Mapping[tuple[int, int, bool], float]) -> None:
         """Says what a run met, in terms of the rates that its plan was found with."""

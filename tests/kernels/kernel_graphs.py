@@ -5,7 +5,7 @@ from graphs import make_graph
 
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.launch.candidate_filter import FilterArrays
-from gpugda.device.launch.query_words import write_query
+from gpugda.device.launch.query_words import QueryRow, write_query
 from gpugda.device.memory.buffers import MemoryBudget
 
 SIZES = [1, 2, 31, 32, 33, 255, 256, 257, 2049]
@@ -56,6 +56,12 @@ def upload_query(context, workspace, graph, rows, node_masks=(), relationship_ma
         graph.node_count,
     )
     return arrays, query
+
+
+def upload_any(context, workspace, graph, relationship_masks=()):
+    """A query that asks nothing of its only node."""
+    rows = [QueryRow(0, (), None, (), ())]
+    return upload_query(context, workspace, graph, rows, (), relationship_masks)[0]
 
 
 def entries(graph, node, outgoing, incoming, types, mask=None, is_loop=False):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpugda.data.sorting import sorted_rows
+from gpugda.data.sorting import Unsorted, sorted_rows
 from gpugda.device.graph import row_building
 from gpugda.device.graph.row_building import build_rows
 from gpugda.errors import MemoryLimitError
@@ -20,7 +20,7 @@ def made(count, node_count, type_count):
     starts[count // 2 : count // 2 + count // 4] = starts[: count // 4]
     starts[: count // 6] = node_count // 2
     types = random.integers(0, type_count, count).astype(np.uint16)
-    return node_count, type_count, starts, types, ends
+    return Unsorted(node_count, type_count, starts, types, ends)
 
 
 def arrays(rows):
@@ -34,8 +34,8 @@ def arrays(rows):
 @pytest.mark.parametrize("count", COUNTS)
 def test_rows_are_those_of_the_host(context, count, node_count, type_count, with_order):
     given = made(count, node_count, type_count)
-    found = build_rows(context, *given, with_order=with_order)
-    expected = sorted_rows(*given, with_order=with_order)
+    found = build_rows(context, given, with_order=with_order)
+    expected = sorted_rows(given, with_order=with_order)
     for one, other in zip(arrays(found), arrays(expected), strict=True):
         if other is None:
             assert one is None
@@ -49,7 +49,7 @@ def test_rows_are_those_of_the_host(context, count, node_count, type_count, with
 def test_what_has_no_place_is_left_to_the_host(context, monkeypatch):
     given = made(1000, 50, 3)
     monkeypatch.setattr(row_building, "_SHARE_OF_MEMORY", 0.0)
-    assert build_rows(context, *given, with_order=False) is None
+    assert build_rows(context, given, with_order=False) is None
 
 
 def test_what_fails_for_want_of_memory_is_left_to_the_host(context, monkeypatch):
@@ -57,16 +57,18 @@ def test_what_fails_for_want_of_memory_is_left_to_the_host(context, monkeypatch)
         raise MemoryLimitError("no memory")
 
     monkeypatch.setattr(row_building, "_built", fail)
-    assert build_rows(context, *made(1000, 50, 3), with_order=False) is None
+    assert build_rows(context, made(1000, 50, 3), with_order=False) is None
 
 
 def test_numbers_of_more_than_64_bits_are_left_to_the_host(context):
     starts = np.array([2**30], dtype=np.uint32)
     types = np.zeros(1, dtype=np.uint16)
-    assert build_rows(context, 2**31, 9, starts, types, starts, with_order=False) is None
+    given = Unsorted(2**31, 9, starts, types, starts)
+    assert build_rows(context, given, with_order=False) is None
 
 
 def test_no_relationships_are_left_to_the_host(context):
     nothing = np.empty(0, dtype=np.uint32)
     types = np.empty(0, dtype=np.uint16)
-    assert build_rows(context, 3, 1, nothing, types, nothing, with_order=True) is None
+    given = Unsorted(3, 1, nothing, types, nothing)
+    assert build_rows(context, given, with_order=True) is None

@@ -42,18 +42,13 @@ def counted(context, workspace, graph, kind, most_work):
     kernels, nodes = RingSquareKernels(context), graph.node_count
     order = np.random.default_rng(nodes).permutation(nodes).astype(np.uint32)
     ranks = workspace.upload(np.argsort(order).astype(np.uint32))
-    scratch = workspace.allocate(GROUPS * nodes, np.uint32)
-    counters, totals = workspace.allocate(1, np.uint32), workspace.allocate(GROUPS, np.uint64)
-    for each in (scratch, counters, totals):
-        workspace.fill(each, 0)
-    tasks = CycleTasks(counters, scratch, nodes, most_work, totals)
-    while int(workspace.download(counters)[0]) * kernels.task_nodes(nodes, GROUPS) < nodes:
+    tasks = CycleTasks.new(workspace, GROUPS * nodes, nodes, most_work, GROUPS)
+    while int(workspace.download(tasks.counters)[0]) * kernels.task_nodes(nodes, GROUPS) < nodes:
         kernels.count(arguments, kind, (workspace.upload(order), ranks), GROUPS, tasks)
-    kernels.correct(arguments, kind, nodes, ranks, GROUPS, totals)
-    assert not workspace.download(scratch)[: GROUPS * nodes].any()
-    found = int(workspace.download(totals)[:GROUPS].sum(dtype=np.uint64))
+    kernels.correct(arguments, kind, nodes, ranks, GROUPS, tasks.totals)
+    assert not workspace.download(tasks.scratch)[: GROUPS * nodes].any()
     device_graph.close()
-    return found
+    return tasks.total(workspace)
 
 
 def skip_on_cpu(context):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpugda.device.launch.cycle_tasks import share_of_nodes
 from gpugda.device.program import GRAPH, get_kernel
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class RingSquareKernels:
 
     def task_nodes(self, nodes: int, groups: int) -> int:
         """Nodes of a task: those of the highest ranks take longest."""
-        return max(1, min(_MOST_TASK_NODES, nodes // (_TASKS_PER_GROUP * groups)))
+        return share_of_nodes(nodes, groups, _TASKS_PER_GROUP, _MOST_TASK_NODES)
 
     def count(
         self,

@@ -119,7 +119,8 @@ class Attempts:
                     thresholds,
                     run.check_deadline,
                     query.order,
-                    in_parts=self._goal.in_parts,
+                    # What comes of parts is not known here: another plan shall be comparable.
+                    in_parts=self._goal.in_parts and not query.made.said,
                 )
             if isinstance(plan, Search):
                 assert search is not None

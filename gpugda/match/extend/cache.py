@@ -93,7 +93,14 @@ class KeptQuery:
             self._orders[left_out] = node_order(bound, rates, left_out, self.masks.comparisons)
         return self._orders[left_out]
 
-    def note(self, goal: object, plan: CountPlan, order: Sequence[int], rows: list[int]) -> None:
+    def note(
+        self,
+        goal: object,
+        plan: CountPlan,
+        order: Sequence[int],
+        rows: Sequence[int],
+        work: int,
+    ) -> None:
         """Goes on with another plan where a run made far more rows than it expected.
 
         Args:
@@ -101,11 +108,14 @@ class KeptQuery:
             plan: How that was done.
             order: Of the query nodes that were joined.
             rows: After each of them.
+            work: Rows of all that was done.
         """
         rates = Rates(self.bound, self.candidates, self.made.corrections)
         cost, comparisons = JoinCost(self.bound, order, rates), self.masks.comparisons
         ran = Found({**self.plans, goal: plan}, self._orders, self.steps)
-        before, anew = self.made.judge(rows, cost.rows(comparisons), ran)
+        before, anew = self.made.judge(
+            rows, cost.rows(comparisons), ran, work=work, seconds=self.took or 0.0
+        )
         if anew:
             self.made.correct(cost.corrections(rows, comparisons))
             before = Found({}, {}, {})

@@ -48,6 +48,12 @@ class Joined:
         """What rows are multiplied with."""
         return None if self.messages is None else self.messages.arrays
 
+    @property
+    def rows_made(self) -> int:
+        """Of all steps, and of the parts that sent tables."""
+        tables = [each for each in self.tables_first if isinstance(each, TableSums)]
+        return sum(self.windows.rows) + sum([each.joined.rows_made for each in tables])
+
     def rows_of_nodes(self) -> tuple[list[int], list[int]]:
         """Query nodes in the order in which they were joined, and rows after each of them."""
         nodes, rows = list[int](), list[int]()

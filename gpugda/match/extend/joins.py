@@ -269,7 +269,7 @@ class Joins:
         if query.made.asks(windows.rows):
             query.took = time.perf_counter() - since
             plan = Join() if joined.messages is None else joined.messages.plan
-            query.note(goal, plan, *joined.rows_of_nodes())
+            query.note(goal, plan, *joined.rows_of_nodes(), joined.rows_made)
 
     def note(self, joined: Joined, since: float) -> None:
         """Says what took so long, for lists that would have helped; ``since``: of the clock."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.ring_squares import RingSquareKernels
+from gpugda.match.special.tasks import groups_with_scratch, launches
 from gpugda.match.special.upward_squares import counts_upwards
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ __all__ = ["count_ring", "find_ring"]
 _FEWEST = 1 << 17
 """Relationships: of fewer, ranks take longer than they save."""
 _WORK_PER_LAUNCH = 1 << 24
-_SHARE_FOR_SCRATCH = 0.25
 _MOST_MARK = 1 << 32
 _MOST_COUNT = 1 << 63
 
@@ -125,24 +125,15 @@ def _counted(run: Run, kind: int) -> int | None:
     kernels, workspace, graph = RingSquareKernels(run.graph.context), run.workspace, run.graph.graph
     nodes = graph.node_count
     arguments = run.graph.csr_arguments(workspace.budget)
-    longest = run.graph.context.info.max_allocation_bytes
-    room = min(int(workspace.available * _SHARE_FOR_SCRATCH) - 8 * nodes, longest)
-    groups = min(room // (4 * nodes), kernels.most_groups)
-    if groups < 1:
+    groups = groups_with_scratch(run, nodes, kernels.most_groups, 8 * nodes)
+    if groups == 0:
         return None
     order = workspace.upload(_by_degree(graph), "nodes by degree")
     ranks = workspace.upload(_ranks(graph), "ranks of nodes")
-    scratch = workspace.allocate(groups * nodes, np.uint32, "marks of nodes")
-    counters = workspace.allocate(1, np.uint32, "counters")
-    totals = workspace.allocate(groups, np.uint64, "sums")
-    for each in (scratch, counters, totals):
-        workspace.fill(each, 0)
-    tasks = CycleTasks(counters, scratch, nodes, _WORK_PER_LAUNCH, totals)
+    tasks = CycleTasks.new(workspace, groups * nodes, nodes, _WORK_PER_LAUNCH, groups)
     task_count = -(-nodes // kernels.task_nodes(nodes, groups))
-    while int(workspace.download(counters)[0]) < task_count:
-        run.check_deadline()
+    for _ in launches(run, tasks.counters, task_count):
         kernels.count(arguments, kind, (order, ranks), groups, tasks)
-    kernels.correct(arguments, kind, nodes, ranks, groups, totals)
-    found = int(workspace.download(totals).sum(dtype=np.uint64))
-    workspace.release(order, ranks, scratch, counters, totals)
-    return found
+    kernels.correct(arguments, kind, nodes, ranks, groups, tasks.totals)
+    workspace.release(order, ranks)
+    return tasks.total(workspace)

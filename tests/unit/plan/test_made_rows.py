@@ -24,9 +24,14 @@ def pattern():
     return bind(prepare(f"MATCH {KITE} RETURN count(*)"), GRAPH)
 
 
+def judged(made, rows, expected, plan, *, work=None, seconds=1.0):
+    work = sum(rows) if work is None else work
+    return made.judge(rows, expected, plan, work=work, seconds=seconds)
+
+
 def test_a_run_as_expected_keeps_its_plan():
     made = MadeRows(100)
-    assert made.judge([50, 300], [50, 200], "first") == (None, False)
+    assert judged(made, [50, 300], [50, 200], "first") == (None, False)
     assert not made.asks([10_000])
     assert not made.said
 
@@ -37,24 +42,36 @@ def test_runs_of_few_rows_are_not_judged():
 
 def test_two_more_plans_are_looked_for_and_the_one_with_the_fewest_rows_stays():
     made = MadeRows(100)
-    assert made.judge([10, 900], [10, 20], "first") == (None, True)
+    assert judged(made, [10, 900], [10, 20], "first") == (None, True)
     assert made.said == "planned anew: 910 rows were met, 30 expected"
-    assert made.judge([10, 500], [10, 20], "second") == (None, True)
-    assert made.judge([10, 700], [10, 20], "third") == ("second", False)
+    assert judged(made, [10, 500], [10, 20], "second") == (None, True)
+    assert judged(made, [10, 700], [10, 20], "third") == ("second", False)
     assert not made.asks([10, 500])
 
 
 def test_a_plan_that_comes_out_worse_gives_way_to_the_one_before():
     made = MadeRows(100)
-    assert made.judge([10, 900], [10, 20], "first") == (None, True)
+    assert judged(made, [10, 900], [10, 20], "first") == (None, True)
     assert made.asks([1, 2])  # however few: which plan stays is still open
-    assert made.judge([10, 950], [10, 900], "second") == ("first", False)
+    assert judged(made, [10, 950], [10, 900], "second") == ("first", False)
+
+
+def test_fewer_rows_that_take_far_longer_are_no_better():
+    made = MadeRows(100)
+    assert judged(made, [10, 900], [10, 20], "first", seconds=0.1) == (None, True)
+    assert judged(made, [10, 30], [10, 20], "second", seconds=0.2) == ("first", False)
+
+
+def test_rows_of_tables_and_counted_nodes_are_rows():
+    made = MadeRows(100)
+    assert judged(made, [10, 900], [10, 20], "first") == (None, True)
+    assert judged(made, [10, 30], [10, 20], "second", work=1000) == ("first", False)
 
 
 def test_a_better_plan_stays():
     made = MadeRows(100)
-    assert made.judge([10, 900], [10, 20], "first") == (None, True)
-    assert made.judge([10, 30], [10, 20], "second") == (None, False)
+    assert judged(made, [10, 900], [10, 20], "first") == (None, True)
+    assert judged(made, [10, 30], [10, 20], "second") == (None, False)
     assert not made.asks([10, 900])
 
 

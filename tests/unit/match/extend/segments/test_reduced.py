@@ -89,20 +89,21 @@ def test_leaves_are_counted_by_what_a_gpu_keeps(context):
     assert kept == (not context.is_cpu)
 
 
-def test_few_rows_need_few_segments(context):
+def under_a_limit(context, text):
+    """What is said of a query where half of the graph has room."""
     graph = large(1)
-    text = "MATCH (a:L1)-->(b:L2) WHERE a.id = 1 RETURN b.id"
     expected, _ = rows(context, graph, text)
     found, report = rows(context, graph, text, limit=whole_bytes(graph) // 2, reduces=True)
     assert found == expected
+    return report
+
+
+def test_few_rows_need_few_segments(context):
+    report = under_a_limit(context, "MATCH (a:L1)-->(b:L2) WHERE a.id = 1 RETURN b.id")
     assert "relationships between candidates" not in str(list(report.steps))
     assert report.sent_bytes < 30_000 * 4
 
 
 def test_what_has_no_room_comes_in_segments(context):
-    graph = large(1)
-    text = "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)"
-    expected, _ = rows(context, graph, text)
-    found, report = rows(context, graph, text, limit=whole_bytes(graph) // 2, reduces=True)
-    assert found == expected
+    report = under_a_limit(context, "MATCH (a)-->(b)-->(c)-->(a) RETURN count(*)")
     assert "segments of up to" in str(list(report.steps))
