@@ -107,11 +107,13 @@ def describe_parts(report: StrategyReport, joined: Joined) -> None:
 
 
 def _describe_reduced(report: StrategyReport, reduced: ReducedGraph) -> None:
-    report.sent_bytes = max(report.sent_bytes, reduced.uploads.sent)
-    report.steps.append(
-        f"relationships between candidates: {reduced.kept:,} of {reduced.looked_at:,} entries are "
-        f"kept, for which {report.sent_bytes:,} bytes were sent to the device"
-    )
+    entries = f"{reduced.kept:,} of {reduced.looked_at:,} entries are"
+    if reduced.uploads is None:
+        how = "there since the query ran before"
+    else:
+        report.sent_bytes = max(report.sent_bytes, reduced.uploads.sent)
+        how = f"kept, for which {report.sent_bytes:,} bytes were sent to the device"
+    report.steps.append(f"relationships between candidates: {entries} {how}")
 
 
 def _tables_of(joined: Joined) -> Iterator[Joined]:

@@ -34,6 +34,8 @@ _NAMES = ("outgoing", "incoming")
 _ENTRY_BYTES = 4
 _SHARE = 0.85
 """Of the free memory, for what is kept and what else is needed: the rest is for rows."""
+_SHARE_TO_KEEP = 0.25
+"""Of all memory, for what stays until the query comes again, or another one needs the room."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,17 +46,24 @@ class ReducedGraph:
         arguments: For ``GRAPH_PARAMETERS``.
         arrays: What of it is this run's own.
         tests: What they were chosen by.
+        numbered: Is it known which relationships they are?
         kept: How many there are.
         looked_at: Of how many.
-        uploads: Which sent them.
+        uploads: Which sent them; None where an earlier run of the query did.
     """
 
     arguments: list[Any]
     arrays: Sequence[DeviceArray]
     tests: frozenset[DirectionTest]
+    numbered: bool
     kept: int
     looked_at: int
-    uploads: Uploads
+    uploads: Uploads | None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device."""
+        return sum(each.nbytes for each in self.arrays)
 
     def seen(self, candidates: Candidates) -> Candidates:
         """The same candidates, whose entries are these."""
@@ -81,8 +90,18 @@ def reduced_for(
     tests = link_tests(query.bound, candidates, joins, masks.nodes)
     steps = [step for _, steps in joins for step in steps]
     numbered = knows_relationships(run, steps, masked=bool(masks.relationships))
+    known = query.reduced
+    if known is not None and known.tests >= tests and known.numbered >= numbered:
+        return replace(known, uploads=None)
     with run.stage("reduce"):
-        return _reduced_graph(run, candidates, tests, least, numbered=numbered)
+        if known is not None:
+            query.reduced = None
+            run.workspace.uncount(known.nbytes)
+        found = _reduced_graph(run, candidates, tests, least, numbered=numbered)
+    if found is not None and found.nbytes <= run.workspace.budget.limit_bytes * _SHARE_TO_KEEP:
+        run.workspace.hand_over(*found.arrays)
+        query.reduced = found
+    return found
 
 
 def _reduced_graph(
@@ -109,10 +128,10 @@ def _reduced_graph(
     }
     starts = sum(_ENTRY_BYTES * _run_count(run, name) for name in expected)
     workspace = run.workspace
-    needed = starts + SAFETY * entry * sum(expected.values()) + least
+    needed = int(starts + SAFETY * entry * sum(expected.values()) + least)
+    workspace.make_room(int(needed / _SHARE))
     if not expected or needed > workspace.available * _SHARE:
         return None
-    run.workspace.make_room(int(needed))
     arguments = run.placement.arguments(workspace.budget)
     made, kept = list(arguments), 0
     arrays: list[DeviceArray] = []
@@ -129,7 +148,8 @@ def _reduced_graph(
         arrays += found.arrays()
         kept += found.total
     looked_at = run.graph.graph.relationship_count * len(expected)
-    return ReducedGraph(made, arrays, tests, kept, looked_at, workspace.uploads())
+    uploads = workspace.uploads()
+    return ReducedGraph(made, arrays, tests, numbered, kept, looked_at, uploads)
 
 
 def _run_count(run: Run, name: str) -> int:
