@@ -326,7 +326,7 @@ class _Relationships:
             for key in columns:
                 columns[key] = columns[key].moved(order)
             if self._keeps_ids:
-                ids = taken(ids, order)
+                ids = _ids_in(order, ids)
         return (outgoing, incoming), columns, ids
 
     def _lookup(
@@ -353,12 +353,24 @@ def _joined(pieces: list[NDArray[_Number]], nothing: NDArray[_Number]) -> NDArra
 def _of_codes(codes: NDArray[np.int32], values: NDArray[np.uint16]) -> NDArray[np.uint16]:
     if len(values) == 1 and not values[0]:
         return np.zeros(len(codes), dtype=np.uint16)  # pages that nobody writes cost nothing
+    if np.array_equal(values, np.arange(len(values))):
+        return codes.astype(np.uint16)
     found = np.empty(len(codes), dtype=np.uint16)
 
     def take(piece: slice) -> None:
         np.take(values, codes[piece], out=found[piece], mode="clip")  # all are in it
 
     in_threads(take, pieces_of(len(codes), _PIECE))
+    return found
+
+
+def _ids_in(order: NDArray[np.uint32], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ids, none twice, at these places: where they rise without a gap, they need no look."""
+    is_gapless = len(ids) > 0 and int(ids[-1]) - int(ids[0]) == len(ids) - 1
+    if not (is_gapless and bool((ids[1:] > ids[:-1]).all())):
+        return taken(ids, order)
+    found = order.astype(np.int64)
+    found += ids[0]
     return found
 
 

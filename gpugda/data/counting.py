@@ -86,7 +86,7 @@ def _count_relationships(
         if len(label_sets.sets) == 1:
             triples.count(None, types, None)
         else:
-            triples.count(label_sets.codes[starts], types, label_sets.codes[ends])
+            triples.count(_at(label_sets.codes, starts), types, _at(label_sets.codes, ends))
         loops = types[starts == ends]
         if len(loops):
             with lock:
@@ -94,6 +94,11 @@ def _count_relationships(
 
     in_threads(count, pieces_of(outgoing.relationship_count, _PIECE))
     return triples, tuple(loop_counts.tolist())
+
+
+def _at(codes: NDArray[np.int32], nodes: NDArray[np.uint32]) -> NDArray[np.int32]:
+    # All are nodes: clipping only saves NumPy from checking it again.
+    return np.take(codes, nodes, mode="clip")
 
 
 def _pieces(csr: Csr) -> Iterator[tuple[int, int]]:
