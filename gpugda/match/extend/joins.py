@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.join_setup import JoinKernels
     from gpugda.match.extend.merged_graph import MergedGraph
+    from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.segments.link_tests import PlanSteps
-    from gpugda.match.extend.segments.reduced import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
     from gpugda.match.special.square_sums import SquareSums

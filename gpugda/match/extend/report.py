@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.extend.groups import RowWeights
     from gpugda.match.extend.joined import Joined
-    from gpugda.match.extend.segments.reduced import ReducedGraph
+    from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.plan.candidate_counts import CandidateCounts
     from gpugda.plan.comparisons import Comparison

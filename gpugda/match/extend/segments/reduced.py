@@ -7,11 +7,12 @@ all of the graph were on the device.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gpugda.device.graph.directory import run_starts
 from gpugda.device.launch.kept_entries import MOST_TESTS
+from gpugda.match.extend.reduced_graph import ReducedGraph
 from gpugda.match.extend.segments.link_tests import link_tests, many_rows
 from gpugda.match.extend.segments.reducer import SAFETY, Reducer
 from gpugda.match.extend.segments.views import knows_relationships
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 
     from gpugda.device.launch.kept_entries import EntryTest
     from gpugda.device.memory.buffers import DeviceArray
-    from gpugda.device.memory.uploads import Uploads
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.extend.cache import KeptQuery
-    from gpugda.match.extend.segments.link_tests import DirectionTest, PlanSteps
+    from gpugda.match.extend.reduced_graph import DirectionTest
+    from gpugda.match.extend.segments.link_tests import PlanSteps
     from gpugda.match.run import Run
     from gpugda.thresholds import SegmentLimits
 
-__all__ = ["ReducedGraph", "reduced_for"]
+__all__ = ["reduced_for"]
 
 _NAMES = ("outgoing", "incoming")
 _ENTRY_BYTES = 4
@@ -36,38 +37,6 @@ _SHARE = 0.85
 """Of the free memory, for what is kept and what else is needed: the rest is for rows."""
 _SHARE_TO_KEEP = 0.25
 """Of all memory, for what stays until the query comes again, or another one needs the room."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ReducedGraph:
-    """A data graph's entries that some link can follow.
-
-    Args:
-        arguments: For ``GRAPH_PARAMETERS``.
-        arrays: What of it is this run's own.
-        tests: What they were chosen by.
-        numbered: Is it known which relationships they are?
-        kept: How many there are.
-        looked_at: Of how many.
-        uploads: Which sent them; None where an earlier run of the query did.
-    """
-
-    arguments: list[Any]
-    arrays: Sequence[DeviceArray]
-    tests: frozenset[DirectionTest]
-    numbered: bool
-    kept: int
-    looked_at: int
-    uploads: Uploads | None
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes on the device."""
-        return sum(each.nbytes for each in self.arrays)
-
-    def seen(self, candidates: Candidates) -> Candidates:
-        """The same candidates, whose entries are these."""
-        return replace(candidates, arrays=replace(candidates.arrays, graph=self.arguments))
 
 
 def reduced_for(
