@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gpugda.match.candidates.candidates import Candidates
     from gpugda.match.embeddings import Masks
     from gpugda.match.extend.encode import StepWords
+    from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.need import Rows
     from gpugda.plan.counting.count_plan import CountPlan
@@ -50,6 +51,7 @@ class KeptQuery:
         forms: Compiled steps of queries of its shape, by all else that they hang on.
         steps: By what is wanted, the leaves that are not joined, whether rows are only counted, and
             which merged lists there were.
+        reduced: What its joins use of a data graph that does not fit, where that may stay.
         nbytes: Bytes on the device when they were last counted, see `count_bytes`.
     """
 
@@ -61,6 +63,7 @@ class KeptQuery:
     plans: dict[object, CountPlan] = field(default_factory=dict)
     forms: dict[object, tuple[ExtendStep, ...]] | None = None
     steps: dict[StepsKey, tuple[tuple[ExtendStep, ...], StepWords]] = field(default_factory=dict)
+    reduced: ReducedGraph | None = None
     nbytes: int = 0
     _orders: dict[frozenset[int], list[int]] = field(default_factory=dict)
     _leaves: frozenset[int] | None = None
@@ -137,6 +140,8 @@ class KeptQuery:
         # A copy: others may add steps while somebody counts.
         for _, words in tuple(self.steps.values()):
             yield from words.uploaded()
+        if self.reduced is not None:
+            yield from self.reduced.arrays
 
     def count_bytes(self) -> None:
         """Called when candidates were found, and at the end of each run: it may have added some."""

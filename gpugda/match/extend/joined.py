@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from gpugda.match.extend.groups import GroupSums
     from gpugda.match.extend.join import ExtendWindows
     from gpugda.match.extend.messages import Messages
+    from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.segments.commons import CommonColumns
-    from gpugda.match.extend.segments.reduced import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.special.square_sums import SquareSums
 

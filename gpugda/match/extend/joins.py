@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.join_setup import JoinKernels
     from gpugda.match.extend.merged_graph import MergedGraph
+    from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.segments.link_tests import PlanSteps
-    from gpugda.match.extend.segments.reduced import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
     from gpugda.match.special.square_sums import SquareSums
@@ -124,6 +124,8 @@ class Joins:
             if reduced is not None:
                 over = replace(self, candidates=reduced.seen(self.candidates), reduced=reduced)
                 return over.joined(plan, wanted, counting=counting)
+            # Parts are the larger the fewer entries other queries keep.
+            self.run.workspace.make_room(self.run.workspace.budget.limit_bytes)
             views = self._views(plan, joins)
         if not isinstance(plan, Eliminate):
             masks = self.query.masks

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpugda.match.embeddings import StrategyReport
     from gpugda.match.extend.groups import RowWeights
     from gpugda.match.extend.joined import Joined
-    from gpugda.match.extend.segments.reduced import ReducedGraph
+    from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.step import ExtendStep
     from gpugda.plan.comparisons import Comparison
     from gpugda.plan.counting.count_plan import Eliminate, FirstPlan, Part
@@ -108,11 +108,13 @@ def describe_parts(report: StrategyReport, joined: Joined) -> None:
 
 
 def _describe_reduced(report: StrategyReport, reduced: ReducedGraph) -> None:
-    report.sent_bytes = max(report.sent_bytes, reduced.uploads.sent)
-    report.steps.append(
-        f"relationships between candidates: {reduced.kept:,} of {reduced.looked_at:,} entries are "
-        f"kept, for which {report.sent_bytes:,} bytes were sent to the device"
-    )
+    entries = f"{reduced.kept:,} of {reduced.looked_at:,} entries are"
+    if reduced.uploads is None:
+        how = "there since the query ran before"
+    else:
+        report.sent_bytes = max(report.sent_bytes, reduced.uploads.sent)
+        how = f"kept, for which {report.sent_bytes:,} bytes were sent to the device"
+    report.steps.append(f"relationships between candidates: {entries} {how}")
 
 
 def _tables_of(joined: Joined) -> Iterator[Joined]:
