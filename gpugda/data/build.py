@@ -371,7 +371,7 @@ def _of_codes(codes: NDArray[np.int32], values: NDArray[np.uint16]) -> NDArray[n
 
 
 def _ids_in(order: NDArray[np.uint32], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ids at these places, without a look at them where they rise one by one but for few gaps."""
+    """The ids at these places; where they rise one by one but for few gaps, by sums."""
     steps = np.diff(ids) - 1
     gaps = np.flatnonzero(steps).tolist()
     if len(gaps) > _MOST_GAPS or not len(ids):
