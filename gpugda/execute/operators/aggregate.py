@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from gpugda.data.columns import Column, ColumnKind
-from gpugda.execute.aggregates import aggregate
 from gpugda.execute.aggregating import LARGEST_INTEGER, Aggregation, too_large
 from gpugda.execute.batch import Batch, joined
 from gpugda.execute.grouping import Groups, group_rows
@@ -173,12 +172,10 @@ class Aggregate(Operator):
         groups: Groups,
         row_count: int,
     ) -> Operand:
-        if not isinstance(call, ast.FunctionCall):
-            counts = np.bincount(groups.group_of, minlength=len(groups.first))
-            return Column(ColumnKind.INTEGER, counts.astype(np.int64))
-        first, *further = arguments
-        name = call.name.lower()
-        return aggregate(name, first, further, groups, row_count, distinct=call.distinct)
+        if isinstance(call, ast.FunctionCall):
+            return _aggregated(call, arguments[0], arguments[1:], groups, row_count)
+        counts = np.bincount(groups.group_of, minlength=len(groups.first))
+        return Column(ColumnKind.INTEGER, counts.astype(np.int64))
 
     def _empty(self, carried: tuple[str, ...], context: ExecutionContext) -> Batch:
         """No groups; or the only one, of no rows."""
@@ -199,12 +196,11 @@ class Aggregate(Operator):
         none = Column(ColumnKind.BOOLEAN, np.zeros(1, dtype=np.bool_), np.zeros(1, dtype=np.bool_))
         made: list[Operand] = []
         for each in self.aggregates:
-            if not isinstance(each, ast.FunctionCall):
+            if isinstance(each, ast.FunctionCall):
+                further = [Constant(None)] * (len(each.arguments) - 1)  # no value looks at them
+                made.append(_aggregated(each, none, further, groups, 1))
+            else:
                 made.append(Constant(0))
-                continue
-            further = [Constant(None)] * (len(each.arguments) - 1)  # no value looks at them
-            name = each.name.lower()
-            made.append(aggregate(name, none, further, groups, 1, distinct=each.distinct))
         return made
 
     def _of_nothing(self, found: Batch, owner: str, context: ExecutionContext) -> Iterator[Batch]:
@@ -283,16 +279,22 @@ def _counts_rows(call: ast.Expression, child: Operator) -> bool:
     """Whether it counts rows, as nobody reads what is counted: it is of a pattern, never null."""
     if not isinstance(call, ast.FunctionCall):
         return isinstance(call, ast.CountStar)
-    if call.distinct or call.name.lower() != "count":
-        return False
-    (counted,) = call.arguments
-    return isinstance(counted, ast.Variable) and counted.name not in child.columns
+    (counted,) = call.arguments if call.name.lower() == "count" else (None,)
+    is_given = isinstance(counted, ast.Variable) and counted.name not in child.columns
+    return is_given and not call.distinct
 
 
 def _arguments(call: ast.Expression) -> tuple[ast.Expression, ...]:
     return call.arguments if isinstance(call, ast.FunctionCall) else ()
 
 
+def _aggregated(
+    call: ast.FunctionCall, first: Operand, further: Sequence[Operand], groups: Groups, rows: int
+) -> Operand:
+    from gpugda.execute.aggregates import aggregate  # not for numbers of rows
+
+    return aggregate(call.name.lower(), first, further, groups, rows, distinct=call.distinct)
+
+
 def _numbers(column: Operand, row_count: int) -> NDArray[np.int64]:
-    values: NDArray[np.int64] = as_column(column, row_count).values
-    return values
+    return as_column(column, row_count).values

@@ -170,7 +170,7 @@ def may_be_cycle(relationships: Sequence[BoundRelationship]) -> bool:
 def links_along(
     relationships: Sequence[BoundRelationship], first: int
 ) -> list[BoundRelationship] | None:
-    """These in the order of the cycle that they are, from the node ``first``; None: they are none."""
+    """These in the order of the cycle they are, from the node ``first``; None: they are none."""
     if not may_be_cycle(relationships):
         return None
     left, links, end = list(relationships), [], first
