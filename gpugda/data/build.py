@@ -21,7 +21,7 @@ from gpugda.data.joining import join_columns
 from gpugda.data.labels import label_rows
 from gpugda.data.progress import Progress, SilentProgress
 from gpugda.data.property_store import PropertyStore
-from gpugda.data.sorting import sorted_rows
+from gpugda.data.sorting import Unsorted, sorted_rows
 from gpugda.data.stored_lists import with_stored_lists
 from gpugda.data.threads import in_threads, pieces_of, taken
 from gpugda.errors import SourceError
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
     from gpugda.data.batches import NodeBatch, RelationshipBatch
     from gpugda.data.column import Column
-    from gpugda.data.csr import Csr
-    from gpugda.data.sorting import RowSorter
+    from gpugda.data.sorting import RowSorter, SortedRows
 
 __all__ = ["MAX_COUNT", "Batches", "build_data_graph"]
 
@@ -134,13 +133,17 @@ def _assemble(
 ) -> DataGraph:
     label_sets = nodes.label_sets()
     labels, types = NameTable(tuple(nodes.labels)), NameTable(tuple(relationships.types))
-    (outgoing, incoming), relationship_properties, relationship_ids = relationships.sorted(
-        nodes.count, sorter
-    )
+    rows, relationship_properties, relationship_ids = relationships.sorted(nodes.count, sorter)
     node_properties = nodes.properties.columns()
     label_offsets, label_ids = label_rows(label_sets.codes, label_sets.sets)
     statistics = gather_statistics(
-        label_sets, len(types), outgoing, incoming, node_properties, relationship_properties
+        label_sets,
+        len(types),
+        rows.outgoing,
+        rows.incoming,
+        node_properties,
+        relationship_properties,
+        rows.facts,
     )
     complete = batches.properties_complete
     if not complete:
@@ -156,8 +159,8 @@ def _assemble(
         types=types,
         label_offsets=label_offsets,
         label_ids=label_ids,
-        outgoing=outgoing,
-        incoming=incoming,
+        outgoing=rows.outgoing,
+        incoming=rows.incoming,
         node_properties=PropertyStore(node_properties, complete=complete),
         relationship_properties=PropertyStore(relationship_properties, complete=complete),
         statistics=statistics,
@@ -304,7 +307,7 @@ class _Relationships:
 
     def sorted(
         self, node_count: int, sorter: RowSorter | None
-    ) -> tuple[tuple[Csr, Csr], dict[str, Column], NDArray[np.int64]]:
+    ) -> tuple[SortedRows, dict[str, Column], NDArray[np.int64]]:
         """Rows of both directions, properties and ids by index; the batches are given up.
 
         The ids are empty where they are not kept.
@@ -319,15 +322,16 @@ class _Relationships:
         if not are_distinct(ids):
             raise SourceError("a relationship was read twice: two have the same id")
         with_order = bool(columns) or self._keeps_ids
-        given = (node_count, len(self.types), starts, types, ends)
-        found = sorter(*given, with_order=with_order) if sorter else None
-        outgoing, incoming, order = found or sorted_rows(*given, with_order=with_order)
+        given = Unsorted(node_count, len(self.types), starts, types, ends)
+        found = sorter(given, with_order=with_order) if sorter else None
+        rows = found or sorted_rows(given, with_order=with_order)
+        order = rows.order
         if order is not None:
             for key in columns:
                 columns[key] = columns[key].moved(order)
             if self._keeps_ids:
-                ids = taken(ids, order)
-        return (outgoing, incoming), columns, ids
+                ids = _ids_in(order, ids)
+        return rows, columns, ids
 
     def _lookup(
         self, ids: Sequence[pa.Array], spaces: Sequence[str], origins: Sequence[Origin]
@@ -353,12 +357,24 @@ def _joined(pieces: list[NDArray[_Number]], nothing: NDArray[_Number]) -> NDArra
 def _of_codes(codes: NDArray[np.int32], values: NDArray[np.uint16]) -> NDArray[np.uint16]:
     if len(values) == 1 and not values[0]:
         return np.zeros(len(codes), dtype=np.uint16)  # pages that nobody writes cost nothing
+    if np.array_equal(values, np.arange(len(values))):
+        return codes.astype(np.uint16)
     found = np.empty(len(codes), dtype=np.uint16)
 
     def take(piece: slice) -> None:
         np.take(values, codes[piece], out=found[piece], mode="clip")  # all are in it
 
     in_threads(take, pieces_of(len(codes), _PIECE))
+    return found
+
+
+def _ids_in(order: NDArray[np.uint32], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ids, none twice, at these places: where they rise without a gap, they need no look."""
+    is_gapless = len(ids) > 0 and int(ids[-1]) - int(ids[0]) == len(ids) - 1
+    if not (is_gapless and bool((ids[1:] > ids[:-1]).all())):
+        return taken(ids, order)
+    found = order.astype(np.int64)
+    found += ids[0]
     return found
 
 

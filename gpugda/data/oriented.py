@@ -15,7 +15,7 @@ import numpy as np
 from gpugda.data.counting import LabelSets, gather_statistics
 from gpugda.data.data_graph import DataGraph
 from gpugda.data.property_store import PropertyStore
-from gpugda.data.sorting import outgoing_csr, reversed_csr
+from gpugda.data.sorting import Unsorted, outgoing_csr, reversed_csr
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,14 +31,9 @@ def oriented(graph: DataGraph) -> DataGraph:
     """
     starts, ends, types = graph.start_nodes(), graph.outgoing.neighbours, graph.relationship_types()
     turned = _is_turned(graph, starts, ends)
-    outgoing, _ = outgoing_csr(
-        graph.node_count,
-        len(graph.types),
-        np.where(turned, ends, starts),
-        types,
-        np.where(turned, starts, ends),
-        with_order=False,
-    )
+    sources, targets = np.where(turned, ends, starts), np.where(turned, starts, ends)
+    given = Unsorted(graph.node_count, len(graph.types), sources, types, targets)
+    outgoing, _ = outgoing_csr(given, with_order=False)
     incoming = reversed_csr(outgoing, len(graph.types))
     statistics = gather_statistics(_label_sets(graph), len(graph.types), outgoing, incoming, {}, {})
     return DataGraph(

@@ -10,7 +10,7 @@ More than 300 lines: what is packed, sorted and unpacked hangs together bit by b
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,18 +24,76 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "RowFacts",
     "RowSorter",
     "SortedRows",
+    "Unsorted",
     "outgoing_csr",
     "reversed_csr",
     "sorted_rows",
     "stable_order",
 ]
 
-SortedRows = tuple[Csr, Csr, "NDArray[np.uint32] | None"]
-"""Outgoing and incoming rows; and, if asked for, the arrival position of each relationship."""
-
 _WORD_BITS = 64
+
+
+class RowFacts(NamedTuple):
+    """What is seen of relationships while they are sorted.
+
+    Args:
+        loop_counts: Per type.
+        parallel_types: Per type: do two of them have the same start and end?
+        has_parallel: Do two of any types?
+    """
+
+    loop_counts: tuple[int, ...]
+    parallel_types: tuple[bool, ...]
+    has_parallel: bool
+
+
+class SortedRows(NamedTuple):
+    """Relationships of both directions.
+
+    Args:
+        outgoing: Rows by start.
+        incoming: Rows by end.
+        order: The arrival position of each relationship, if asked for.
+        facts: None where nobody looked.
+    """
+
+    outgoing: Csr
+    incoming: Csr
+    order: NDArray[np.uint32] | None
+    facts: RowFacts | None = None
+
+
+class Unsorted(NamedTuple):
+    """Relationships in order of arrival.
+
+    Args:
+        node_count: Nodes that there are.
+        type_count: Types that there are.
+        starts: ``uint32``, below ``node_count``.
+        types: ``uint16``, below ``type_count``.
+        ends: ``uint32``, below ``node_count``.
+    """
+
+    node_count: int
+    type_count: int
+    starts: NDArray[np.uint32]
+    types: NDArray[np.uint16]
+    ends: NDArray[np.uint32]
+
+    def entries(self, piece: slice) -> Entries:
+        """Some of them, as seen from their starts."""
+        return Entries(self.starts[piece], self._some(self.types[piece]), self.ends[piece], None)
+
+    def entries_of_ends(self) -> Entries:
+        """All of them, as seen from their ends."""
+        return Entries(self.ends, self._some(self.types), self.starts, None)
+
+    def _some(self, types: NDArray[np.uint16]) -> NDArray[np.uint16] | None:
+        return types if self.type_count > 1 else None
 
 
 def stable_order(
@@ -70,70 +128,33 @@ def stable_order(
 class RowSorter(Protocol):
     """Sorts as `sorted_rows`, or gives None where it cannot."""
 
-    def __call__(
-        self,
-        node_count: int,
-        type_count: int,
-        starts: NDArray[np.uint32],
-        types: NDArray[np.uint16],
-        ends: NDArray[np.uint32],
-        *,
-        with_order: bool,
-    ) -> SortedRows | None:
+    def __call__(self, given: Unsorted, *, with_order: bool) -> SortedRows | None:
         """See `sorted_rows`."""
 
 
-def sorted_rows(
-    node_count: int,
-    type_count: int,
-    starts: NDArray[np.uint32],
-    types: NDArray[np.uint16],
-    ends: NDArray[np.uint32],
-    *,
-    with_order: bool,
-) -> SortedRows:
-    """Both directions of relationships that are given in order of arrival.
+def sorted_rows(given: Unsorted, *, with_order: bool) -> SortedRows:
+    """Both directions of relationships.
 
     The arrays are given up: what is in them then has no meaning.
     """
-    kinds = types if type_count > 1 else None
-    outgoing, order = outgoing_csr(
-        node_count,
-        type_count,
-        starts,
-        types,
-        ends,
-        with_order=with_order,
-        into=Entries(starts, kinds, ends, None),
-    )
-    into = Entries(ends, kinds, starts, None)
-    return outgoing, reversed_csr(outgoing, type_count, into), order
+    into = given.entries(slice(None))
+    outgoing, order = outgoing_csr(given, with_order=with_order, into=into)
+    incoming = reversed_csr(outgoing, given.type_count, given.entries_of_ends())
+    return SortedRows(outgoing, incoming, order)
 
 
 def outgoing_csr(
-    node_count: int,
-    type_count: int,
-    starts: NDArray[np.uint32],
-    types: NDArray[np.uint16],
-    ends: NDArray[np.uint32],
-    *,
-    with_order: bool,
-    into: Entries | None = None,
+    given: Unsorted, *, with_order: bool, into: Entries | None = None
 ) -> tuple[Csr, NDArray[np.uint32] | None]:
     """Rows by start node, sorted by (type, end, arrival). ``into``: see `NodeRanges`.
 
     Returns:
         The rows and, if ``with_order``, the arrival position of each relationship index.
     """
-    some_types = types if type_count > 1 else None
-
-    def entries_of(piece: slice) -> Entries:
-        kinds = None if some_types is None else some_types[piece]
-        return Entries(starts[piece], kinds, ends[piece], None)
-
+    node_count, type_count = given.node_count, given.type_count
     ranges = NodeRanges(
-        starts,
-        entries_of,
+        given.starts,
+        given.entries,
         node_count,
         with_types=type_count > 1,
         with_arrivals=with_order,

@@ -21,11 +21,8 @@ from gpugda.match.registry import DEFAULT_STRATEGY, find_matcher
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from gpugda.data.data_graph import DataGraph
-    from gpugda.data.sorting import SortedRows
+    from gpugda.data.sorting import SortedRows, Unsorted
     from gpugda.device.devices import DeviceInfo
     from gpugda.match.matcher import Matcher
 
@@ -143,21 +140,12 @@ class DeviceSession:
         with self.strategy(DEFAULT_STRATEGY, graph):
             pass
 
-    def sort_rows(
-        self,
-        node_count: int,
-        type_count: int,
-        starts: NDArray[np.uint32],
-        types: NDArray[np.uint16],
-        ends: NDArray[np.uint32],
-        *,
-        with_order: bool,
-    ) -> SortedRows | None:
+    def sort_rows(self, given: Unsorted, *, with_order: bool) -> SortedRows | None:
         """Many relationships sorted on a GPU; None where there is none, or the host is as fast.
 
         Few do not open the device.
         """
-        count = len(starts)
+        count = len(given.starts)
         if count < _SORTED_FROM:
             return None
         try:
@@ -171,9 +159,7 @@ class DeviceSession:
             return None
         from gpugda.device.graph.row_building import build_rows  # of large graphs only
 
-        return build_rows(
-            context, node_count, type_count, starts, types, ends, with_order=with_order
-        )
+        return build_rows(context, given, with_order=with_order)
 
     @property
     def bytes_used(self) -> int:

@@ -5,7 +5,8 @@ from graphs import make_graph
 
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.device.launch.candidate_filter import FilterArrays
-from gpugda.device.launch.query_words import write_query
+from gpugda.device.launch.query_words import QueryRow, write_query
+from gpugda.device.launch.ranked_lists import RankedKernels
 from gpugda.device.memory.buffers import MemoryBudget
 
 SIZES = [1, 2, 31, 32, 33, 255, 256, 257, 2049]
@@ -58,6 +59,12 @@ def upload_query(context, workspace, graph, rows, node_masks=(), relationship_ma
     return arrays, query
 
 
+def upload_any(context, workspace, graph, relationship_masks=()):
+    """A query that asks nothing of its only node."""
+    rows = [QueryRow(0, (), None, (), ())]
+    return upload_query(context, workspace, graph, rows, (), relationship_masks)[0]
+
+
 def entries(graph, node, outgoing, incoming, types, mask=None, is_loop=False):
     """(node at the other end, relationship index) of a node's fitting relationships, in order."""
     found = []
@@ -81,3 +88,11 @@ def wrong(workspace, count, dtype=np.uint32):
     array = workspace.allocate(count, np.uint32 if dtype == np.uint32 else np.uint64)
     workspace.write(array, np.full(count, np.iinfo(dtype).max, dtype=dtype))
     return array
+
+
+def ranked_lists(context, workspace, device_graph, kind):
+    """Of one type, or of any (None)."""
+    arguments = device_graph.csr_arguments(MemoryBudget(1 << 40))
+    graph = device_graph.graph
+    counts = graph.node_count, graph.relationship_count
+    return RankedKernels(context).made(workspace, arguments, kind, *counts)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from gpugda.data.sorting import sorted_rows
+from gpugda.data.counting import LabelSets, gather_statistics
+from gpugda.data.sorting import Unsorted, sorted_rows
 from gpugda.device.graph import row_building
 from gpugda.device.graph.row_building import build_rows
 from gpugda.errors import MemoryLimitError
@@ -20,11 +21,11 @@ def made(count, node_count, type_count):
     starts[count // 2 : count // 2 + count // 4] = starts[: count // 4]
     starts[: count // 6] = node_count // 2
     types = random.integers(0, type_count, count).astype(np.uint16)
-    return node_count, type_count, starts, types, ends
+    return Unsorted(node_count, type_count, starts, types, ends)
 
 
 def arrays(rows):
-    outgoing, incoming, order = rows
+    outgoing, incoming, order, _ = rows
     return [*outgoing.parts, *incoming.parts, order]
 
 
@@ -34,8 +35,8 @@ def arrays(rows):
 @pytest.mark.parametrize("count", COUNTS)
 def test_rows_are_those_of_the_host(context, count, node_count, type_count, with_order):
     given = made(count, node_count, type_count)
-    found = build_rows(context, *given, with_order=with_order)
-    expected = sorted_rows(*given, with_order=with_order)
+    found = build_rows(context, given, with_order=with_order)
+    expected = sorted_rows(given, with_order=with_order)
     for one, other in zip(arrays(found), arrays(expected), strict=True):
         if other is None:
             assert one is None
@@ -44,12 +45,29 @@ def test_rows_are_those_of_the_host(context, count, node_count, type_count, with
             np.testing.assert_array_equal(one, other)
     found[0].check()
     found[1].check()
+    labels = LabelSets(np.zeros(node_count, dtype=np.int32), [[]], 0)
+    for sets in (labels, LabelSets(np.arange(node_count, dtype=np.int32) % 2, [[], [0]], 1)):
+        wanted = gather_statistics(sets, type_count, *expected[:2], {}, {})
+        assert gather_statistics(sets, type_count, *found[:2], {}, {}, found.facts) == wanted
+
+
+@pytest.mark.parametrize("node_count", [3, 1000])
+@pytest.mark.parametrize("kinds", [[0, 0, 0], [0, 1, 0], [2, 1, 0]])
+@pytest.mark.parametrize("ends", [[(0, 1), (2, 2), (0, 1)], [(0, 1), (1, 0), (2, 1)]])
+def test_what_is_seen_while_sorting(context, node_count, kinds, ends):
+    starts, stops = np.array(ends, dtype=np.uint32).T.copy()
+    given = Unsorted(node_count, 3, starts, np.array(kinds, dtype=np.uint16), stops)
+    facts = build_rows(context, given, with_order=False).facts
+    rows = list(zip(kinds, ends, strict=True))
+    loops = [sum(kind == each and a == b for kind, (a, b) in rows) for each in range(3)]
+    parallel = [kinds[0] == each == kinds[2] and ends[0] == ends[2] for each in range(3)]
+    assert facts == (tuple(loops), tuple(parallel), ends[0] == ends[2])
 
 
 def test_what_has_no_place_is_left_to_the_host(context, monkeypatch):
     given = made(1000, 50, 3)
     monkeypatch.setattr(row_building, "_SHARE_OF_MEMORY", 0.0)
-    assert build_rows(context, *given, with_order=False) is None
+    assert build_rows(context, given, with_order=False) is None
 
 
 def test_what_fails_for_want_of_memory_is_left_to_the_host(context, monkeypatch):
@@ -57,16 +75,18 @@ def test_what_fails_for_want_of_memory_is_left_to_the_host(context, monkeypatch)
         raise MemoryLimitError("no memory")
 
     monkeypatch.setattr(row_building, "_built", fail)
-    assert build_rows(context, *made(1000, 50, 3), with_order=False) is None
+    assert build_rows(context, made(1000, 50, 3), with_order=False) is None
 
 
 def test_numbers_of_more_than_64_bits_are_left_to_the_host(context):
     starts = np.array([2**30], dtype=np.uint32)
     types = np.zeros(1, dtype=np.uint16)
-    assert build_rows(context, 2**31, 9, starts, types, starts, with_order=False) is None
+    given = Unsorted(2**31, 9, starts, types, starts)
+    assert build_rows(context, given, with_order=False) is None
 
 
 def test_no_relationships_are_left_to_the_host(context):
     nothing = np.empty(0, dtype=np.uint32)
     types = np.empty(0, dtype=np.uint16)
-    assert build_rows(context, 3, 1, nothing, types, nothing, with_order=True) is None
+    given = Unsorted(3, 1, nothing, types, nothing)
+    assert build_rows(context, given, with_order=True) is None

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from kernels.kernel_graphs import pack, random_graph, upload_query
+from kernels.kernel_graphs import pack, random_graph, upload_any
 from kernels.test_squares import CASES, NODES, expected, types_of
 
-from gpugda.device.launch.query_words import QueryRow
 from gpugda.device.launch.row_groups import whole_sums
 from gpugda.device.launch.square_sums import SquareArrays, SquareSumKernels
 from gpugda.device.launch.squares import cycle_words
@@ -16,13 +15,7 @@ BEFORE = 6
 
 
 def summed(context, workspace, graph, words, listed, most_work, node_masks, relationship_masks):
-    arrays, _ = upload_query(
-        context,
-        workspace,
-        graph,
-        [QueryRow(0, (), None, (), ())],
-        relationship_masks=relationship_masks,
-    )
+    arrays = upload_any(context, workspace, graph, relationship_masks)
     kernels = SquareSumKernels(context)
     scratch = workspace.upload(np.zeros(GROUPS * kernels.group_words(NODES), dtype=np.uint32))
     counters = workspace.upload(np.zeros(1, dtype=np.uint32))

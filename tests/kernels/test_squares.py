@@ -5,10 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 from kernels.kernel_graphs import entries as entries_of
-from kernels.kernel_graphs import pack, random_graph, upload_query
+from kernels.kernel_graphs import pack, random_graph, upload_any
 
 from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.query_words import QueryRow
 from gpugda.device.launch.squares import CycleType, SquareKernels, cycle_words
 
 NODES = 40
@@ -18,26 +17,17 @@ ALL_DIFFER = list(combinations(range(4), 2))
 
 
 def counted(context, workspace, graph, words, most_work, node_masks=(), relationship_masks=()):
-    arrays, _ = upload_query(
-        context,
-        workspace,
-        graph,
-        [QueryRow(0, (), None, (), ())],
-        relationship_masks=relationship_masks,
-    )
+    arrays = upload_any(context, workspace, graph, relationship_masks)
     kernels = SquareKernels(context)
     size = kernels.item_words(NODES, has_loops=True) * kernels.item_count
-    scratch = workspace.upload(np.zeros(size, dtype=np.uint32))
-    counters = workspace.upload(np.zeros(1, dtype=np.uint32))
-    totals = workspace.upload(np.zeros(kernels.item_count, dtype=np.uint64))
-    tasks = CycleTasks(counters, scratch, NODES, most_work, totals)
+    tasks = CycleTasks.new(workspace, size, NODES, most_work, kernels.item_count)
     matrix = workspace.upload(np.concatenate(node_masks or [np.zeros(1, dtype=np.uint32)]))
     uploaded = workspace.upload(np.array(words, dtype=np.uint32))
-    while int(workspace.download(counters)[0]) < -(-NODES // kernels.task_nodes(NODES)):
+    while int(workspace.download(tasks.counters)[0]) < -(-NODES // kernels.task_nodes(NODES)):
         kernels.count(arrays, matrix, uploaded, tasks)
-    marks = workspace.download(scratch).reshape(kernels.item_count, -1)[:, :NODES]
+    marks = workspace.download(tasks.scratch).reshape(kernels.item_count, -1)[:, :NODES]
     assert not marks.any()
-    return int(workspace.download(totals).sum(dtype=np.uint64))
+    return tasks.total(workspace)
 
 
 def expected(graph, directions, types, differ, candidates=None, masks=None):

@@ -4,27 +4,23 @@ import numpy as np
 import pytest
 from graphs import make_graph
 from kernels.kernel_graphs import entries as entries_of
-from kernels.kernel_graphs import random_graph, upload_query
+from kernels.kernel_graphs import random_graph, upload_any
 
 from gpugda.device.launch.cycle_tasks import CycleTasks
-from gpugda.device.launch.query_words import QueryRow
 from gpugda.device.launch.triangles import TriangleKernels, triangle_words
 
 
 def counted(context, workspace, graph, types, most_work, *, upwards=False):
-    arrays, _ = upload_query(context, workspace, graph, [QueryRow(0, (), None, (), ())])
+    arrays = upload_any(context, workspace, graph)
     kernels, nodes = TriangleKernels(context), graph.node_count
     size = kernels.item_words(nodes, has_loops=True) * kernels.item_count
-    scratch = workspace.upload(np.zeros(size, dtype=np.uint32))
-    counters = workspace.upload(np.zeros(1, dtype=np.uint32))
-    totals = workspace.upload(np.zeros(kernels.item_count, dtype=np.uint64))
-    tasks = CycleTasks(counters, scratch, nodes, most_work, totals)
+    tasks = CycleTasks.new(workspace, size, nodes, most_work, kernels.item_count)
     found = triangle_words(types, has_loops=not upwards, upwards=upwards)
     words = workspace.upload(np.array(found, dtype=np.uint32))
-    while int(workspace.download(counters)[0]) < -(-nodes // kernels.task_nodes(nodes)):
-        kernels.count(arrays, scratch, words, tasks)
-    assert not workspace.download(scratch).any()
-    return int(workspace.download(totals).sum(dtype=np.uint64))
+    while int(workspace.download(tasks.counters)[0]) < -(-nodes // kernels.task_nodes(nodes)):
+        kernels.count(arrays, tasks.scratch, words, tasks)
+    assert not workspace.download(tasks.scratch).any()
+    return tasks.total(workspace)
 
 
 def expected(graph, types):

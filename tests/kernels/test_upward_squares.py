@@ -53,17 +53,12 @@ def counted(context, workspace, graph, type_id, most_work):
     kernels.count_relationships(arrays, nodes, degrees)
     expected_degrees = graph.outgoing.degrees() + graph.incoming.degrees()
     assert np.array_equal(workspace.download(degrees)[:nodes], expected_degrees)
-    scratch = workspace.allocate(GROUPS * nodes, np.uint32)
-    counters, totals = workspace.allocate(1, np.uint32), workspace.allocate(GROUPS, np.uint64)
-    for each in (scratch, counters, totals):
-        workspace.fill(each, 0)
-    tasks = CycleTasks(counters, scratch, nodes, most_work, totals)
-    while int(workspace.download(counters)[0]) * kernels.task_nodes(nodes, GROUPS) < nodes:
+    tasks = CycleTasks.new(workspace, GROUPS * nodes, nodes, most_work, GROUPS)
+    while int(workspace.download(tasks.counters)[0]) * kernels.task_nodes(nodes, GROUPS) < nodes:
         kernels.count(arrays, type_id, degrees, GROUPS, tasks)
-    assert not workspace.download(scratch)[: GROUPS * nodes].any()
-    found = int(workspace.download(totals)[:GROUPS].sum(dtype=np.uint64))
+    assert not workspace.download(tasks.scratch)[: GROUPS * nodes].any()
     device_graph.close()
-    return found
+    return tasks.total(workspace)
 
 
 def skip_on_cpu(context):

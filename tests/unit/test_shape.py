@@ -73,7 +73,6 @@ def test_a_first_count_loads_what_it_needs():
         "gpugda.answer.profiling",
         "gpugda.answer.watching",
         "gpugda.calibration.device",
-        "gpugda.execute.aggregates",
         "gpugda.expressions.evaluation.applied",
         "gpugda.match.extend.segments.reduced",
         "gpugda.query.scopes",

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugda.data.csr import Csr
 from gpugda.data.node_ranges import bits_for
+from gpugda.data.sorting import SortedRows
 from gpugda.data.threads import in_threads, pieces_of
 from gpugda.device.launch.csr_rows import CsrRows, Relationships
 from gpugda.device.memory.buffers import MemoryBudget, Workspace
@@ -17,7 +18,7 @@ from gpugda.errors import DeviceError, MemoryLimitError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gpugda.data.sorting import SortedRows
+    from gpugda.data.sorting import Unsorted
     from gpugda.device.context import DeviceContext
     from gpugda.device.launch.csr_rows import Directory
     from gpugda.device.memory.buffers import DeviceArray
@@ -35,29 +36,16 @@ _PAGE = 4096
 _PIECE = 1 << 24
 
 
-def build_rows(
-    context: DeviceContext,
-    node_count: int,
-    type_count: int,
-    starts: NDArray[np.uint32],
-    types: NDArray[np.uint16],
-    ends: NDArray[np.uint32],
-    *,
-    with_order: bool,
-) -> SortedRows | None:
+def build_rows(context: DeviceContext, given: Unsorted, *, with_order: bool) -> SortedRows | None:
     """As `gpugda.data.sorting.sorted_rows`, on the device; None where it has no place for them.
 
     Args:
         context: The device.
-        node_count: Nodes that there are.
-        type_count: Types that there are.
-        starts: Per relationship in order of arrival.
-        types: Likewise.
-        ends: Likewise.
+        given: The relationships.
         with_order: Shall the order of arrival be known?
     """
-    count = len(starts)
-    node_bits, type_bits = bits_for(node_count), bits_for(type_count)
+    count, node_count = len(given.starts), given.node_count
+    node_bits, type_bits = bits_for(node_count), bits_for(given.type_count)
     limit = int(context.info.global_memory_bytes * _SHARE_OF_MEMORY)
     needed = _BYTES_EACH * count + _BYTES_PER_NODE * node_count
     is_long = _NUMBER_BYTES * count > context.info.max_allocation_bytes
@@ -66,35 +54,28 @@ def build_rows(
     rows = CsrRows(context, node_count, node_bits, type_bits)
     try:
         with context.lock, Workspace(context, MemoryBudget(limit)) as workspace:
-            kinds = types if type_count > 1 else None
-            return _built(rows, workspace, starts, kinds, ends, with_order=with_order)
+            return _built(rows, workspace, given, with_order=with_order)
     except (DeviceError, MemoryLimitError) as error:
         _LOGGER.info("the host sorts %d relationships: %s", count, error)
         return None
 
 
-def _built(
-    rows: CsrRows,
-    workspace: Workspace,
-    starts: NDArray[np.uint32],
-    types: NDArray[np.uint16] | None,
-    ends: NDArray[np.uint32],
-    *,
-    with_order: bool,
-) -> SortedRows:
-    what = "relationships"
-    given = Relationships(
-        workspace.upload(starts, what),
+def _built(rows: CsrRows, workspace: Workspace, given: Unsorted, *, with_order: bool) -> SortedRows:
+    entries = given.entries(slice(None))
+    what, types = "relationships", entries.types
+    arrived = Relationships(
+        workspace.upload(entries.rows, what),
         None if types is None else workspace.upload(types, what),
-        workspace.upload(ends, what),
+        workspace.upload(entries.neighbours, what),
     )
-    numbers, places = rows.outgoing(workspace, given, with_order=with_order)
+    numbers, places = rows.outgoing(workspace, arrived, with_order=with_order)
     order = None if places is None else _fetched(workspace, places)
+    facts = rows.facts(workspace, numbers, given.type_count)
     directory = rows.outgoing_directory(workspace, numbers)
     numbers, indexes, sources, targets = rows.turned(workspace, numbers)
     outgoing = _csr(workspace, directory, targets, None)
     found, neighbours, indexes = rows.incoming(workspace, numbers, indexes, sources)
-    return outgoing, _csr(workspace, found, neighbours, indexes), order
+    return SortedRows(outgoing, _csr(workspace, found, neighbours, indexes), order, facts)
 
 
 def _csr(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpugda.device.launch.cycle_tasks import share_of_nodes
 from gpugda.device.program import GRAPH, get_kernel
 
 if TYPE_CHECKING:
@@ -75,8 +76,8 @@ class SquareSumKernels:
         return 2 * nodes + 1 if self._context.profile.group_size == 1 else nodes
 
     def task_nodes(self, listed: int, groups: int) -> int:
-        """Nodes of a task: few, for hubs lie close together in many graphs."""
-        return max(1, min(_MOST_TASK_NODES, listed // (_TASKS_PER_GROUP * groups)))
+        """Nodes of a task."""
+        return share_of_nodes(listed, groups, _TASKS_PER_GROUP, _MOST_TASK_NODES)
 
     def sum(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gpugda.device.launch.cycle_tasks import share_of_nodes
 from gpugda.device.launch.query_words import NONE
 from gpugda.device.program import GRAPH, get_kernel
 
@@ -36,8 +37,8 @@ class UpwardSquareKernels:
         return self._context.info.compute_units * _GROUPS_PER_UNIT
 
     def task_nodes(self, nodes: int, groups: int) -> int:
-        """Nodes of a task: few, for hubs lie close together in many graphs."""
-        return max(1, min(_MOST_TASK_NODES, nodes // (_TASKS_PER_GROUP * groups)))
+        """Nodes of a task."""
+        return share_of_nodes(nodes, groups, _TASKS_PER_GROUP, _MOST_TASK_NODES)
 
     def count_relationships(self, graph: Sequence[Any], nodes: int, degrees: DeviceArray) -> None:
         """Writes how many relationships each node has.

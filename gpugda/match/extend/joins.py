@@ -25,7 +25,7 @@ from gpugda.match.extend.segments.degrees import groups_seen, sees_parts
 from gpugda.match.extend.step_tables import StepTables
 from gpugda.match.need import Groups, Rows
 from gpugda.match.special.square_sums import square_sums
-from gpugda.plan.counting.count_plan import Eliminate
+from gpugda.plan.counting.count_plan import Eliminate, Join
 from gpugda.thresholds import MOST_LINKS
 
 if TYPE_CHECKING:
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from gpugda.match.extend.encode import StepWords
     from gpugda.match.extend.join_setup import JoinKernels
     from gpugda.match.extend.merged_graph import MergedGraph
+    from gpugda.match.extend.reduced_graph import ReducedGraph
     from gpugda.match.extend.segments.link_tests import PlanSteps
-    from gpugda.match.extend.segments.reduced import ReducedGraph
     from gpugda.match.extend.segments.waiting import WaitingRows
     from gpugda.match.extend.step import ExtendStep
     from gpugda.match.run import Run
     from gpugda.match.special.square_sums import SquareSums
-    from gpugda.plan.counting.count_plan import Join, TableMessage
+    from gpugda.plan.counting.count_plan import TableMessage
     from gpugda.thresholds import JoinLimits, SegmentLimits
 
 __all__ = ["Joins"]
@@ -122,6 +122,8 @@ class Joins:
             if reduced is not None:
                 over = replace(self, candidates=reduced.seen(self.candidates), reduced=reduced)
                 return over.joined(plan, wanted, counting=counting)
+            # Parts are the larger the fewer entries other queries keep.
+            self.run.workspace.make_room(self.run.workspace.budget.limit_bytes)
             views = self._views(plan, joins)
         if not isinstance(plan, Eliminate):
             masks = self.query.masks
@@ -267,6 +269,16 @@ class Joins:
             run.workspace.hand_over(*words.uploaded())
             query.steps[key] = steps, words
         return query.steps[key]
+
+    def judge(self, joined: Joined, goal: object, since: float) -> None:
+        """What a whole run made of rows may ask for another plan; ``goal``: see `plan_key`."""
+        windows, query = joined.windows, self.query
+        if not windows.is_complete or windows.made_none or not self.run.placement.is_whole:
+            return
+        if query.made.asks(windows.rows):
+            query.took = time.perf_counter() - since
+            plan = Join() if joined.messages is None else joined.messages.plan
+            query.note(goal, plan, *joined.rows_of_nodes(), joined.rows_made)
 
     def note(self, joined: Joined, since: float) -> None:
         """Says what took so long, for lists that would have helped; ``since``: of the clock."""

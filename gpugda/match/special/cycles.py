@@ -11,6 +11,7 @@ from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.squares import MOST_TYPES, CycleType, SquareKernels, cycle_words
 from gpugda.device.launch.triangles import MOST_PARALLEL, TriangleKernels, triangle_words
 from gpugda.match.special.single_walks import SingleWalkCount, find_single_walk
+from gpugda.match.special.tasks import launches
 from gpugda.plan.list_lengths import most_entries
 from gpugda.plan.row_tests import most_parallel, type_ids, variable_tests
 
@@ -272,8 +273,7 @@ class CycleCount:
             workspace.fill(each, 0)
         tasks = CycleTasks(counters, scratch, self._nodes, item_work, totals)
         task_count = -(-self._nodes // self._kernels.task_nodes(self._nodes))
-        while int(workspace.download(counters)[0]) < task_count:
-            self._run.check_deadline()
+        for _ in launches(self._run, counters, task_count):
             self._kernels.count(self._candidates.arrays, self._candidates.matrix, words, tasks)
         total = int(workspace.download(totals).sum(dtype=np.uint64))
         workspace.release(words, scratch, counters)

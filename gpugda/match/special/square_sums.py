@@ -11,6 +11,7 @@ from gpugda.device.launch.row_groups import GroupKernels
 from gpugda.device.launch.square_sums import SquareArrays, SquareSumKernels
 from gpugda.device.launch.squares import MOST_TYPES
 from gpugda.match.special.cycles import links_along, nodes_along, square_words
+from gpugda.match.special.tasks import groups_with_scratch, launches
 from gpugda.plan.list_lengths import most_entries
 from gpugda.plan.row_tests import most_parallel, type_ids
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["SquareSums", "find_square_at", "square_sums"]
 
-_SHARE_FOR_SCRATCH = 0.25
 _MOST_MARK = 1 << 32
 _MOST_SUM = 1 << 62
 
@@ -117,10 +117,9 @@ class SquareSums:
         """What adds them up; None where there is no place for the marks."""
         nodes = run.graph.graph.node_count
         kernels = SquareSumKernels(run.graph.context)
-        room = int(run.workspace.available * _SHARE_FOR_SCRATCH) - 16 * nodes
-        longest = min(room, run.graph.context.info.max_allocation_bytes)
-        groups = min(kernels.most_groups, longest // (4 * kernels.group_words(nodes)))
-        if groups < 1:
+        words_each = kernels.group_words(nodes)
+        groups = groups_with_scratch(run, words_each, kernels.most_groups, 16 * nodes)
+        if groups == 0:
             return None
         return cls(run, (separator,), words, candidates, item_work, groups, place)
 
@@ -140,8 +139,7 @@ class SquareSums:
         for each in (scratch, counters):
             workspace.fill(each, 0)
         tasks = -(-arrays.listed // kernels.task_nodes(arrays.listed, self.groups))
-        while int(workspace.download(counters)[0]) < tasks:
-            run.check_deadline()
+        for _ in launches(run, counters, tasks):
             kernels.sum(arrays, self.groups, self.item_work, scratch, counters)
             yield
         kernels.correct(arrays, odd_ends)

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpugda.device.launch.cycle_tasks import CycleTasks
 from gpugda.device.launch.upward_squares import UpwardSquareKernels
+from gpugda.match.special.tasks import groups_with_scratch, launches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["UpwardSquare", "count_squares", "counts_upwards", "find_square"]
 
 _WORK_PER_LAUNCH = 1 << 22
-_SHARE_FOR_SCRATCH = 0.25
 _MOST_MARK = 1 << 32
 _MOST_COUNT = 1 << 61
 _ORDERS = 4
@@ -105,26 +105,17 @@ def _opposite_pairs(run: Run, square: UpwardSquare) -> int | None:
     kernels, workspace = UpwardSquareKernels(run.graph.context), run.workspace
     nodes = run.graph.graph.node_count
     arguments = run.graph.csr_arguments(workspace.budget)
-    longest = run.graph.context.info.max_allocation_bytes
-    room = min(int(workspace.available * _SHARE_FOR_SCRATCH), longest)
-    groups = min(room // (4 * nodes), kernels.most_groups)
+    groups = groups_with_scratch(run, nodes, kernels.most_groups)
     if groups == 0:
         return None
     degrees = workspace.allocate(nodes, np.uint32, "degrees")
-    scratch = workspace.allocate(groups * nodes, np.uint32, "marks of nodes")
-    counters = workspace.allocate(1, np.uint32, "counters")
-    totals = workspace.allocate(groups, np.uint64, "sums")
-    for each in (scratch, counters, totals):
-        workspace.fill(each, 0)
     kernels.count_relationships(arguments, nodes, degrees)
-    tasks = CycleTasks(counters, scratch, nodes, _WORK_PER_LAUNCH, totals)
+    tasks = CycleTasks.new(workspace, groups * nodes, nodes, _WORK_PER_LAUNCH, groups)
     task_count = -(-nodes // kernels.task_nodes(nodes, groups))
-    while int(workspace.download(counters)[0]) < task_count:
-        run.check_deadline()
+    for _ in launches(run, tasks.counters, task_count):
         kernels.count(arguments, square.type_id, degrees, groups, tasks)
-    found = int(workspace.download(totals).sum(dtype=np.uint64))
-    workspace.release(degrees, scratch, counters, totals)
-    return found
+    workspace.release(degrees)
+    return tasks.total(workspace)
 
 
 def _folded(graph: DataGraph, square: UpwardSquare) -> int:

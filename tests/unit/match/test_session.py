@@ -7,6 +7,7 @@ import pytest
 
 import gpugda
 from gpugda.data.progress import SilentProgress
+from gpugda.data.sorting import Unsorted
 from gpugda.device import context as device_context
 from gpugda.errors import DeviceError, SourceError
 from gpugda.loading import load
@@ -77,7 +78,8 @@ def test_without_a_device_the_host_sorts(monkeypatch):
     monkeypatch.setattr(session, "choose_device", refuse)
     nodes = np.zeros(3, dtype=np.uint32)
     types = np.zeros(3, dtype=np.uint16)
-    found = DeviceSession(None, None, "once").sort_rows(1, 1, nodes, types, nodes, with_order=False)
+    given = Unsorted(1, 1, nodes, types, nodes)
+    found = DeviceSession(None, None, "once").sort_rows(given, with_order=False)
     assert found is None
     with connected() as graph:
         assert graph.run(TEXT, engine="reference").values()

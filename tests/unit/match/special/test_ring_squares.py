@@ -13,7 +13,7 @@ from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
 from gpugda.match.need import Count
 from gpugda.match.registry import plan_pattern
-from gpugda.match.special import ring_squares
+from gpugda.match.special import ring_squares, tasks
 from gpugda.plan.bind import bind
 from gpugda.query.prepare import prepare
 
@@ -84,5 +84,5 @@ def test_a_cpu_has_another_way(monkeypatch):
 
 
 def test_ranks_of_those_that_take_parts_of_the_memory(accelerator, monkeypatch):
-    monkeypatch.setattr(ring_squares, "_SHARE_FOR_SCRATCH", 0.0)
+    monkeypatch.setattr(tasks, "_SHARE_FOR_SCRATCH", 0.0)
     assert found(accelerator, monkeypatch, RING)[0] is None

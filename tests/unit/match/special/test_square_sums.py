@@ -15,7 +15,7 @@ from gpugda.device.context import list_devices
 from gpugda.device.graph.device_graph import DeviceGraph
 from gpugda.match.embeddings import StrategyReport
 from gpugda.match.extend.strategy import ExtendStrategy
-from gpugda.match.special import square_sums
+from gpugda.match.special import tasks
 from gpugda.match.special.square_sums import find_square_at
 from gpugda.plan.plan import LabelOp, RowTest
 
@@ -90,7 +90,7 @@ def test_what_is_no_square_to_add_up(tests, inside):
 
 
 def test_without_place_for_marks_rows_are_made(context, monkeypatch):
-    monkeypatch.setattr(square_sums, "_SHARE_FOR_SCRATCH", 0)
+    monkeypatch.setattr(tasks, "_SHARE_FOR_SCRATCH", 0)
     plan = make_plan([Node()] * 6, links(SQUARE) + links(TAILS["a path"], types=(1,)))
     ends = [(a, kind, b, {}) for a, b in PARALLEL for kind in "RS"]
     graph = make_graph([("", {})] * 5, ends)

@@ -64,17 +64,23 @@ def labelled():
     )
 
 
+def told(data, text, limit):
+    """What `explain` says of a query under a limit, and what the summary says afterwards."""
+    with gpugda.connect(data) as roomy:
+        assert "segments" not in str(roomy.explain(text))
+        expected = roomy.run(text, engine="gpu").values()
+    with gpugda.connect(data, memory_limit=limit) as small:
+        explained = str(small.explain(text))
+        found = small.run(text, engine="gpu")
+        assert found.values() == expected
+        return explained, list(found.summary.steps)
+
+
 @pytest.mark.device
 @pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 def test_entries_between_candidates_are_expected_to_be_sent_once():
     text = "MATCH (a:L1)-->(b:L2)-->(c:L3)-->(a) RETURN count(*) AS n"
-    with gpugda.connect(labelled()) as roomy:
-        expected = roomy.run(text, engine="gpu").values()
-    with gpugda.connect(labelled(), memory_limit="180KiB") as small:
-        explained = str(small.explain(text))
-        found = small.run(text, engine="gpu")
-        assert found.values() == expected
-        steps = list(found.summary.steps)
+    explained, steps = told(labelled(), text, "180KiB")
     assert "would be sent to the device, once, to keep about 1,406 entries" in explained
     assert any("relationships between candidates" in line for line in steps)
 
@@ -90,14 +96,7 @@ def test_the_router_counts_what_is_sent():
 @pytest.mark.skipif(not list_devices(), reason="no OpenCL device")
 def test_explain_says_it_before_and_the_summary_afterwards():
     text = "MATCH (a {id: 5})-->(b)-->(c)-->(a) RETURN count(*) AS n"
-    with gpugda.connect(source()) as roomy:
-        assert "segments" not in str(roomy.explain(text))
-        expected = roomy.run(text, engine="gpu").values()
-    with gpugda.connect(source(), memory_limit="260KiB") as small:
-        explained = str(small.explain(text))
-        found = small.run(text, engine="gpu")
-        assert found.values() == expected
-        steps = list(found.summary.steps)
+    explained, steps = told(source(), text, "260KiB")
     assert "would be sent to the device" in explained
     assert "memory_limit is 260.0 KiB" in explained
     assert any("times what is looked at" in line for line in steps)
