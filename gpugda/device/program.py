@@ -54,6 +54,8 @@ _ONLY_FOR = {
     "extend_marks.cl": "marks",
     "ordered_sum.cl": "marks",
     "radix_sort.cl": "lists",
+    "ranked_lists.cl": "lists",
+    "ranked_triangles.cl": "lists",
     "ring_squares.cl": "lists",
     "running_means.cl": "marks",
     "single_walks.cl": "marks",
