@@ -42,6 +42,7 @@ class JoinCost:
 
     def __init__(self, bound: BoundQuery, order: Sequence[int], rates: Rates) -> None:
         self._order = order
+        self._place = {node: number for number, node in enumerate(order)}
         self._rates = rates
         self._around = links_among(bound, order)
 
@@ -131,6 +132,7 @@ class JoinCost:
         links = [each for each in around if each.position not in self._rates.implied]
         growths = [self._growth(each, node, met) for each in links]
         fewest = min(growths)
+        pairs = self._pairs(node, links, growths)
         if len(growths) > 1 and any(each.other_end(node) not in met for each in links):
             # Where the join starts: the others know that one was followed.
             followed = growths.index(fewest)
@@ -138,7 +140,16 @@ class JoinCost:
             growths = [self._growth(each, node, there) for each in links]
             growths[followed] = fewest
         shares = [growth / count for growth in growths]
-        return fewest, count * kept_share(shares)
+        return pairs, count * kept_share(shares)
+
+    def _pairs(
+        self, node: int, links: Sequence[BoundRelationship], growths: Sequence[float]
+    ) -> float:
+        """Entries of the list that is gone through: of the node that came last."""
+        places = [self._place[each.other_end(node)] for each in links]
+        last = places.index(max(places))
+        others = [each for number, each in enumerate(growths) if number != last]
+        return min([growths[last], *(self._rates.list_search * each for each in others)])
 
     def _growth(self, each: BoundRelationship, node: int, met: Set[int]) -> float:
         other = each.other_end(node)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import factorial, prod
 from typing import TYPE_CHECKING, overload
 
 from gpugda.plan.join_rates import Rates, kept_share
+from gpugda.plan.small_orders import MOST_NODES, SmallOrders
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -20,6 +21,10 @@ __all__ = [
     "node_order",
     "planned_order",
 ]
+
+_Choice = tuple[float, float, float, int, float]
+"""Rows per row but those that cost much are late, pairs per row, rows per row, node, entries of the
+shortest list."""
 
 _MOST_STARTS = 6
 """Starts that are tried per component: those with the fewest candidates."""
@@ -95,6 +100,7 @@ class _Ordered:
 class _Estimate:
     def __init__(self, bound: BoundQuery, rates: Rates, leaves: Collection[int]) -> None:
         self._counts = rates.counts
+        self._list_search, self._order_pairs = rates.list_search, rates.order_pairs
         # Of each node its neighbours, and how many of them a candidate has in the mean, if the join
         # starts there and if it was met.
         self._adjacent: list[list[tuple[int, float, float]]] = [[] for _ in bound.nodes]
@@ -123,7 +129,18 @@ class _Estimate:
         best = self._from(first, component)
         for start in others[: _MOST_STARTS - 1]:
             best = self._from(start, component, best) or best
+        if self._compares_all(component, best.cost):
+            orders = SmallOrders(self._counts, self._adjacent, self._compared, self._list_search)
+            return _Ordered(best.cost, best.rows, orders.best(component))
         return best
+
+    def _compares_all(self, component: list[int], cost: float) -> bool:
+        """Are there few nodes, in cycles, and would joining them take far longer?"""
+        size = len(component)
+        if size > MOST_NODES or cost < self._order_pairs * factorial(size):
+            return False
+        pairs = sum([len({each[0] for each in self._adjacent[node]}) for node in component])
+        return pairs >= 2 * size
 
     @overload
     def _from(self, start: int, component: list[int]) -> _Ordered: ...
@@ -141,14 +158,13 @@ class _Estimate:
             return None
         reached = {start}
         shares: dict[int, list[float]] = {}  # of what each relationship to a node leaves
-        # Rows per row but those that cost much are late, pairs per row, rows per row, node.
-        choices: dict[int, tuple[float, float, float, int]] = {}
+        choices: dict[int, _Choice] = {}
         self._reach(start, 1, reached, shares, choices)
         while len(order) < len(component):
-            offers: Iterable[tuple[float, float, float, int]] = choices.values()
+            offers: Iterable[_Choice] = choices.values()
             if self._has_comparisons:
                 offers = [self._compared_with(each, reached) for each in offers]
-            _, pairs, factor, node = min(offers)
+            _, pairs, factor, node, _ = min(offers)
             # All orders make the same rows in the end, whatever is expected of them.
             is_last = len(order) + 1 == len(component)
             cost += rows * (max(pairs - factor, 0.0) if is_last else pairs + factor)
@@ -171,7 +187,7 @@ class _Estimate:
         place: int,
         reached: Collection[int],
         shares: dict[int, list[float]],
-        choices: dict[int, tuple[float, float, float, int]],
+        choices: dict[int, _Choice],
     ) -> None:
         """What can be added now that a node is there; ``place``: of its growths that count."""
         for each in self._adjacent[node]:
@@ -180,7 +196,7 @@ class _Estimate:
                 continue
             count = self._counts[other] or 1.0
             share = growth / count if growth < count else 1.0
-            known = shares.get(other)
+            known, fewest, pairs = shares.get(other), growth, growth
             # Of nodes that lead to as many rows, the one that most relationships select, for it
             # cannot lead to many more; of equal ones that on which more hangs.
             if known is None:
@@ -189,18 +205,15 @@ class _Estimate:
             else:
                 # A start that one relationship is followed from was met along it.
                 known.append(share if place == 2 else min(each[2] / count, 1.0))
-                fewest = choices[other][1]
-                if fewest < growth:
-                    growth = fewest
+                before = choices[other][4]
+                fewest, pairs = min(before, growth), min(self._list_search * before, growth)
                 factor, by_chance = count * kept_share(known), count * prod(known)
-            choices[other] = by_chance + growth * 1e-3, growth, factor, other
+            choices[other] = by_chance + pairs * 1e-3, pairs, factor, other, fewest
 
-    def _compared_with(
-        self, choice: tuple[float, float, float, int], reached: Collection[int]
-    ) -> tuple[float, float, float, int]:
+    def _compared_with(self, choice: _Choice, reached: Collection[int]) -> _Choice:
         """A choice that knows what comparisons with nodes that are there leave."""
-        key, fewest, factor, node = choice
+        key, pairs, factor, node, fewest = choice
         for other, share in self._compared[node]:
             if other in reached:
                 key, factor = key * share, factor * share
-        return key, fewest, factor, node
+        return key, pairs, factor, node, fewest
