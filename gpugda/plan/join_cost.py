@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpugda.plan.join_rates import EACH_FURTHER, kept_share
+from gpugda.plan.join_rates import COST_OF_ROW, EACH_FURTHER, kept_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
@@ -17,8 +17,6 @@ __all__ = ["JoinCost", "links_among"]
 
 _LEAST = 1e-3
 """Fewer rows are not told apart from none."""
-_COST_OF_ROW = 4.0
-"""Of making a row, in pairs that are tested."""
 
 
 def links_among(bound: BoundQuery, nodes: Sequence[int]) -> dict[int, list[BoundRelationship]]:
@@ -42,7 +40,6 @@ class JoinCost:
 
     def __init__(self, bound: BoundQuery, order: Sequence[int], rates: Rates) -> None:
         self._order = order
-        self._place = {node: number for number, node in enumerate(order)}
         self._rates = rates
         self._around = links_among(bound, order)
 
@@ -58,7 +55,7 @@ class JoinCost:
         for node in core:
             pairs, factor = self._added(node, reached, met)
             is_made = node != core[-1] or not counts_last
-            cost += rows * (pairs + (_COST_OF_ROW * factor if is_made else 0.0))
+            cost += rows * (pairs + (COST_OF_ROW * factor if is_made else 0.0))
             rows *= factor
             ready = {
                 each
@@ -69,7 +66,7 @@ class JoinCost:
                 pairs, factor = self._step(each, self._around[each], met)
                 cost += rows * pairs
                 rows *= min(1.0, factor)
-                cost += rows * _COST_OF_ROW
+                cost += rows * COST_OF_ROW
             waiting -= ready
         return cost
 
@@ -132,7 +129,6 @@ class JoinCost:
         links = [each for each in around if each.position not in self._rates.implied]
         growths = [self._growth(each, node, met) for each in links]
         fewest = min(growths)
-        pairs = self._pairs(node, links, growths)
         if len(growths) > 1 and any(each.other_end(node) not in met for each in links):
             # Where the join starts: the others know that one was followed.
             followed = growths.index(fewest)
@@ -140,16 +136,7 @@ class JoinCost:
             growths = [self._growth(each, node, there) for each in links]
             growths[followed] = fewest
         shares = [growth / count for growth in growths]
-        return pairs, count * kept_share(shares)
-
-    def _pairs(
-        self, node: int, links: Sequence[BoundRelationship], growths: Sequence[float]
-    ) -> float:
-        """Entries of the list that is gone through: of the node that came last."""
-        places = [self._place[each.other_end(node)] for each in links]
-        last = places.index(max(places))
-        others = [each for number, each in enumerate(growths) if number != last]
-        return min([growths[last], *(self._rates.list_search * each for each in others)])
+        return fewest, count * kept_share(shares)
 
     def _growth(self, each: BoundRelationship, node: int, met: Set[int]) -> float:
         other = each.other_end(node)

@@ -22,10 +22,6 @@ __all__ = [
     "planned_order",
 ]
 
-_Choice = tuple[float, float, float, int, float]
-"""Rows per row but those that cost much are late, pairs per row, rows per row, node, entries of the
-shortest list."""
-
 _MOST_STARTS = 6
 """Starts that are tried per component: those with the fewest candidates."""
 
@@ -158,13 +154,14 @@ class _Estimate:
             return None
         reached = {start}
         shares: dict[int, list[float]] = {}  # of what each relationship to a node leaves
-        choices: dict[int, _Choice] = {}
+        # Rows per row but those that cost much are late, pairs per row, rows per row, node.
+        choices: dict[int, tuple[float, float, float, int]] = {}
         self._reach(start, 1, reached, shares, choices)
         while len(order) < len(component):
-            offers: Iterable[_Choice] = choices.values()
+            offers: Iterable[tuple[float, float, float, int]] = choices.values()
             if self._has_comparisons:
                 offers = [self._compared_with(each, reached) for each in offers]
-            _, pairs, factor, node, _ = min(offers)
+            _, pairs, factor, node = min(offers)
             # All orders make the same rows in the end, whatever is expected of them.
             is_last = len(order) + 1 == len(component)
             cost += rows * (max(pairs - factor, 0.0) if is_last else pairs + factor)
@@ -187,7 +184,7 @@ class _Estimate:
         place: int,
         reached: Collection[int],
         shares: dict[int, list[float]],
-        choices: dict[int, _Choice],
+        choices: dict[int, tuple[float, float, float, int]],
     ) -> None:
         """What can be added now that a node is there; ``place``: of its growths that count."""
         for each in self._adjacent[node]:
@@ -196,7 +193,7 @@ class _Estimate:
                 continue
             count = self._counts[other] or 1.0
             share = growth / count if growth < count else 1.0
-            known, fewest, pairs = shares.get(other), growth, growth
+            known = shares.get(other)
             # Of nodes that lead to as many rows, the one that most relationships select, for it
             # cannot lead to many more; of equal ones that on which more hangs.
             if known is None:
@@ -205,15 +202,18 @@ class _Estimate:
             else:
                 # A start that one relationship is followed from was met along it.
                 known.append(share if place == 2 else min(each[2] / count, 1.0))
-                before = choices[other][4]
-                fewest, pairs = min(before, growth), min(self._list_search * before, growth)
+                fewest = choices[other][1]
+                if fewest < growth:
+                    growth = fewest
                 factor, by_chance = count * kept_share(known), count * prod(known)
-            choices[other] = by_chance + pairs * 1e-3, pairs, factor, other, fewest
+            choices[other] = by_chance + growth * 1e-3, growth, factor, other
 
-    def _compared_with(self, choice: _Choice, reached: Collection[int]) -> _Choice:
+    def _compared_with(
+        self, choice: tuple[float, float, float, int], reached: Collection[int]
+    ) -> tuple[float, float, float, int]:
         """A choice that knows what comparisons with nodes that are there leave."""
-        key, pairs, factor, node, fewest = choice
+        key, fewest, factor, node = choice
         for other, share in self._compared[node]:
             if other in reached:
                 key, factor = key * share, factor * share
-        return key, pairs, factor, node, fewest
+        return key, fewest, factor, node

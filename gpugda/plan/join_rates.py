@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     AtEnds = tuple[tuple[float, float], tuple[float, float]]
     """Of the source and of the target: where the join starts there, and where it was met."""
 
-__all__ = ["EACH_FURTHER", "Rates", "kept_share"]
+__all__ = ["COST_OF_ROW", "EACH_FURTHER", "Rates", "kept_share"]
 
+COST_OF_ROW = 4.0
+"""Of making a row, in pairs that are tested."""
 EACH_FURTHER = 0.5
 """So much less each further relationship to the same node selects: neighbours of neighbours are
 neighbours more often than chance would have it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import inf
 from typing import TYPE_CHECKING
 
-from gpugda.plan.join_rates import kept_share
+from gpugda.plan.join_rates import COST_OF_ROW, kept_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +21,6 @@ __all__ = ["MOST_NODES", "SmallOrders"]
 
 MOST_NODES = 5
 """There are up to 120 orders of five."""
-
-_COST_OF_ROW = 4.0
-"""Of making a row, in pairs that are tested."""
 
 
 class SmallOrders:
@@ -54,7 +51,7 @@ class SmallOrders:
         """Nodes in the order of least cost."""
         self._least, self._found = inf, tuple(component)
         for node in sorted(component, key=lambda each: (self._counts[each], each)):
-            self._go_on((node,), self._counts[node] * _COST_OF_ROW, frozenset(component) - {node})
+            self._go_on((node,), self._counts[node] * COST_OF_ROW, frozenset(component) - {node})
         return self._found
 
     def _go_on(self, order: tuple[int, ...], cost: float, left: frozenset[int]) -> None:
@@ -70,7 +67,7 @@ class SmallOrders:
                 continue
             # All orders make the same rows in the end.
             made = self._rows_of(frozenset((*order, node))) if len(left) > 1 else 0.0
-            self._go_on((*order, node), cost + rows * pairs + _COST_OF_ROW * made, left - {node})
+            self._go_on((*order, node), cost + rows * pairs + COST_OF_ROW * made, left - {node})
 
     def _pairs(self, order: tuple[int, ...], node: int) -> float | None:
         """Entries per row at which this step looks: of the node that came last."""
